@@ -1,0 +1,67 @@
+"""hebbgraph: a retriever that learns which passages belong together.
+
+>>> from hebbgraph import HebbianIndex
+>>> with HebbianIndex.open(":memory:") as index:
+...     _ = index.add(["Synapses that fire together wire together."])
+...     recall = index.recall("What do synapses do?", k=1)
+>>> recall.hits[0].chunk.text
+'Synapses that fire together wire together.'
+"""
+
+from __future__ import annotations
+
+from hebbgraph._version import __version__
+from hebbgraph.errors import (
+    ClosedIndexError,
+    ConversionError,
+    DamagedIndexError,
+    DatasetError,
+    DiskFullError,
+    FeedbackError,
+    FilterError,
+    HebbgraphError,
+    IndexLockedError,
+    InvalidChunkError,
+    MissingExtraError,
+    NewerVersionError,
+    NotAnIndexError,
+    NotFoundError,
+    ParameterError,
+    ReadOnlyIndexError,
+    SettingsMismatchError,
+    StorageError,
+)
+from hebbgraph.index import HebbianIndex
+from hebbgraph.records import AddReport, Chunk, Cue, Explanation, Hit, PathStep, Recall
+from hebbgraph.settings import Settings
+
+__all__ = [
+    "AddReport",
+    "Chunk",
+    "ClosedIndexError",
+    "ConversionError",
+    "Cue",
+    "DamagedIndexError",
+    "DatasetError",
+    "DiskFullError",
+    "Explanation",
+    "FeedbackError",
+    "FilterError",
+    "HebbgraphError",
+    "HebbianIndex",
+    "Hit",
+    "IndexLockedError",
+    "InvalidChunkError",
+    "MissingExtraError",
+    "NewerVersionError",
+    "NotAnIndexError",
+    "NotFoundError",
+    "ParameterError",
+    "PathStep",
+    "ReadOnlyIndexError",
+    "Recall",
+    "Settings",
+    "SettingsMismatchError",
+    "StorageError",
+    "__version__",
+]

@@ -1,0 +1,127 @@
+"""A section too long for one chunk -> spans of it, ending where its text pauses.
+
+``semantic_text_splitter`` knows blocks of Markdown, and sentences and words of every
+script. What it would do badly is taken out of its hands first: it prefers the edge of a
+bold word to the end of a sentence, and takes quadratic time where nothing separates words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from semantic_text_splitter import MarkdownSplitter, TextSplitter
+
+__all__ = ["TokenCounter", "cut"]
+
+TokenCounter = Callable[[str], int]
+"""Text to its length in tokens. More text must never be fewer tokens."""
+
+Span = tuple[int, int]
+
+_LONGEST_RUN = 2000
+# No space and no end of a sentence for so long: this is no prose.
+_LONG_RUN = re.compile(rf"(?<![^\s。！？।؟])[^\s。！？।؟]{{{_LONGEST_RUN},}}")
+_PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
+_MARKED_LINE = re.compile(r"^[ \t]*(?:[|>]|[-*+•][ \t]|\d+[.)][ \t])", re.MULTILINE)
+
+
+def cut(
+    body: str, *, count_tokens: TokenCounter, tokens: tuple[int, int], markdown: bool
+) -> list[Span]:
+    """Cut ``body`` into spans of at least ``tokens[0]``, where possible, and at most ``tokens[1]``.
+
+    Spans are in order, do not overlap, and leave out nothing but space. Blocks stay whole
+    before sentences do, sentences before words. A rest that is too short joins the span
+    after it, the last one the span before it, if both fit.
+
+    Parameters
+    ----------
+    body : str
+        Without space at its end.
+    count_tokens : callable
+        ``str -> int``.
+    tokens : (int, int)
+        Least and most.
+    markdown : bool
+        Whether list items, tables and code fences are to be seen as such.
+
+    Returns
+    -------
+    list of (int, int)
+        Start and stop of each span.
+
+    Examples
+    --------
+    >>> body = "Synapses learn. Memories last. Sleep helps."
+    >>> spans = cut(body, count_tokens=len, tokens=(1, 20), markdown=True)
+    >>> [body[start:stop] for start, stop in spans]
+    ['Synapses learn.', 'Memories last.', 'Sleep helps.']
+    """
+    by_sentence = TextSplitter.from_callback(count_tokens, tokens)
+    by_block = MarkdownSplitter.from_callback(count_tokens, tokens) if markdown else by_sentence
+    spans: list[Span] = []
+    for start, stop in _runs(body):
+        for first, last, is_long in _paragraphs(body, start, stop, count_tokens, tokens[1]):
+            splitter = by_sentence if is_long else by_block
+            piece = body[first:last]
+            view = piece.replace("\n", " ") if is_long and _is_wrapped(piece) else piece
+            for offset, text in splitter.chunk_indices(view):
+                spans.append((first + offset, first + offset + len(text)))
+    return _without_short_rests(spans, body, count_tokens, tokens)
+
+
+def _runs(body: str) -> Iterator[Span]:
+    """Yield the whole body, with runs of characters that hold no boundary cut up."""
+    end = 0
+    for run in _LONG_RUN.finditer(body):
+        if run.start() > end:
+            yield end, run.start()
+        for start in range(run.start(), run.end(), _LONGEST_RUN):
+            yield start, min(start + _LONGEST_RUN, run.end())
+        end = run.end()
+    if end < len(body):
+        yield end, len(body)
+
+
+def _paragraphs(
+    body: str, start: int, stop: int, count_tokens: TokenCounter, most: int
+) -> Iterator[tuple[int, int, bool]]:
+    """Yield paragraphs too long for one chunk (True), and all between them (False)."""
+    end = start
+    for paragraph in _PARAGRAPH.finditer(body, start, stop):
+        if count_tokens(paragraph.group()) > most:
+            if paragraph.start() > end:
+                yield end, paragraph.start(), False
+            yield paragraph.start(), paragraph.end(), True
+            end = paragraph.end()
+    if end < stop:
+        yield end, stop, False
+
+
+def _is_wrapped(paragraph: str) -> bool:
+    """Tell whether line ends mean nothing: lines of prose, nearly all equally long."""
+    *lines, _ = paragraph.strip("\n").split("\n")
+    width = max(map(len, lines), default=0)
+    if not 40 <= width <= 130 or _MARKED_LINE.search(paragraph):
+        return False
+    return sum(len(line) >= 0.75 * width for line in lines) >= 0.8 * len(lines)
+
+
+def _without_short_rests(
+    spans: list[Span], body: str, count_tokens: TokenCounter, tokens: tuple[int, int]
+) -> list[Span]:
+    least, most = tokens
+    kept: list[Span] = []
+    for span in spans:
+        if kept:
+            joined = (kept[-1][0], span[1])
+            is_last = span[1] == len(body)
+            short = count_tokens(body[slice(*kept[-1])]) < least or (
+                is_last and count_tokens(body[slice(*span)]) < least
+            )
+            if short and count_tokens(body[slice(*joined)]) <= most:
+                kept[-1] = joined
+                continue
+        kept.append(span)
+    return kept

@@ -1,0 +1,243 @@
+"""Files -> index: only what changed is read, what is gone may go, what fails is told."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+from hebbgraph.documents.convert import (
+    DEFAULT_MAX_BYTES,
+    MEDIA_TYPES,
+    convert_bytes,
+    read_bytes,
+)
+from hebbgraph.documents.split import ChunkSettings, split_document
+from hebbgraph.documents.walk import Discovery, FoundFile, discover, fingerprint
+from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
+from hebbgraph.protocols import Progress
+from hebbgraph.records import Chunk
+
+__all__ = ["DocumentIndex", "IngestReport", "ingest"]
+
+_FORMAT = 1
+"""Raised when the same file would be cut into other chunks than before."""
+
+
+class DocumentIndex(Protocol):
+    """What :func:`ingest` asks of an index."""
+
+    def document_fingerprints(self) -> Mapping[str, str]:
+        """Return document id to fingerprint of what :meth:`put_document` put."""
+        ...
+
+    def put_document(
+        self, document_id: str, fingerprint: str, chunks: Sequence[Chunk], /
+    ) -> object:
+        """Make these the chunks of the document, at once and wholly.
+
+        Chunks that are there already, equal in every field, are not touched.
+        """
+        ...
+
+    def delete(self, *, document_id: str) -> object:
+        """Remove a document with its chunks and its fingerprint."""
+        ...
+
+
+class IngestReport(BaseModel):
+    """What became of each file.
+
+    Attributes
+    ----------
+    indexed, skipped, removed : tuple of str
+        Document ids: read and put, unchanged since the last time, deleted by ``prune``.
+    failed : tuple of (path, reason)
+        Their chunks of an earlier run, if any, are still in the index.
+    chunks : int
+        In the documents of ``indexed``.
+    unsupported : dict
+        Suffix to number of files passed over.
+    links : int
+        Symbolic links passed over.
+    seconds : float
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    indexed: tuple[str, ...] = ()
+    skipped: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+    chunks: int = 0
+    unsupported: dict[str, int] = {}
+    links: int = 0
+    seconds: float = 0.0
+
+
+def ingest(
+    paths: Iterable[str | os.PathLike[str]],
+    index: DocumentIndex,
+    *,
+    prune: bool = False,
+    base: str | os.PathLike[str] | None = None,
+    settings: ChunkSettings | None = None,
+    suffixes: Collection[str] = tuple(MEDIA_TYPES),
+    max_bytes: int = DEFAULT_MAX_BYTES,
+    encoding: str | None = None,
+    on_progress: Progress | None = None,
+) -> IngestReport:
+    """Bring the index up to date with the files at and below ``paths``.
+
+    A file is read again when its bytes or the chunk settings have changed. A file that
+    cannot be read never stops the others. Errors of the index itself do stop: what was
+    put until then is there, and the next run goes on from it.
+
+    Parameters
+    ----------
+    paths : iterable of paths
+        Files and folders; see :func:`~hebbgraph.documents.walk.discover`.
+    index : DocumentIndex
+        A HebbianIndex, or anything with these three methods.
+    prune : bool
+        Also delete documents at or below ``paths`` whose file is gone. Never deleted: what
+        lies elsewhere, below a given path that does not exist itself (a drive that is not
+        mounted), or below a folder that cannot be listed.
+    base : path, optional
+        Document ids are the files' absolute paths, which no two folders share. With a
+        ``base`` they are relative to it, so that folder and index can move together; keep
+        to one base for one namespace of the index.
+    settings : ChunkSettings, optional
+        Other settings read every file again.
+    suffixes : collection of str
+        The kinds of files to read; the default is all that can be.
+    max_bytes, encoding
+        See :func:`~hebbgraph.documents.convert.read_document`.
+    on_progress : callable, optional
+        Called with the number of files done and of all files.
+
+    Raises
+    ------
+    ParameterError
+        If a file lies outside ``base``, or the encoding is unknown.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> _ = (folder / "brain.md").write_text("# The brain", encoding="utf-8")
+    >>> class Shelf(dict):
+    ...     def document_fingerprints(self): return dict(self)
+    ...     def put_document(self, document_id, fingerprint, chunks):
+    ...         self[document_id] = fingerprint
+    ...     def delete(self, *, document_id): del self[document_id]
+    >>> shelf = Shelf()
+    >>> ingest([folder], shelf, base=folder).indexed
+    ('brain.md',)
+    >>> ingest([folder], shelf, base=folder).skipped
+    ('brain.md',)
+    """
+    started = time.perf_counter()
+    settings = settings or ChunkSettings()
+    root = None if base is None else Path(base).resolve()
+    found = discover(paths, suffixes=suffixes)
+    failed = list(found.unreadable)
+    identified = [(_document_id(file.real, root), file) for file in found]
+    known = index.document_fingerprints()
+    salt = f"{_FORMAT}:{settings.signature}:{encoding or ''}"
+    indexed, skipped, chunk_count = [], [], 0
+    for done, (document_id, file) in enumerate(identified, start=1):
+        try:
+            _check_id(document_id, file)
+            data = read_bytes(file.real, max_bytes=max_bytes)
+            print_ = fingerprint(data, salt=salt)
+            if known.get(document_id) == print_:
+                skipped.append(document_id)
+            else:
+                chunks = _chunks(data, document_id, file, settings, max_bytes, encoding)
+                index.put_document(document_id, print_, chunks)
+                indexed.append(document_id)
+                chunk_count += len(chunks)
+        except (ConversionError, MissingExtraError) as error:
+            failed.append((_shown(file.path), _reason(error, file)))
+        if on_progress is not None:
+            on_progress(done, len(identified))
+    removed = []
+    if prune:
+        present = {document_id for document_id, _ in identified}
+        for document_id in sorted(set(known) - present):
+            if _is_gone(document_id, root, found):
+                index.delete(document_id=document_id)
+                removed.append(document_id)
+    return IngestReport(
+        indexed=tuple(indexed),
+        skipped=tuple(skipped),
+        removed=tuple(removed),
+        failed=tuple(failed),
+        chunks=chunk_count,
+        unsupported=found.unsupported,
+        links=found.links,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _chunks(
+    data: bytes,
+    document_id: str,
+    file: FoundFile,
+    settings: ChunkSettings,
+    max_bytes: int,
+    encoding: str | None,
+) -> list[Chunk]:
+    document = convert_bytes(data, path=file.real, max_bytes=max_bytes, encoding=encoding)
+    return split_document(
+        document, document_id=document_id, source=_shown(file.path), settings=settings
+    )
+
+
+def _document_id(real: Path, root: Path | None) -> str:
+    if root is None:
+        return real.as_posix()
+    if not real.is_relative_to(root):
+        raise ParameterError(
+            f"{_shown(real)} lies outside base {_shown(root)}; give a base above all paths"
+        )
+    return real.relative_to(root).as_posix()
+
+
+def _check_id(document_id: str, file: FoundFile) -> None:
+    if len(document_id) > 512:
+        raise ConversionError(
+            f"{_shown(file.real)}: its path has more than 512 characters; give a base below it"
+        )
+    if not document_id.isprintable():
+        raise ConversionError(f"{_shown(file.real)}: its name holds unprintable characters")
+
+
+def _is_gone(document_id: str, root: Path | None, found: Discovery) -> bool:
+    path = Path(document_id) if root is None else root / document_id
+    if not path.is_absolute():
+        return False  # put under some base, and none was given
+    if not any(path.is_relative_to(given) for given in found.roots):
+        return False
+    if any(path.is_relative_to(folder) for folder in found.unlisted):
+        return False
+    try:
+        return not stat.S_ISREG(os.lstat(path).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except (OSError, ValueError):
+        return False
+
+
+def _shown(path: Path) -> str:
+    return path.as_posix().encode("utf-8", "backslashreplace").decode()
+
+
+def _reason(error: Exception, file: FoundFile) -> str:
+    return str(error).removeprefix(f"{_shown(file.real)}: ")

@@ -1,0 +1,198 @@
+"""What a text says about itself: clean characters, front matter, headings, title."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+__all__ = [
+    "Heading",
+    "clean_text",
+    "first_line_title",
+    "markdown_headings",
+    "one_line",
+    "pop_front_matter",
+    "sole_title",
+]
+
+MAX_HEADING_CHARS = 200
+"""A longer "heading" is a paragraph that somebody marked up; it stays in the text."""
+
+_LINE_ENDS = re.compile(r"\r\n|[\r\v\f\x85\u2028\u2029]")
+# What hebbgraph.records refuses, and two invisible marks that would split words:
+# the byte order mark and the soft hyphen.
+_UNSTORABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\u00ad]")
+_MAY_BE_HEADING = re.compile(r"^ {0,3}(?:#{1,6}(?:[ \t]|$)|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE)
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
+_KEY_LINE = re.compile(r"[A-Za-z_][\w .-]*:(?:[ \t]|$)")
+_TITLE_LINE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Heading:
+    """One heading: its level (1 is the highest), plain text, and lines [start, stop)."""
+
+    level: int
+    text: str
+    start: int
+    stop: int
+
+
+def clean_text(text: str) -> str:
+    r"""Drop what no index can keep, and end every line with a line feed.
+
+    Control characters other than tab and line feed, lone surrogates, byte order marks
+    and soft hyphens go; form feeds and Unicode line separators become line feeds.
+
+    Examples
+    --------
+    >>> clean_text("one\r\ntwo\x00\ufeff\x0cthree")
+    'one\ntwo\nthree'
+    """
+    return _UNSTORABLE.sub("", _LINE_ENDS.sub("\n", text))
+
+
+def one_line(text: str, *, limit: int = MAX_HEADING_CHARS) -> str:
+    r"""Clean ``text``, join its words by single spaces and cut it to ``limit`` characters.
+
+    Examples
+    --------
+    >>> one_line("  The\n hippocampus ")
+    'The hippocampus'
+    """
+    return " ".join(clean_text(text).split())[:limit].strip()
+
+
+def pop_front_matter(text: str) -> tuple[str, str]:
+    r"""Take YAML front matter off the top of a Markdown text.
+
+    A leading block between ``---`` lines counts when its first line reads ``key: value``;
+    otherwise the first ``---`` is a thematic break and stays. Only ``title`` is read.
+
+    Returns
+    -------
+    tuple of str
+        The title (empty when there is none) and the text without the block.
+
+    Examples
+    --------
+    >>> pop_front_matter("---\ntitle: \"Synapses\"\n---\nThey learn.")
+    ('Synapses', 'They learn.')
+    >>> pop_front_matter("---\nThey learn.\n---\n")[1]
+    '---\nThey learn.\n---\n'
+    """
+    found = _FRONT_MATTER.match(text)
+    if found is None:
+        return "", text
+    block = found.group(1) or ""
+    lines = [line for line in block.split("\n") if line.strip() and not line.startswith("#")]
+    if lines and not _KEY_LINE.match(lines[0]):
+        return "", text
+    title = _TITLE_LINE.search(block)
+    value = title.group(1) if title else ""
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        value = value[1:-1]
+    elif value[:1] in {"|", ">"}:  # a block scalar: the title stands on the next line
+        value = block[title.end() :].strip().split("\n")[0] if title else ""
+    return one_line(value), text[found.end() :]
+
+
+def markdown_headings(text: str) -> tuple[Heading, ...]:
+    r"""Find the headings of a Markdown text, as CommonMark defines them.
+
+    Headings inside code fences, lists and quotations do not count, nor do empty ones or
+    ones longer than 200 characters. Their markup is removed.
+
+    Parameters
+    ----------
+    text : str
+        With line feeds only, as :func:`clean_text` returns it.
+
+    Examples
+    --------
+    >>> text = "# The *brain*\n\n```\n# a comment\n```\n\nMemory\n------\n"
+    >>> [(heading.level, heading.text) for heading in markdown_headings(text)]
+    [(1, 'The brain'), (2, 'Memory')]
+    """
+    if not _MAY_BE_HEADING.search(text):
+        return ()
+    found = []
+    tokens = _blocks().parse(text)
+    for opening, inline in pairwise(tokens):
+        if opening.type != "heading_open" or opening.level or opening.map is None:
+            continue
+        plain = _plain(inline.content)
+        if plain and len(plain) <= MAX_HEADING_CHARS:
+            found.append(Heading(int(opening.tag[1]), plain, opening.map[0], opening.map[1]))
+    return tuple(found)
+
+
+def sole_title(headings: Sequence[Heading]) -> str:
+    """Return the heading that names the whole document, or an empty string.
+
+    That is the first heading, when no other is as high.
+
+    Examples
+    --------
+    >>> sole_title([Heading(1, "Brain", 0, 1), Heading(2, "Memory", 4, 5)])
+    'Brain'
+    >>> sole_title([Heading(1, "Part one", 0, 1), Heading(1, "Part two", 4, 5)])
+    ''
+    """
+    if headings and all(heading.level > headings[0].level for heading in headings[1:]):
+        return headings[0].text
+    return ""
+
+
+def first_line_title(text: str) -> str:
+    r"""Return the first line of a plain text when it stands alone like a title.
+
+    It starts with a letter or digit, is at most 100 characters long, ends in no sentence
+    mark or comma, and a blank line (or a line of ``=`` or ``-``) follows it.
+
+    Examples
+    --------
+    >>> first_line_title("The hippocampus\n\nIt keeps what happened.")
+    'The hippocampus'
+    >>> first_line_title("It keeps what happened.\n\nIt replays it.")
+    ''
+    """
+    first, _, rest = text.lstrip("\n").partition("\n")
+    following = rest.partition("\n")[0].strip()
+    title = one_line(first)
+    if not title[:1].isalnum() or len(title) > 100 or title[-1] in ".,;:!?。，；：！？؟।":
+        return ""
+    return title if not following.strip("=-") and rest.strip() else ""
+
+
+def _plain(markdown: str) -> str:
+    """Return the text of one line of Markdown without its markup."""
+    (inline,) = _inlines().parseInline(markdown)
+    parts = []
+    for token in inline.children or ():
+        if token.type in {"text", "code_inline", "image"}:
+            parts.append(token.content)
+        elif token.type in {"softbreak", "hardbreak"}:
+            parts.append(" ")
+    return " ".join("".join(parts).split())
+
+
+@cache
+def _blocks() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark").enable("table").disable("inline")
+
+
+@cache
+def _inlines() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    return MarkdownIt("commonmark")

@@ -1,0 +1,305 @@
+"""A Document -> Chunks: cut at headings first, then at paragraphs and sentences.
+
+How a chunk is labelled follows from what recall does with labels. Its ``title`` is the
+document's: a title is a strong tag of the chunk and reaches every other chunk that
+mentions it, which "The hippocampus" deserves and "History" does not. The headings above
+the chunk stand in its first line, ``Memory > Long-term memory``, where lexical and dense
+search and the reader see them; its own heading is also one of its ``tags``, so that a
+heading worth a link is one, and a heading that every document has is weighed down by its
+document frequency like any other tag.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from pydantic import JsonValue
+
+from hebbgraph.documents.convert import Document
+from hebbgraph.documents.cut import TokenCounter, cut
+from hebbgraph.documents.outline import Heading, clean_text, one_line
+from hebbgraph.errors import ParameterError
+from hebbgraph.records import Chunk
+
+__all__ = ["ChunkSettings", "estimate_tokens", "split_document"]
+
+_SMALLEST_LIMIT = 16
+_BREADCRUMB = " > "
+_NUMBER = re.compile(r"(?:\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+|§+\s*\d+)\s+(?=\S)")
+_BARE_NUMBER = re.compile(rf"{_NUMBER.pattern}|\d+\s+(?=\S)")
+
+
+def estimate_tokens(text: str) -> int:
+    """Estimate the tokens of ``text``: a quarter of its UTF-8 bytes, rounded up.
+
+    Four letters of English, two of Russian or Arabic, 1.3 Chinese characters: near
+    enough to what subword tokenizers make of them, at the speed of encoding.
+
+    Examples
+    --------
+    >>> estimate_tokens("Synapses learn."), estimate_tokens("突触会学习")
+    (4, 4)
+    """
+    return (len(text.encode("utf-8", "replace")) + 3) // 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChunkSettings:
+    """How long chunks are, and by which measure.
+
+    Parameters
+    ----------
+    chunk_tokens : (int, int)
+        Least and most tokens of a chunk. The most is never exceeded. A chunk ends at the
+        first heading or paragraph after the least; shorter ones remain where a section
+        ends and nothing of the same chapter can be added. The default keeps a section of
+        up to some 270 English words whole.
+    count_tokens : callable
+        ``str -> int``; a tokenizer's ``lambda text: len(tokenizer.encode(text))`` fits.
+
+    Raises
+    ------
+    ParameterError
+        Unless 1 <= least <= most and most >= 16.
+    """
+
+    chunk_tokens: tuple[int, int] = (200, 400)
+    count_tokens: TokenCounter = estimate_tokens
+
+    def __post_init__(self) -> None:
+        least, most = self.chunk_tokens
+        if not 1 <= least <= most or most < _SMALLEST_LIMIT:
+            raise ParameterError(
+                f"chunk_tokens must be (least, most) with 1 <= least <= most and most >= "
+                f"{_SMALLEST_LIMIT}, got {self.chunk_tokens!r}; (200, 400) is the default"
+            )
+
+    @property
+    def signature(self) -> str:
+        """The settings as text; another text means other chunks."""
+        least, most = self.chunk_tokens
+        counter = self.count_tokens
+        name = getattr(counter, "__qualname__", type(counter).__qualname__)
+        return f"{least}-{most}:{counter.__module__}.{name}"
+
+
+class _Section(NamedTuple):
+    """What stands below one heading, up to the next one; ``path`` ends in that heading."""
+
+    path: tuple[Heading, ...]
+    body: str
+
+
+class _Block(NamedTuple):
+    """One or several neighbouring sections that go together."""
+
+    path: tuple[Heading, ...]
+    inner: tuple[Heading, ...]
+    body: str
+
+
+def split_document(
+    document: Document,
+    *,
+    document_id: str,
+    source: str = "",
+    settings: ChunkSettings | None = None,
+) -> list[Chunk]:
+    r"""Cut a document into chunks.
+
+    Parameters
+    ----------
+    document : Document
+        As ``read_document`` or ``markdown_document`` makes it.
+    document_id : str
+        At most 512 printable characters.
+    source : str
+        Kept as ``metadata["source"]``.
+    settings : ChunkSettings, optional
+        Lengths, and how they are measured.
+
+    Returns
+    -------
+    list of Chunk
+        In reading order. ``metadata`` holds ``source``, ``position`` (from 0),
+        ``headings`` (those above the chunk, outermost first, without the document's
+        title), ``media_type`` and ``content_hash`` (SHA-256 of the chunk's text). The id
+        is made of document id, text and, for repeated text, the number of the repetition:
+        a chunk that an edit elsewhere in the file leaves alone keeps its id, and with it
+        what was learned about it.
+
+    Examples
+    --------
+    >>> from hebbgraph.documents.convert import markdown_document
+    >>> document = markdown_document("# The brain\n\nIt learns.\n\n## Memory\n\nIt lasts.")
+    >>> small = ChunkSettings(chunk_tokens=(1, 16))
+    >>> for chunk in split_document(document, document_id="brain.md", settings=small):
+    ...     chunk.title, chunk.text, chunk.tags
+    ('The brain', 'It learns.', ())
+    ('The brain', 'Memory\n\nIt lasts.', ('Memory',))
+    """
+    settings = settings or ChunkSettings()
+    title = one_line(document.title)
+    chunks: list[Chunk] = []
+    seen: Counter[str] = Counter()
+    numbering = _numbering(document.headings)
+    for block in _merge(_sections(document, settings), settings):
+        headings = [heading.text for heading in block.path]
+        tags = _tags([*block.path[-1:], *block.inner], title, numbering)
+        for text in _texts(block, document.media_type, settings):
+            metadata: dict[str, JsonValue] = {
+                "source": source,
+                "position": len(chunks),
+                "headings": list(headings),
+                "media_type": document.media_type,
+                "content_hash": hashlib.sha256(text.encode()).hexdigest(),
+            }
+            key = "\x1f".join((document_id, text, str(seen[text])))
+            seen[text] += 1
+            chunks.append(
+                Chunk(
+                    id=hashlib.sha256(key.encode()).hexdigest()[:32],
+                    text=text,
+                    title=title,
+                    metadata=metadata,
+                    document_id=document_id,
+                    tags=tags,
+                )
+            )
+    return chunks
+
+
+def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
+    """Cut the text at its headings; the document's own title is no heading any more."""
+    lines = clean_text(document.text).split("\n")
+    # Deep paths and long headings must leave room for the text below them.
+    room = settings.chunk_tokens[1] // 2
+    headings = [
+        heading for heading in document.headings if settings.count_tokens(heading.text) < room
+    ]
+    title = one_line(document.title)
+    sections: list[_Section] = []
+    path: tuple[Heading, ...] = ()
+    start = 0
+    for heading in headings:
+        sections.append(_Section(path, _body(lines[start : heading.start])))
+        start = heading.stop
+        if heading.text == title and heading is document.headings[0]:
+            continue
+        path = (*(above for above in path if above.level < heading.level), heading)
+    sections.append(_Section(path, _body(lines[start:])))
+    following = [section.path for section in sections[1:]] + [()]
+    kept = [
+        section
+        for section, after in zip(sections, following, strict=True)
+        # A heading with nothing but headings below it lives on in their paths.
+        if section.body or (section.path and after[: len(section.path)] != section.path)
+    ]
+    return kept or ([_Section((), title)] if title and headings else [])
+
+
+def _body(lines: list[str]) -> str:
+    return "\n".join(lines).strip("\n").rstrip()
+
+
+def _merge(sections: list[_Section], settings: ChunkSettings) -> Iterator[_Block]:
+    """Join short sections with what follows them in the same chapter."""
+    least, most = settings.chunk_tokens
+    group: list[_Section] = []
+    block = _Block((), (), "")
+    length = 0
+    for section in sections:
+        chapter = group[0].path[:-1] if group else ()
+        if group and length < least and section.path[: len(chapter)] == chapter:
+            together = _block([*group, section])
+            longer = settings.count_tokens(_whole(together))
+            if longer <= most:
+                group, block, length = [*group, section], together, longer
+                continue
+        if group:
+            yield block
+        group, block = [section], _block([section])
+        length = settings.count_tokens(_whole(block))
+    if group:
+        yield block
+
+
+def _block(group: list[_Section]) -> _Block:
+    """Write several sections as one text, with the headings between them."""
+    common = group[0].path
+    for section in group[1:]:
+        shared = 0
+        while shared < min(len(common), len(section.path)) and (
+            common[shared] is section.path[shared]
+        ):
+            shared += 1
+        common = common[:shared]
+    parts: list[str] = []
+    inner: list[Heading] = []
+    written = set(map(id, common))
+    for section in group:
+        for heading in section.path:
+            if id(heading) not in written:
+                written.add(id(heading))
+                inner.append(heading)
+                parts.append(f"{'#' * heading.level} {heading.text}")
+        if section.body:
+            parts.append(section.body)
+    return _Block(common, tuple(inner), "\n\n".join(parts))
+
+
+def _breadcrumb(path: tuple[Heading, ...]) -> str:
+    return _BREADCRUMB.join(heading.text for heading in path)
+
+
+def _whole(block: _Block) -> str:
+    return "\n\n".join(part for part in (_breadcrumb(block.path), block.body) if part)
+
+
+def _texts(block: _Block, media_type: str, settings: ChunkSettings) -> Iterator[str]:
+    """Yield the block as one text if it is short enough, else cut it."""
+    count, (least, most) = settings.count_tokens, settings.chunk_tokens
+    whole = _whole(block)
+    if count(whole) <= most:
+        yield whole
+        return
+    path = block.path
+    while len(path) > 1 and count(_breadcrumb(path)) > most // 2:
+        path = path[1:]
+    label = f"{_breadcrumb(path)}\n\n" if path else ""
+
+    def count_labelled(text: str) -> int:
+        return count(label + text)
+
+    for start, stop in cut(
+        block.body,
+        count_tokens=count_labelled,
+        tokens=(least, most),
+        markdown=media_type != "text/plain",
+    ):
+        yield label + block.body[start:stop]
+
+
+def _numbering(headings: Iterable[Heading]) -> re.Pattern[str]:
+    """Return what numbers the headings: a bare "1 " does if there is a "2 " as well."""
+    first_words = {heading.text.split()[0] for heading in headings if heading.text.strip()}
+    return _BARE_NUMBER if {"1", "2"} <= first_words else _NUMBER
+
+
+def _tags(headings: list[Heading], title: str, numbering: re.Pattern[str]) -> tuple[str, ...]:
+    """Return the headings without their numbering, each once, the title left out."""
+    tags: dict[str, str] = {}
+    for heading in headings:
+        tag = (
+            heading.text[found.end() :]
+            if (found := numbering.match(heading.text))
+            else heading.text
+        )
+        if tag.casefold() != title.casefold() and any(map(str.isalpha, tag)):
+            tags.setdefault(tag.casefold(), tag)
+    return tuple(tags.values())

@@ -1,0 +1,163 @@
+"""Folders -> the files to read, in an order that does not depend on the machine."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from hebbgraph.documents.convert import MEDIA_TYPES
+
+__all__ = ["Discovery", "FoundFile", "discover", "fingerprint"]
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file: ``path`` as reached from the path given, ``real`` absolute and resolved."""
+
+    path: Path
+    real: Path
+
+
+@dataclass
+class Discovery:
+    """What :func:`discover` found; iterate over it for the files.
+
+    Attributes
+    ----------
+    files : list of FoundFile
+        In the order of the paths given, then by name; each real file once.
+    roots : list of Path
+        The given paths that exist, resolved.
+    unsupported : dict
+        Suffix (``""`` for none) to number of files passed over.
+    links : int
+        Symbolic links passed over.
+    unreadable : list of (path, reason)
+        Given paths that do not exist, and folders that cannot be listed.
+    unlisted : list of Path
+        The latter, resolved: what lies below them is unknown, not gone.
+    """
+
+    files: list[FoundFile] = field(default_factory=list)
+    roots: list[Path] = field(default_factory=list)
+    unsupported: dict[str, int] = field(default_factory=dict)
+    links: int = 0
+    unreadable: list[tuple[str, str]] = field(default_factory=list)
+    unlisted: list[Path] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[FoundFile]:
+        return iter(self.files)
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+
+def discover(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    suffixes: Collection[str] = tuple(MEDIA_TYPES),
+) -> Discovery:
+    """Find the readable files at and below ``paths``.
+
+    Below a folder, hidden files and folders (a leading dot) are passed over, and so are
+    symbolic links, like ``git`` and ``ripgrep`` do: no loop can catch the walk, and each
+    file has one path. A path that is given by name is taken as it is, hidden, linked or
+    of an unknown kind.
+
+    Parameters
+    ----------
+    paths : iterable of paths
+        Files and folders. A lone str or path is one path.
+    suffixes : collection of str
+        With the dot; case does not matter.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> for name in ("b.md", "a.txt", "c.png", ".hidden.md"):
+    ...     (folder / name).touch()
+    >>> found = discover([folder])
+    >>> [file.path.name for file in found], found.unsupported
+    (['a.txt', 'b.md'], {'.png': 1})
+    """
+    if isinstance(paths, str | os.PathLike):
+        paths = [paths]
+    wanted = frozenset(suffix.lower() for suffix in suffixes)
+    found = Discovery()
+    seen: set[Path] = set()
+    for given in map(Path, paths):
+        try:
+            real = given.resolve(strict=True)
+            is_folder = stat.S_ISDIR(real.stat().st_mode)
+        except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a loop of links
+            found.unreadable.append((given.as_posix(), _reason(error)))
+            continue
+        found.roots.append(real)
+        below = _below(FoundFile(given, real), wanted, found) if is_folder else None
+        for file in [FoundFile(given, real)] if below is None else below:
+            if file.real not in seen:
+                seen.add(file.real)
+                found.files.append(file)
+    return found
+
+
+def fingerprint(data: bytes, *, salt: str = "") -> str:
+    """Return the SHA-256 of a file's bytes, as 64 hex digits.
+
+    Parameters
+    ----------
+    data : bytes
+        All of it.
+    salt : str
+        What else decides the chunks (their settings), so that a change of it reads the
+        file again.
+
+    Examples
+    --------
+    >>> fingerprint(b"It learns.")[:8]
+    '4abfa712'
+    """
+    digest = hashlib.sha256(f"{salt}\0".encode() if salt else b"")
+    digest.update(data)
+    return digest.hexdigest()
+
+
+def _below(root: FoundFile, wanted: frozenset[str], found: Discovery) -> list[FoundFile]:
+    files: list[FoundFile] = []
+    folders = [root]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(folder.real) as listing:
+                entries = list(listing)
+        except OSError as error:
+            found.unreadable.append((folder.path.as_posix(), _reason(error)))
+            found.unlisted.append(folder.real)
+            continue
+        for entry in entries:
+            if entry.name.startswith("."):
+                continue
+            here = FoundFile(folder.path / entry.name, folder.real / entry.name)
+            if entry.is_symlink():
+                found.links += 1
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(here)
+            elif entry.is_file(follow_symlinks=False):
+                suffix = here.path.suffix.lower()
+                if suffix in wanted:
+                    files.append(here)
+                else:
+                    found.unsupported[suffix] = found.unsupported.get(suffix, 0) + 1
+    found.unsupported = dict(sorted(found.unsupported.items()))
+    return sorted(files, key=lambda file: file.path.parts)
+
+
+def _reason(error: Exception) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return str(error)

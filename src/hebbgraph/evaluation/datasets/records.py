@@ -1,0 +1,101 @@
+"""What an evaluation set is made of: chunks, questions, and what answers them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from hebbgraph.errors import DatasetError
+from hebbgraph.records import Chunk
+
+__all__ = ["Dataset", "Query", "Variant"]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Another way to ask: its text and the grade of each chunk that answers it."""
+
+    text: str
+    relevant: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One question with its judgements.
+
+    Parameters
+    ----------
+    id, text : str
+    relevant : mapping of chunk id to grade
+        Positive grades only; what is absent is not relevant. Never empty.
+    answers : tuple of str
+        Short answers, any of which is right; empty when unknown.
+    type, group : str, optional
+        The set's own classification; questions of one group ask for the same.
+    variants : mapping of str to Variant
+        Rewordings and follow-ups by name: ``paraphrase_light``, ``paraphrase_heavy``,
+        ``keywords``, ``follow_up``.
+    """
+
+    id: str
+    text: str
+    relevant: Mapping[str, int]
+    answers: tuple[str, ...] = ()
+    type: str | None = None
+    group: str | None = None
+    variants: Mapping[str, Variant] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A corpus and questions over it.
+
+    Parameters
+    ----------
+    name : str
+    corpus : tuple of Chunk
+    queries : tuple of Query
+    skipped : mapping of str to int
+        Questions of the files that are not in ``queries``, counted by reason.
+
+    Examples
+    --------
+    >>> chunks = tuple(Chunk(id=name, text=name) for name in "abcd")
+    >>> dataset = Dataset("letters", chunks, (Query("1", "which comes first?", {"a": 1}),))
+    >>> [chunk.id for chunk in dataset.shuffled(seed=1).corpus]
+    ['d', 'a', 'c', 'b']
+    """
+
+    name: str
+    corpus: tuple[Chunk, ...]
+    queries: tuple[Query, ...]
+    skipped: Mapping[str, int] = field(default_factory=dict)
+
+    def shuffled(self, *, seed: int) -> Dataset:
+        """Return the set with its corpus in a random order that ``seed`` fixes.
+
+        Published corpora lie in the order of their questions: the chunks that answer
+        one question together are neighbours in the file. A system that uses the order
+        in which chunks arrive would read the answers from it.
+        """
+        corpus = list(self.corpus)
+        random.Random(seed).shuffle(corpus)
+        return replace(self, corpus=tuple(corpus))
+
+    def sampled(self, queries: int, *, seed: int) -> Dataset:
+        """Return the set with at most ``queries`` questions, drawn with ``seed``.
+
+        The corpus stays whole, the questions stay in their order.
+
+        Raises
+        ------
+        DatasetError
+            If ``queries`` is not positive.
+        """
+        if queries < 1:
+            raise DatasetError(f"at least 1 question has to be drawn, got queries={queries!r}")
+        if queries >= len(self.queries):
+            return self
+        drawn = sorted(random.Random(seed).sample(range(len(self.queries)), queries))
+        return replace(self, queries=tuple(self.queries[index] for index in drawn))

@@ -1,0 +1,296 @@
+"""Metadata filters: from what callers write to a mask over chunks.
+
+A filter is a dict in the manner of MongoDB, as most vector stores read it::
+
+    {"lang": "en"}                                    equality
+    {"year": {"$gte": 2020, "$lt": 2024}}             comparison
+    {"topic": {"$in": ["optics", "acoustics"]}}       membership
+    {"$or": [{"lang": "en"}, {"$not": {"draft": True}}]}
+
+Operators: ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all
+$text_match $text_match_insensitive $is_empty``; ``$and $or $not`` combine filters. A key
+names a top-level metadata field; a dotted key (``"author.name"``) reaches into objects.
+``$id`` and ``$document_id`` stand for the chunk's own. On a list-valued field, equality,
+comparison and membership hold if they hold for the list itself or one of its elements
+(``$ne`` and ``$nin`` if they hold for all).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.errors import FilterError
+
+__all__ = ["MISSING", "Condition", "Filter", "FieldReader", "parse_filter"]
+
+MISSING = object()
+"""Stands for a field that a chunk does not have."""
+
+_MAX_DEPTH = 32
+_MAX_CONDITIONS = 1000
+
+Predicate: TypeAlias = Callable[[Any], bool]
+
+
+class FieldReader(Protocol):
+    """Evaluates a predicate on one field of every chunk."""
+
+    def where(self, field: str, predicate: Predicate) -> NDArray[np.bool_]:
+        """Return, for each chunk, whether the predicate holds for its value or MISSING."""
+        ...
+
+    def all(self) -> NDArray[np.bool_]:
+        """Return True for each chunk."""
+        ...
+
+
+class Filter(Protocol):
+    """A filter that was read."""
+
+    def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
+        """Return which chunks pass."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One predicate on one field."""
+
+    field: str
+    predicate: Predicate
+
+    def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
+        """Return which chunks pass."""
+        return reader.where(self.field, self.predicate)
+
+
+@dataclass(frozen=True, slots=True)
+class _All:
+    parts: tuple[Filter, ...]
+
+    def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
+        result = reader.all()
+        for part in self.parts:
+            result = result & part.mask(reader)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Any:
+    parts: tuple[Filter, ...]
+
+    def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
+        result = ~reader.all()
+        for part in self.parts:
+            result = result | part.mask(reader)
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Not:
+    part: Filter
+
+    def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
+        return reader.all() & ~self.part.mask(reader)
+
+
+def parse_filter(where: Mapping[str, Any]) -> Filter:
+    """Read a filter.
+
+    Raises
+    ------
+    FilterError
+        Naming the operator, field or value that does not fit.
+
+    Examples
+    --------
+    >>> parse_filter({"year": {"$gt": 1999}}).field
+    'year'
+    >>> parse_filter({"year": {"$near": 1999}})
+    Traceback (most recent call last):
+    hebbgraph.errors.FilterError: unknown operator '$near' for 'year'; known are ...
+    """
+    budget = [_MAX_CONDITIONS]
+    return _parse(where, 0, budget)
+
+
+def _parse(where: object, depth: int, budget: list[int]) -> Filter:
+    if not isinstance(where, Mapping):
+        raise FilterError(f"a filter is a dict, got {type(where).__name__}")
+    if depth > _MAX_DEPTH:
+        raise FilterError(f"filters nest at most {_MAX_DEPTH} deep")
+    parts: list[Filter] = []
+    for key, value in where.items():
+        if not isinstance(key, str):
+            raise FilterError(f"a filter's keys are field names, got {key!r}")
+        if key in ("$and", "$or"):
+            if not isinstance(value, list | tuple) or not value:
+                raise FilterError(f"{key} takes a list of filters, got {value!r}")
+            inner = tuple(_parse(part, depth + 1, budget) for part in value)
+            parts.append(_All(inner) if key == "$and" else _Any(inner))
+        elif key == "$not":
+            parts.append(_Not(_parse(value, depth + 1, budget)))
+        elif key.startswith("$") and key not in ("$id", "$document_id"):
+            raise FilterError(
+                f"unknown operator {key!r}; filters combine by $and, $or and $not, "
+                "and $id and $document_id name the chunk's own"
+            )
+        else:
+            parts.extend(_conditions(key, value, budget))
+    return parts[0] if len(parts) == 1 else _All(tuple(parts))
+
+
+def _conditions(field: str, value: object, budget: list[int]) -> list[Filter]:
+    is_operators = (
+        isinstance(value, Mapping)
+        and bool(value)
+        and all(isinstance(key, str) and key.startswith("$") for key in value)
+    )
+    operators = value if is_operators else {"$eq": value}
+    assert isinstance(operators, Mapping)
+    conditions: list[Filter] = []
+    for name, operand in operators.items():
+        budget[0] -= 1
+        if budget[0] < 0:
+            raise FilterError(f"a filter has at most {_MAX_CONDITIONS} conditions")
+        maker = _OPERATORS.get(name)
+        if maker is None:
+            known = " ".join(_OPERATORS)
+            raise FilterError(f"unknown operator {name!r} for {field!r}; known are {known}")
+        conditions.append(Condition(field, maker(field, operand)))
+    return conditions
+
+
+def _same(value: Any, operand: Any) -> bool:
+    # In JSON, true is not 1.
+    if isinstance(value, bool) is not isinstance(operand, bool):
+        return False
+    return bool(value == operand)
+
+
+def _each(test: Predicate) -> Predicate:
+    """Hold for a value, or for one element of a list."""
+
+    def holds(value: Any) -> bool:
+        if value is MISSING:
+            return False
+        return test(value) or (isinstance(value, list) and any(map(test, value)))
+
+    return holds
+
+
+def _equal(field: str, operand: Any) -> Predicate:
+    return _each(lambda value: _same(value, operand))
+
+
+def _inverse(maker: Callable[[str, Any], Predicate]) -> Callable[[str, Any], Predicate]:
+    def make(field: str, operand: Any) -> Predicate:
+        holds = maker(field, operand)
+        return lambda value: not holds(value)
+
+    return make
+
+
+def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[str, Any], Predicate]:
+    def make(field: str, operand: Any) -> Predicate:
+        if isinstance(operand, bool) or not isinstance(operand, int | float | str):
+            raise FilterError(f"{field!r} can be compared with a number or a str, got {operand!r}")
+        family: type | tuple[type, ...] = str if isinstance(operand, str) else (int, float)
+
+        def test(value: Any) -> bool:
+            comparable = isinstance(value, family) and not isinstance(value, bool)
+            return comparable and compare(value, operand)
+
+        return _each(test)
+
+    return make
+
+
+def _listed(field: str, operand: Any) -> list[Any]:
+    if not isinstance(operand, list | tuple | set | frozenset):
+        raise FilterError(f"a list of values fits {field!r}, got {operand!r}")
+    return list(operand)
+
+
+def _member(field: str, operand: Any) -> Predicate:
+    wanted = _listed(field, operand)
+    return _each(lambda value: any(_same(value, one) for one in wanted))
+
+
+def _elements(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _contains(field: str, operand: Any) -> Predicate:
+    def holds(value: Any) -> bool:
+        if isinstance(value, str) and isinstance(operand, str):
+            return operand in value
+        if isinstance(value, list):
+            return any(_same(element, operand) for element in value)
+        return isinstance(value, dict) and operand in value
+
+    return holds
+
+
+def _overlaps(field: str, operand: Any) -> Predicate:
+    wanted = _listed(field, operand)
+    return lambda value: value is not MISSING and any(
+        _same(element, one) for element in _elements(value) for one in wanted
+    )
+
+
+def _covers(field: str, operand: Any) -> Predicate:
+    wanted = _listed(field, operand)
+    return lambda value: value is not MISSING and all(
+        any(_same(element, one) for element in _elements(value)) for one in wanted
+    )
+
+
+def _exists(field: str, operand: Any) -> Predicate:
+    if not isinstance(operand, bool):
+        raise FilterError(f"$exists takes True or False, got {operand!r} for {field!r}")
+    return lambda value: (value is not MISSING) is operand
+
+
+def _is_empty(field: str, operand: Any) -> Predicate:
+    if not isinstance(operand, bool):
+        raise FilterError(f"$is_empty takes True or False, got {operand!r} for {field!r}")
+    return lambda value: (value is MISSING or value in (None, "", [], {})) is operand
+
+
+def _text_match(fold: bool) -> Callable[[str, Any], Predicate]:
+    def make(field: str, operand: Any) -> Predicate:
+        if not isinstance(operand, str):
+            raise FilterError(f"a str is looked for in {field!r}, got {operand!r}")
+        wanted = operand.casefold() if fold else operand
+        return _each(
+            lambda value: isinstance(value, str)
+            and wanted in (value.casefold() if fold else value)
+        )
+
+    return make
+
+
+_OPERATORS: Mapping[str, Callable[[str, Any], Predicate]] = {
+    "$eq": _equal,
+    "$ne": _inverse(_equal),
+    "$gt": _ordered(operator.gt),
+    "$gte": _ordered(operator.ge),
+    "$lt": _ordered(operator.lt),
+    "$lte": _ordered(operator.le),
+    "$in": _member,
+    "$nin": _inverse(_member),
+    "$exists": _exists,
+    "$contains": _contains,
+    "$any": _overlaps,
+    "$all": _covers,
+    "$text_match": _text_match(fold=False),
+    "$text_match_insensitive": _text_match(fold=True),
+    "$is_empty": _is_empty,
+}

@@ -1,0 +1,85 @@
+"""The co-occurrence graph: the projection of the incidence graph on its tags.
+
+Two tags are joined by an edge whose weight is the number of chunks that hold both
+(BambooKG [1]_, section 3.1.3). An edge is built when a chunk is indexed: its postings
+*are* the edges, each chunk a clique. They are counted when read, so that there is no
+second copy that a delete could leave behind.
+
+References
+----------
+.. [1] Arikutharam and Ukolov (2025), BambooKG, arXiv:2510.25724.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.graph.incidence import Incidence
+from hebbgraph.typing import IntArray
+
+__all__ = ["Edges", "edges", "neighbours"]
+
+
+class Edges(NamedTuple):
+    """Undirected edges, each once, ``source < target``; weights are counts of chunks."""
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight: NDArray[np.int64]
+
+
+def neighbours(
+    incidence: Incidence, tag: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the tags that occur together with a tag, and in how many chunks.
+
+    Parameters
+    ----------
+    incidence : Incidence
+    tag : int
+
+    Returns
+    -------
+    tags, weights : ndarrays of int64, tags ascending
+    """
+    _, chunks, _ = incidence.chunks_of(np.array([tag]))
+    _, tags, _ = incidence.tags_of(chunks)
+    others, weights = np.unique(tags[tags != tag], return_counts=True)
+    return others.astype(np.int64), weights.astype(np.int64)
+
+
+def edges(incidence: Incidence, chunks: IntArray, *, min_weight: int = 1) -> Edges:
+    """Return every edge between tags of the given chunks.
+
+    Parameters
+    ----------
+    incidence : Incidence
+    chunks : ndarray of int
+        Usually all live ones.
+    min_weight : int
+        Leave out edges seen in fewer chunks.
+
+    Notes
+    -----
+    Takes memory for every pair of tags in every chunk: for export and statistics.
+    """
+    indptr, tags, _ = incidence.postings(chunks)
+    counts = np.diff(indptr)
+    # Chunks with equally many tags are paired together: one matrix a size.
+    pairs = []
+    n_tags = int(tags.max(initial=0)) + 1
+    for size in np.unique(counts[counts > 1]).tolist():
+        starts = indptr[:-1][counts == size]
+        grid = tags[starts[:, None] + np.arange(size)].astype(np.int64)
+        left, right = np.triu_indices(size, k=1)
+        pairs.append((grid[:, left] * n_tags + grid[:, right]).ravel())
+    if not pairs:
+        nothing = np.empty(0, dtype=np.int64)
+        return Edges(nothing, nothing, nothing)
+    keys, weight = np.unique(np.concatenate(pairs), return_counts=True)
+    strong = weight >= min_weight
+    keys = keys[strong]
+    return Edges(keys // n_tags, keys % n_tags, weight[strong].astype(np.int64))

@@ -1,0 +1,521 @@
+"""HebbianIndex: the one door. It wires the parts together and holds no formula."""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import logging
+import os
+import time
+import uuid
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeAlias, TypeVar
+
+from hebbgraph.errors import ClosedIndexError, InvalidChunkError, NotFoundError, ParameterError
+from hebbgraph.graph.statistics import Stats, graph_stats
+from hebbgraph.progress import progress
+from hebbgraph.recalling import Recaller, StrategyName, Where
+from hebbgraph.records import AddReport, Chunk, Explanation, Recall
+from hebbgraph.settings import Settings
+from hebbgraph.storage.database import Database
+from hebbgraph.storage.derived import Derived, derived_directory
+from hebbgraph.storage.recalls import RecallStore
+from hebbgraph.storage.truth import ChunkWrite, Truth
+from hebbgraph.tagging import candidates
+
+if TYPE_CHECKING:
+    import networkx as nx
+
+    from hebbgraph.protocols import Tagger
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+__all__ = ["ChunkLike", "HebbianIndex"]
+
+logger = logging.getLogger(__name__)
+
+ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
+
+_MAX_NAMESPACE = 256
+
+
+def _in_thread(method: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]]:
+    """Make the async twin of a method."""
+
+    @functools.wraps(method)
+    async def twin(*args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return await asyncio.to_thread(method, *args, **kwargs)
+
+    twin.__name__ = twin.__qualname__ = f"a{method.__name__}"
+    twin.__doc__ = f"Async twin of :meth:`{method.__name__}`."
+    return twin
+
+
+class HebbianIndex:
+    """A retriever over a tagged graph of chunks; see :meth:`open`.
+
+    One object serves many threads. Every blocking method has an async twin (``arecall``
+    for ``recall``) that runs it in a thread.
+
+    Examples
+    --------
+    >>> with HebbianIndex.open(":memory:") as index:
+    ...     report = index.add([
+    ...         {"title": "Petrel", "text": "The Petrel was built by Ida Moss."},
+    ...         {"title": "Ida Moss", "text": "Ida Moss was born in Tessel Bay."},
+    ...     ])
+    ...     recall = index.recall("Where was the builder of the Petrel born?", k=2)
+    >>> report.added, [hit.chunk.title for hit in recall.hits]
+    (2, ['Petrel', 'Ida Moss'])
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        truth: Truth,
+        derived: Derived,
+        recalls: RecallStore,
+        settings: Settings,
+        tagger: Tagger | None,
+    ) -> None:
+        self._database = database
+        self._truth = truth
+        self._derived = derived
+        self._recalls = recalls
+        self._tagger = tagger
+        self._recaller = Recaller(truth, derived, language=settings.language)
+        self._closed = False
+        self.settings = settings
+
+    @classmethod
+    def open(
+        cls,
+        location: str | Path,
+        *,
+        tagger: Tagger | None = None,
+        settings: Settings | None = None,
+        namespace: str = "default",
+        cache_dir: str | Path | None = None,
+    ) -> Self:
+        """Open an index, making it if there is none.
+
+        Parameters
+        ----------
+        location : str or Path
+            A directory, ``":memory:"``, or a database URL for SQLAlchemy.
+        tagger : callable, optional
+            Given a chunk, returns tags for it, beside those found without any model.
+        settings : Settings, optional
+        namespace : str
+            Nothing is shared between namespaces: no chunk, tag or statistic.
+        cache_dir : str or Path, optional
+            Where derived parts lie when ``location`` is a URL (else in memory).
+
+        Raises
+        ------
+        NotAnIndexError, NewerVersionError, DamagedIndexError
+            If something else, something newer or something broken lies there.
+        SettingsMismatchError
+            If it was built with other build settings.
+        """
+        settings = settings or Settings()
+        _check_namespace(namespace)
+        database, root = _open_database(location, cache_dir, settings.write_wait_seconds)
+        try:
+            truth = Truth(database, namespace)
+            truth.settle(settings.build())
+            derived = Derived(
+                truth,
+                None if root is None else derived_directory(root, namespace),
+                language=settings.language,
+                writable=not database.read_only,
+                wait_seconds=settings.write_wait_seconds,
+            )
+            store = None if root is None or database.read_only else root / "recalls.sqlite3"
+            recalls = RecallStore(store, settings.keep_recalls)
+            return cls(database, truth, derived, recalls, settings, tagger)
+        except BaseException:
+            database.dispose()
+            raise
+
+    @property
+    def namespace(self) -> str:
+        """The tenant that this object sees."""
+        return self._truth.namespace
+
+    def __repr__(self) -> str:
+        return f"HebbianIndex({self._database.place!r}, namespace={self.namespace!r})"
+
+    # -- writing --------------------------------------------------------------------
+
+    def add(
+        self,
+        chunks: Iterable[ChunkLike],
+        *,
+        show_progress: bool = False,
+        on_progress: Callable[[int, int | None], Any] | None = None,
+    ) -> AddReport:
+        """Add chunks; a chunk whose id is held replaces the one that is there.
+
+        Parameters
+        ----------
+        chunks : iterable of Chunk, dict or str
+            Taken in batches of ``settings.batch_size``, each committed as a whole. A list
+            or tuple is checked wholly before anything is written.
+        show_progress : bool
+            Show a progress bar on standard error.
+        on_progress : callable, optional
+            Called with the number of chunks taken so far, and of how many if known.
+
+        Returns
+        -------
+        AddReport
+            What was committed. Chunks equal to those held count as ``unchanged``.
+
+        Raises
+        ------
+        InvalidChunkError
+            For a chunk that cannot be kept, or an id that occurs twice in one batch with
+            different content. The batch is not written; a note on the error says how
+            many chunks of earlier batches were.
+        """
+        self._check_open()
+        if isinstance(chunks, Chunk | str | bytes | Mapping):
+            raise ParameterError(
+                f"add takes an iterable of chunks, got one {type(chunks).__name__}; "
+                "put it into a list"
+            )
+        total = len(chunks) if isinstance(chunks, Sequence) else None
+        if isinstance(chunks, Sequence):
+            chunks = [Chunk.coerce(chunk) for chunk in chunks]
+        started = time.perf_counter()
+        report = AddReport(generation=self._truth.generation())
+        taken = 0
+        with progress(show_progress, on_progress) as tell:
+            try:
+                for batch in _batches(chunks, self.settings.batch_size):
+                    report = self._add_batch(batch, report)
+                    taken += len(batch)
+                    tell(taken, total)
+            except Exception as error:
+                done = report.added + report.replaced
+                error.add_note(f"{done} chunks of earlier batches were committed")
+                raise
+            finally:
+                self._bring_up_to_date()
+        return report.model_copy(update={"seconds": time.perf_counter() - started})
+
+    def _add_batch(self, batch: Iterable[ChunkLike], report: AddReport) -> AddReport:
+        by_id: dict[str, Chunk] = {}
+        for chunk in map(Chunk.coerce, batch):
+            if by_id.setdefault(chunk.id, chunk) != chunk:
+                raise InvalidChunkError(
+                    f"id {chunk.id!r} occurs twice in one batch with different content; "
+                    "ids must differ"
+                )
+        changed = self._truth.changed(by_id.values())
+        outcome = self._truth.apply([self._tagged(chunk) for chunk in changed])
+        return report.model_copy(
+            update={
+                "added": report.added + outcome.added,
+                "replaced": report.replaced + outcome.replaced,
+                "unchanged": report.unchanged + len(by_id) - len(changed),
+                "batches": report.batches + 1,
+                "generation": outcome.generation,
+            }
+        )
+
+    def _tagged(self, chunk: Chunk) -> ChunkWrite:
+        given = list(chunk.tags)
+        if self._tagger is not None:
+            given += self._tagger(chunk)
+        return ChunkWrite(chunk, candidates(chunk.text, chunk.title, given))
+
+    def put_document(
+        self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]
+    ) -> AddReport:
+        """Replace all chunks of a document in one transaction.
+
+        Chunks equal to those held stay as they are, others are written, and those that
+        the document no longer has go.
+
+        Parameters
+        ----------
+        document_id : str
+            Set on every chunk.
+        fingerprint : str or None
+            Kept for :meth:`document_fingerprints`, to skip an unchanged document later.
+        chunks : iterable of Chunk, dict or str
+
+        Notes
+        -----
+        Unlike :meth:`add`, this leaves the graph to the next recall (or ``close``), so
+        that many small documents in a row cost one step.
+        """
+        self._check_open()
+        started = time.perf_counter()
+        own: dict[str, Chunk] = {}
+        for chunk in map(Chunk.coerce, chunks):
+            chunk = chunk.model_copy(update={"document_id": document_id})
+            if own.setdefault(chunk.id, chunk) != chunk:
+                raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")
+        changed = self._truth.changed(own.values())
+        outcome = self._truth.apply(
+            [self._tagged(chunk) for chunk in changed],
+            delete_ids=self._truth.ids_of_document(document_id) - own.keys(),
+            fingerprints=None if fingerprint is None else {document_id: fingerprint},
+        )
+        return AddReport(
+            added=outcome.added,
+            replaced=outcome.replaced,
+            unchanged=len(own) - len(changed),
+            deleted=outcome.deleted,
+            batches=1,
+            generation=outcome.generation,
+            seconds=time.perf_counter() - started,
+        )
+
+    def document_fingerprints(self) -> dict[str, str]:
+        """Return the fingerprint of each document that :meth:`put_document` kept one of."""
+        self._check_open()
+        return self._truth.fingerprints()
+
+    def delete(
+        self, ids: Iterable[str] | None = None, *, document_id: str | None = None
+    ) -> int:
+        """Delete chunks by id, or all chunks of a document; return how many there were.
+
+        Ids that are not held are passed over. What depended on the deleted chunks is
+        gone with them: afterwards the graph equals one built from the rest.
+        """
+        self._check_open()
+        if isinstance(ids, str):
+            ids = [ids]
+        if ids is None and document_id is None:
+            raise ParameterError("delete takes ids or a document_id, got neither")
+        wanted = list(ids or ())
+        if not all(isinstance(id_, str) for id_ in wanted):
+            raise ParameterError("delete takes ids that are str")
+        documents = [] if document_id is None else [document_id]
+        outcome = self._truth.apply(delete_ids=wanted, delete_documents=documents)
+        self._bring_up_to_date()
+        return outcome.deleted
+
+    def _bring_up_to_date(self) -> None:
+        """Derive what follows from a committed batch.
+
+        The batch is acknowledged already: whatever fails here is made good by the next
+        recall, so it is not this call's failure.
+        """
+        try:
+            self._derived.refresh()
+        except (OSError, ValueError) as error:
+            logger.warning("derived parts lag behind, the next recall brings them on: %s", error)
+
+    # -- reading --------------------------------------------------------------------
+
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int = 10,
+        where: Where = None,
+        strategy: StrategyName = "spreading",
+        id: str | None = None,
+    ) -> Recall:
+        """Return the k most active chunks for a question.
+
+        Parameters
+        ----------
+        query : str
+        k : int, at least 1
+        where : dict or callable, optional
+            A metadata filter (:mod:`hebbgraph.filters`), in force while activation
+            spreads: a chunk that it excludes neither receives nor passes any. A callable
+            gets chunks in rank order until k pass.
+        strategy : str
+            ``"spreading"``: k chunks come back whenever as many pass the filter.
+            ``"neighbourhood"``: BambooKG's recall as published; it answers only for tags
+            that it has learned, and with no more chunks than support them.
+        id : str, optional
+            The recall's id; left out, a new one.
+
+        Returns
+        -------
+        Recall
+            Hits with scores and the path that found each. ``notes`` tells if the query
+            named no known tag.
+
+        Raises
+        ------
+        ParameterError, FilterError
+        """
+        self._check_open()
+        recall = self._recaller.recall(
+            query, k=k, where=where, strategy=strategy, recall_id=id or uuid.uuid4().hex
+        )
+        self._recalls.put(recall)
+        return recall
+
+    def find_recall(self, recall_id: str) -> Recall | None:
+        """Return a recent recall by its id, or None if it is not, or no longer, kept."""
+        self._check_open()
+        return self._recalls.get(self.namespace, recall_id)
+
+    def _resolve(self, recall: Recall | str) -> Recall:
+        if isinstance(recall, Recall):
+            return recall
+        found = self._recalls.get(self.namespace, recall)
+        if found is None:
+            raise NotFoundError(
+                f"recall {recall!r} is not, or no longer, kept "
+                f"(the last {self.settings.keep_recalls} are); hand the Recall itself over"
+            )
+        return found
+
+    def explain(self, recall: Recall | str, chunk_id: str) -> Explanation:
+        """Tell why a recall ranked a chunk as it did: its evidence, and every way to it.
+
+        Parameters
+        ----------
+        recall : Recall, or the id of a recent one
+        chunk_id : str
+            Need not be among the hits.
+
+        Raises
+        ------
+        NotFoundError
+            For a recall or a chunk that is not there.
+        """
+        self._check_open()
+        return self._recaller.explain(self._resolve(recall), chunk_id)
+
+    def stats(self) -> Stats:
+        """Count chunks, tags and edges; see :class:`~hebbgraph.graph.statistics.Stats`."""
+        self._check_open()
+        self._derived.refresh()
+        with self._derived.lock:
+            return graph_stats(self._derived.graph)
+
+    def to_networkx(self, kind: Literal["tags", "incidence"] = "tags") -> nx.Graph[str]:
+        """Return the graph for networkx.
+
+        Parameters
+        ----------
+        kind : {"tags", "incidence"}
+            Tags joined by how many chunks hold both; or chunks and tags, joined where a
+            chunk holds a tag.
+        """
+        self._check_open()
+        from hebbgraph.graph.export import incidence_graph, tag_graph
+
+        if kind not in ("tags", "incidence"):
+            raise ParameterError(f"kind is 'tags' or 'incidence', got {kind!r}")
+        self._derived.refresh()
+        with self._derived.lock:
+            graph = self._derived.graph
+            if kind == "tags":
+                return tag_graph(graph)
+            return incidence_graph(graph, self._truth.ids(graph.rows[graph.alive].tolist()))
+
+    def compact(self) -> None:
+        """Rewrite derived parts without what deleted chunks left, and shrink the files."""
+        self._check_open()
+        self._derived.compact()
+        self._truth.drop_tombstones()
+        self._recalls.clear()
+        self._database.vacuum()
+
+    # -- without blocking the event loop ---------------------------------------------
+
+    aadd = _in_thread(add)
+    aput_document = _in_thread(put_document)
+    adelete = _in_thread(delete)
+    arecall = _in_thread(recall)
+    afind_recall = _in_thread(find_recall)
+    aexplain = _in_thread(explain)
+    astats = _in_thread(stats)
+    ato_networkx = _in_thread(to_networkx)
+    acompact = _in_thread(compact)
+
+    # -- life -----------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Save derived parts and let go of all files; closing twice is fine."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self._derived.close()
+        except OSError as error:
+            logger.warning("no snapshot was written (%s); the next open builds it", error)
+        finally:
+            self._recalls.close()
+            self._database.dispose()
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise ClosedIndexError(f"{self!r} is closed; open it again")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    aclose = _in_thread(close)
+
+    @classmethod
+    async def aopen(cls, location: str | Path, **options: Any) -> Self:
+        """Async twin of :meth:`open`."""
+        return await asyncio.to_thread(cls.open, location, **options)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+
+def _check_namespace(namespace: str) -> None:
+    if not (isinstance(namespace, str) and namespace and namespace.isprintable()):
+        raise ParameterError(f"a namespace is a printable str, got {namespace!r}")
+    if len(namespace) > _MAX_NAMESPACE:
+        raise ParameterError(
+            f"a namespace has at most {_MAX_NAMESPACE} characters, got {len(namespace)}"
+        )
+
+
+def _open_database(
+    location: str | Path, cache_dir: str | Path | None, wait_seconds: float
+) -> tuple[Database, Path | None]:
+    """Open the truth, and say where derived parts lie."""
+    cache = None if cache_dir is None else Path(cache_dir)
+    if location == ":memory:":
+        return Database.in_memory(), cache
+    if isinstance(location, str) and "://" in location:
+        return Database.at_url(location, wait_seconds=wait_seconds), cache
+    if not isinstance(location, str | os.PathLike) or not str(location):
+        raise ParameterError(f"an index lies in a directory or at a URL, got {location!r}")
+    directory = Path(location)
+    return Database.in_directory(directory, wait_seconds=wait_seconds), cache or directory
+
+
+def _batches(chunks: Iterable[ChunkLike], size: int) -> Iterator[list[ChunkLike]]:
+    remaining = iter(chunks)
+    while batch := list(islice(remaining, size)):
+        yield batch

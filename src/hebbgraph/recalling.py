@@ -1,0 +1,481 @@
+"""From a question to a Recall: cues and candidates in, ranking, chunks and paths out.
+
+The reading half of :mod:`hebbgraph.index`. It fetches what the formulas of
+:mod:`hebbgraph.recall` need, and turns their numbers back into chunks and phrases.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.errors import FilterError, NotFoundError, ParameterError
+from hebbgraph.filters import parse_filter
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.recall.neighbourhood import retrieved_edges, supporting_chunks
+from hebbgraph.recall.paths import Path, PathNode
+from hebbgraph.recall.spreading import Activation, SpreadingParameters, spread
+from hebbgraph.records import Chunk, Cue, Explanation, Hit, PathStep, Recall
+from hebbgraph.seeding.fusion import Evidence, fuse
+from hebbgraph.storage.columns import Columns
+from hebbgraph.storage.derived import Derived
+from hebbgraph.storage.truth import Truth
+from hebbgraph.tagging import display, lexical_terms, tokenize
+from hebbgraph.tagging.segment import stop_words
+from hebbgraph.typing import BoolArray
+
+__all__ = ["Recaller", "StrategyName", "Where"]
+
+StrategyName: TypeAlias = Literal["spreading", "neighbourhood"]
+Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
+
+MAX_QUERY_CHARACTERS = 65_536
+MAX_K = 10_000
+#: Candidates whose direct evidence is known; all others have the floor.
+_CANDIDATES = 200
+_MAX_QUERY_TERMS = 512
+#: Up to so many chunks that pass a filter, lexical search looks at them alone.
+_FEW_SURVIVORS = 5_000
+_MASKS_KEPT = 32
+_TIE_DECIMALS = 9
+#: How often spreading is run again because a callable filter turned down a chunk that
+#: had passed activation on.
+_MAX_ROUNDS = 8
+_UNKNOWN = "no tag of the index is named in the query; hits are by direct search"
+_NOT_LEARNED = "not learned: the index knows none of the query's concepts"
+
+
+@dataclass(frozen=True)
+class _Ranking:
+    """Slots by score, ties included, and how to find the way to each."""
+
+    slots: NDArray[np.int64]
+    scores: NDArray[np.float64]
+    path: Callable[[int], Path]
+    passed_on: Iterable[int] = ()
+
+
+@dataclass(frozen=True)
+class _Question:
+    """What a query says to this graph."""
+
+    query: str
+    terms: list[str]
+    cues: list[int]
+
+
+class Recaller:
+    """Answers questions from one namespace.
+
+    Parameters
+    ----------
+    truth : Truth
+    derived : Derived
+    language : str
+    parameters : SpreadingParameters, optional
+    """
+
+    def __init__(
+        self,
+        truth: Truth,
+        derived: Derived,
+        *,
+        language: str,
+        parameters: SpreadingParameters | None = None,
+    ) -> None:
+        self._truth = truth
+        self._derived = derived
+        self._language = language
+        self._parameters = parameters or SpreadingParameters()
+        self._stop_words = stop_words(language)
+        self._columns: Columns | None = None
+        self._masks: OrderedDict[str, tuple[TagGraph, int, BoolArray]] = OrderedDict()
+
+    # -- asking ---------------------------------------------------------------------
+
+    def recall(
+        self, query: str, *, k: int, where: Where, strategy: StrategyName, recall_id: str
+    ) -> Recall:
+        """See :meth:`hebbgraph.HebbianIndex.recall`."""
+        _check(query, k, where, strategy)
+        predicate = where if callable(where) else None
+        conditions = None if callable(where) else where
+        while True:
+            generation = self._derived.refresh()
+            with self._derived.lock:
+                graph = self._derived.graph
+                question = self._question(graph, query)
+                allowed = self._allowed(graph, conditions)
+                if predicate is None:
+                    ranking = self._rank(graph, question, allowed, strategy, k)
+                else:
+                    ranking = self._rank_where(graph, question, allowed, strategy, k, predicate)
+                ranked = self._cut(graph, ranking, k)
+                if strategy == "spreading" and predicate is None:
+                    ranked += self._fill(graph, ranked, allowed, k)
+                hits = self._hits(graph, ranked, ranking.path)
+                cues = self._cues(graph, question)
+            if hits is not None:  # else a chunk was deleted meanwhile: look again
+                break
+        return Recall(
+            id=recall_id,
+            namespace=self._truth.namespace,
+            strategy=strategy,
+            query=query,
+            cues=cues,
+            hits=hits,
+            notes=self._notes(cues, strategy),
+            generation=generation,
+            created_at=time.time(),
+        )
+
+    def _question(self, graph: TagGraph, query: str) -> _Question:
+        tokens = tokenize(query)
+        content = [token for token in tokens if token not in self._stop_words] or tokens
+        terms = list(dict.fromkeys(lexical_terms(content, self._language)))
+        return _Question(query, terms[:_MAX_QUERY_TERMS], graph.cues(tokens))
+
+    def _cues(self, graph: TagGraph, question: _Question) -> tuple[Cue, ...]:
+        df = graph.df(np.array(question.cues, dtype=np.int64))
+        weights = np.log1p(graph.n_chunks / np.maximum(df, 1))
+        keys = graph.phrases.keys
+        return tuple(
+            Cue(tag=display(keys[tag]), weight=weight)
+            for tag, weight in zip(question.cues, weights.tolist(), strict=True)
+        )
+
+    def _notes(self, cues: Sequence[Cue], strategy: StrategyName) -> tuple[str, ...]:
+        if cues:
+            return ()
+        return (_NOT_LEARNED if strategy == "neighbourhood" else _UNKNOWN,)
+
+    # -- what takes part ------------------------------------------------------------
+
+    def _allowed(self, graph: TagGraph, where: Mapping[str, Any] | None) -> BoolArray:
+        if where is None:
+            return graph.alive
+        try:
+            key = json.dumps(where, sort_keys=True)
+        except (TypeError, ValueError):
+            key = None
+        if key is not None and (kept := self._masks.get(key)) is not None:
+            if kept[0] is graph and kept[1] == graph.generation:
+                self._masks.move_to_end(key)
+                return kept[2]
+        if self._columns is None or self._columns.graph is not graph:
+            self._columns = Columns(self._truth, graph)
+        mask = parse_filter(where).mask(self._columns) & graph.alive
+        if key is not None:
+            self._masks[key] = (graph, graph.generation, mask)
+            while len(self._masks) > _MASKS_KEPT:
+                self._masks.popitem(last=False)
+        return mask
+
+    def _evidence(self, graph: TagGraph, question: _Question, allowed: BoolArray) -> Evidence:
+        lexical = self._derived.lexical
+        restricted = allowed is not graph.alive
+        wanted, limit = _CANDIDATES, _CANDIDATES
+        survivors = np.flatnonzero(allowed) if restricted else None
+        if survivors is not None and len(survivors) <= _FEW_SURVIVORS:
+            only = graph.rows[survivors].tolist()
+            rows, scores = lexical.search(question.terms, wanted, only=only)
+            slots, scores = _known(graph, rows, scores, allowed)
+            return fuse(slots, scores)
+        while True:
+            rows, scores = lexical.search(question.terms, limit)
+            slots, kept = _known(graph, rows, scores, allowed)
+            if len(slots) >= wanted or len(rows) < limit:
+                return fuse(slots[:wanted], kept[:wanted])
+            limit *= 4
+
+    # -- ranking --------------------------------------------------------------------
+
+    def _rank(
+        self,
+        graph: TagGraph,
+        question: _Question,
+        allowed: BoolArray,
+        strategy: StrategyName,
+        k: int,
+    ) -> _Ranking:
+        if strategy == "neighbourhood":
+            return self._rank_neighbourhood(graph, question, allowed)
+        found = self._spread(graph, question, allowed)
+        slots, scores = found.top(k)
+        passed_on = (
+            node
+            for layer in found.layers
+            for nodes in (layer.seeds, layer.sources[0], layer.leaps[0])
+            for node in nodes.tolist()
+        )
+        return _Ranking(slots, scores, found.path, passed_on)
+
+    def _spread(self, graph: TagGraph, question: _Question, allowed: BoolArray) -> Activation:
+        return spread(
+            graph,
+            np.array(question.cues, dtype=np.int64),
+            self._evidence(graph, question, allowed),
+            parameters=self._parameters,
+            allowed=allowed,
+        )
+
+    def _rank_neighbourhood(
+        self, graph: TagGraph, question: _Question, allowed: BoolArray
+    ) -> _Ranking:
+        cues = np.array(question.cues, dtype=np.int64)
+        edges = retrieved_edges(graph, cues, allowed, graph.phrases.order)
+        context = supporting_chunks(graph, edges, allowed)
+        order = np.argsort(-context.n_edges, kind="stable")
+        edge_of = dict(zip(context.chunks.tolist(), context.edge.tolist(), strict=True))
+        first_edge_to: dict[int, int] = {}
+        for source, target in edges.tolist():
+            first_edge_to.setdefault(target, source)
+
+        def path(slot: int) -> Path:
+            source, target = edges[edge_of[slot]].tolist()
+            tags = [source, target]
+            if source not in question.cues:
+                tags.insert(0, first_edge_to[source])
+            nodes = [PathNode("tag", tag, 0.0) for tag in tags]
+            return (*nodes, PathNode("chunk", slot, 1.0))
+
+        scores = context.n_edges[order].astype(np.float64)
+        return _Ranking(context.chunks[order], scores, path)
+
+    def _rank_where(
+        self,
+        graph: TagGraph,
+        question: _Question,
+        allowed: BoolArray,
+        strategy: StrategyName,
+        k: int,
+        predicate: Callable[[Chunk], bool],
+    ) -> _Ranking:
+        """Rank while asking a callable about chunks in rank order, until k pass.
+
+        A chunk that it turns down is masked like one that a filter excludes: when it had
+        passed activation on, spreading runs again without it.
+        """
+        allowed = allowed.copy()
+        verdicts: dict[int, bool] = {}
+        for _ in range(_MAX_ROUNDS):
+            ranking = self._rank(graph, question, allowed, strategy, graph.n_slots)
+            passed: list[int] = []
+            for slot in ranking.slots.tolist():
+                if self._passes(graph, slot, predicate, verdicts):
+                    passed.append(slot)
+                if len(passed) == k:
+                    break
+            for slot in passed:
+                for node in ranking.path(slot):
+                    if node.kind == "chunk":
+                        self._passes(graph, node.id, predicate, verdicts)
+            refused = [slot for slot, verdict in verdicts.items() if not verdict and allowed[slot]]
+            allowed[refused] = False
+            if set(ranking.passed_on).isdisjoint(refused):
+                break
+        if strategy == "spreading" and len(passed) < k:
+            passed += self._fill_where(graph, passed, allowed, k, predicate, verdicts)
+        score = dict(zip(ranking.slots.tolist(), ranking.scores.tolist(), strict=True))
+        known = ranking.path
+
+        def path(slot: int) -> Path:
+            if slot in score:
+                nodes = known(slot)
+                if all(verdicts.get(node.id, True) for node in nodes if node.kind == "chunk"):
+                    return nodes
+            return (PathNode("chunk", slot, 0.0),)
+
+        return _Ranking(
+            np.array(passed, dtype=np.int64),
+            np.array([score.get(slot, 0.0) for slot in passed], dtype=np.float64),
+            path,
+        )
+
+    def _passes(
+        self,
+        graph: TagGraph,
+        slot: int,
+        predicate: Callable[[Chunk], bool],
+        verdicts: dict[int, bool],
+    ) -> bool:
+        if slot not in verdicts:
+            row = int(graph.rows[slot])
+            chunk = self._truth.fetch([row]).get(row)
+            verdicts[slot] = chunk is not None and bool(predicate(chunk))
+        return verdicts[slot]
+
+    # -- from numbers to records ----------------------------------------------------
+
+    def _cut(self, graph: TagGraph, ranking: _Ranking, k: int) -> list[tuple[int, float]]:
+        """The k best; among equal scores the smaller id comes first."""
+        ranked = list(zip(ranking.slots.tolist(), ranking.scores.tolist(), strict=True))
+        keys = [round(score, _TIE_DECIMALS) for _, score in ranked]
+        if len(set(keys)) < len(keys) or len(ranked) > k:
+            ids = self._truth.ids(graph.rows[ranking.slots].tolist())
+            ranked = [
+                pair
+                for _, _, pair in sorted(
+                    (-key, ids.get(int(graph.rows[pair[0]]), ""), pair)
+                    for key, pair in zip(keys, ranked, strict=True)
+                )
+            ]
+        return ranked[:k]
+
+    def _fill(
+        self, graph: TagGraph, ranked: list[tuple[int, float]], allowed: BoolArray, k: int
+    ) -> list[tuple[int, float]]:
+        """Chunks that nothing speaks for, by id, so that k come back."""
+        if len(ranked) >= k:
+            return []
+        taken = {slot for slot, _ in ranked}
+        missing = k - len(ranked)
+        found = []
+        for slot in self._in_order(graph, allowed):
+            if slot not in taken:
+                found.append((slot, 0.0))
+                if len(found) == missing:
+                    break
+        return found
+
+    def _fill_where(
+        self,
+        graph: TagGraph,
+        passed: list[int],
+        allowed: BoolArray,
+        k: int,
+        predicate: Callable[[Chunk], bool],
+        verdicts: dict[int, bool],
+    ) -> list[int]:
+        found: list[int] = []
+        taken = set(passed)
+        for slot in self._in_order(graph, allowed):
+            if len(passed) + len(found) == k:
+                break
+            if slot not in taken and self._passes(graph, slot, predicate, verdicts):
+                found.append(slot)
+        return found
+
+    def _in_order(self, graph: TagGraph, allowed: BoolArray) -> Iterator[int]:
+        """Allowed slots in the order of their ids."""
+        survivors = np.flatnonzero(allowed)
+        if len(survivors) <= _FEW_SURVIVORS:
+            ids = self._truth.ids(graph.rows[survivors].tolist())
+            by_row = sorted(ids.items(), key=lambda item: item[1])
+            rows: Iterable[int] = (row for row, _ in by_row)
+        else:
+            rows = self._truth.rows_by_id()
+        for row in rows:
+            for slot in graph.slots_of(np.array([row])).tolist():
+                if allowed[slot]:
+                    yield slot
+
+    def _hits(
+        self, graph: TagGraph, ranked: list[tuple[int, float]], path: Callable[[int], Path]
+    ) -> tuple[Hit, ...] | None:
+        """Build the hits; None if a chunk is no longer there."""
+        paths = [
+            path(slot) if score > 0 else (PathNode("chunk", slot, 0.0),) for slot, score in ranked
+        ]
+        slots = {slot for slot, _ in ranked}
+        slots.update(node.id for nodes in paths for node in nodes if node.kind == "chunk")
+        rows = {slot: int(graph.rows[slot]) for slot in slots}
+        held = self._truth.fetch(rows.values())
+        if len(held) < len(rows):
+            return None
+        chunks = {slot: held[row] for slot, row in rows.items()}
+        return tuple(
+            Hit.model_construct(
+                chunk=chunks[slot], score=score, rank=rank, path=self._steps(graph, nodes, chunks)
+            )
+            for rank, ((slot, score), nodes) in enumerate(zip(ranked, paths, strict=True), start=1)
+        )
+
+    def _steps(
+        self, graph: TagGraph, nodes: Path, chunks: Mapping[int, Chunk]
+    ) -> tuple[PathStep, ...]:
+        steps = [PathStep(kind="query")]
+        for node in nodes:
+            if node.kind == "tag":
+                value, title = display(graph.phrases.keys[node.id]), ""
+            else:
+                value, title = chunks[node.id].id, chunks[node.id].title
+            steps.append(PathStep(kind=node.kind, value=value, title=title, weight=node.weight))
+        return tuple(steps)
+
+    # -- explaining -----------------------------------------------------------------
+
+    def explain(self, recall: Recall, chunk_id: str) -> Explanation:
+        """See :meth:`hebbgraph.HebbianIndex.explain`."""
+        if recall.namespace != self._truth.namespace:
+            raise ParameterError(
+                f"the recall belongs to namespace {recall.namespace!r}, "
+                f"this index sees {self._truth.namespace!r}"
+            )
+        self._derived.refresh()
+        row = self._truth.rows_of([chunk_id]).get(chunk_id)
+        with self._derived.lock:
+            graph = self._derived.graph
+            slots = graph.slots_of(np.array([] if row is None else [row], dtype=np.int64))
+            if not len(slots):
+                raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
+            slot = int(slots[0])
+            question = self._question(graph, recall.query)
+            found = self._spread(graph, question, graph.alive)
+            at = int(np.searchsorted(found.chunks, slot))
+            reached = at < len(found.chunks) and found.chunks[at] == slot
+            nodes = found.path(slot) if reached else (PathNode("chunk", slot, 0.0),)
+            on_path = {node.id for node in nodes if node.kind == "chunk"}
+            rows = {one: int(graph.rows[one]) for one in on_path}
+            held = self._truth.fetch(rows.values())
+            chunks = {one: held[row] for one, row in rows.items() if row in held}
+            tags, _ = graph.incidence.row(slot)
+            hit = recall.hit(chunk_id)
+            return Explanation(
+                chunk_id=chunk_id,
+                rank=None if hit is None else hit.rank,
+                score=float(found.scores[at]) if reached else 0.0,
+                direct=float(found.direct[at]) if reached else 0.0,
+                activation=float(found.arrived[at]) if reached else 0.0,
+                path=self._steps(graph, nodes, chunks) if len(chunks) == len(rows) else (),
+                cues=self._cues(graph, question),
+                tags=tuple(display(graph.phrases.keys[tag]) for tag in tags.tolist()),
+            )
+
+
+def _known(
+    graph: TagGraph, rows: NDArray[Any], scores: NDArray[Any], allowed: BoolArray
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Slots of the rows that this graph knows and that are allowed, with their scores."""
+    known = graph.rows
+    if not len(known):
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    slots = np.searchsorted(known, rows)
+    slots[slots == len(known)] = 0
+    keep = (known[slots] == rows) & allowed[slots]
+    return slots[keep], scores[keep]
+
+
+def _check(query: str, k: int, where: Where, strategy: str) -> None:
+    if not isinstance(query, str):
+        raise ParameterError(f"a query is a str, got {type(query).__name__}")
+    if not query.strip():
+        raise ParameterError("the query is empty; ask something")
+    if len(query) > MAX_QUERY_CHARACTERS:
+        raise ParameterError(
+            f"a query has at most {MAX_QUERY_CHARACTERS} characters, got {len(query)}"
+        )
+    if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= MAX_K:
+        raise ParameterError(f"k is a whole number from 1 to {MAX_K}, got {k!r}")
+    if strategy not in get_args(StrategyName):
+        known = ", ".join(get_args(StrategyName))
+        raise ParameterError(f"strategy is one of {known}, got {strategy!r}")
+    if where is not None and not callable(where) and not isinstance(where, Mapping):
+        raise FilterError(f"a filter is a dict or a callable, got {type(where).__name__}")

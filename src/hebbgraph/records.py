@@ -1,0 +1,249 @@
+"""The records that cross the border of the index: chunks in, recalls out.
+
+All are frozen pydantic models: they can be kept, compared, sent as JSON
+(``model_dump_json``) and read back (``model_validate_json``) without the index.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+
+from hebbgraph.errors import InvalidChunkError
+
+__all__ = ["AddReport", "Chunk", "Cue", "Explanation", "Hit", "PathStep", "Recall"]
+
+_FROZEN = ConfigDict(frozen=True, extra="forbid")
+_ALLOWED_CONTROLS = frozenset("\t\n\v\f\r\x85")
+
+
+def _unstorable(text: str) -> str | None:
+    """Name the first character that no database can be trusted with, if any."""
+    if text.isascii() and text.isprintable():
+        return None
+    for position, char in enumerate(text):
+        category = unicodedata.category(char)
+        if category == "Cs" or (category == "Cc" and char not in _ALLOWED_CONTROLS):
+            kind = "lone surrogate" if category == "Cs" else "control character"
+            return f"{kind} U+{ord(char):04X} at position {position}"
+    return None
+
+
+class Chunk(BaseModel):
+    """The unit that is retrieved.
+
+    Parameters
+    ----------
+    text : str
+        What is searched and shown. May be empty if there is a title.
+    id : str, optional
+        At most 512 characters, unique in its namespace; the same id replaces.
+        Left out, it is the SHA-256 of document id, title and text (32 hex digits),
+        so that adding the same text twice keeps one chunk.
+    title : str
+        Title or heading; its phrase becomes a tag that other chunks are matched with.
+    metadata : dict
+        Any JSON object; what filters look at.
+    document_id : str, optional
+        The document that the chunk was cut from; ``HebbianIndex.delete(document_id=...)``
+        removes all of its chunks.
+    tags : tuple of str
+        Tags given by the caller, beside those that the tagger finds.
+
+    Examples
+    --------
+    >>> Chunk(text="Synapses learn.", title="Synapse").id
+    '1c34e1f6c29c3e4e66a7bbf05c5fcb40'
+    """
+
+    model_config = _FROZEN
+
+    id: str = Field(default="", max_length=512)
+    text: str
+    title: str = Field(default="", max_length=4096)
+    metadata: dict[str, JsonValue] = Field(default_factory=dict)
+    document_id: str | None = Field(default=None, max_length=512)
+    tags: tuple[str, ...] = ()
+
+    @field_validator("id", "document_id")
+    @classmethod
+    def _id_is_printable(cls, value: str | None) -> str | None:
+        if value and not value.isprintable():
+            raise ValueError("an id takes printable characters only")
+        return value
+
+    @field_validator("text", "title")
+    @classmethod
+    def _text_is_storable(cls, value: str) -> str:
+        if (found := _unstorable(value)) is not None:
+            raise ValueError(f"{found}; remove it before adding the chunk")
+        return value
+
+    @field_validator("tags")
+    @classmethod
+    def _tags_are_storable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for tag in value:
+            if not tag.strip() or (found := _unstorable(tag)) is not None:
+                raise ValueError(f"a tag takes visible characters, got {tag!r}")
+        return value
+
+    def model_post_init(self, context: Any, /) -> None:
+        if not self.id:
+            content = "\x1f".join((self.document_id or "", self.title, self.text))
+            digest = hashlib.sha256(content.encode()).hexdigest()[:32]
+            object.__setattr__(self, "id", digest)
+
+    @classmethod
+    def coerce(cls, value: Chunk | dict[str, Any] | str) -> Self | Chunk:
+        """Read a chunk from what callers pass to ``HebbianIndex.add``.
+
+        Raises
+        ------
+        InvalidChunkError
+            With the reason, and the id where there is one.
+        """
+        if isinstance(value, Chunk):
+            return value
+        if isinstance(value, str):
+            value = {"text": value}
+        if not isinstance(value, dict):
+            raise InvalidChunkError(
+                f"a chunk is a Chunk, a dict or a str, got {type(value).__name__}"
+            )
+        try:
+            return cls.model_validate(value)
+        except ValidationError as error:
+            first = error.errors(include_url=False, include_input=False)[0]
+            field = ".".join(str(part) for part in first["loc"]) or "chunk"
+            name = repr(value.get("id")) if value.get("id") else "without id"
+            raise InvalidChunkError(f"chunk {name}: {field}: {first['msg']}") from error
+        except UnicodeEncodeError as error:
+            raise InvalidChunkError(f"chunk {value.get('id')!r}: {error}") from error
+
+
+class Cue(BaseModel):
+    """A known tag that the query names.
+
+    ``weight`` is ``log(1 + N / df)``: rare tags say more.
+    """
+
+    model_config = _FROZEN
+
+    tag: str
+    weight: float
+
+
+class PathStep(BaseModel):
+    """One node on the way from the query to a hit.
+
+    ``kind`` is ``query``, ``tag``, ``chunk`` or ``episode``; ``value`` is the tag's
+    phrase, the chunk's id or the episode's id (empty for the query); ``title`` names a
+    chunk for readers; ``weight`` is the activation that arrived over this step.
+    """
+
+    model_config = _FROZEN
+
+    kind: Literal["query", "tag", "chunk", "episode"]
+    value: str = ""
+    title: str = ""
+    weight: float = 0.0
+
+
+class Hit(BaseModel):
+    """One retrieved chunk: its score (descending), rank (from 1) and strongest path."""
+
+    model_config = _FROZEN
+
+    chunk: Chunk
+    score: float
+    rank: int
+    path: tuple[PathStep, ...] = ()
+
+
+class Recall(BaseModel):
+    """One retrieval: a self-contained record that can be kept and handed back.
+
+    Attributes
+    ----------
+    id : str
+    namespace, strategy, query : str
+    cues : tuple of Cue
+        Empty when the query names no known tag; ``notes`` then says so.
+    hits : tuple of Hit, best first
+    notes : tuple of str
+        What the reader should know, e.g. ``"no known tag in the query"``.
+    generation : int
+        The state of the index that answered.
+    created_at : float
+        Seconds since the epoch (UTC).
+    vector : tuple of float, optional
+        The query's embedding, when there was an embedder.
+    """
+
+    model_config = _FROZEN
+
+    id: str
+    namespace: str
+    strategy: str
+    query: str
+    cues: tuple[Cue, ...] = ()
+    hits: tuple[Hit, ...] = ()
+    notes: tuple[str, ...] = ()
+    generation: int = 0
+    created_at: float = 0.0
+    vector: tuple[float, ...] | None = Field(default=None, repr=False)
+
+    def hit(self, chunk_id: str) -> Hit | None:
+        """Return the hit on ``chunk_id``, or None if it was not retrieved."""
+        return next((hit for hit in self.hits if hit.chunk.id == chunk_id), None)
+
+
+class Explanation(BaseModel):
+    """Why a chunk ranks where it does, for the query of a recall.
+
+    Attributes
+    ----------
+    chunk_id : str
+    rank : int, optional
+        In the recall; None if the chunk was not among its hits.
+    score, direct, activation : float, in [0, 1]
+        The score now, what the chunk says by itself, and what arrived over the graph.
+    path : tuple of PathStep
+        The strongest way to it.
+    cues : tuple of Cue
+    tags : tuple of str
+        The chunk's own.
+    """
+
+    model_config = _FROZEN
+
+    chunk_id: str
+    rank: int | None = None
+    score: float = 0.0
+    direct: float = 0.0
+    activation: float = 0.0
+    path: tuple[PathStep, ...] = ()
+    cues: tuple[Cue, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
+class AddReport(BaseModel):
+    """What one ``add`` committed.
+
+    ``unchanged`` counts chunks that were already there, equal in every field; they
+    cost nothing and keep what was learned about them. ``deleted`` counts chunks that a
+    replaced document no longer has.
+    """
+
+    model_config = _FROZEN
+
+    added: int = 0
+    replaced: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    batches: int = 0
+    generation: int = 0
+    seconds: float = 0.0

@@ -1,0 +1,1 @@
+"""The truth (a database) and what is derived from it."""

@@ -1,0 +1,236 @@
+"""The lexical index: BM25 over our own terms, by Tantivy.
+
+Terms come ready-made from :func:`hebbgraph.tagging.lexical_terms`, so Tantivy only
+splits them at spaces; no query syntax is ever parsed. A file beside it names the
+generation of the truth that it was brought to, written after Tantivy's own commit: when
+a process dies in between, the same changes are applied again, which changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import numpy as np
+import tantivy
+
+from hebbgraph.typing import FloatArray, IntArray
+
+__all__ = ["LEXICAL_FORMAT", "LexicalIndex"]
+
+logger = logging.getLogger(__name__)
+
+LEXICAL_FORMAT = 1
+_STAMP = "hebbgraph.json"
+_HEAP_BYTES = 64_000_000
+_MAX_PHRASE_HITS = 1_000_000
+
+
+class LexicalIndex:
+    """BM25 (k1 = 1.2, b = 0.75) over space-joined terms, one document a row.
+
+    Parameters
+    ----------
+    directory : Path, optional
+        Where it lies; None keeps it in memory.
+    """
+
+    def __init__(self, directory: Path | None) -> None:
+        builder = tantivy.SchemaBuilder()
+        builder.add_unsigned_field("row", indexed=True, fast=True)
+        builder.add_text_field("terms", tokenizer_name="whitespace", index_option="position")
+        self._schema = builder.build()
+        self._directory = directory
+        self._generation = 0
+        if directory is None:
+            self._index = tantivy.Index(self._schema)
+        else:
+            self._index = self._open(directory)
+        self._searcher = self._index.searcher()
+        self.refresh()
+
+    def _open(self, directory: Path) -> tantivy.Index:
+        directory.mkdir(parents=True, exist_ok=True)
+        stamp = _read_stamp(directory)
+        if stamp is not None:
+            try:
+                return tantivy.Index(self._schema, path=str(directory))
+            except (OSError, ValueError) as error:
+                logger.warning("lexical index at %s is damaged (%s): rebuilding", directory, error)
+        shutil.rmtree(directory, ignore_errors=True)
+        directory.mkdir(parents=True, exist_ok=True)
+        return tantivy.Index(self._schema, path=str(directory))
+
+    @classmethod
+    def copy_of(cls, directory: Path) -> LexicalIndex:
+        """Open a private copy, for a directory in which Tantivy cannot place its locks."""
+        copy = Path(tempfile.mkdtemp(prefix="hebbgraph-"))
+        shutil.copytree(directory, copy, dirs_exist_ok=True)
+        for lock in copy.glob("*.lock"):
+            lock.unlink()
+        index = cls(copy)
+        weakref.finalize(index, shutil.rmtree, copy, ignore_errors=True)
+        return index
+
+    @property
+    def generation(self) -> int:
+        """The generation of the truth that was last reached, 0 when empty."""
+        return self._generation
+
+    def refresh(self) -> int:
+        """See what other processes have committed; return the generation."""
+        if self._directory is not None:
+            generation = _read_stamp(self._directory) or 0
+            if generation != self._generation:
+                self._index.reload()
+                self._searcher = self._index.searcher()
+                self._generation = generation
+        return self._generation
+
+    def update(
+        self,
+        generation: int,
+        *,
+        removed: Iterable[int],
+        added: Iterable[tuple[int, Sequence[str]]],
+        replace: bool = True,
+    ) -> None:
+        """Remove and add rows, and stamp the result.
+
+        Parameters
+        ----------
+        generation : int
+            What the index then stands for.
+        removed : iterable of int
+        added : iterable of (row, terms)
+        replace : bool
+            Whether an added row may be there already, left by an update that was killed
+            before its stamp; an empty index needs no such care.
+
+        Notes
+        -----
+        The caller holds the lock on derived parts. One writer lives as long as one
+        update, so that no process keeps another one out.
+        """
+        writer = self._index.writer(_HEAP_BYTES, 1)
+        try:
+            for row in removed:
+                writer.delete_documents_by_term("row", int(row))
+            for row, terms in added:
+                if replace:
+                    writer.delete_documents_by_term("row", row)
+                document = tantivy.Document()
+                document.add_unsigned("row", row)
+                document.add_text("terms", " ".join(terms))
+                writer.add_document(document)
+            writer.commit()
+        except BaseException:
+            writer.rollback()
+            raise
+        finally:
+            writer.wait_merging_threads()
+        self._stamped(generation)
+
+    def _stamped(self, generation: int) -> None:
+        if self._directory is not None:
+            _write_stamp(self._directory, generation)
+        self._index.reload()
+        self._searcher = self._index.searcher()
+        self._generation = generation
+
+    def clear(self) -> None:
+        """Forget every row."""
+        if self._directory is not None:
+            (self._directory / _STAMP).unlink(missing_ok=True)
+        self._generation = 0
+        writer = self._index.writer(_HEAP_BYTES, 1)
+        writer.delete_all_documents()
+        writer.commit()
+        writer.garbage_collect_files()
+        writer.wait_merging_threads()
+        self._index.reload()
+        self._searcher = self._index.searcher()
+
+    def search(
+        self, terms: Iterable[str], limit: int, *, only: Sequence[int] | None = None
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the best rows for a bag of terms.
+
+        Parameters
+        ----------
+        terms : iterable of str
+            Each counts once.
+        limit : int
+        only : sequence of int, optional
+            Look at these rows alone. Scores are the same as without.
+
+        Returns
+        -------
+        rows : ndarray of int64
+        scores : ndarray of float64, descending
+        """
+        query = self._any_of(terms)
+        if query is None or limit <= 0:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float64)
+        if only is not None:
+            rows = tantivy.Query.term_set_query(self._schema, "row", [int(row) for row in only])
+            query = tantivy.Query.boolean_query(
+                [
+                    (tantivy.Occur.Must, query),
+                    (tantivy.Occur.Must, tantivy.Query.const_score_query(rows, 0.0)),
+                ]
+            )
+        searcher = self._searcher
+        hits = searcher.search(query, limit, count=False).hits
+        rows = searcher.fast_field_values("row", [address for _, address in hits])
+        return (
+            np.array(rows, dtype=np.int64),
+            np.array([score for score, _ in hits], dtype=np.float64),
+        )
+
+    def _any_of(self, terms: Iterable[str]) -> tantivy.Query | None:
+        clauses = [
+            (tantivy.Occur.Should, tantivy.Query.term_query(self._schema, "terms", term, "freq"))
+            for term in dict.fromkeys(terms)
+        ]
+        return tantivy.Query.boolean_query(clauses) if clauses else None
+
+    def rows_with_phrase(self, terms: Sequence[str]) -> IntArray:
+        """Return the rows in which the terms stand one after the other, unordered."""
+        if len(terms) == 1:
+            query = tantivy.Query.term_query(self._schema, "terms", terms[0], "basic")
+        else:
+            query = tantivy.Query.phrase_query(self._schema, "terms", list(terms))
+        searcher = self._searcher
+        query = tantivy.Query.const_score_query(query, 1.0)
+        hits = searcher.search(query, _MAX_PHRASE_HITS, count=False).hits
+        rows = searcher.fast_field_values("row", [address for _, address in hits])
+        return np.array(rows, dtype=np.int64)
+
+    def document_frequency(self, term: str) -> int:
+        """Return how many rows hold a term (rows deleted since the last merge included)."""
+        return self._searcher.doc_freq("terms", term)
+
+    def __len__(self) -> int:
+        return self._searcher.num_docs
+
+
+def _read_stamp(directory: Path) -> int | None:
+    try:
+        stamp = json.loads((directory / _STAMP).read_bytes())
+        return int(stamp["generation"]) if stamp["format"] == LEXICAL_FORMAT else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write_stamp(directory: Path, generation: int) -> None:
+    path = directory / _STAMP
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps({"format": LEXICAL_FORMAT, "generation": generation}))
+    os.replace(partial, path)

@@ -1,0 +1,92 @@
+"""Tables of the truth, and the steps that bring an older database to this version.
+
+The database holds only what depends on one chunk alone, plus the settings; whatever
+depends on the whole corpus is derived (:mod:`hebbgraph.storage.derived`). Every row
+carries its namespace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import sqlalchemy as sa
+
+__all__ = [
+    "METADATA",
+    "MIGRATIONS",
+    "SCHEMA_VERSION",
+    "chunks",
+    "documents",
+    "meta",
+    "namespaces",
+    "tombstones",
+]
+
+SCHEMA_VERSION = 1
+
+METADATA = sa.MetaData()
+
+#: Facts about the database itself: ``schema_version``, ``application``.
+meta = sa.Table(
+    "meta",
+    METADATA,
+    sa.Column("key", sa.String(64), primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
+)
+
+#: One row a tenant. ``generation`` counts committed batches: its update is the first
+#: statement of a write, so that generations follow commit order on every database.
+#: ``floor`` is the oldest generation from which small steps are still possible.
+namespaces = sa.Table(
+    "namespaces",
+    METADATA,
+    sa.Column("namespace", sa.String(256), primary_key=True),
+    sa.Column("generation", sa.BigInteger, nullable=False),
+    sa.Column("floor", sa.BigInteger, nullable=False),
+    sa.Column("build_settings", sa.Text, nullable=False),
+)
+
+_ROW_ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
+
+#: ``row`` is never used twice: a replaced chunk gets a new one.
+chunks = sa.Table(
+    "chunks",
+    METADATA,
+    sa.Column("row", _ROW_ID, primary_key=True, autoincrement=True),
+    sa.Column("namespace", sa.String(256), nullable=False),
+    sa.Column("id", sa.String(512), nullable=False),
+    sa.Column("document_id", sa.String(512)),
+    sa.Column("title", sa.Text, nullable=False),
+    sa.Column("text", sa.Text, nullable=False),
+    sa.Column("metadata", sa.Text, nullable=False),
+    sa.Column("tags", sa.Text, nullable=False),
+    sa.Column("candidates", sa.Text, nullable=False),
+    sa.Column("digest", sa.LargeBinary(16), nullable=False),
+    sa.Column("generation", sa.BigInteger, nullable=False),
+    sa.UniqueConstraint("namespace", "id", name="uq_chunks_namespace_id"),
+    sa.Index("ix_chunks_namespace_generation", "namespace", "generation"),
+    sa.Index("ix_chunks_namespace_document", "namespace", "document_id"),
+    sqlite_autoincrement=True,
+)
+
+#: Rows that are gone; they hold nothing of the chunk.
+tombstones = sa.Table(
+    "tombstones",
+    METADATA,
+    sa.Column("row", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("namespace", sa.String(256), nullable=False),
+    sa.Column("generation", sa.BigInteger, nullable=False),
+    sa.Index("ix_tombstones_namespace_generation", "namespace", "generation"),
+)
+
+#: What a document looked like when it was read, so that an unchanged file is skipped.
+documents = sa.Table(
+    "documents",
+    METADATA,
+    sa.Column("namespace", sa.String(256), primary_key=True),
+    sa.Column("document_id", sa.String(512), primary_key=True),
+    sa.Column("fingerprint", sa.String(128), nullable=False),
+)
+
+#: ``MIGRATIONS[n]`` brings a database of version n to version n + 1, in one transaction.
+MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {}

@@ -1,0 +1,420 @@
+"""Reading and writing one namespace of the truth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+import sqlalchemy as sa
+
+from hebbgraph.errors import InvalidChunkError, SettingsMismatchError
+from hebbgraph.records import Chunk
+from hebbgraph.storage.database import Database
+from hebbgraph.storage.schema import chunks, documents, namespaces, tombstones
+from hebbgraph.tagging import Candidate
+from hebbgraph.typing import IntArray
+
+__all__ = ["Changes", "ChunkWrite", "Outcome", "Truth"]
+
+_T = TypeVar("_T")
+_PAGE = 500  # bound parameters a statement; every database allows as many
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What happened after a generation.
+
+    Attributes
+    ----------
+    generation : int
+        The state that these changes lead to.
+    added, removed : ndarray of int64
+        Rows, ascending. A row that came and went is in neither.
+    complete : bool
+        False if the log no longer reaches back that far: start from nothing.
+    """
+
+    generation: int
+    added: IntArray
+    removed: IntArray
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWrite:
+    """A chunk on its way into the database, with what pass 1 of the tagger found."""
+
+    chunk: Chunk
+    candidates: Sequence[Candidate]
+
+
+class Outcome(NamedTuple):
+    """What one transaction did."""
+
+    added: int
+    replaced: int
+    deleted: int
+    generation: int
+
+
+class Truth:
+    """One namespace of the database.
+
+    Every write is one transaction and one new generation; a write that changes nothing
+    makes none.
+    """
+
+    def __init__(self, database: Database, namespace: str) -> None:
+        self.database = database
+        self.namespace = namespace
+
+    # -- settings and state ---------------------------------------------------------
+
+    def settle(self, build_settings: Mapping[str, Any]) -> None:
+        """Save the build settings of a new namespace, or compare them with those saved.
+
+        Raises
+        ------
+        SettingsMismatchError
+            If the namespace was built with others.
+        """
+        saved = self._saved_settings()
+        if saved is None and not self.database.read_only:
+            with self.database.write() as connection:
+                held = connection.execute(
+                    sa.select(namespaces.c.build_settings).where(
+                        namespaces.c.namespace == self.namespace
+                    )
+                ).scalar()
+                if held is None:
+                    connection.execute(
+                        sa.insert(namespaces).values(
+                            namespace=self.namespace,
+                            generation=0,
+                            floor=0,
+                            build_settings=json.dumps(dict(build_settings), sort_keys=True),
+                        )
+                    )
+            saved = self._saved_settings()
+        if saved is None:
+            return
+        for name, value in build_settings.items():
+            if saved.get(name, value) != value:
+                raise SettingsMismatchError(
+                    f"{self.database.place} (namespace {self.namespace!r}) was built with "
+                    f"{name}={saved[name]!r}, got {name}={value!r}; open it with the saved "
+                    "value, or build a new index"
+                )
+
+    def _saved_settings(self) -> dict[str, Any] | None:
+        with self.database.read() as connection:
+            saved = connection.execute(
+                sa.select(namespaces.c.build_settings).where(
+                    namespaces.c.namespace == self.namespace
+                )
+            ).scalar()
+        return None if saved is None else json.loads(saved)
+
+    def generation(self) -> int:
+        """Return the number of the last committed batch."""
+        with self.database.read() as connection:
+            return connection.execute(self._generation_query()).scalar() or 0
+
+    def _generation_query(self) -> sa.Select[Any]:
+        return sa.select(namespaces.c.generation).where(namespaces.c.namespace == self.namespace)
+
+    def count(self) -> int:
+        """Return how many chunks there are."""
+        with self.database.read() as connection:
+            query = sa.select(sa.func.count()).select_from(chunks).where(self._mine())
+            return connection.execute(query).scalar_one()
+
+    def _mine(self) -> sa.ColumnElement[bool]:
+        return chunks.c.namespace == self.namespace
+
+    # -- writing --------------------------------------------------------------------
+
+    def apply(
+        self,
+        writes: Sequence[ChunkWrite] = (),
+        *,
+        delete_ids: Iterable[str] = (),
+        delete_documents: Iterable[str] = (),
+        fingerprints: Mapping[str, str] | None = None,
+    ) -> Outcome:
+        """Write, replace and delete in one transaction.
+
+        Parameters
+        ----------
+        writes : sequence of ChunkWrite
+            Ids must differ from each other; a held id is replaced.
+        delete_ids, delete_documents : iterables of str
+            Unknown ones are passed over. Deleting a document forgets its fingerprint.
+        fingerprints : mapping of document id to fingerprint
+        """
+        new_ids = [write.chunk.id for write in writes]
+        doomed_documents = list(delete_documents)
+        with self.database.write() as connection:
+            # First the counter: its row lock makes generations follow commit order.
+            generation = self._advance(connection)
+            replaced = self._rows_where(connection, chunks.c.id, new_ids)
+            deleted = self._rows_where(connection, chunks.c.id, delete_ids)
+            deleted |= self._rows_where(connection, chunks.c.document_id, doomed_documents)
+            deleted -= replaced
+            self._remove(connection, replaced | deleted, generation)
+            for page in _pages(writes):
+                rows = [self._values(write, generation) for write in page]
+                connection.execute(sa.insert(chunks), rows)
+            self._write_fingerprints(connection, doomed_documents, fingerprints or {})
+            if not (writes or deleted or doomed_documents or fingerprints):
+                connection.rollback()
+                generation -= 1
+        return Outcome(len(writes) - len(replaced), len(replaced), len(deleted), generation)
+
+    def _advance(self, connection: sa.Connection) -> int:
+        connection.execute(
+            sa.update(namespaces)
+            .where(namespaces.c.namespace == self.namespace)
+            .values(generation=namespaces.c.generation + 1)
+        )
+        return int(connection.execute(self._generation_query()).scalar_one())
+
+    def _rows_where(
+        self, connection: sa.Connection, column: sa.Column[Any], values: Iterable[str]
+    ) -> set[int]:
+        rows: set[int] = set()
+        for page in _pages(values):
+            query = sa.select(chunks.c.row).where(self._mine(), column.in_(page))
+            rows.update(connection.execute(query).scalars())
+        return rows
+
+    def _remove(self, connection: sa.Connection, rows: set[int], generation: int) -> None:
+        for page in _pages(sorted(rows)):
+            connection.execute(sa.delete(chunks).where(chunks.c.row.in_(page)))
+            connection.execute(
+                sa.insert(tombstones),
+                [
+                    {"row": row, "namespace": self.namespace, "generation": generation}
+                    for row in page
+                ],
+            )
+
+    def _values(self, write: ChunkWrite, generation: int) -> dict[str, Any]:
+        chunk = write.chunk
+        by_kind: dict[str, list[str]] = {}
+        for candidate in write.candidates:
+            by_kind.setdefault(candidate.kind, []).append(candidate.key)
+        return {
+            "namespace": self.namespace,
+            "id": chunk.id,
+            "document_id": chunk.document_id,
+            "title": chunk.title,
+            "text": chunk.text,
+            "metadata": _json(chunk.metadata),
+            "tags": _json(chunk.tags),
+            "candidates": _json(by_kind),
+            "digest": digest(chunk),
+            "generation": generation,
+        }
+
+    def _write_fingerprints(
+        self, connection: sa.Connection, doomed: Sequence[str], fingerprints: Mapping[str, str]
+    ) -> None:
+        for page in _pages([*doomed, *fingerprints]):
+            connection.execute(
+                sa.delete(documents).where(
+                    documents.c.namespace == self.namespace, documents.c.document_id.in_(page)
+                )
+            )
+        if fingerprints:
+            connection.execute(
+                sa.insert(documents),
+                [
+                    {"namespace": self.namespace, "document_id": key, "fingerprint": value}
+                    for key, value in fingerprints.items()
+                ],
+            )
+
+    def drop_tombstones(self) -> None:
+        """Forget which rows are gone; copies older than now will start from nothing."""
+        with self.database.write() as connection:
+            connection.execute(
+                sa.delete(tombstones).where(tombstones.c.namespace == self.namespace)
+            )
+            connection.execute(
+                sa.update(namespaces)
+                .where(namespaces.c.namespace == self.namespace)
+                .values(floor=namespaces.c.generation)
+            )
+
+    # -- reading --------------------------------------------------------------------
+
+    def changes_since(self, generation: int) -> Changes:
+        """Return the rows that came and went after ``generation``."""
+        with self.database.read() as connection:
+            state = connection.execute(
+                sa.select(namespaces.c.generation, namespaces.c.floor).where(
+                    namespaces.c.namespace == self.namespace
+                )
+            ).one_or_none()
+            nothing = np.empty(0, dtype=np.int64)
+            if state is None:
+                return Changes(0, nothing, nothing, complete=generation == 0)
+            if state.generation == generation:
+                return Changes(generation, nothing, nothing)
+            complete = state.floor <= generation <= state.generation
+            since = generation if complete else -1
+            added = connection.execute(
+                sa.select(chunks.c.row)
+                .where(self._mine(), chunks.c.generation > since)
+                .order_by(chunks.c.row)
+            ).scalars()
+            gone = connection.execute(
+                sa.select(tombstones.c.row)
+                .where(
+                    tombstones.c.namespace == self.namespace,
+                    tombstones.c.generation > since,
+                )
+                .order_by(tombstones.c.row)
+            ).scalars()
+            return Changes(
+                state.generation,
+                np.fromiter(added, dtype=np.int64),
+                np.fromiter(gone, dtype=np.int64) if complete else nothing,
+                complete,
+            )
+
+    def _select(
+        self, rows: Iterable[int], *columns: sa.Column[Any]
+    ) -> Iterator[Sequence[sa.Row[Any]]]:
+        for page in _pages((int(row) for row in rows)):
+            with self.database.read() as connection:
+                query = sa.select(chunks.c.row, *columns).where(
+                    self._mine(), chunks.c.row.in_(page)
+                )
+                yield connection.execute(query.order_by(chunks.c.row)).all()
+
+    def candidates(self, rows: Iterable[int]) -> Iterator[tuple[int, str, dict[str, list[str]]]]:
+        """Yield (row, id, candidate keys by kind), ascending; rows that are gone are left out."""
+        for page in self._select(rows, chunks.c.id, chunks.c.candidates):
+            for row, id_, held in page:
+                yield row, id_, json.loads(held)
+
+    def texts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str]]:
+        """Yield (row, title, text), ascending; rows that are gone are left out."""
+        for page in self._select(rows, chunks.c.title, chunks.c.text):
+            for row in page:
+                yield tuple(row)
+
+    def metadata(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str | None, str]]:
+        """Yield (row, id, document_id, metadata as JSON), ascending."""
+        for page in self._select(rows, chunks.c.id, chunks.c.document_id, chunks.c.metadata):
+            for row in page:
+                yield tuple(row)
+
+    def ids(self, rows: Iterable[int]) -> dict[int, str]:
+        """Return the id of each row that is there."""
+        return {row: held for page in self._select(rows, chunks.c.id) for row, held in page}
+
+    def fetch(self, rows: Iterable[int]) -> dict[int, Chunk]:
+        """Return the chunk of each row that is there."""
+        columns = (
+            chunks.c.id,
+            chunks.c.document_id,
+            chunks.c.title,
+            chunks.c.text,
+            chunks.c.metadata,
+            chunks.c.tags,
+        )
+        found = {}
+        for page in self._select(rows, *columns):
+            for row, id_, document_id, title, text, metadata, tags in page:
+                # The database holds what was validated on its way in.
+                found[row] = Chunk.model_construct(
+                    id=id_,
+                    document_id=document_id,
+                    title=title,
+                    text=text,
+                    metadata=json.loads(metadata),
+                    tags=tuple(json.loads(tags)),
+                )
+        return found
+
+    def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return the row of each id that is there."""
+        found: dict[str, int] = {}
+        with self.database.read() as connection:
+            for page in _pages(ids):
+                query = sa.select(chunks.c.id, chunks.c.row).where(
+                    self._mine(), chunks.c.id.in_(page)
+                )
+                found.update(connection.execute(query).tuples().all())
+        return found
+
+    def changed(self, candidates: Iterable[Chunk]) -> list[Chunk]:
+        """Return those chunks that are not held, or held with another content."""
+        by_id = {chunk.id: chunk for chunk in candidates}
+        held: dict[str, bytes] = {}
+        with self.database.read() as connection:
+            for page in _pages(by_id):
+                query = sa.select(chunks.c.id, chunks.c.digest).where(
+                    self._mine(), chunks.c.id.in_(page)
+                )
+                held.update(connection.execute(query).tuples().all())
+        return [chunk for id_, chunk in by_id.items() if held.get(id_) != digest(chunk)]
+
+    def ids_of_document(self, document_id: str) -> set[str]:
+        """Return the ids of a document's chunks."""
+        with self.database.read() as connection:
+            query = sa.select(chunks.c.id).where(
+                self._mine(), chunks.c.document_id == document_id
+            )
+            return set(connection.execute(query).scalars())
+
+    def rows_by_id(self) -> Iterator[int]:
+        """Yield all rows in the order of their ids, a page at a time."""
+        last = ""
+        while True:
+            with self.database.read() as connection:
+                query = sa.select(chunks.c.id, chunks.c.row).where(
+                    self._mine(), chunks.c.id > last
+                )
+                page = connection.execute(query.order_by(chunks.c.id).limit(_PAGE)).all()
+            if not page:
+                return
+            for last, row in page:
+                yield row
+
+    def fingerprints(self) -> dict[str, str]:
+        """Return the fingerprint of each document that was read from a file."""
+        with self.database.read() as connection:
+            query = sa.select(documents.c.document_id, documents.c.fingerprint).where(
+                documents.c.namespace == self.namespace
+            )
+            return dict(connection.execute(query).tuples().all())
+
+
+def _pages(values: Iterable[_T]) -> Iterator[list[_T]]:
+    remaining = iter(values)
+    while page := list(islice(remaining, _PAGE)):
+        yield page
+
+
+def digest(chunk: Chunk) -> bytes:
+    """Return 16 bytes that differ when any field of the chunk differs."""
+    fields = [chunk.document_id, chunk.title, chunk.text, chunk.metadata, list(chunk.tags)]
+    return blake2b(_json(fields, sort_keys=True).encode(), digest_size=16).digest()
+
+
+def _json(value: object, *, sort_keys: bool = False) -> str:
+    try:
+        return json.dumps(
+            value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys
+        )
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidChunkError(f"metadata must be JSON: {error}") from error

@@ -1,0 +1,94 @@
+"""Unicode folding: spellings that a reader takes for the same become the same string."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+__all__ = ["fold"]
+
+_LETTERS = {
+    "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ı": "i",
+    "ŧ": "t", "ŋ": "n", "ɓ": "b", "ɗ": "d", "ƙ": "k", "ə": "e", "ĸ": "k",
+    "ё": "е", "ѐ": "е", "ѝ": "и",
+    # Arabic alef with hamza, madda or wasla; alef maqsura and Farsi yeh; Persian keheh.
+    "أ": "ا", "إ": "ا", "آ": "ا", "ٱ": "ا", "ى": "ي", "ی": "ي", "ک": "ك", "ـ": "",
+}  # fmt: skip
+_PUNCTUATION = {
+    **dict.fromkeys("’‘‛ʼʻʽʹ′׳״", "'"),
+    **dict.fromkeys("‐‑", "-"),
+    "\u200b": " ",  # zero-width space parts words in Thai and Khmer
+}
+# Marks that are written over letters or left out at will. Vowel signs of Indic, Thai
+# and kana letters are not among them: without those, words would change.
+_OPTIONAL_MARKS = (
+    (0x0300, 0x036F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE00, 0xFE0F),
+    (0xFE20, 0xFE2F), (0xE0100, 0xE01EF), (0x0483, 0x0489), (0x0591, 0x05C7), (0x0610, 0x061A),
+    (0x064B, 0x065F), (0x0670, 0x0670), (0x06D6, 0x06ED),
+)  # fmt: skip
+_VULGAR_FRACTION = re.compile("(?=[¼-¾⅐-⅞↉])")
+
+
+def _fold_character(char: str) -> str:
+    if char in _LETTERS:
+        return _LETTERS[char]
+    if char in _PUNCTUATION:
+        return _PUNCTUATION[char]
+    category = unicodedata.category(char)
+    code = ord(char)
+    if category == "Cf":
+        return ""  # joiners, soft hyphens, direction marks: invisible, so not compared
+    if category in ("Mn", "Me") and any(low <= code <= high for low, high in _OPTIONAL_MARKS):
+        return ""
+    if category == "Nd":
+        return str(unicodedata.decimal(char))
+    if code < 0x0400 or 0x1E00 <= code <= 0x1FFF:  # Latin and Greek: accents go
+        bare = "".join(c for c in unicodedata.normalize("NFD", char) if not unicodedata.combining(c))
+        return "".join(_LETTERS.get(c, c) for c in bare.casefold())
+    return char
+
+
+class _Table(dict[int, str]):
+    """What each code point folds to, worked out when it is first met."""
+
+    def __missing__(self, code: int) -> str:
+        folded = _fold_character(chr(code))
+        if code <= 0xFFFF:  # bounds the table; rarer planes are worked out each time
+            self[code] = folded
+        return folded
+
+
+_TABLE = _Table()
+
+
+def fold(text: str) -> str:
+    """Fold case, width, accents and optional marks.
+
+    NFKC and case folding, then: Latin and Greek accents, Hebrew points, Arabic
+    tashkeel and tatweel and invisible characters are dropped, alef variants become
+    bare alef, Cyrillic yo becomes ye, digits of any script become ASCII digits,
+    typographic apostrophes and hyphens become the ASCII ones. Indic vowel signs, Thai
+    vowels and tones, kana voicing and Cyrillic short i stay.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    str
+        ``fold(fold(text)) == fold(text)``.
+
+    Examples
+    --------
+    >>> fold("Pál GÁBOR, Straße, Ёлка, ٱلْقَاهِرَة, ｱﾆﾒ, ١٩٧٩")
+    'pal gabor, strasse, елка, القاهرة, アニメ, 1979'
+    """
+    if text.isascii():
+        return text.lower()
+    text = _VULGAR_FRACTION.sub(" ", text)  # "6½" is 6 and a half, not 61/2
+    text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    # Dropping an invisible character can bring a letter and its mark together.
+    text = unicodedata.normalize("NFKC", text.translate(_TABLE))
+    # NFKC parts Thai and Lao sara am, which every font and reader expects in one piece.
+    return text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")

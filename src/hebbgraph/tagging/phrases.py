@@ -1,0 +1,191 @@
+"""Pass 1: the phrases that one chunk, read alone, proposes as tags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from hebbgraph.tagging.acronyms import acronym_expansions
+from hebbgraph.tagging.salience import spaced_terms, unspaced_names, unspaced_terms
+from hebbgraph.tagging.segment import key_of, phrase_key
+from hebbgraph.tagging.shapes import Shaped, dominant_language, shape_text
+
+__all__ = ["Candidate", "Kind", "acronym_expansions", "candidates"]
+
+Kind = Literal["title", "given", "name", "code", "acronym", "term"]
+"""Why a phrase was proposed."""
+
+FEW_NAMES = 3
+"""A chunk with fewer names and codes than this also proposes salient terms."""
+
+_LONGEST_NAME = 7  # words; what is longer is a headline or a heading, and is cut
+_LONGEST_ACRONYM = 6
+
+_WORD = "(?:[CAX]p?)"
+_LINK = "(?:k[kt]{0,2}|[KTS]{1,2})"
+_SPAN = re.compile(
+    rf"(?:n|M|W|(?<=[lsktnCAX])S)?{_WORD}(?:M|{_WORD}|{_LINK}{_WORD})*n?"
+)  # linear: at every step the next character decides the branch
+_PART = re.compile("[CAX]+")
+_PLAIN = re.compile("[CX][CAX]*|AC[CAX]*")
+_SHOUTED = re.compile("A{4}|^A{2,}$")
+_PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
+_BRACKET = re.compile(r"[(\[（【]")
+_COMMA = re.compile("[,，、]")
+_CACHED_KEYS = 1 << 15
+
+
+class Candidate(NamedTuple):
+    """A phrase that a chunk proposes: its key, and why."""
+
+    key: str
+    kind: Kind
+
+
+class _KeyCache(dict[str, str]):
+    """Keys of spans seen, by their tokens joined; bounded by emptying it."""
+
+    def __missing__(self, joined: str) -> str:
+        key = key_of(joined.split())
+        if len(self) >= _CACHED_KEYS:
+            self.clear()
+        self[joined] = key
+        return key
+
+
+_KEYS = _KeyCache()
+
+
+def _title_keys(title: str) -> Iterator[str]:
+    """Yield a title's keys: whole, without its parenthesis, up to its first comma."""
+    yield phrase_key(title)
+    bare = _PARENTHESIS.sub(" ", title) if _BRACKET.search(title) else title
+    if bare != title:
+        yield phrase_key(bare)
+    if _COMMA.search(bare):
+        yield phrase_key(_COMMA.split(bare, maxsplit=1)[0])
+
+
+def _variants(units: list[str], shape: str) -> Iterator[str]:
+    """Yield the keys of one capitalised span: whole, and without what may not belong."""
+    words = len(shape) - shape.count("p")
+    if words > _LONGEST_NAME or _SHOUTED.search(shape):
+        for part in _PART.finditer(shape):  # a headline: only what no small word joins
+            if len(part[0]) <= 3:
+                yield _KEYS[" ".join(units[part.start() : part.end()])]
+        return
+    yield _KEYS[" ".join(units)]
+    start = 1 if shape[0] in "nMWS" else 0
+    stop = len(shape)
+    while stop > start + 1 and shape[stop - 1] in "nMp":
+        stop -= 1
+    if start or stop < len(shape):
+        yield _KEYS[" ".join(units[start:stop])]
+    owner = shape.find("p", start, stop)
+    if owner > 0:  # "Germany's Angela Merkel": the owner, and what is owned
+        yield _KEYS[" ".join(units[start:owner])]
+        yield _KEYS[" ".join(units[owner + 1 : stop])]
+
+
+def _in_lower_case(unit: str, shaped: Shaped) -> bool:
+    """Whether a word also stands in lower case, so that its capital is the sentence's."""
+    units, shape = shaped
+    at = -1
+    for _ in range(units.count(unit) - 1):
+        at = units.index(unit, at + 1)
+        if shape[at] == "l":
+            return True
+    return shape[units.index(unit, at + 1)] == "l"
+
+
+def _add_names(names: dict[str, Kind], shaped: Shaped, language: str) -> None:
+    """Add names, acronyms and codes in the order of the text."""
+    units, shape = shaped
+    for match in _SPAN.finditer(shape):
+        start, stop = match.span()
+        span = match[0]
+        if stop - start == 1 or (stop - start == 2 and span[1] == "p"):
+            unit = units[start]
+            if span[0] == "C":
+                # One capital alone says little in German, and where a sentence starts.
+                opens = start == 0 or shape[start - 1] in ".|("
+                if language == "german" or (opens and _in_lower_case(unit, shaped)):
+                    continue
+            key = _KEYS[unit]
+            if span[0] == "A" and len(key) <= _LONGEST_ACRONYM:
+                names.setdefault(key, "acronym")
+            else:
+                names.setdefault(key, "code" if span[0] == "X" else "name")
+            continue
+        if "X" in span:
+            for offset, kind in enumerate(span):
+                if kind == "X":
+                    names.setdefault(_KEYS[units[start + offset]], "code")
+        if stop - start <= 3 and _PLAIN.fullmatch(span):  # most of them, so first
+            names.setdefault(_KEYS[" ".join(units[start:stop])], "name")
+        else:
+            for key in _variants(units[start:stop], span):
+                names.setdefault(key, "name")
+
+
+def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Candidate]:
+    """Propose tags for one chunk, from the chunk alone.
+
+    Parameters
+    ----------
+    text, title : str
+    tags : iterable of str
+        Tags that the caller or a model gave.
+
+    Returns
+    -------
+    list of Candidate
+        Unique keys; where a phrase is proposed for several reasons, the first of
+        title, given, acronym or code, name, term stays. A chunk with fewer than four
+        names proposes up to 24 salient terms; text in scripts without spaces always
+        proposes terms.
+
+    Notes
+    -----
+    A key is a proposal only: it becomes a tag when it is a title, was given, or is
+    proposed by a second chunk.
+
+    Examples
+    --------
+    >>> [c.key for c in candidates("In 1979 Gábor led the Berlin Film Festival jury.")][:2]
+    ['gabor', 'berlin film festival']
+    >>> candidates("", title="Angi Vera (film)")
+    [Candidate(key='angi vera film', kind='title'), Candidate(key='angi vera', kind='title')]
+    """
+    found: dict[str, Kind] = {}
+    for key in _title_keys(title) if title else ():
+        found.setdefault(key, "title")
+    for tag in tags:
+        found.setdefault(phrase_key(tag), "given")
+
+    shaped = shape_text(text, "english")
+    language = dominant_language(set(shaped.units))
+    if language != "english":
+        shaped = shape_text(text, language)
+    for short, long in acronym_expansions(text):
+        found.setdefault(short, "acronym")
+        found.setdefault(long, "name")
+    names: dict[str, Kind] = {}
+    _add_names(names, shaped, language)
+    in_text = len(names) - ("" in names)
+    if title:
+        _add_names(names, shape_text(title, language), language)
+    for key, kind in names.items():
+        found.setdefault(key, kind)
+
+    if "u" in shaped.shape:
+        for name in unspaced_names(text):
+            found.setdefault(phrase_key(name), "name")
+        for term in unspaced_terms(text):
+            found.setdefault(_KEYS[term], "term")
+    if in_text < FEW_NAMES:
+        for term in spaced_terms(shaped.units, shaped.shape):
+            found.setdefault(_KEYS[term], "term")
+    found.pop("", None)
+    return [Candidate(key, kind) for key, kind in found.items()]

@@ -1,0 +1,297 @@
+"""One character per word says what kind of word it is.
+
+``"He met Ada Lovelace, author of ERR-12."`` reads ``SlCC|lkX.``; names, codes and
+runs of content words are then short patterns over that string, at the speed of the
+regular expression engine and with one dictionary lookup a word.
+
+===== ==============================================================================
+``C`` capitalised word; ``A`` all capitals; ``X`` code or identifier; ``M`` month or day
+``W`` capitalised stop word that often opens a name ("Will", "U.S.")
+``K`` capitalised connector; ``T`` capitalised article; ``S`` other capitalised stop word
+``k`` connector ("of", "von"); ``t`` article after one ("de *la*"); ``s`` stop word
+``l`` content word in lower case, or in a script without case; ``n`` number
+``u`` run of unspaced characters (see salience.py); ``p`` possessive: the name ends here
+``.`` sentence end; ``|`` other break; ``(`` and ``)`` round brackets
+===== ==============================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import NamedTuple
+
+import regex
+
+from hebbgraph.tagging import stopwords
+from hebbgraph.tagging.segment import MAX_TOKEN_CHARACTERS, UNSPACED, stop_words, tokenize
+
+__all__ = ["Shaped", "dominant_language", "shape_text"]
+
+_CACHED_WORDS = 1 << 16
+_CACHED_WORD_CHARACTERS = 32
+_HEADING_CHARACTERS = 60
+
+_CONNECTORS = frozenset([*tokenize(stopwords.CONNECTORS), "&"])
+_INNER_ARTICLES = frozenset(tokenize(stopwords.INNER_ARTICLES))
+_CAPITAL_CONNECTORS = frozenset(tokenize(stopwords.CAPITAL_CONNECTORS))
+_HONORIFICS = frozenset(tokenize(stopwords.HONORIFICS))
+_ABBREVIATIONS = frozenset(tokenize(stopwords.ABBREVIATIONS))
+_DATES = frozenset([*tokenize(stopwords.MONTHS), *tokenize(stopwords.WEEKDAYS)])
+_ARTICLES = frozenset(("the", "a", "an"))
+_OPENERS = frozenset(("will", "us", "it", "who"))
+
+# Latin languages are told apart by words that the others do not use.
+_MARKERS = {
+    "german": frozenset(tokenize("der die das und ist nicht mit eine von den im zu sich auf für")),
+    "french": frozenset(tokenize("le les des est dans une et du pour qui au sur par aux cette")),
+    "spanish": frozenset(tokenize("el los las es en una y del por que con para fue como su")),
+    "italian": frozenset(tokenize("il di che è della nel per una gli con del sono alla dei si")),
+    "portuguese": frozenset(tokenize("o os em uma é do da não para com que dos ao pelo foi")),
+}
+_ENGLISH_MARKERS = frozenset(tokenize("the of and to is was that for with by from were are this it"))
+
+# What may surround a word without changing how the word itself is read.
+_LEADING = "([{\"'“‘«*#"
+_TRAILING = ",;:!?)]}\"”»*"
+_CORE = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{M}\p{N}+#])?", regex.DOTALL)
+_INNER_BREAK = re.compile(
+    r"([/\\—–…:;|()\[\]{}\"“”«»<>=*?!،؛؟。！？、，：；「」『』《》〈〉（）【】।॥]+|,(?![0-9])|--+|\.\.+)"
+)
+_UNSPACED_RUN = regex.compile(rf"([[{UNSPACED}]](?:[[{UNSPACED}]\p{{M}}・·]*[[{UNSPACED}]\p{{M}}])?)", regex.V1)
+_NUMBER = re.compile(r"[0-9][0-9.,'’:-]*[^\W\d_]{0,2}")
+_DOTTED_NAME = re.compile(r"[a-z_]\w+(?:\.[a-z_]\w+)+")
+_POSSESSIVE = re.compile(r"(?<=\w)(?:['’]s|s['’]|['’])\Z")
+_MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
+
+_Record = tuple[tuple[str, ...], str]
+
+
+class Shaped(NamedTuple):
+    """The units of a text (a word's tokens joined by spaces; empty for marks), and its shape."""
+
+    units: list[str]
+    shape: str
+
+
+def _lower_shapes(stops: frozenset[str]) -> dict[str, str]:
+    """Shape of each word in lower case that is no content word."""
+    return (
+        dict.fromkeys(stops, "s")
+        | dict.fromkeys(_INNER_ARTICLES, "t")
+        | dict.fromkeys(_CONNECTORS, "k")
+    )
+
+
+def _capital_shapes(stops: frozenset[str]) -> dict[str, str]:
+    """Shape of each capitalised word that does not open a name by itself."""
+    return (
+        dict.fromkeys(stops, "S")
+        | dict.fromkeys(stops & _CAPITAL_CONNECTORS, "K")
+        | dict.fromkeys(_OPENERS, "W")
+        | dict.fromkeys(_ARTICLES, "T")
+        | dict.fromkeys(_HONORIFICS, "S")
+        | dict.fromkeys(_DATES, "M")
+    )
+
+
+class _Classifier:
+    """What kind of word a word without punctuation around it is, in one language."""
+
+    def __init__(self, language: str) -> None:
+        stops = stop_words(language)
+        self._lower = _lower_shapes(stops)
+        self._capital = _capital_shapes(stops)
+        self._shouted = dict.fromkeys(stops, "S") | dict.fromkeys(_OPENERS, "W")
+
+    def plain(self, core: str, unit: str) -> str:
+        """Classify a word of letters alone."""
+        if core.islower():
+            return self._lower.get(unit) or ("s" if len(unit) == 1 else "l")
+        if not core[0].isupper() and not core[0].istitle():
+            if core == core.lower():  # a script without case
+                return self._lower.get(unit, "l")
+            return "C"  # iPhone, eBay
+        if len(unit) == 1:
+            return "S" if unit == "i" else "T" if unit == "a" else "C"
+        if core.isupper():
+            return self._shouted.get(unit, "A")
+        return self._capital.get(unit, "C")
+
+    def any(self, core: str, unit: str) -> str:
+        """Classify a word that may hold digits, hyphens, dots, apostrophes."""
+        if core.isalpha():
+            return self.plain(core, unit)
+        if _NUMBER.fullmatch(core):
+            return "n"
+        if "_" in unit or unit[-1] in "+#" or _DOTTED_NAME.fullmatch(core):
+            return "X"
+        if any(char.isdigit() for char in core):
+            if " " not in unit:
+                return "X"
+            return "C" if core[0].isupper() else "n"
+        return self.plain(core, unit)
+
+
+def _marks(punctuation: str) -> str:
+    """Shape the punctuation on one side of a word: at most one mark of each kind."""
+    if not punctuation or len(punctuation) == 1:
+        return _MARK.get(punctuation, "|") if punctuation else ""
+    kinds = {_MARK.get(char, "|") for char in punctuation}
+    if len(kinds) == 1:
+        return kinds.pop()
+    # A quote or comma beside a full stop adds nothing to it.
+    return "".join(mark for mark in ")(." if mark in kinds) or "|"
+
+
+def _is_abbreviation(core: str, unit: str) -> bool:
+    return unit in _ABBREVIATIONS or (len(core) == 1 and core.isupper()) or "." in core
+
+
+def _piece(core: str, after: str, classify: _Classifier) -> tuple[list[str], list[str], str]:
+    """Analyse one word without breaks inside; ``after`` is what its end left unread."""
+    dotted = after.startswith(".") and "." in core
+    unit = " ".join(tokenize(core + "." if dotted else core))
+    if not unit:
+        return [], [], after
+    shape = classify.any(core, unit)
+    if after.startswith(".") and _is_abbreviation(core, unit):
+        return [unit], [shape], after[1:]
+    if shape in "CA" and _POSSESSIVE.search(core + after[:1]):
+        return [unit, ""], [shape, "p"], after[1:] if after[:1] in ("'", "’") else after
+    return [unit], [shape], after
+
+
+def _general(word: str, classify: _Classifier) -> tuple[list[str], list[str]]:
+    """Analyse any word: brackets, slashes, mixed scripts, possessives."""
+    if word == "&":
+        return ["&"], ["k"]
+    units: list[str] = []
+    shapes: list[str] = []
+
+    def mark(punctuation: str) -> None:
+        marks = _marks(punctuation)
+        units.extend([""] * len(marks))
+        shapes.append(marks)
+
+    # AC/DC and TCP/IP are names, and/or and Oslo/Bergen two words.
+    pieces = [word] if "/" in word and word.isupper() else _INNER_BREAK.split(word)
+    for position, piece in enumerate(pieces):
+        if position % 2:
+            mark(piece)
+            continue
+        found = _CORE.search(piece)
+        if found is None:
+            mark(piece)
+            continue
+        core, after = found[0], piece[found.end() :]
+        mark(piece[: found.start()])
+        runs = [core] if core.isascii() else _UNSPACED_RUN.split(core)
+        for number, run in enumerate(runs):
+            if number % 2:
+                units.append(run)
+                shapes.append("u")
+            elif run:
+                last = number == len(runs) - 1
+                more_units, more_shapes, rest = _piece(run, after if last else "", classify)
+                units += more_units
+                shapes += more_shapes
+                after = rest if last else after
+        mark(after)
+    return units, shapes
+
+
+class _ShapeCache(dict[str, _Record]):
+    """Units and shape of each word seen, in one language; bounded by emptying it."""
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self._classify = _Classifier(language)
+
+    def _read(self, word: str) -> _Record:
+        if word.isalpha():
+            if word.isascii():
+                unit = word.lower()[:MAX_TOKEN_CHARACTERS]
+                return (unit,), self._classify.plain(word, unit)
+        else:
+            # "film," is "film" and a mark, and "film" is most likely known.
+            core = word.rstrip(_TRAILING)
+            if core.endswith("."):
+                stem = core[:-1]
+                if len(stem) > 1 and stem.isalpha() and stem.lower() not in _ABBREVIATIONS:
+                    core = stem
+            body = core.lstrip(_LEADING)
+            if body.isalnum() and body != word:
+                units, shape = self[body]
+                left = _marks(word[: len(core) - len(body)])
+                right = _marks(word[len(core) :])
+                units = ("",) * len(left) + units + ("",) * len(right)
+                return units, left + shape + right
+        more_units, shapes = _general(word, self._classify)
+        return tuple(more_units), "".join(shapes)
+
+    def __missing__(self, word: str) -> _Record:
+        record = self._read(word)
+        if len(word) <= _CACHED_WORD_CHARACTERS:
+            if len(self) >= _CACHED_WORDS:
+                self.clear()
+            self[word] = record
+        return record
+
+
+_SHAPES: dict[str, _ShapeCache] = {}
+
+
+def dominant_language(tokens: set[str]) -> str:
+    """Guess which Latin language's function words a text uses; English when unsure.
+
+    Examples
+    --------
+    >>> dominant_language(set("der hund und die katze sind nicht im haus".split()))
+    'german'
+    """
+    english = len(tokens & _ENGLISH_MARKERS)
+    if english >= 3:
+        return "english"
+    counts = {name: len(tokens & markers) for name, markers in _MARKERS.items()}
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] > max(1, english) else "english"
+
+
+def _words(text: str) -> list[str]:
+    """Split at whitespace; a short line (a heading, a list item) ends like a sentence."""
+    if "\n" not in text:
+        return text.split()
+    words: list[str] = []
+    for line in text.split("\n"):
+        words += line.split()
+        if len(line) < _HEADING_CHARACTERS:
+            words.append(".")
+    return words
+
+
+def shape_text(text: str, language: str) -> Shaped:
+    """Return the units and the shape of a text.
+
+    Parameters
+    ----------
+    text : str
+    language : str
+        Whose stop words hold; see :func:`dominant_language`.
+
+    Returns
+    -------
+    Shaped
+        ``len(units) == len(shape)``.
+
+    Examples
+    --------
+    >>> shape_text("Shawn's friend, the Duke of York.", "english").shape
+    'Cpl|tCkC.'
+    """
+    cache = _SHAPES.get(language) or _SHAPES.setdefault(language, _ShapeCache(language))
+    records = list(map(cache.__getitem__, _words(text)))
+    return Shaped(
+        list(chain.from_iterable([record[0] for record in records])),
+        "".join([record[1] for record in records]),
+    )

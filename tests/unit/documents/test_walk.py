@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from hebbgraph.documents import discover, fingerprint
+
+links = pytest.mark.skipif(os.name == "nt", reason="symbolic links need rights on Windows")
+
+
+def names(found, root):
+    return [file.path.relative_to(root).as_posix() for file in found]
+
+
+def fill(root: Path, *paths: str) -> None:
+    for path in paths:
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text(path)
+
+
+def test_order_kinds_and_hidden_files(tmp_path):
+    fill(tmp_path, "b/z.txt", "b/a.MD", "a.md", "c.pdf", "d.png", "LICENSE", "x.tar.gz")
+    fill(tmp_path, ".git/a.md", ".hidden.md", "b/.cache/x.md")
+    found = discover([tmp_path])
+    assert names(found, tmp_path) == ["a.md", "b/a.MD", "b/z.txt", "c.pdf"]
+    assert found.unsupported == {"": 1, ".gz": 1, ".png": 1}
+    assert names(discover(tmp_path, suffixes=[".PNG"]), tmp_path) == ["d.png"]
+
+
+def test_what_is_named_is_taken_and_nothing_twice(tmp_path):
+    fill(tmp_path, "b/z.txt", ".notes/a.md", "d.png")
+    given = [tmp_path / "d.png", tmp_path / ".notes", tmp_path / "b/z.txt", tmp_path / "b"]
+    assert names(discover(given), tmp_path) == ["d.png", ".notes/a.md", "b/z.txt"]
+
+
+def test_missing_paths_are_told(tmp_path):
+    found = discover([tmp_path / "gone", tmp_path])
+    assert found.unreadable == [((tmp_path / "gone").as_posix(), "no such file or directory")]
+    assert found.roots == [tmp_path.resolve()]
+
+
+@links
+def test_links_are_not_followed_but_may_be_given(tmp_path):
+    fill(tmp_path, "real/a.md")
+    (tmp_path / "real/loop").symlink_to(tmp_path, target_is_directory=True)
+    (tmp_path / "real/b.md").symlink_to(tmp_path / "real/a.md")
+    (tmp_path / "linked").symlink_to(tmp_path / "real", target_is_directory=True)
+    (tmp_path / "self").symlink_to(tmp_path / "self")
+    found = discover([tmp_path / "linked"])
+    assert names(found, tmp_path) == ["linked/a.md"]
+    assert found.files[0].real == (tmp_path / "real/a.md").resolve()
+    assert found.links == 2
+    assert discover([tmp_path / "self"]).unreadable
+
+
+def test_fingerprint():
+    assert fingerprint(b"a") == fingerprint(b"a") != fingerprint(b"b")
+    assert fingerprint(b"a", salt="x") != fingerprint(b"a") != fingerprint(b"\0a")
