@@ -22,6 +22,7 @@ from rich.progress import Progress
 from rich.table import Table
 
 from hebbgraph._version import __version__
+from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import HebbgraphError, NotAnIndexError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.records import Hit, Recall
@@ -41,6 +42,10 @@ _err = Console(stderr=True)
 _SOME_FILES_FAILED = 3
 
 Db = Annotated[Path, typer.Option("--db", metavar="DIR", help="The index directory.")]
+Embedder = Annotated[
+    str | None,
+    typer.Option("--embedder", help="A sentence-transformers model, by name or path."),
+]
 Namespace = Annotated[str, typer.Option(help="The tenant.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
@@ -60,11 +65,19 @@ class _Strategy(StrEnum):
     neighbourhood = "neighbourhood"
 
 
+def _loaded(embedder: str | None) -> SentenceTransformerEmbedder | None:
+    return None if embedder is None else SentenceTransformerEmbedder(embedder)
+
+
 @contextmanager
-def _opened(db: Path, namespace: str, *, create: bool = False) -> Iterator[HebbianIndex]:
+def _opened(
+    db: Path, namespace: str, embedder: str | None = None, *, create: bool = False
+) -> Iterator[HebbianIndex]:
     if not create and not db.exists():
-        raise NotAnIndexError(f"there is no index at {db}; make one: hebbgraph index PATH --db {db}")
-    with HebbianIndex.open(db, namespace=namespace) as index:
+        raise NotAnIndexError(
+            f"there is no index at {db}; make one: hebbgraph index PATH --db {db}"
+        )
+    with HebbianIndex.open(db, embedder=_loaded(embedder), namespace=namespace) as index:
         yield index
 
 
@@ -77,18 +90,22 @@ def index(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
     db: Db,
     namespace: Namespace = "default",
+    embedder: Embedder = None,
     prune: Annotated[
         bool, typer.Option(help="Remove documents whose files below PATHS are gone.")
     ] = False,
-    max_tokens: Annotated[int | None, typer.Option(help="The longest chunk.", min=1)] = None,
+    base: Annotated[
+        Path | None, typer.Option(help="Name documents relative to this folder.")
+    ] = None,
+    max_tokens: Annotated[int, typer.Option(help="The longest chunk.", min=1)] = 400,
     as_json: AsJson = False,
 ) -> None:
     """Index files: .txt .md .html .pdf .docx. Unchanged files are skipped."""
     from hebbgraph.documents import ChunkSettings, ingest
 
-    settings = ChunkSettings() if max_tokens is None else ChunkSettings(max_tokens=max_tokens)
+    settings = ChunkSettings(chunk_tokens=(min(200, max_tokens), max_tokens))
     with (
-        _opened(db, namespace, create=True) as opened,
+        _opened(db, namespace, embedder, create=True) as opened,
         Progress(console=_err, transient=True) as bar,
     ):
         task = bar.add_task("reading", total=None)
@@ -96,6 +113,7 @@ def index(
             paths,
             opened,
             prune=prune,
+            base=base,
             settings=settings,
             on_progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
@@ -122,6 +140,7 @@ def query(
     db: Db,
     k: Annotated[int, typer.Option("-k", help="How many chunks.", min=1)] = 5,
     namespace: Namespace = "default",
+    embedder: Embedder = None,
     strategy: _Strategy = _Strategy.spreading,
     where: Annotated[
         str | None, typer.Option(help='A metadata filter as JSON: \'{"lang": "en"}\'.')
@@ -130,10 +149,8 @@ def query(
     as_json: AsJson = False,
 ) -> None:
     """Ask a question."""
-    with _opened(db, namespace) as opened:
-        recall = opened.recall(
-            question, k=k, where=_filter(where), strategy=strategy.value
-        )
+    with _opened(db, namespace, embedder) as opened:
+        recall = opened.recall(question, k=k, where=_filter(where), strategy=strategy.value)
     if as_json:
         _print_json(recall.model_dump(exclude_none=True))
         return
@@ -189,7 +206,9 @@ def stats(db: Db, namespace: Namespace = "default", as_json: AsJson = False) -> 
         shown = (
             "  ".join(f"{key} {number:g}" for key, number in value.items())
             if isinstance(value, dict)
-            else f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
+            else f"{value:,.4g}"
+            if isinstance(value, float)
+            else f"{value:,}"
         )
         table.add_row(name.replace("_", " "), shown)
     _out.print(table)
@@ -225,6 +244,7 @@ def export(
 @app.command()
 def bench(
     datasets: Annotated[list[Path], typer.Argument(help="Folders or files of evaluation sets.")],
+    embedder: Embedder = None,
     k: Annotated[int, typer.Option("-k", min=1)] = 10,
     queries: Annotated[int | None, typer.Option(help="Draw so many questions a set.")] = None,
     seed: int = 0,
@@ -240,6 +260,7 @@ def bench(
 
     run(
         datasets,
+        embedder=_loaded(embedder),
         k=k,
         queries=queries,
         seed=seed,

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.errors import FilterError
 
-__all__ = ["MISSING", "Condition", "Filter", "FieldReader", "parse_filter"]
+__all__ = ["MISSING", "Condition", "FieldReader", "Filter", "parse_filter"]
 
 MISSING = object()
 """Stands for a field that a chunk does not have."""
@@ -240,15 +240,17 @@ def _contains(field: str, operand: Any) -> Predicate:
 
 def _overlaps(field: str, operand: Any) -> Predicate:
     wanted = _listed(field, operand)
-    return lambda value: value is not MISSING and any(
-        _same(element, one) for element in _elements(value) for one in wanted
+    return lambda value: (
+        value is not MISSING
+        and any(_same(element, one) for element in _elements(value) for one in wanted)
     )
 
 
 def _covers(field: str, operand: Any) -> Predicate:
     wanted = _listed(field, operand)
-    return lambda value: value is not MISSING and all(
-        any(_same(element, one) for element in _elements(value)) for one in wanted
+    return lambda value: (
+        value is not MISSING
+        and all(any(_same(element, one) for element in _elements(value)) for one in wanted)
     )
 
 
@@ -270,8 +272,7 @@ def _text_match(fold: bool) -> Callable[[str, Any], Predicate]:
             raise FilterError(f"a str is looked for in {field!r}, got {operand!r}")
         wanted = operand.casefold() if fold else operand
         return _each(
-            lambda value: isinstance(value, str)
-            and wanted in (value.casefold() if fold else value)
+            lambda value: isinstance(value, str) and wanted in (value.casefold() if fold else value)
         )
 
     return make

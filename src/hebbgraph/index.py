@@ -9,22 +9,33 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeAlias, TypeVar
 
-from hebbgraph.errors import ClosedIndexError, InvalidChunkError, NotFoundError, ParameterError
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.embedders import embed_passages, embed_question, embedder_name, unit_vector
+from hebbgraph.errors import (
+    ClosedIndexError,
+    InvalidChunkError,
+    NotFoundError,
+    ParameterError,
+    SettingsMismatchError,
+)
 from hebbgraph.graph.statistics import Stats, graph_stats
 from hebbgraph.progress import progress
+from hebbgraph.protocols import Embedder
 from hebbgraph.recalling import Recaller, StrategyName, Where
 from hebbgraph.records import AddReport, Chunk, Explanation, Recall
 from hebbgraph.settings import Settings
 from hebbgraph.storage.database import Database
 from hebbgraph.storage.derived import Derived, derived_directory
 from hebbgraph.storage.recalls import RecallStore
-from hebbgraph.storage.truth import ChunkWrite, Truth
-from hebbgraph.tagging import candidates
+from hebbgraph.storage.truth import ChunkWrite, EmbeddingState, Truth
+from hebbgraph.tagging import Candidate, candidates
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -80,12 +91,14 @@ class HebbianIndex:
         derived: Derived,
         recalls: RecallStore,
         settings: Settings,
+        embedder: Embedder | None,
         tagger: Tagger | None,
     ) -> None:
         self._database = database
         self._truth = truth
         self._derived = derived
         self._recalls = recalls
+        self._embedder = embedder
         self._tagger = tagger
         self._recaller = Recaller(truth, derived, language=settings.language)
         self._closed = False
@@ -96,6 +109,7 @@ class HebbianIndex:
         cls,
         location: str | Path,
         *,
+        embedder: Embedder | None = None,
         tagger: Tagger | None = None,
         settings: Settings | None = None,
         namespace: str = "default",
@@ -107,6 +121,10 @@ class HebbianIndex:
         ----------
         location : str or Path
             A directory, ``":memory:"``, or a database URL for SQLAlchemy.
+        embedder : object, optional
+            With ``embed_documents`` and ``embed_query``. Chunks are then embedded when
+            added, and questions when asked. An index that has vectors can be opened
+            without it: dense search is then off, and recalls say so.
         tagger : callable, optional
             Given a chunk, returns tags for it, beside those found without any model.
         settings : Settings, optional
@@ -120,7 +138,7 @@ class HebbianIndex:
         NotAnIndexError, NewerVersionError, DamagedIndexError
             If something else, something newer or something broken lies there.
         SettingsMismatchError
-            If it was built with other build settings.
+            If it was built with other build settings, or holds another model's vectors.
         """
         settings = settings or Settings()
         _check_namespace(namespace)
@@ -128,16 +146,19 @@ class HebbianIndex:
         try:
             truth = Truth(database, namespace)
             truth.settle(settings.build())
+            if embedder is not None:
+                _check_embedder(embedder, truth.embedding())
             derived = Derived(
                 truth,
                 None if root is None else derived_directory(root, namespace),
                 language=settings.language,
                 writable=not database.read_only,
                 wait_seconds=settings.write_wait_seconds,
+                with_vectors=embedder is not None,
             )
             store = None if root is None or database.read_only else root / "recalls.sqlite3"
             recalls = RecallStore(store, settings.keep_recalls)
-            return cls(database, truth, derived, recalls, settings, tagger)
+            return cls(database, truth, derived, recalls, settings, embedder, tagger)
         except BaseException:
             database.dispose()
             raise
@@ -218,7 +239,8 @@ class HebbianIndex:
                     "ids must differ"
                 )
         changed = self._truth.changed(by_id.values())
-        outcome = self._truth.apply([self._tagged(chunk) for chunk in changed])
+        writes, embedding = self._prepared(changed)
+        outcome = self._truth.apply(writes, embedding=embedding)
         return report.model_copy(
             update={
                 "added": report.added + outcome.added,
@@ -229,11 +251,31 @@ class HebbianIndex:
             }
         )
 
-    def _tagged(self, chunk: Chunk) -> ChunkWrite:
+    def _prepared(self, chunks: list[Chunk]) -> tuple[list[ChunkWrite], EmbeddingState | None]:
+        """Tag and embed, outside of any transaction."""
+        vectors: Iterable[bytes | None] = repeat(None)
+        embedding = None
+        if self._embedder is not None and chunks:
+            matrix = embed_passages(self._embedder, chunks)
+            embedding = self._truth.embedding() or EmbeddingState(
+                embedder_name(self._embedder), matrix.shape[1], self.settings.vector_dtype
+            )
+            if matrix.shape[1] != embedding.dimension:
+                raise SettingsMismatchError(
+                    f"the index holds vectors of {embedding.dimension} numbers, the embedder "
+                    f"gave {matrix.shape[1]}; index.reembed() changes the model"
+                )
+            vectors = map(np.ndarray.tobytes, matrix.astype(embedding.dtype))
+        return [
+            ChunkWrite(chunk, self._candidates(chunk), vector)
+            for chunk, vector in zip(chunks, vectors, strict=False)
+        ], embedding
+
+    def _candidates(self, chunk: Chunk) -> list[Candidate]:
         given = list(chunk.tags)
         if self._tagger is not None:
             given += self._tagger(chunk)
-        return ChunkWrite(chunk, candidates(chunk.text, chunk.title, given))
+        return candidates(chunk.text, chunk.title, given)
 
     def put_document(
         self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]
@@ -264,8 +306,10 @@ class HebbianIndex:
             if own.setdefault(chunk.id, chunk) != chunk:
                 raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")
         changed = self._truth.changed(own.values())
+        writes, embedding = self._prepared(changed)
         outcome = self._truth.apply(
-            [self._tagged(chunk) for chunk in changed],
+            writes,
+            embedding=embedding,
             delete_ids=self._truth.ids_of_document(document_id) - own.keys(),
             fingerprints=None if fingerprint is None else {document_id: fingerprint},
         )
@@ -284,9 +328,7 @@ class HebbianIndex:
         self._check_open()
         return self._truth.fingerprints()
 
-    def delete(
-        self, ids: Iterable[str] | None = None, *, document_id: str | None = None
-    ) -> int:
+    def delete(self, ids: Iterable[str] | None = None, *, document_id: str | None = None) -> int:
         """Delete chunks by id, or all chunks of a document; return how many there were.
 
         Ids that are not held are passed over. What depended on the deleted chunks is
@@ -316,6 +358,52 @@ class HebbianIndex:
         except (OSError, ValueError) as error:
             logger.warning("derived parts lag behind, the next recall brings them on: %s", error)
 
+    def reembed(
+        self,
+        embedder: Embedder | None = None,
+        *,
+        show_progress: bool = False,
+        on_progress: Callable[[int, int | None], Any] | None = None,
+    ) -> int:
+        """Give every chunk a vector of an embedder; return how many were computed.
+
+        Chunks that have one are left alone, so a run that was interrupted goes on where
+        it stopped, and chunks added without an embedder are made up for. Another model
+        than before takes over at once: until a chunk is reached, only lexical search
+        finds it.
+
+        Parameters
+        ----------
+        embedder : object, optional
+            Left out, the one that the index was opened with.
+        show_progress, on_progress
+            As for :meth:`add`.
+        """
+        self._check_open()
+        embedder = embedder or self._embedder
+        if embedder is None:
+            raise ParameterError("reembed takes an embedder; the index was opened without one")
+        state = self._truth.embedding()
+        if state is None or state.name != embedder_name(embedder):
+            dimension = len(embed_question(embedder, "dimension"))
+            state = self._truth.begin_epoch(
+                EmbeddingState(embedder_name(embedder), dimension, self.settings.vector_dtype)
+            )
+        self._embedder = embedder
+        total = self._truth.count_to_embed(state.epoch)
+        done = 0
+        with progress(show_progress, on_progress) as tell:
+            while rows := self._truth.rows_to_embed(state.epoch, self.settings.batch_size):
+                held = self._truth.fetch(rows)
+                matrix = embed_passages(embedder, list(held.values())).astype(state.dtype)
+                vectors = map(np.ndarray.tobytes, matrix)
+                self._truth.write_vectors(state.epoch, dict(zip(held, vectors, strict=True)))
+                done += len(held)
+                tell(done, max(total, done))
+        self._derived.hold_vectors()
+        self._bring_up_to_date()
+        return done
+
     # -- reading --------------------------------------------------------------------
 
     def recall(
@@ -326,6 +414,8 @@ class HebbianIndex:
         where: Where = None,
         strategy: StrategyName = "spreading",
         id: str | None = None,
+        seeds: Iterable[tuple[str, float]] | None = None,
+        vector: Sequence[float] | None = None,
     ) -> Recall:
         """Return the k most active chunks for a question.
 
@@ -343,6 +433,11 @@ class HebbianIndex:
             that it has learned, and with no more chunks than support them.
         id : str, optional
             The recall's id; left out, a new one.
+        seeds : iterable of (chunk id, score), optional
+            Direct evidence from a search of your own, better ones with higher scores; it
+            takes the place of ours. Unknown ids are passed over.
+        vector : sequence of float, optional
+            The question's embedding, if you have it already.
 
         Returns
         -------
@@ -356,10 +451,33 @@ class HebbianIndex:
         """
         self._check_open()
         recall = self._recaller.recall(
-            query, k=k, where=where, strategy=strategy, recall_id=id or uuid.uuid4().hex
+            query,
+            k=k,
+            where=where,
+            strategy=strategy,
+            recall_id=id or uuid.uuid4().hex,
+            seeds=None if seeds is None else list(seeds),
+            vector=self._query_vector(query, vector) if seeds is None else None,
         )
         self._recalls.put(recall)
         return recall
+
+    def _query_vector(
+        self, query: str, vector: Sequence[float] | None
+    ) -> NDArray[np.float32] | None:
+        if vector is not None:
+            return unit_vector(vector)
+        if self._embedder is None or not isinstance(query, str) or not query.strip():
+            return None
+        return embed_question(self._embedder, query)
+
+    def get(self, ids: Iterable[str]) -> list[Chunk]:
+        """Return chunks by id, in the order of the ids; those not held are left out."""
+        self._check_open()
+        wanted = [ids] if isinstance(ids, str) else list(ids)
+        rows = self._truth.rows_of(wanted)
+        held = self._truth.fetch(rows.values())
+        return [held[rows[id_]] for id_ in wanted if id_ in rows and rows[id_] in held]
 
     def find_recall(self, recall_id: str) -> Recall | None:
         """Return a recent recall by its id, or None if it is not, or no longer, kept."""
@@ -435,6 +553,8 @@ class HebbianIndex:
     aadd = _in_thread(add)
     aput_document = _in_thread(put_document)
     adelete = _in_thread(delete)
+    areembed = _in_thread(reembed)
+    aget = _in_thread(get)
     arecall = _in_thread(recall)
     afind_recall = _in_thread(find_recall)
     aexplain = _in_thread(explain)
@@ -497,6 +617,19 @@ def _check_namespace(namespace: str) -> None:
     if len(namespace) > _MAX_NAMESPACE:
         raise ParameterError(
             f"a namespace has at most {_MAX_NAMESPACE} characters, got {len(namespace)}"
+        )
+
+
+def _check_embedder(embedder: Embedder, state: EmbeddingState | None) -> None:
+    if not isinstance(embedder, Embedder):
+        raise ParameterError(
+            f"an embedder has embed_documents and embed_query, got {type(embedder).__name__}"
+        )
+    name = embedder_name(embedder)
+    if state is not None and state.name != name:
+        raise SettingsMismatchError(
+            f"the index holds vectors of {state.name!r}, got the embedder {name!r}; open it "
+            "without an embedder and call reembed(embedder) to change the model"
         )
 
 

@@ -24,12 +24,12 @@ from hebbgraph.recall.paths import Path, PathNode
 from hebbgraph.recall.spreading import Activation, SpreadingParameters, spread
 from hebbgraph.records import Chunk, Cue, Explanation, Hit, PathStep, Recall
 from hebbgraph.seeding.fusion import Evidence, fuse
+from hebbgraph.seeding.lexical import query_terms
 from hebbgraph.storage.columns import Columns
 from hebbgraph.storage.derived import Derived
 from hebbgraph.storage.truth import Truth
-from hebbgraph.tagging import display, lexical_terms, tokenize
-from hebbgraph.tagging.segment import stop_words
-from hebbgraph.typing import BoolArray
+from hebbgraph.tagging import display, tokenize
+from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["Recaller", "StrategyName", "Where"]
 
@@ -40,7 +40,6 @@ MAX_QUERY_CHARACTERS = 65_536
 MAX_K = 10_000
 #: Candidates whose direct evidence is known; all others have the floor.
 _CANDIDATES = 200
-_MAX_QUERY_TERMS = 512
 #: Up to so many chunks that pass a filter, lexical search looks at them alone.
 _FEW_SURVIVORS = 5_000
 _MASKS_KEPT = 32
@@ -49,6 +48,7 @@ _TIE_DECIMALS = 9
 #: had passed activation on.
 _MAX_ROUNDS = 8
 _UNKNOWN = "no tag of the index is named in the query; hits are by direct search"
+_NO_EMBEDDER = "dense search is off: the index has vectors, but was opened without the embedder"
 _NOT_LEARNED = "not learned: the index knows none of the query's concepts"
 
 
@@ -56,8 +56,8 @@ _NOT_LEARNED = "not learned: the index knows none of the query's concepts"
 class _Ranking:
     """Slots by score, ties included, and how to find the way to each."""
 
-    slots: NDArray[np.int64]
-    scores: NDArray[np.float64]
+    slots: IntArray
+    scores: FloatArray
     path: Callable[[int], Path]
     passed_on: Iterable[int] = ()
 
@@ -69,6 +69,8 @@ class _Question:
     query: str
     terms: list[str]
     cues: list[int]
+    vector: NDArray[np.float32] | None = None
+    given: dict[int, float] | None = None
 
 
 class Recaller:
@@ -94,24 +96,32 @@ class Recaller:
         self._derived = derived
         self._language = language
         self._parameters = parameters or SpreadingParameters()
-        self._stop_words = stop_words(language)
         self._columns: Columns | None = None
         self._masks: OrderedDict[str, tuple[TagGraph, int, BoolArray]] = OrderedDict()
 
     # -- asking ---------------------------------------------------------------------
 
     def recall(
-        self, query: str, *, k: int, where: Where, strategy: StrategyName, recall_id: str
+        self,
+        query: str,
+        *,
+        k: int,
+        where: Where,
+        strategy: StrategyName,
+        recall_id: str,
+        seeds: Sequence[tuple[str, float]] | None = None,
+        vector: NDArray[np.float32] | None = None,
     ) -> Recall:
         """See :meth:`hebbgraph.HebbianIndex.recall`."""
         _check(query, k, where, strategy)
+        given = None if seeds is None else self._given(seeds)
         predicate = where if callable(where) else None
         conditions = None if callable(where) else where
         while True:
             generation = self._derived.refresh()
             with self._derived.lock:
                 graph = self._derived.graph
-                question = self._question(graph, query)
+                question = self._question(graph, query, vector, given)
                 allowed = self._allowed(graph, conditions)
                 if predicate is None:
                     ranking = self._rank(graph, question, allowed, strategy, k)
@@ -131,16 +141,34 @@ class Recaller:
             query=query,
             cues=cues,
             hits=hits,
-            notes=self._notes(cues, strategy),
+            notes=self._notes(cues, strategy, vector),
             generation=generation,
             created_at=time.time(),
+            vector=None if vector is None else tuple(vector.tolist()),
         )
 
-    def _question(self, graph: TagGraph, query: str) -> _Question:
+    def _question(
+        self,
+        graph: TagGraph,
+        query: str,
+        vector: NDArray[np.float32] | None = None,
+        given: dict[int, float] | None = None,
+    ) -> _Question:
         tokens = tokenize(query)
-        content = [token for token in tokens if token not in self._stop_words] or tokens
-        terms = list(dict.fromkeys(lexical_terms(content, self._language)))
-        return _Question(query, terms[:_MAX_QUERY_TERMS], graph.cues(tokens))
+        terms = query_terms(tokens, self._language)
+        return _Question(query, terms, graph.cues(tokens), vector, given)
+
+    def _given(self, seeds: Sequence[tuple[str, float]]) -> dict[int, float]:
+        """Scores by row, shifted to be positive."""
+        try:
+            scores = {str(id_): float(score) for id_, score in seeds}
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"seeds are pairs of chunk id and score: {error}") from error
+        if not all(map(np.isfinite, scores.values())):
+            raise ParameterError("the score of a seed is NaN or infinite")
+        shift = min(0.0, min(scores.values(), default=0.0))
+        rows = self._truth.rows_of(scores)
+        return {row: scores[id_] - shift for id_, row in rows.items()}
 
     def _cues(self, graph: TagGraph, question: _Question) -> tuple[Cue, ...]:
         df = graph.df(np.array(question.cues, dtype=np.int64))
@@ -151,10 +179,15 @@ class Recaller:
             for tag, weight in zip(question.cues, weights.tolist(), strict=True)
         )
 
-    def _notes(self, cues: Sequence[Cue], strategy: StrategyName) -> tuple[str, ...]:
-        if cues:
-            return ()
-        return (_NOT_LEARNED if strategy == "neighbourhood" else _UNKNOWN,)
+    def _notes(
+        self, cues: Sequence[Cue], strategy: StrategyName, vector: NDArray[np.float32] | None
+    ) -> tuple[str, ...]:
+        notes = []
+        if not cues:
+            notes.append(_NOT_LEARNED if strategy == "neighbourhood" else _UNKNOWN)
+        if vector is None and self._derived.has_embedding and strategy == "spreading":
+            notes.append(_NO_EMBEDDER)
+        return tuple(notes)
 
     # -- what takes part ------------------------------------------------------------
 
@@ -165,10 +198,10 @@ class Recaller:
             key = json.dumps(where, sort_keys=True)
         except (TypeError, ValueError):
             key = None
-        if key is not None and (kept := self._masks.get(key)) is not None:
-            if kept[0] is graph and kept[1] == graph.generation:
-                self._masks.move_to_end(key)
-                return kept[2]
+        kept = None if key is None else self._masks.get(key)
+        if key is not None and kept and kept[0] is graph and kept[1] == graph.generation:
+            self._masks.move_to_end(key)
+            return kept[2]
         if self._columns is None or self._columns.graph is not graph:
             self._columns = Columns(self._truth, graph)
         mask = parse_filter(where).mask(self._columns) & graph.alive
@@ -179,20 +212,46 @@ class Recaller:
         return mask
 
     def _evidence(self, graph: TagGraph, question: _Question, allowed: BoolArray) -> Evidence:
+        if question.given is not None:
+            rows = np.fromiter(question.given, dtype=np.int64)
+            scores = np.fromiter(question.given.values(), dtype=np.float64)
+            return fuse(*_known(graph, rows, scores, allowed))
+        lexical_slots, lexical_scores = self._lexical(graph, question.terms, allowed)
+        table, vector = self._derived.vectors, question.vector
+        if table is None or vector is None or not len(table.rows):
+            return fuse(lexical_slots, lexical_scores)
+        if len(vector) != table.state.dimension:
+            raise ParameterError(
+                f"the index holds vectors of {table.state.dimension} numbers, "
+                f"the question's has {len(vector)}"
+            )
+        slots = np.minimum(np.searchsorted(graph.rows, table.rows), graph.n_slots - 1)
+        positions, cosines = table.nearest(
+            vector, _CANDIDATES, (graph.rows[slots] == table.rows) & allowed[slots]
+        )
+        return fuse(
+            lexical_slots,
+            lexical_scores,
+            slots[positions],
+            cosines,
+            similarity=lambda chunks: table.cosines(vector, graph.rows[chunks]),
+        )
+
+    def _lexical(
+        self, graph: TagGraph, terms: list[str], allowed: BoolArray
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """The best chunks for the terms among those allowed."""
         lexical = self._derived.lexical
-        restricted = allowed is not graph.alive
-        wanted, limit = _CANDIDATES, _CANDIDATES
-        survivors = np.flatnonzero(allowed) if restricted else None
-        if survivors is not None and len(survivors) <= _FEW_SURVIVORS:
-            only = graph.rows[survivors].tolist()
-            rows, scores = lexical.search(question.terms, wanted, only=only)
-            slots, scores = _known(graph, rows, scores, allowed)
-            return fuse(slots, scores)
+        n_allowed = np.count_nonzero(allowed)
+        if n_allowed < graph.n_chunks and n_allowed <= _FEW_SURVIVORS:
+            only = graph.rows[allowed].tolist()
+            return _known(graph, *lexical.search(terms, _CANDIDATES, only=only), allowed)
+        limit = _CANDIDATES
         while True:
-            rows, scores = lexical.search(question.terms, limit)
+            rows, scores = lexical.search(terms, limit)
             slots, kept = _known(graph, rows, scores, allowed)
-            if len(slots) >= wanted or len(rows) < limit:
-                return fuse(slots[:wanted], kept[:wanted])
+            if len(slots) >= _CANDIDATES or len(rows) < limit:
+                return slots[:_CANDIDATES], kept[:_CANDIDATES]
             limit *= 4
 
     # -- ranking --------------------------------------------------------------------
@@ -427,7 +486,8 @@ class Recaller:
             if not len(slots):
                 raise NotFoundError(f"the index holds no chunk {chunk_id!r}")
             slot = int(slots[0])
-            question = self._question(graph, recall.query)
+            vector = None if recall.vector is None else np.array(recall.vector, np.float32)
+            question = self._question(graph, recall.query, vector)
             found = self._spread(graph, question, graph.alive)
             at = int(np.searchsorted(found.chunks, slot))
             reached = at < len(found.chunks) and found.chunks[at] == slot

@@ -86,7 +86,7 @@ class Chunk(BaseModel):
     @classmethod
     def _tags_are_storable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for tag in value:
-            if not tag.strip() or (found := _unstorable(tag)) is not None:
+            if not tag.strip() or _unstorable(tag) is not None:
                 raise ValueError(f"a tag takes visible characters, got {tag!r}")
         return value
 

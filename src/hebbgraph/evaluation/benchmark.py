@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
@@ -24,6 +25,9 @@ from hebbgraph.evaluation.protocol import run
 from hebbgraph.evaluation.results import SetResult
 from hebbgraph.protocols import Embedder
 
+if TYPE_CHECKING:
+    from hebbgraph.recalling import StrategyName
+
 __all__ = ["bench"]
 
 
@@ -35,7 +39,7 @@ def bench(
     json_path: str | Path | None = None,
     seed: int = 0,
     queries: int | None = None,
-    strategies: Sequence[str] = ("spreading", "neighbourhood"),
+    strategies: Sequence[StrategyName] = ("spreading", "neighbourhood"),
     compare_at_tokens: Sequence[int] = (),
     console: Console | None = None,
 ) -> list[SetResult]:
@@ -104,7 +108,7 @@ def bench(
 def _run_with_status(
     dataset: Dataset,
     embedder: Embedder | None,
-    strategies: Sequence[str],
+    strategies: Sequence[StrategyName],
     k: int,
     at_tokens: Sequence[int],
     console: Console | None,
@@ -122,7 +126,9 @@ def _run_with_status(
         )
 
 
-def _retrievers(embedder: CachingEmbedder | None, strategies: Sequence[str]) -> list[Retriever]:
+def _retrievers(
+    embedder: CachingEmbedder | None, strategies: Sequence[StrategyName]
+) -> list[Retriever]:
     direct: list[Retriever] = [BM25()]
     if embedder is not None:
         direct += [Dense(embedder), ReciprocalRankFusion(embedder), WeightedSum(embedder)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.evaluation.baselines import RankedChunk
@@ -13,6 +13,7 @@ from hebbgraph.records import Chunk
 
 if TYPE_CHECKING:
     from hebbgraph.index import HebbianIndex
+    from hebbgraph.recalling import StrategyName
 
 __all__ = ["HebbianRetriever"]
 
@@ -27,7 +28,9 @@ class HebbianRetriever:
     embedder : Embedder, optional
     """
 
-    def __init__(self, strategy: str = "spreading", *, embedder: Embedder | None = None) -> None:
+    def __init__(
+        self, strategy: StrategyName = "spreading", *, embedder: Embedder | None = None
+    ) -> None:
         self.strategy = strategy
         self.embedder = embedder
         self._directory: TemporaryDirectory[str] | None = None
@@ -43,7 +46,10 @@ class HebbianRetriever:
         from hebbgraph.index import HebbianIndex
 
         self._directory = TemporaryDirectory(prefix="hebbgraph-bench-")
-        self._index = HebbianIndex.open(f"{self._directory.name}/index")
+        # Passed only when given, so that an index that cannot embed refuses it aloud
+        # instead of being reported as if it did.
+        options: dict[str, Any] = {} if self.embedder is None else {"embedder": self.embedder}
+        self._index = HebbianIndex.open(f"{self._directory.name}/index", **options)
         self._index.add(chunks)
 
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:

@@ -116,6 +116,7 @@ def environment() -> dict[str, Any]:
         "platform": platform.platform(),
         "processor": _processor(),
         "cores": os.cpu_count(),
+        "load_average": os.getloadavg() if hasattr(os, "getloadavg") else None,
         "versions": versions,
     }
 

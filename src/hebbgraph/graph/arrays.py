@@ -72,7 +72,8 @@ def concatenated_ranges(starts: IntArray, counts: IntArray) -> IntArray:
     """
     ends = np.cumsum(counts)
     total = int(ends[-1]) if len(ends) else 0
-    return np.arange(total) + np.repeat(starts - (ends - counts), counts)
+    at: IntArray = np.arange(total) + np.repeat(starts - (ends - counts), counts)
+    return at
 
 
 def transpose(

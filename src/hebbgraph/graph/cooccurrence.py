@@ -31,9 +31,7 @@ class Edges(NamedTuple):
     weight: NDArray[np.int64]
 
 
-def neighbours(
-    incidence: Incidence, tag: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def neighbours(incidence: Incidence, tag: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the tags that occur together with a tag, and in how many chunks.
 
     Parameters

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -64,9 +65,7 @@ class Incidence:
             return self._df[tags]
         return np.where(known, self._df[np.where(known, tags, 0)], 0).astype(np.int32)
 
-    def set_row(
-        self, chunk: int, tags: NDArray[np.int32], is_title: NDArray[np.bool_]
-    ) -> None:
+    def set_row(self, chunk: int, tags: NDArray[np.int32], is_title: NDArray[np.bool_]) -> None:
         """Give a chunk these tags (ascending, different) in place of what it had."""
         self.clear_row(chunk)
         if len(tags) and tags[-1] >= len(self._df):
@@ -130,9 +129,11 @@ class Incidence:
         if len(positions) == len(chunks):
             return owner, tags, is_title
         parts = [(owner, tags, is_title)]
-        for position in np.flatnonzero(~in_base).tolist():
-            if (held := self._rows.get(int(chunks[position]))) is not None:
-                parts.append((np.full(len(held[0]), position), *held))
+        parts += [
+            (np.full(len(held[0]), position), *held)
+            for position in np.flatnonzero(~in_base).tolist()
+            if (held := self._rows.get(int(chunks[position]))) is not None
+        ]
         return _concatenate(parts)
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
@@ -154,8 +155,10 @@ class Incidence:
         in_base = tags < n_columns
         columns = np.where(in_base, tags, 0)
         starts = self._column_indptr[columns]
-        counts = np.where(in_base, self._column_indptr[columns + 1] - starts, 0) if n_columns else (
-            np.zeros(len(tags), dtype=np.int64)
+        counts = (
+            np.where(in_base, self._column_indptr[columns + 1] - starts, 0)
+            if n_columns
+            else (np.zeros(len(tags), dtype=np.int64))
         )
         at = concatenated_ranges(starts, counts)
         owner = np.repeat(np.arange(len(tags)), counts)
@@ -215,7 +218,7 @@ def _compress(n_rows: int, owner: IntArray, tags: IntArray, is_title: BoolArray)
 
 
 def _concatenate(
-    parts: list[tuple[IntArray, IntArray, BoolArray]],
+    parts: Sequence[tuple[IntArray, IntArray, BoolArray]],
 ) -> tuple[IntArray, IntArray, BoolArray]:
     owners, values, flags = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.argsort(owners, kind="stable")

@@ -53,8 +53,9 @@ def graph_stats(graph: TagGraph) -> Stats:
     per_chunk = np.diff(indptr)
     used = np.unique(tags)
     joined = edges(graph.incidence, live)
-    degrees = np.bincount(np.searchsorted(used, np.concatenate((joined.source, joined.target))),
-                          minlength=len(used))
+    degrees = np.bincount(
+        np.searchsorted(used, np.concatenate((joined.source, joined.target))), minlength=len(used)
+    )
     possible = len(used) * (len(used) - 1) / 2
     percentiles = np.percentile(degrees, _PERCENTILES) if len(used) else [0.0] * len(_PERCENTILES)
     return Stats(

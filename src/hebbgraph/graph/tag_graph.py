@@ -25,7 +25,7 @@ _ANCHOR_KINDS = ("title", "given")
 _TITLE, _GIVEN, _OTHER = 0, 1, 2
 #: More changed rows than this share of the graph are folded in at once.
 _FOLD_SHARE = 8
-_FOLD_MIN = 2000
+_FOLD_MIN = 256
 
 
 class VocabularyChange(NamedTuple):
@@ -171,7 +171,8 @@ class TagGraph:
             return np.empty(0, dtype=np.int64)
         slots = np.searchsorted(known, rows)
         slots[slots == len(known)] = 0
-        return slots[(known[slots] == rows) & self._alive.view[slots]]
+        live: NDArray[np.int64] = slots[(known[slots] == rows) & self._alive.view[slots]]
+        return live
 
     # -- one step -------------------------------------------------------------------
 
@@ -197,7 +198,7 @@ class TagGraph:
         for row, id_hash, by_kind in added:
             rows.append(row)
             hashes.append(id_hash)
-            seen: set[int] = set()
+            seen: set[tuple[int, int]] = set()
             for kind in sorted(by_kind, key=_kind_code):
                 code = _kind_code(kind)
                 for number in self.phrases.intern(by_kind[kind]):
@@ -215,9 +216,7 @@ class TagGraph:
         gained, gained_anchors = self._staged_candidates(
             np.arange(len(self._rows) - len(rows), len(self._rows))
         )
-        return VocabularyChange(
-            *self.phrases.count(gained, gained_anchors, lost, lost_anchors)
-        )
+        return VocabularyChange(*self.phrases.count(gained, gained_anchors, lost, lost_anchors))
 
     def _staged_candidates(self, slots: IntArray) -> tuple[IntArray, IntArray]:
         """Phrases once for each slot that proposes them, and those that are anchors."""
@@ -231,7 +230,7 @@ class TagGraph:
         anchors = pairs[kinds != _OTHER]
         return np.unique(pairs) % n_phrases, np.unique(anchors) % n_phrases
 
-    def tag(self, into: TaggedChunks, slot: int, passages: Iterable[Sequence[str]]) -> None:
+    def tag(self, into: TaggedChunks, slot: int, passages: Iterable[list[str]]) -> None:
         """Match the tokens of one chunk with the vocabulary (pass 2).
 
         Its titles and the tags given by the caller are its tags in any case.

@@ -97,9 +97,7 @@ def retrieved_edges(
     return np.array(list(edges), dtype=np.int64).reshape(-1, 2)
 
 
-def supporting_chunks(
-    view: IncidenceView, edges: NDArray[np.int64], allowed: BoolArray
-) -> Context:
+def supporting_chunks(view: IncidenceView, edges: NDArray[np.int64], allowed: BoolArray) -> Context:
     """Return the chunks that hold both ends of an edge.
 
     Parameters

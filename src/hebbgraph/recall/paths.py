@@ -11,7 +11,7 @@ import numpy as np
 from hebbgraph.recall.grouping import best, sum_by
 from hebbgraph.typing import FloatArray, IntArray
 
-__all__ = ["Layer", "Path", "PathNode", "strongest_path"]
+__all__ = ["Flows", "Layer", "Path", "PathNode", "strongest_path"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
@@ -36,6 +36,19 @@ class PathNode(NamedTuple):
 Path: TypeAlias = tuple[PathNode, ...]
 
 
+class Flows(NamedTuple):
+    """What passes from tags to chunks; all arrays have shape (n_edges,).
+
+    ``trusted`` and ``plain`` sum to the mass; ``credit`` is what counts for the score.
+    """
+
+    tags: IntArray
+    chunks: IntArray
+    trusted: FloatArray
+    plain: FloatArray
+    credit: FloatArray
+
+
 @dataclass
 class Layer:
     """The chunks that one step reached, and the flows that reached them.
@@ -45,6 +58,8 @@ class Layer:
     receivers : ndarray of int64, shape (n,), ascending
     trusted, plain : ndarray of float64, shape (n,)
         The mass that arrived on each in this step.
+    credit : ndarray of float64, shape (n,)
+        How much of it counts for the score.
     flows : (tags, chunks, mass)
         What passed from tags to chunks.
     leaps : (chunks, chunks, mass)
@@ -61,6 +76,7 @@ class Layer:
     receivers: IntArray
     trusted: FloatArray
     plain: FloatArray
+    credit: FloatArray
     flows: Edges
     leaps: Edges = _NO_EDGES
     hops: Edges = _NO_EDGES
@@ -72,30 +88,31 @@ class Layer:
     @classmethod
     def gather(
         cls,
-        flows: Sequence[tuple[IntArray, IntArray, FloatArray, FloatArray]],
+        parts: Sequence[Flows],
         *,
         leaps: Edges | None = None,
         hops: Edges | None = None,
     ) -> Self:
-        """Sum flows (tags, chunks, trusted mass, plain mass) by receiver."""
-        tags = np.concatenate([part[0] for part in flows])
-        chunks = np.concatenate([part[1] for part in flows])
-        trusted = np.concatenate([part[2] for part in flows])
-        plain = np.concatenate([part[3] for part in flows])
-        mass = trusted + plain
+        """Sum what arrives by receiver; what leaps counts as trusted."""
+        flows = parts[0]
+        if len(parts) > 1:
+            flows = Flows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        mass = flows.trusted + flows.plain
         alive = mass > 0
-        tags, chunks, mass = tags[alive], chunks[alive], mass[alive]
-        trusted, plain = trusted[alive], plain[alive]
+        tags, chunks, mass = flows.tags[alive], flows.chunks[alive], mass[alive]
+        trusted, plain, credit = flows.trusted[alive], flows.plain[alive], flows.credit[alive]
         targets = chunks
         if leaps is not None:
             targets = np.concatenate([chunks, leaps[1]])
             trusted = np.concatenate([trusted, leaps[2]])
+            credit = np.concatenate([credit, leaps[2]])
         receivers, position = np.unique(targets, return_inverse=True)
         n = len(receivers)
         return cls(
             receivers=receivers,
             trusted=sum_by(position, trusted, n),
             plain=sum_by(position[: len(chunks)], plain, n),
+            credit=sum_by(position, credit, n),
             flows=(tags, chunks, mass),
             leaps=leaps or _NO_EDGES,
             hops=hops or _NO_EDGES,
@@ -136,7 +153,7 @@ def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrive
     Examples
     --------
     >>> one = np.array([1.0])
-    >>> layer = Layer.gather([(np.array([7]), np.array([3]), one, 0 * one)])
+    >>> layer = Layer.gather([Flows(np.array([7]), np.array([3]), one, 0 * one, one)])
     >>> [(node.kind, node.id) for node in strongest_path([layer], 3, direct=0.0, arrived=0.9)]
     [('tag', 7), ('chunk', 3)]
     """

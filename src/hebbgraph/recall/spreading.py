@@ -1,35 +1,40 @@
 r"""Spreading activation over the incidence graph: the default way to recall.
 
 Direct evidence (:mod:`hebbgraph.seeding.fusion`) says how well a chunk answers the
-query by itself. Activation says how well it is connected with what the query names. The
-two are joined like independent causes, so neither has to be scaled to the other and
-direct evidence is never taken away:
+query by itself. Activation says how well it is linked with what the query names. The
+two are joined like independent causes, so neither has to be scaled to the other, and
+good direct evidence is never outvoted:
 
 .. math:: score(c) = 1 - \bigl(1 - f(c)^a\bigr)\bigl(1 - \frac{x(c)}{x(c) + \kappa}\bigr)
 
-where :math:`f` is the direct evidence and :math:`x` the activation that arrived.
+where :math:`f` is the direct evidence and :math:`x` the activation credited to the chunk.
 
-How far the graph is trusted follows from two kinds of edge and two kinds of mass.
+How far the graph is trusted follows from the kind of edge and the history of the mass;
+no number is fitted to a corpus.
 
-*Edges.* A tag that is a chunk's title says what the chunk is about; a tag that is
-mentioned says little: on text without telling titles, passing activation along mentions
-of the query's own words only counts again what lexical search has counted.
+*Edges.* A tag that is a chunk's own title says what the chunk is about; a tag that is
+mentioned says little. Mass crosses a tag in three ways: along a **link**, to the chunk
+that the tag entitles; along a **backlink**, from the chunk that the tag entitles to
+those that mention it; along a **co-mention**, from a mention to a mention. Never from
+title to title: chunks under one heading are no evidence for each other.
 
-*Mass.* Mass is **trusted** once it has stood on a chunk whose title the query names
-(or crossed a learned edge): from there on it flows to titles and to mentions alike. All
-other mass flows to titles only. So a question that names what some chunk is about
-travels freely, and a question that names nothing keeps its direct ranking.
+*Mass.* It is **trusted** once it has stood on a chunk whose title the query names, or
+has crossed a learned edge. Only trusted mass uses co-mentions: otherwise they count
+again what lexical search has already counted, and drown direct evidence. So a question
+that names what some chunk is about travels freely; one that names nothing known follows
+links only, and where there are none it keeps its direct ranking.
 
-One step, for a chunk :math:`c` with mass :math:`m` and tags that are not its own title:
+One step, from chunks with mass :math:`m_c` to chunks with mass :math:`m_{c'}`:
 
 .. math::
 
-    m_t &= \sum_c \alpha\, m_c\, \frac{idf_t\, g_t}{\sum_{t'} idf_{t'}\, g_{t'}} \\
+    m_t &= \sum_c \alpha\, m_c\, \frac{w_t\, g_t}{\sum_{t'} w_{t'}\, g_{t'}} \\
     m_{c'} &= \sum_t m_t\, \frac{s_{tc'}\, f(c')}{\lambda + \sum_{c''} s_{tc''} f(c'')}
 
-with damping :math:`\alpha`; :math:`g` = ``inhibition`` for tags that the query names,
-else 1; :math:`s` = ``title_salience`` for titles, else 1; leak :math:`\lambda`: a tag
-that leads to nothing relevant loses its mass.
+with damping :math:`\alpha`; specificity :math:`w_t = \log(1 + N / df_t)^2`;
+:math:`g` = ``inhibition`` for tags that the query names, else 1; :math:`s` =
+``title_salience`` for links, 1 for mentions (a backlink is shared among mentions
+alone); leak :math:`\lambda`: a tag that leads to nothing relevant loses its mass.
 
 The cost depends on seeds, beam and fan-out, not on the number of chunks.
 """
@@ -44,8 +49,8 @@ import numpy as np
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.recall.grouping import among, best, best_per_owner, sum_by
-from hebbgraph.recall.paths import Layer, Path, strongest_path
-from hebbgraph.recall.view import IncidenceView, PlasticEdges
+from hebbgraph.recall.paths import Flows, Layer, Path, strongest_path
+from hebbgraph.recall.view import EdgeSet, IncidenceView, PlasticEdges
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["Activation", "DirectEvidence", "RowMask", "SpreadingParameters", "spread"]
@@ -90,16 +95,19 @@ class SpreadingParameters:
         Share of the mass that starts on the query's tags, if it names any.
     inhibition : float, in [0, 1]
         Weight of tags that the query already names, so that flow goes to new ones.
-    damping : float, in (0, 1]
+    damping : float, in [0, 1]
         Share of a chunk's mass that it passes on.
     n_steps : int, at least 0
         Steps chunk → tag → chunk after the seeds.
-    title_salience : float, at least 1
+    title_salience : float, at least 0
         How many mentions a title is worth to a tag that passes mass on.
-    leak : float, at least 0
+    leak : float, positive
         Weight of "none of these chunks" when a tag passes mass on, in mentions.
-    mention_trust : float, in [0, 1]
-        Share of untrusted mass that may flow to mentions.
+    mention_credit : float, in [0, 1]
+        Share of the mass arriving by co-mention that counts for the score.
+    untitled_trust : float, in [0, 1]
+        Share of a seed's mass that is trusted if the seed has no title at all, so that
+        nothing can tell whether the query names what it is about.
     hub_share, hub_floor, hub_cap
         A tag in more than ``clip(hub_share * n_chunks, hub_floor, hub_cap)`` chunks
         passes nothing.
@@ -117,18 +125,19 @@ class SpreadingParameters:
     sharpness: float = 16.0
     cue_share: float = 0.4
     inhibition: float = 0.1
-    damping: float = 0.6
+    damping: float = 0.8
     n_steps: int = 2
-    title_salience: float = 16.0
+    title_salience: float = 32.0
     leak: float = 1.0
-    mention_trust: float = 0.0
-    hub_share: float = 0.02
+    mention_credit: float = 0.6
+    untitled_trust: float = 0.05
+    hub_share: float = 0.01
     hub_floor: int = 20
     hub_cap: int = 100
     tags_per_chunk: int = 16
     beam: int = 16
     evidence_power: float = 4.0
-    half_saturation: float = 0.05
+    half_saturation: float = 0.04
 
     def __post_init__(self) -> None:
         for name, low, high in (
@@ -137,9 +146,9 @@ class SpreadingParameters:
             ("inhibition", 0, 1),
             ("damping", 0, 1),
             ("n_steps", 0, None),
-            ("title_salience", 1, None),
-            ("leak", 0, None),
-            ("mention_trust", 0, 1),
+            ("title_salience", 0, None),
+            ("mention_credit", 0, 1),
+            ("untitled_trust", 0, 1),
             ("hub_share", 0, 1),
             ("hub_floor", 1, None),
             ("hub_cap", 1, None),
@@ -148,9 +157,9 @@ class SpreadingParameters:
         ):
             value = getattr(self, name)
             if not (value >= low and (high is None or value <= high)):
-                bound = f"[{low}, {high}]" if high is not None else f"at least {low}"
-                raise ParameterError(f"{name} must lie in {bound}, got {value!r}")
-        for name in ("sharpness", "evidence_power", "half_saturation"):
+                bound = f"lie in [{low}, {high}]" if high is not None else f"be at least {low}"
+                raise ParameterError(f"{name} must {bound}, got {value!r}")
+        for name in ("sharpness", "leak", "evidence_power", "half_saturation"):
             if not getattr(self, name) > 0:
                 raise ParameterError(f"{name} must be positive, got {getattr(self, name)!r}")
 
@@ -264,98 +273,109 @@ def spread(
     [('tag', 0), ('chunk', 0), ('tag', 1), ('chunk', 1)]
     """
     p = parameters or SpreadingParameters()
-    cut = p.hub_cut(view.n_chunks)
-    step = _Step(view, evidence, p, cut, allowed, plastic)
-
     candidates, f = evidence.chunks, evidence.values
     if allowed is not None:
         keep = _mask(allowed, candidates)
         candidates, f = candidates[keep], f[keep]
-
-    cues = np.unique(cues)
-    if len(cues):
-        df = view.df(cues)
-        cues = cues[(df > 0) & (df <= cut)]
-    weight = np.log1p(view.n_chunks / view.df(cues)) if len(cues) else _NO_FLOATS
-    share = p.cue_share if len(cues) else 0.0
-    cue_mass = share * weight / weight.sum() if len(cues) else _NO_FLOATS
-    step.cues = cues
+    step = _Step(view, cues, evidence, p, allowed, plastic)
 
     # Layer 0: cues light up the chunks that they entitle; the seeds start.
-    first = step.from_tags(cues, cue_mass, np.zeros(len(cues)), to_mentions=False)
+    share = p.cue_share if len(step.cues) else 0.0
+    total = step.cue_weight.sum() or 1.0
+    cue_mass = share * step.cue_weight / total
+    nothing = np.zeros(len(cue_mass))
+    layer = step.from_tags(
+        step.cues, np.stack([cue_mass, nothing]), np.stack([nothing, nothing]), to_mentions=False
+    )
     seeds, mass = _seeds(candidates, f, p)
     mass = (1.0 - share) * mass
-    anchored = step.is_entitled(seeds)
-    seed_parts = [(seeds, np.where(anchored, mass, 0.0), np.where(anchored, 0.0, mass))]
-    layers = [first]
-    arrivals: list[tuple[IntArray, FloatArray]] = [(first.receivers, first.trusted + first.plain)]
+    trust = step.trust(seeds)
+    starts: list[tuple[IntArray, FloatArray, FloatArray]] = [
+        (seeds, trust * mass, (1.0 - trust) * mass)
+    ]
+    arrivals: list[tuple[IntArray, FloatArray]] = [(layer.receivers, layer.credit)]
     if extra_seeds is not None:
         extra, extra_mass = extra_seeds
-        if allowed is not None:
-            keep = _mask(allowed, extra)
-            extra, extra_mass = extra[keep], extra_mass[keep]
-        seed_parts.append((extra, extra_mass, np.zeros(len(extra))))
+        keep = _mask(allowed, extra)
+        extra, extra_mass = extra[keep], extra_mass[keep]
+        starts.append((extra, extra_mass, np.zeros(len(extra))))
         arrivals.append((extra, extra_mass))
-    first.start(seed_parts)
-
+    layer.start(starts)
+    layers = [layer]
     for _ in range(p.n_steps):
-        layer = step.advance(layers[-1])
-        if layer is None:
+        following = step.advance(layers[-1])
+        if following is None:
             break
-        layers.append(layer)
-        arrivals.append((layer.receivers, layer.trusted + layer.plain))
+        layers.append(following)
+        arrivals.append((following.receivers, following.credit))
 
-    reached = np.concatenate([chunks for chunks, _ in arrivals])
-    amount = np.concatenate([mass for _, mass in arrivals])
-    chunks, position = np.unique(np.concatenate([candidates, reached]), return_inverse=True)
-    x = sum_by(position[len(candidates) :], amount, len(chunks))
-    fs = np.empty(len(chunks))
-    fs[position[: len(candidates)]] = f
+    n = len(candidates)
+    reached = [candidates, *(chunks for chunks, _ in arrivals)]
+    chunks, position = np.unique(np.concatenate(reached), return_inverse=True)
+    credit = np.concatenate([amount for _, amount in arrivals])
+    x = sum_by(position[n:], credit, len(chunks))
     is_candidate = np.zeros(len(chunks), np.bool_)
-    is_candidate[position[: len(candidates)]] = True
+    is_candidate[position[:n]] = True
+    known = np.zeros(len(chunks))
+    known[position[:n]] = f
     if not is_candidate.all():
-        fs[~is_candidate] = evidence.of(chunks[~is_candidate])
-    direct = fs**p.evidence_power
+        known[~is_candidate] = evidence.of(chunks[~is_candidate])
+    direct = known**p.evidence_power
     arrived = x / (x + p.half_saturation)
     return Activation(
         chunks=chunks,
         scores=direct + (1.0 - direct) * arrived,
         direct=np.where(is_candidate, direct, 0.0),
         arrived=arrived,
-        cues=cues,
+        cues=step.cues,
         cue_mass=cue_mass,
         layers=tuple(layers),
     )
 
 
 class _Step:
-    """One step chunk → tag → chunk, and what it needs to know of the query."""
+    """One step chunk → tag → chunk, and what it needs to know of the query.
 
-    cues: IntArray
+    Mass on tags is a (2, n_tags) array: what came from mentions, and what came from
+    chunks that the tag entitles. The former goes on along links and co-mentions, the
+    latter along backlinks.
+    """
 
     def __init__(
         self,
         view: IncidenceView,
+        cues: IntArray,
         evidence: DirectEvidence,
         parameters: SpreadingParameters,
-        cut: int,
         allowed: RowMask | None,
         plastic: PlasticEdges | None,
     ) -> None:
         self.view = view
         self.evidence = evidence
         self.parameters = parameters
-        self.cut = cut
+        self.cut = parameters.hub_cut(view.n_chunks)
         self.allowed = allowed
         self.plastic = plastic
+        cues = np.unique(np.asarray(cues, dtype=np.int64))
+        df = view.df(cues)
+        keep = (df > 0) & (df <= self.cut)
+        self.cues = cues[keep]
+        self.cue_weight = self.specificity(df[keep])
 
-    def is_entitled(self, chunks: IntArray) -> BoolArray:
-        """Tell which chunks have a title that the query names."""
-        entitled = np.zeros(len(chunks), np.bool_)
-        if len(chunks) and len(self.cues):
-            owner, tags, is_title = self.view.tags_of(chunks)
-            entitled[owner[is_title & among(tags, self.cues)]] = True
-        return entitled
+    def specificity(self, df: IntArray) -> FloatArray:
+        """Return how much a tag in ``df`` chunks says."""
+        weight: FloatArray = np.log1p(self.view.n_chunks / df) ** 2
+        return weight
+
+    def trust(self, seeds: IntArray) -> FloatArray:
+        """Return which share of each seed's mass is trusted."""
+        p = self.parameters
+        owner, tags, is_title = self.view.tags_of(seeds)
+        owner, tags = owner[is_title], tags[is_title]
+        trust = np.full(len(seeds), p.untitled_trust)
+        trust[owner] = 0.0
+        trust[owner[among(tags, self.cues)]] = 1.0
+        return trust
 
     def advance(self, before: Layer) -> Layer | None:
         """Pass on the mass that a layer ended with; None if none is left."""
@@ -365,24 +385,26 @@ class _Step:
             return None
         owner, tags, is_title = self.view.tags_of(sources)
         df = self.view.df(tags)
-        keep = ~is_title & (df <= self.cut) & (df > 0)
-        owner, tags = owner[keep], tags[keep]
-        weight = np.log1p(self.view.n_chunks / df[keep])
-        if len(self.cues):
-            weight[among(tags, self.cues)] *= p.inhibition
+        # A title that no other chunk mentions leads nowhere.
+        keep = (df <= self.cut) & (df > is_title)
+        owner, tags, is_title, df = owner[keep], tags[keep], is_title[keep], df[keep]
+        weight = self.specificity(df)
+        weight[among(tags, self.cues)] *= p.inhibition
         keep = best_per_owner(owner, weight, len(sources), p.tags_per_chunk)
-        owner, tags, weight = owner[keep], tags[keep], weight[keep]
+        owner, tags, is_title, weight = owner[keep], tags[keep], is_title[keep], weight[keep]
         total = sum_by(owner, weight, len(sources))
         total[total == 0] = 1.0
         share = p.damping * weight / total[owner]
         out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
         reached, position = np.unique(tags, return_inverse=True)
+        n = len(reached)
+        position = position + n * is_title
         layer = self.from_tags(
             reached,
-            sum_by(position, out_trusted, len(reached)),
-            sum_by(position, out_plain, len(reached)),
+            sum_by(position, out_trusted, 2 * n).reshape(2, n),
+            sum_by(position, out_plain, 2 * n).reshape(2, n),
             to_mentions=True,
-            jumps=(sources, trusted + plain),
+            leaping=(sources, trusted + plain),
         )
         layer.came_from(sources[owner], tags, out_trusted + out_plain)
         return layer
@@ -394,52 +416,75 @@ class _Step:
         plain: FloatArray,
         *,
         to_mentions: bool,
-        jumps: tuple[IntArray, FloatArray] | None = None,
+        leaping: tuple[IntArray, FloatArray] | None = None,
     ) -> Layer:
-        """Pass mass from tags to chunks, and over learned edges."""
-        p = self.parameters
-        hops: tuple[IntArray, IntArray, FloatArray] | None = None
-        if self.plastic is not None and len(self.plastic.tag_to_tag) and len(tags):
-            owner, targets, weight = self.plastic.tag_to_tag.of(tags)
-            df = self.view.df(targets)
-            keep = (df > 0) & (df <= self.cut)
-            owner, targets = owner[keep], targets[keep]
-            mass = (trusted + plain)[owner] * weight[keep]
-            hops = (tags[owner], targets, mass)
-            tags, position = np.unique(np.concatenate([tags, targets]), return_inverse=True)
-            trusted = sum_by(position, np.concatenate([trusted, mass]), len(tags))
-            plain = sum_by(position[: len(plain)], plain, len(tags))
+        """Pass mass from tags to chunks, and over learned edges.
 
+        Parameters
+        ----------
+        tags : ndarray of int, shape (n,), ascending
+            Different tags.
+        trusted, plain : ndarray of float64, shape (2, n)
+            Their mass: from mentions, and from the chunks that they entitle.
+        to_mentions : bool
+            Whether trusted mass may use co-mentions; not from cues, since lexical
+            search has already found the chunks that mention them.
+        leaping : (chunks, mass), optional
+            What learned chunk → chunk edges start from.
+        """
+        p = self.parameters
+        hops = None
+        if self.plastic is not None and len(self.plastic.tag_to_tag):
+            tags, trusted, plain, hops = self._hop(self.plastic.tag_to_tag, tags, trusted, plain)
         owner, chunks, is_title = self.view.chunks_of(tags)
         if self.allowed is not None:
             keep = _mask(self.allowed, chunks)
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
         reached, position = np.unique(chunks, return_inverse=True)
         pull = self.evidence.of(reached)[position]
-        pull = np.where(is_title, p.title_salience * pull, pull)
-        total = sum_by(owner, pull, len(tags)) + p.leak
-        share = pull / np.maximum(total, 1e-12)[owner]
-        mention = 1.0 if to_mentions else 0.0
-        untrusted_mention = p.mention_trust * mention
-        flow_trusted = trusted[owner] * np.where(is_title, share, mention * share)
-        flow_plain = plain[owner] * np.where(is_title, share, untrusted_mention * share)
-        flows = [(tags[owner], chunks, flow_trusted, flow_plain)]
-
-        leaps: tuple[IntArray, IntArray, FloatArray] | None = None
+        n = len(tags)
+        total = sum_by(owner + n * is_title, pull, 2 * n).reshape(2, n)
+        ahead = pull / (total[0] + p.title_salience * total[1] + p.leak)[owner]
+        back = np.where(is_title, 0.0, pull / (total[0] + p.leak)[owner])
+        link = np.where(is_title, p.title_salience * ahead, 0.0)
+        mention = np.where(is_title, 0.0, ahead * to_mentions) * trusted[0][owner]
+        flow_trusted = link * trusted[0][owner] + back * trusted[1][owner]
+        flow_plain = link * plain[0][owner] + back * plain[1][owner]
+        credit = flow_trusted + flow_plain + p.mention_credit * mention
+        flows = [Flows(tags[owner], chunks, flow_trusted + mention, flow_plain, credit)]
+        leaps = None
         if self.plastic is not None:
-            if len(self.plastic.tag_to_chunk) and len(tags):
-                owner, targets, weight = self.plastic.tag_to_chunk.of(tags)
-                keep = _mask(self.allowed, targets)
-                owner, targets = owner[keep], targets[keep]
-                learned = (trusted + plain)[owner] * weight[keep]
-                flows.append((tags[owner], targets, learned, np.zeros(len(learned))))
-            if len(self.plastic.chunk_to_chunk) and jumps is not None:
-                sources, held = jumps
-                owner, targets, weight = self.plastic.chunk_to_chunk.of(sources)
-                keep = _mask(self.allowed, targets)
-                owner, targets = owner[keep], targets[keep]
-                leaps = (sources[owner], targets, p.damping * held[owner] * weight[keep])
+            if len(self.plastic.tag_to_chunk):
+                owner, targets, weight = self._learned(self.plastic.tag_to_chunk, tags)
+                mass = (trusted + plain).sum(axis=0)[owner] * weight
+                flows.append(Flows(tags[owner], targets, mass, np.zeros(len(mass)), mass))
+            if len(self.plastic.chunk_to_chunk) and leaping is not None:
+                sources, held = leaping
+                owner, targets, weight = self._learned(self.plastic.chunk_to_chunk, sources)
+                leaps = (sources[owner], targets, p.damping * held[owner] * weight)
         return Layer.gather(flows, leaps=leaps, hops=hops)
+
+    def _hop(
+        self, edges: EdgeSet, tags: IntArray, trusted: FloatArray, plain: FloatArray
+    ) -> tuple[IntArray, FloatArray, FloatArray, tuple[IntArray, IntArray, FloatArray]]:
+        """Add what learned tag → tag edges pass; it counts as trusted, from mentions."""
+        owner, targets, weight = edges.of(tags)
+        df = self.view.df(targets)
+        keep = (df > 0) & (df <= self.cut)
+        owner, targets, weight = owner[keep], targets[keep], weight[keep]
+        mass = (trusted + plain).sum(axis=0)[owner] * weight
+        every, position = np.unique(np.concatenate([tags, targets]), return_inverse=True)
+        known, new = position[: len(tags)], position[len(tags) :]
+        all_trusted, all_plain = np.zeros((2, len(every))), np.zeros((2, len(every)))
+        all_trusted[:, known], all_plain[:, known] = trusted, plain
+        all_trusted[0] += sum_by(new, mass, len(every))
+        return every, all_trusted, all_plain, (tags[owner], targets, mass)
+
+    def _learned(self, edges: EdgeSet, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Gather learned edges to chunks that take part."""
+        owner, targets, weight = edges.of(sources)
+        keep = _mask(self.allowed, targets)
+        return owner[keep], targets[keep], weight[keep]
 
 
 def _seeds(

@@ -61,7 +61,8 @@ class Columns:
         holds = np.fromiter(
             (predicate(value) for value in column.values), np.bool_, len(column.values)
         )
-        return holds[column.codes.view]
+        mask: NDArray[np.bool_] = holds[column.codes.view]
+        return mask
 
     def _column(self, field: str) -> _Column:
         column = self._columns.setdefault(field, _Column())

@@ -46,9 +46,7 @@ class Database:
         How long a writer waits for another one.
     """
 
-    def __init__(
-        self, url: sa.URL, *, place: str, read_only: bool, wait_seconds: float
-    ) -> None:
+    def __init__(self, url: sa.URL, *, place: str, read_only: bool, wait_seconds: float) -> None:
         self.place = place
         self.read_only = read_only
         self.wait_seconds = wait_seconds
@@ -99,9 +97,7 @@ class Database:
             url = sa.URL.create("sqlite", database=f"file:{path}", query=query)
         else:
             url = sa.URL.create("sqlite", database=str(path))
-        database = cls(
-            url, place=str(directory), read_only=read_only, wait_seconds=wait_seconds
-        )
+        database = cls(url, place=str(directory), read_only=read_only, wait_seconds=wait_seconds)
         return database._prepared()
 
     @classmethod
@@ -115,9 +111,7 @@ class Database:
         """Open the database that an SQLAlchemy URL names."""
         parsed = sa.make_url(url)
         place = parsed.render_as_string(hide_password=True)
-        return cls(
-            parsed, place=place, read_only=False, wait_seconds=wait_seconds
-        )._prepared()
+        return cls(parsed, place=place, read_only=False, wait_seconds=wait_seconds)._prepared()
 
     def _prepared(self) -> Database:
         try:

@@ -20,10 +20,11 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from hebbgraph.errors import IndexLockedError
-from hebbgraph.graph.tag_graph import TagGraph, TaggedChunks
+from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph
 from hebbgraph.storage.lexical import LexicalIndex
 from hebbgraph.storage.snapshot import load_snapshot, save_snapshot
-from hebbgraph.storage.truth import Changes, Truth
+from hebbgraph.storage.truth import Changes, EmbeddingState, Truth
+from hebbgraph.storage.vectors import VectorTable
 from hebbgraph.tagging import lexical_terms, tokenize
 from hebbgraph.typing import IntArray
 
@@ -49,6 +50,8 @@ class Derived:
     writable : bool
     wait_seconds : float
         How long to wait for another process that works on the folder.
+    with_vectors : bool
+        Whether vectors are held in memory.
     """
 
     def __init__(
@@ -59,8 +62,11 @@ class Derived:
         language: str,
         writable: bool,
         wait_seconds: float,
+        with_vectors: bool = False,
     ) -> None:
         self._truth = truth
+        self._with_vectors = with_vectors
+        self._has_embedding = False
         self._language = language
         self._directory = directory if writable else None
         self._shared = directory
@@ -74,6 +80,7 @@ class Derived:
         self._refreshing = threading.RLock()
         self._graph: TagGraph | None = None
         self._lexical: LexicalIndex | None = None
+        self._vectors: VectorTable | None = None
         self._saved_generation = -1
 
     # -- what readers use -----------------------------------------------------------
@@ -94,6 +101,20 @@ class Derived:
         assert self._lexical is not None
         return self._lexical
 
+    @property
+    def vectors(self) -> VectorTable | None:
+        """The vectors as of the last refresh; None if there are none, or none are asked for."""
+        return self._vectors
+
+    @property
+    def has_embedding(self) -> bool:
+        """Whether the truth held vectors at the last refresh."""
+        return self._has_embedding
+
+    def hold_vectors(self) -> None:
+        """Hold vectors in memory from the next refresh on."""
+        self._with_vectors = True
+
     def refresh(self) -> int:
         """Bring everything to the state of the truth; return its generation.
 
@@ -108,6 +129,7 @@ class Derived:
                 with self.lock:
                     self._graph = None
                     self._lexical = None
+                    self._vectors = None
                 raise
 
     def _load(self) -> None:
@@ -157,7 +179,23 @@ class Derived:
         if self._lexical.refresh() < changes.generation:
             with self._locked():
                 self._advance_lexical(self._lexical)
+        self._has_embedding = changes.embedding is not None
+        if self._with_vectors and changes.embedding is not None:
+            self._advance_vectors(changes.embedding)
         return changes.generation
+
+    def _advance_vectors(self, state: EmbeddingState) -> None:
+        table = self._vectors
+        rows = self.graph.rows
+        if table is not None and table.state == state:
+            known = table.last_row
+            if len(rows) and rows[-1] > known:
+                with self.lock:
+                    table.extend(self._truth, rows[np.searchsorted(rows, known, "right") :])
+            return
+        table = VectorTable.load(self._truth, state, rows[self.graph.alive])
+        with self.lock:
+            self._vectors = table
 
     def _advance(self, graph: TagGraph, changes: Changes, lexical: LexicalIndex | None) -> None:
         removed = graph.slots_of(changes.removed)
@@ -264,6 +302,8 @@ class Derived:
             with self.lock:
                 assert self._graph is not None
                 self._graph = self._graph.folded()
+                if self._vectors is not None:
+                    self._vectors = self._vectors.kept(self._graph.rows)
             assert self._lexical is not None
             with self._locked():
                 # Rewritten whole: afterwards its statistics count live chunks alone, and
@@ -282,6 +322,7 @@ class Derived:
         with self.lock:
             self._graph = None
             self._lexical = None
+            self._vectors = None
 
 
 def id_hash(chunk_id: str) -> int:

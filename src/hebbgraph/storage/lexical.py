@@ -179,11 +179,11 @@ class LexicalIndex:
         if query is None or limit <= 0:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float64)
         if only is not None:
-            rows = tantivy.Query.term_set_query(self._schema, "row", [int(row) for row in only])
+            these = tantivy.Query.term_set_query(self._schema, "row", [int(row) for row in only])
             query = tantivy.Query.boolean_query(
                 [
                     (tantivy.Occur.Must, query),
-                    (tantivy.Occur.Must, tantivy.Query.const_score_query(rows, 0.0)),
+                    (tantivy.Occur.Must, tantivy.Query.const_score_query(these, 0.0)),
                 ]
             )
         searcher = self._searcher

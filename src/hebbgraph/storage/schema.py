@@ -44,6 +44,8 @@ namespaces = sa.Table(
     sa.Column("generation", sa.BigInteger, nullable=False),
     sa.Column("floor", sa.BigInteger, nullable=False),
     sa.Column("build_settings", sa.Text, nullable=False),
+    # Which model the vectors are of (EmbeddingState as JSON); NULL before the first.
+    sa.Column("embedding", sa.Text),
 )
 
 _ROW_ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
@@ -63,6 +65,10 @@ chunks = sa.Table(
     sa.Column("candidates", sa.Text, nullable=False),
     sa.Column("digest", sa.LargeBinary(16), nullable=False),
     sa.Column("generation", sa.BigInteger, nullable=False),
+    # Last, so that reading the others passes over it. The epoch tells vectors of the
+    # present model from those that re-embedding has not reached.
+    sa.Column("vector_epoch", sa.Integer),
+    sa.Column("vector", sa.LargeBinary),
     sa.UniqueConstraint("namespace", "id", name="uq_chunks_namespace_id"),
     sa.Index("ix_chunks_namespace_generation", "namespace", "generation"),
     sa.Index("ix_chunks_namespace_document", "namespace", "document_id"),

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
@@ -19,10 +20,51 @@ from hebbgraph.storage.schema import chunks, documents, namespaces, tombstones
 from hebbgraph.tagging import Candidate
 from hebbgraph.typing import IntArray
 
-__all__ = ["Changes", "ChunkWrite", "Outcome", "Truth"]
+__all__ = ["Changes", "ChunkWrite", "EmbeddingState", "Outcome", "Truth"]
 
 _T = TypeVar("_T")
 _PAGE = 500  # bound parameters a statement; every database allows as many
+
+
+#: Statements of the hot path are built once.
+_STATE = sa.select(namespaces.c.generation, namespaces.c.floor, namespaces.c.embedding).where(
+    namespaces.c.namespace == sa.bindparam("namespace")
+)
+
+
+@cache
+def _by_row(*columns: sa.Column[Any]) -> sa.Select[Any]:
+    return (
+        sa.select(chunks.c.row, *columns)
+        .where(
+            chunks.c.namespace == sa.bindparam("namespace"),
+            chunks.c.row.in_(sa.bindparam("rows", expanding=True)),
+        )
+        .order_by(chunks.c.row)
+    )
+
+
+class EmbeddingState(NamedTuple):
+    """Which model the vectors of a namespace are of.
+
+    ``epoch`` grows when another model takes over, ``revision`` also when vectors are
+    filled in: whoever holds vectors of another revision reads them again.
+    """
+
+    name: str
+    dimension: int
+    dtype: str
+    epoch: int = 1
+    revision: int = 1
+
+    @classmethod
+    def read(cls, saved: str | None) -> Self | None:
+        """Read what :meth:`saved` wrote."""
+        return None if saved is None else cls(**json.loads(saved))
+
+    def saved(self) -> str:
+        """Return the state as JSON."""
+        return json.dumps(self._asdict())
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +79,14 @@ class Changes:
         Rows, ascending. A row that came and went is in neither.
     complete : bool
         False if the log no longer reaches back that far: start from nothing.
+    embedding : EmbeddingState, optional
     """
 
     generation: int
     added: IntArray
     removed: IntArray
     complete: bool = True
+    embedding: EmbeddingState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +95,7 @@ class ChunkWrite:
 
     chunk: Chunk
     candidates: Sequence[Candidate]
+    vector: bytes | None = None
 
 
 class Outcome(NamedTuple):
@@ -146,6 +191,7 @@ class Truth:
         delete_ids: Iterable[str] = (),
         delete_documents: Iterable[str] = (),
         fingerprints: Mapping[str, str] | None = None,
+        embedding: EmbeddingState | None = None,
     ) -> Outcome:
         """Write, replace and delete in one transaction.
 
@@ -156,19 +202,28 @@ class Truth:
         delete_ids, delete_documents : iterables of str
             Unknown ones are passed over. Deleting a document forgets its fingerprint.
         fingerprints : mapping of document id to fingerprint
+        embedding : EmbeddingState, optional
+            What the vectors of ``writes`` are of.
+
+        Raises
+        ------
+        SettingsMismatchError
+            If vectors of another model are here by now.
         """
         new_ids = [write.chunk.id for write in writes]
         doomed_documents = list(delete_documents)
         with self.database.write() as connection:
             # First the counter: its row lock makes generations follow commit order.
             generation = self._advance(connection)
+            if embedding is not None:
+                self._settle_embedding(connection, embedding)
             replaced = self._rows_where(connection, chunks.c.id, new_ids)
             deleted = self._rows_where(connection, chunks.c.id, delete_ids)
             deleted |= self._rows_where(connection, chunks.c.document_id, doomed_documents)
             deleted -= replaced
             self._remove(connection, replaced | deleted, generation)
             for page in _pages(writes):
-                rows = [self._values(write, generation) for write in page]
+                rows = [self._values(write, generation, embedding) for write in page]
                 connection.execute(sa.insert(chunks), rows)
             self._write_fingerprints(connection, doomed_documents, fingerprints or {})
             if not (writes or deleted or doomed_documents or fingerprints):
@@ -204,7 +259,9 @@ class Truth:
                 ],
             )
 
-    def _values(self, write: ChunkWrite, generation: int) -> dict[str, Any]:
+    def _values(
+        self, write: ChunkWrite, generation: int, embedding: EmbeddingState | None
+    ) -> dict[str, Any]:
         chunk = write.chunk
         by_kind: dict[str, list[str]] = {}
         for candidate in write.candidates:
@@ -220,7 +277,100 @@ class Truth:
             "candidates": _json(by_kind),
             "digest": digest(chunk),
             "generation": generation,
+            "vector_epoch": embedding.epoch if embedding and write.vector else None,
+            "vector": write.vector,
         }
+
+    # -- vectors --------------------------------------------------------------------
+
+    def embedding(self) -> EmbeddingState | None:
+        """Return which model the vectors are of; None before the first."""
+        with self.database.read() as connection:
+            return self._embedding(connection)
+
+    def _embedding(self, connection: sa.Connection) -> EmbeddingState | None:
+        query = sa.select(namespaces.c.embedding).where(namespaces.c.namespace == self.namespace)
+        return EmbeddingState.read(connection.execute(query).scalar())
+
+    def _settle_embedding(self, connection: sa.Connection, wanted: EmbeddingState) -> None:
+        held = self._embedding(connection)
+        if held is None:
+            self._save_embedding(connection, wanted)
+        elif (held.name, held.epoch, held.dimension) != (
+            wanted.name,
+            wanted.epoch,
+            wanted.dimension,
+        ):
+            raise SettingsMismatchError(
+                f"{self.database.place}: vectors are of {held.name!r} ({held.dimension} "
+                f"numbers), got {wanted.name!r} ({wanted.dimension}); open the index again"
+            )
+
+    def _save_embedding(self, connection: sa.Connection, state: EmbeddingState) -> None:
+        connection.execute(
+            sa.update(namespaces)
+            .where(namespaces.c.namespace == self.namespace)
+            .values(embedding=state.saved())
+        )
+
+    def begin_epoch(self, state: EmbeddingState) -> EmbeddingState:
+        """Let another model take over; the vectors of the one before no longer count."""
+        with self.database.write() as connection:
+            held = self._embedding(connection)
+            if held is not None:
+                state = state._replace(epoch=held.epoch + 1, revision=held.revision + 1)
+            self._save_embedding(connection, state)
+        return state
+
+    def rows_to_embed(self, epoch: int, limit: int) -> list[int]:
+        """Return rows that have no vector of this epoch."""
+        with self.database.read() as connection:
+            query = (
+                sa.select(chunks.c.row)
+                .where(self._mine(), chunks.c.vector_epoch.is_distinct_from(epoch))
+                .order_by(chunks.c.row)
+                .limit(limit)
+            )
+            return list(connection.execute(query).scalars())
+
+    def count_to_embed(self, epoch: int) -> int:
+        """Return how many rows have no vector of this epoch."""
+        with self.database.read() as connection:
+            query = (
+                sa.select(sa.func.count())
+                .select_from(chunks)
+                .where(self._mine(), chunks.c.vector_epoch.is_distinct_from(epoch))
+            )
+            return connection.execute(query).scalar_one()
+
+    def write_vectors(self, epoch: int, vectors: Mapping[int, bytes]) -> None:
+        """Give vectors to rows, in one transaction; rows that are gone are passed over.
+
+        Raises
+        ------
+        SettingsMismatchError
+            If another model has taken over meanwhile.
+        """
+        with self.database.write() as connection:
+            held = self._embedding(connection)
+            if held is None or held.epoch != epoch:
+                raise SettingsMismatchError(
+                    f"{self.database.place}: another model took over meanwhile; open it again"
+                )
+            connection.execute(
+                sa.update(chunks)
+                .where(chunks.c.row == sa.bindparam("at"))
+                .values(vector=sa.bindparam("new"), vector_epoch=epoch),
+                [{"at": row, "new": vector} for row, vector in vectors.items()],
+            )
+            self._save_embedding(connection, held._replace(revision=held.revision + 1))
+
+    def vectors(self, rows: Iterable[int], epoch: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (row, vector) of this epoch, ascending; rows without one are left out."""
+        for page in self._select(rows, chunks.c.vector, chunks.c.vector_epoch):
+            for row, vector, held in page:
+                if held == epoch and vector is not None:
+                    yield row, vector
 
     def _write_fingerprints(
         self, connection: sa.Connection, doomed: Sequence[str], fingerprints: Mapping[str, str]
@@ -257,16 +407,13 @@ class Truth:
     def changes_since(self, generation: int) -> Changes:
         """Return the rows that came and went after ``generation``."""
         with self.database.read() as connection:
-            state = connection.execute(
-                sa.select(namespaces.c.generation, namespaces.c.floor).where(
-                    namespaces.c.namespace == self.namespace
-                )
-            ).one_or_none()
+            state = connection.execute(_STATE, {"namespace": self.namespace}).one_or_none()
             nothing = np.empty(0, dtype=np.int64)
             if state is None:
                 return Changes(0, nothing, nothing, complete=generation == 0)
+            embedding = EmbeddingState.read(state.embedding)
             if state.generation == generation:
-                return Changes(generation, nothing, nothing)
+                return Changes(generation, nothing, nothing, embedding=embedding)
             complete = state.floor <= generation <= state.generation
             since = generation if complete else -1
             added = connection.execute(
@@ -287,17 +434,15 @@ class Truth:
                 np.fromiter(added, dtype=np.int64),
                 np.fromiter(gone, dtype=np.int64) if complete else nothing,
                 complete,
+                embedding,
             )
 
-    def _select(
-        self, rows: Iterable[int], *columns: sa.Column[Any]
-    ) -> Iterator[Sequence[sa.Row[Any]]]:
-        for page in _pages((int(row) for row in rows)):
+    def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
+        query = _by_row(*columns)
+        for page in _pages(int(row) for row in rows):
             with self.database.read() as connection:
-                query = sa.select(chunks.c.row, *columns).where(
-                    self._mine(), chunks.c.row.in_(page)
-                )
-                yield connection.execute(query.order_by(chunks.c.row)).all()
+                bound = {"namespace": self.namespace, "rows": page}
+                yield connection.execute(query, bound).all()
 
     def candidates(self, rows: Iterable[int]) -> Iterator[tuple[int, str, dict[str, list[str]]]]:
         """Yield (row, id, candidate keys by kind), ascending; rows that are gone are left out."""
@@ -371,9 +516,7 @@ class Truth:
     def ids_of_document(self, document_id: str) -> set[str]:
         """Return the ids of a document's chunks."""
         with self.database.read() as connection:
-            query = sa.select(chunks.c.id).where(
-                self._mine(), chunks.c.document_id == document_id
-            )
+            query = sa.select(chunks.c.id).where(self._mine(), chunks.c.document_id == document_id)
             return set(connection.execute(query).scalars())
 
     def rows_by_id(self) -> Iterator[int]:
@@ -381,14 +524,12 @@ class Truth:
         last = ""
         while True:
             with self.database.read() as connection:
-                query = sa.select(chunks.c.id, chunks.c.row).where(
-                    self._mine(), chunks.c.id > last
-                )
-                page = connection.execute(query.order_by(chunks.c.id).limit(_PAGE)).all()
+                query = sa.select(chunks.c.row, chunks.c.id).where(self._mine(), chunks.c.id > last)
+                page = connection.execute(query.order_by(chunks.c.id).limit(_PAGE)).tuples().all()
             if not page:
                 return
-            for last, row in page:
-                yield row
+            yield from (row for row, _ in page)
+            last = page[-1][1]
 
     def fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of each document that was read from a file."""

@@ -8,13 +8,15 @@ from hebbgraph.tagging.segment import key_of, phrase_key, tokenize
 
 __all__ = ["acronym_expansions"]
 
-_SHORT = re.compile(r"\(\s*([^\W_][^\s()]{1,9})\s*\)")
-_LONG = re.compile(r"(?<![\w.])([^\W\d_a-z][^\s()]{1,9})\s+\(([^()]{5,120})\)")
+_BRACKETED = re.compile(r"\(([^()]{2,120})\)")  # opens with a literal, so it is fast
+_LONGEST_SHORT = 10
 _WINDOW_CHARACTERS = 160
 _BREAK = re.compile(r"[()\[\]{};:!?\n\"“”]|,\s|\.\s(?=[^\W\d_]{3})")
 
 
 def _looks_short(text: str) -> bool:
+    if " " in text:
+        return False
     letters = [char for char in text if char.isalpha()]
     capitals = sum(char.isupper() for char in letters)
     return 2 <= len(letters) <= 8 and capitals >= 2 and capitals * 2 >= len(letters)
@@ -61,6 +63,7 @@ def acronym_expansions(text: str) -> list[tuple[str, str]]:
     Parameters
     ----------
     text : str
+        Of one chunk.
 
     Returns
     -------
@@ -78,25 +81,24 @@ def acronym_expansions(text: str) -> list[tuple[str, str]]:
     .. [1] Schwartz, Hearst (2003), A simple algorithm for identifying abbreviation
        definitions in biomedical text. Pacific Symposium on Biocomputing.
     """
-    if "(" not in text:
-        return []
-    pairs: dict[tuple[str, str], int] = {}
-    for match in _SHORT.finditer(text):
-        short = match[1][:-1] if match[1].endswith("s") else match[1]
-        if _looks_short(short):
-            window = text[max(0, match.start() - _WINDOW_CHARACTERS) : match.start()]
-            words = tokenize(_BREAK.split(window)[-1])
-            _keep(pairs, match.start(), short, _aligned(short, words))
-    for match in _LONG.finditer(text):
-        if _looks_short(match[1]):
-            words = tokenize(match[2])
-            expansion = _aligned(match[1], words)
-            if expansion and expansion == key_of(words):
-                _keep(pairs, match.start(), match[1], expansion)
-    return sorted(pairs, key=lambda pair: pairs[pair])
-
-
-def _keep(pairs: dict[tuple[str, str], int], at: int, short: str, expansion: str) -> None:
-    key = phrase_key(short)
-    if key and expansion and key != expansion:
-        pairs.setdefault((key, expansion), at)
+    pairs: dict[tuple[str, str], None] = {}
+    for match in _BRACKETED.finditer(text):
+        inside = match[1].strip()
+        before = text[max(0, match.start() - _WINDOW_CHARACTERS) : match.start()]
+        if len(inside) <= _LONGEST_SHORT:
+            short = inside.removesuffix("s")
+            if not _looks_short(short):
+                continue
+            long = _aligned(short, tokenize(_BREAK.split(before)[-1]))
+        else:
+            short = before.split()[-1] if before.strip() else ""
+            if len(short) > _LONGEST_SHORT or not _looks_short(short):
+                continue
+            words = tokenize(inside)
+            long = _aligned(short, words)
+            if long != key_of(words):  # it must spell the whole bracket
+                continue
+        key = phrase_key(short)
+        if key and long and key != long:
+            pairs[key, long] = None
+    return list(pairs)

@@ -43,8 +43,9 @@ def _fold_character(char: str) -> str:
     if category == "Nd":
         return str(unicodedata.decimal(char))
     if code < 0x0400 or 0x1E00 <= code <= 0x1FFF:  # Latin and Greek: accents go
-        bare = "".join(c for c in unicodedata.normalize("NFD", char) if not unicodedata.combining(c))
-        return "".join(_LETTERS.get(c, c) for c in bare.casefold())
+        parts = unicodedata.normalize("NFD", char)
+        bare = "".join(part for part in parts if not unicodedata.combining(part))
+        return "".join(_LETTERS.get(letter, letter) for letter in bare.casefold())
     return char
 
 
@@ -73,6 +74,7 @@ def fold(text: str) -> str:
     Parameters
     ----------
     text : str
+        Anything; lone surrogates pass through.
 
     Returns
     -------

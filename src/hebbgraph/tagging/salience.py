@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain
+from itertools import chain, pairwise
 
 import regex
 
@@ -66,9 +66,11 @@ def spaced_terms(units: list[str], shape: str, limit: int = MAX_TERMS) -> list[s
     Parameters
     ----------
     units : list of str
+        Tokens of each word, joined by spaces.
     shape : str
         Of the same length, see :mod:`hebbgraph.tagging.shapes`.
     limit : int
+        Most terms to return.
 
     Returns
     -------
@@ -81,7 +83,7 @@ def spaced_terms(units: list[str], shape: str, limit: int = MAX_TERMS) -> list[s
     ]
     worth = rake_scores(runs)
     counts = Counter(chain.from_iterable(runs))
-    pairs = [pair for run in runs for pair in zip(run, run[1:], strict=False)]
+    pairs = [pair for run in runs for pair in pairwise(run)]
     counts.update(map(" ".join, pairs))
     for first, second in pairs:
         worth[f"{first} {second}"] = (worth[first] + worth[second]) / 2 + 1
@@ -144,7 +146,9 @@ def unspaced_terms(text: str, limit: int = MAX_UNSPACED_TERMS) -> list[str]:
     Parameters
     ----------
     text : str
+        Of one chunk; what is not in such a script is passed over.
     limit : int
+        Most terms to return.
 
     Returns
     -------
@@ -175,7 +179,7 @@ def unspaced_terms(text: str, limit: int = MAX_UNSPACED_TERMS) -> list[str]:
             if stop - start > longest:
                 counts[key] += 1
     kept = [key for key, count in counts.items() if count > 1 or key in edge]
-    # A part that never occurs without its whole says nothing of its own.
-    order = {key: position for position, key in enumerate(kept)}
-    kept.sort(key=lambda key: (-counts[key] * (1 + len(key)) * (2 if key in edge else 1), order[key]))
+    # Longer ones first (a key of n characters is 2n - 1 long); at an edge counts double.
+    # The sort is stable: ties keep the order of the text.
+    kept.sort(key=lambda key: counts[key] * (1 + len(key)) * (1 + (key in edge)), reverse=True)
     return kept[:limit]

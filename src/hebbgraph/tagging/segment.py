@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import threading
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import regex
@@ -18,6 +18,7 @@ import Stemmer
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.tagging import stopwords
+from hebbgraph.tagging.caching import WordCache
 from hebbgraph.tagging.folding import fold
 
 __all__ = [
@@ -36,8 +37,6 @@ MAX_TOKEN_CHARACTERS = 64
 MAX_TERM_BYTES = 128
 MAX_PHRASE_WORDS = 12
 MAX_PHRASE_CHARACTERS = 200
-_CACHED_WORDS = 1 << 16
-_CACHED_WORD_CHARACTERS = 32
 
 # Scripts written without spaces between words. The length mark and the ideographic
 # iteration marks belong to no script, or to several.
@@ -107,19 +106,7 @@ def _analyse(word: str) -> tuple[str, ...]:
     return tuple(token[:MAX_TOKEN_CHARACTERS].rstrip("-._&") for token in tokens)
 
 
-class _TokenCache(dict[str, tuple[str, ...]]):
-    """The tokens of each word seen; emptied when full, so its memory is bounded."""
-
-    def __missing__(self, word: str) -> tuple[str, ...]:
-        tokens = _analyse(word)
-        if len(word) <= _CACHED_WORD_CHARACTERS:
-            if len(self) >= _CACHED_WORDS:
-                self.clear()
-            self[word] = tokens
-        return tokens
-
-
-_TOKENS = _TokenCache()
+_TOKENS = WordCache(_analyse)
 
 
 def tokenize(text: str) -> list[str]:
@@ -136,6 +123,7 @@ def tokenize(text: str) -> list[str]:
     Parameters
     ----------
     text : str
+        Anything, of any length.
 
     Returns
     -------
@@ -178,21 +166,20 @@ _SCRIPT_OF = {
     "nepali": "devanagari",
 }
 _CODE_PART = re.compile(r"[-._&+#]+")
-_UNSPACED_MARK = None
+_UNSPACED_MARK = None  # instead of terms: an unspaced character, paired with the next
 
 
-class _TermCache(dict[str, tuple[str, ...] | None]):
-    """The terms of each token in one language; None marks an unspaced character."""
+class _Terms:
+    """The terms of a single token, in one language."""
 
     def __init__(self, language: str) -> None:
-        super().__init__()
         names: dict[str, str] = {}
         if language != "none":
             names = dict(_SCRIPT_STEMMERS)
             own = _SCRIPT_OF.get(language)
             names[own or "latin"] = language
             names.setdefault("latin", "english")
-        # Not re-entrant (one buffer each), hence the lock; our cache makes theirs useless.
+        # Not re-entrant (one buffer each), hence the lock; our cache makes theirs idle.
         self._stemmers: dict[str, Any] = {
             script: Stemmer.Stemmer(name, 0) for script, name in names.items()
         }
@@ -209,23 +196,16 @@ class _TermCache(dict[str, tuple[str, ...] | None]):
                 return self._stemmers["devanagari"].stemWord(word) or word
         return word
 
-    def __missing__(self, token: str) -> tuple[str, ...] | None:
-        terms: tuple[str, ...] | None
+    def __call__(self, token: str) -> tuple[str, ...] | None:
         if token.isascii() and token.isalpha():
-            terms = (_cap(self._stem(token)),)
-        elif is_unspaced(token):
-            terms = _UNSPACED_MARK
-        else:
-            parts = [part for part in _CODE_PART.split(token) if part]
-            if len(parts) > 1 and not token[0].isdigit():
-                # A code is found whole and by its parts.
-                terms = (_cap(token), *(_cap(self._stem(part)) for part in parts))
-            else:
-                terms = (_cap(self._stem(token)),)
-        if len(self) >= _CACHED_WORDS:
-            self.clear()
-        self[token] = terms
-        return terms
+            return (_cap(self._stem(token)),)
+        if is_unspaced(token):
+            return _UNSPACED_MARK
+        parts = [part for part in _CODE_PART.split(token) if part]
+        if len(parts) > 1 and not token[0].isdigit():
+            # A code is found whole and by its parts.
+            return (_cap(token), *(_cap(self._stem(part)) for part in parts))
+        return (_cap(self._stem(token)),)
 
 
 def _cap(term: str) -> str:
@@ -234,16 +214,15 @@ def _cap(term: str) -> str:
     return term.encode("utf-8", "ignore")[:MAX_TERM_BYTES].decode("utf-8", "ignore")
 
 
-_TERMS: dict[str, _TermCache] = {}
+_TERMS: dict[str, WordCache[tuple[str, ...] | None]] = {}
 
 
-def _term_cache(language: str) -> _TermCache:
+def _terms_in(language: str) -> WordCache[tuple[str, ...] | None]:
     if language != "none" and language not in Stemmer.algorithms():
         raise ParameterError(
-            f"language must be 'none' or one of {', '.join(Stemmer.algorithms())}, "
-            f"got {language!r}"
+            f"language must be 'none' or one of {', '.join(Stemmer.algorithms())}, got {language!r}"
         )
-    return _TERMS.setdefault(language, _TermCache(language))
+    return _TERMS.setdefault(language, WordCache(_Terms(language)))
 
 
 def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
@@ -279,7 +258,9 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
     >>> lexical_terms(tokenize("Synapses learning at ERR-12, 東京都"))
     ['synaps', 'learn', 'at', 'err-12', 'err', '12', '東京', '京都']
     """
-    cache = _TERMS.get(language) or _term_cache(language)
+    cache = _TERMS.get(language)
+    if cache is None:
+        cache = _terms_in(language)
     found = list(map(cache.__getitem__, tokens))
     if _UNSPACED_MARK not in found:
         return list(chain.from_iterable(found))  # type: ignore[arg-type]
@@ -294,7 +275,7 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
             run = tokens[start:position]
             if len(run) == 1:
                 terms.append(_cap(run[0]))
-            terms.extend(map(_cap, map("".join, zip(run, run[1:], strict=False))))
+            terms.extend(map(_cap, map("".join, pairwise(run))))
             start = -1
         terms.extend(value)
     return terms
@@ -365,6 +346,7 @@ def phrase_key(phrase: str) -> str:
     Parameters
     ----------
     phrase : str
+        A title, a tag that a caller or a model gave, or a key.
 
     Returns
     -------
@@ -399,7 +381,7 @@ def display(key: str) -> str:
         return key
     tokens = key.split(" ")
     shown = tokens[:1]
-    for before, token in zip(tokens, tokens[1:], strict=False):
+    for before, token in pairwise(tokens):
         if not (is_unspaced(before) and is_unspaced(token)):
             shown.append(" ")
         shown.append(token)

@@ -24,12 +24,11 @@ from typing import NamedTuple
 import regex
 
 from hebbgraph.tagging import stopwords
+from hebbgraph.tagging.caching import WordCache
 from hebbgraph.tagging.segment import MAX_TOKEN_CHARACTERS, UNSPACED, stop_words, tokenize
 
 __all__ = ["Shaped", "dominant_language", "shape_text"]
 
-_CACHED_WORDS = 1 << 16
-_CACHED_WORD_CHARACTERS = 32
 _HEADING_CHARACTERS = 60
 
 _CONNECTORS = frozenset([*tokenize(stopwords.CONNECTORS), "&"])
@@ -49,16 +48,19 @@ _MARKERS = {
     "italian": frozenset(tokenize("il di che è della nel per una gli con del sono alla dei si")),
     "portuguese": frozenset(tokenize("o os em uma é do da não para com que dos ao pelo foi")),
 }
-_ENGLISH_MARKERS = frozenset(tokenize("the of and to is was that for with by from were are this it"))
+_ENGLISH_MARKERS = frozenset(
+    tokenize("the of and to is was that for with by from were are this it")
+)
 
 # What may surround a word without changing how the word itself is read.
 _LEADING = "([{\"'“‘«*#"
-_TRAILING = ",;:!?)]}\"”»*"
+_TRAILING = ',;:!?)]}"”»*'
 _CORE = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{M}\p{N}+#])?", regex.DOTALL)
 _INNER_BREAK = re.compile(
-    r"([/\\—–…:;|()\[\]{}\"“”«»<>=*?!،؛؟。！？、，：；「」『』《》〈〉（）【】।॥]+|,(?![0-9])|--+|\.\.+)"
+    r"([/\\—–…:;|()\[\]{}\"“”«»<>=*?!،؛؟。！？、，：；「」『』《》〈〉（）【】।॥]+"
+    r"|,(?![0-9])|--+|\.\.+)"
 )
-_UNSPACED_RUN = regex.compile(rf"([[{UNSPACED}]](?:[[{UNSPACED}]\p{{M}}・·]*[[{UNSPACED}]\p{{M}}])?)", regex.V1)
+_UNSPACED_RUN = regex.compile(rf"([{UNSPACED}](?:[{UNSPACED}\p{{M}}]|[・·](?=[{UNSPACED}]))*+)")
 _NUMBER = re.compile(r"[0-9][0-9.,'’:-]*[^\W\d_]{0,2}")
 _DOTTED_NAME = re.compile(r"[a-z_]\w+(?:\.[a-z_]\w+)+")
 _POSSESSIVE = re.compile(r"(?<=\w)(?:['’]s|s['’]|['’])\Z")
@@ -201,12 +203,12 @@ def _general(word: str, classify: _Classifier) -> tuple[list[str], list[str]]:
     return units, shapes
 
 
-class _ShapeCache(dict[str, _Record]):
-    """Units and shape of each word seen, in one language; bounded by emptying it."""
+class _Reader:
+    """Units and shape of a word, in one language, with those of its core kept."""
 
     def __init__(self, language: str) -> None:
-        super().__init__()
         self._classify = _Classifier(language)
+        self.known: WordCache[_Record] = WordCache(self._read)
 
     def _read(self, word: str) -> _Record:
         if word.isalpha():
@@ -222,7 +224,7 @@ class _ShapeCache(dict[str, _Record]):
                     core = stem
             body = core.lstrip(_LEADING)
             if body.isalnum() and body != word:
-                units, shape = self[body]
+                units, shape = self.known[body]
                 left = _marks(word[: len(core) - len(body)])
                 right = _marks(word[len(core) :])
                 units = ("",) * len(left) + units + ("",) * len(right)
@@ -230,16 +232,8 @@ class _ShapeCache(dict[str, _Record]):
         more_units, shapes = _general(word, self._classify)
         return tuple(more_units), "".join(shapes)
 
-    def __missing__(self, word: str) -> _Record:
-        record = self._read(word)
-        if len(word) <= _CACHED_WORD_CHARACTERS:
-            if len(self) >= _CACHED_WORDS:
-                self.clear()
-            self[word] = record
-        return record
 
-
-_SHAPES: dict[str, _ShapeCache] = {}
+_READERS: dict[str, _Reader] = {}
 
 
 def dominant_language(tokens: set[str]) -> str:
@@ -276,6 +270,7 @@ def shape_text(text: str, language: str) -> Shaped:
     Parameters
     ----------
     text : str
+        Of one chunk, or its title.
     language : str
         Whose stop words hold; see :func:`dominant_language`.
 
@@ -289,8 +284,8 @@ def shape_text(text: str, language: str) -> Shaped:
     >>> shape_text("Shawn's friend, the Duke of York.", "english").shape
     'Cpl|tCkC.'
     """
-    cache = _SHAPES.get(language) or _SHAPES.setdefault(language, _ShapeCache(language))
-    records = list(map(cache.__getitem__, _words(text)))
+    reader = _READERS.get(language) or _READERS.setdefault(language, _Reader(language))
+    records = list(map(reader.known.__getitem__, _words(text)))
     return Shaped(
         list(chain.from_iterable([record[0] for record in records])),
         "".join([record[1] for record in records]),

@@ -1,0 +1,158 @@
+"""Embedders: what to call them, what they are given, and an adapter for local models.
+
+Any object with ``embed_documents`` and ``embed_query`` is an embedder
+(:class:`hebbgraph.protocols.Embedder`): LangChain's fit as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.protocols import Embedder
+from hebbgraph.records import Chunk
+
+__all__ = [
+    "SentenceTransformerEmbedder",
+    "embed_passages",
+    "embed_question",
+    "embedder_name",
+    "passage_text",
+]
+
+_NAME_ATTRIBUTES = ("model_name", "model", "model_id", "model_name_or_path", "name")
+
+
+def embedder_name(embedder: Embedder) -> str:
+    """Return the name that an embedder's vectors are saved under.
+
+    That of its model, where an attribute tells it, else that of its class: vectors of
+    one name must be comparable.
+
+    Examples
+    --------
+    >>> class Small:
+    ...     model_name = "mini-384"
+    >>> embedder_name(Small())
+    'mini-384'
+    """
+    for attribute in _NAME_ATTRIBUTES:
+        value = getattr(embedder, attribute, None)
+        if isinstance(value, str) and value:
+            return value
+    kind = type(embedder)
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def passage_text(chunk: Chunk) -> str:
+    r"""Return what is embedded of a chunk: its title, then its text.
+
+    Examples
+    --------
+    >>> passage_text(Chunk(title="Petrel", text="A small ship."))
+    'Petrel\nA small ship.'
+    """
+    return f"{chunk.title}\n{chunk.text}" if chunk.title else chunk.text
+
+
+def embed_passages(embedder: Embedder, chunks: list[Chunk]) -> NDArray[np.float32]:
+    """Embed chunks to unit length.
+
+    Returns
+    -------
+    ndarray of float32, shape (len(chunks), dimension)
+
+    Raises
+    ------
+    ParameterError
+        If the embedder returns something else than one finite vector a chunk.
+    """
+    vectors = embedder.embed_documents([passage_text(chunk) for chunk in chunks])
+    return _unit(vectors, len(chunks), embedder)
+
+
+def embed_question(embedder: Embedder, query: str) -> NDArray[np.float32]:
+    """Embed a query to unit length, shape (dimension,)."""
+    return unit_vector(embedder.embed_query(query), embedder)
+
+
+def unit_vector(vector: Any, source: object = "the given vector") -> NDArray[np.float32]:
+    """Return one vector at unit length; ParameterError if it is not one."""
+    unit: NDArray[np.float32] = _unit([vector], 1, source)[0]
+    return unit
+
+
+def _unit(vectors: Any, expected: int, source: object) -> NDArray[np.float32]:
+    name = source if isinstance(source, str) else embedder_name(source)  # type: ignore[arg-type]
+    try:
+        array = np.asarray(vectors, dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise ParameterError(f"{name}: vectors of one length are needed: {error}") from error
+    if array.ndim != 2 or len(array) != expected or array.shape[1] == 0:
+        raise ParameterError(f"{name}: {expected} vectors were expected, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ParameterError(f"{name}: a vector holds NaN or infinity")
+    norms = np.linalg.norm(array, axis=1, keepdims=True)
+    norms[norms == 0] = 1.0
+    unit: NDArray[np.float32] = array / norms
+    return unit
+
+
+class SentenceTransformerEmbedder:
+    """A sentence-transformers model as an embedder (extra ``sentence-transformers``).
+
+    Parameters
+    ----------
+    model_name : str
+        Any name or path that sentence-transformers loads.
+    device : str, optional
+        ``"cpu"``, ``"cuda"`` …; by default what sentence-transformers chooses.
+    batch_size : int
+    query_prefix, passage_prefix : str
+        Put before the text, for models that were trained so (``"query: "``).
+
+    Raises
+    ------
+    MissingExtraError
+        If sentence-transformers is not installed.
+    """
+
+    def __init__(
+        self,
+        model_name: str,
+        *,
+        device: str | None = None,
+        batch_size: int = 32,
+        query_prefix: str = "",
+        passage_prefix: str = "",
+    ) -> None:
+        try:
+            from sentence_transformers import SentenceTransformer
+        except ImportError as error:
+            raise MissingExtraError(
+                "sentence-transformers is not installed; "
+                'pip install "hebbgraph[sentence-transformers]"'
+            ) from error
+        self.model_name = model_name
+        self.batch_size = batch_size
+        self.query_prefix = query_prefix
+        self.passage_prefix = passage_prefix
+        self._model = SentenceTransformer(model_name, device=device)
+
+    def embed_documents(self, texts: list[str], /) -> NDArray[np.float32]:
+        """Embed passages."""
+        return self._encode([self.passage_prefix + text for text in texts])
+
+    def embed_query(self, text: str, /) -> NDArray[np.float32]:
+        """Embed one query."""
+        vectors = self._encode([self.query_prefix + text])
+        return vectors.reshape(-1)
+
+    def _encode(self, texts: list[str]) -> NDArray[np.float32]:
+        return np.asarray(
+            self._model.encode(texts, batch_size=self.batch_size, show_progress_bar=False),
+            dtype=np.float32,
+        )

@@ -1,0 +1,116 @@
+"""The vectors of a namespace in memory, and exact search over them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.storage.truth import EmbeddingState, Truth
+from hebbgraph.typing import BoolArray, IntArray
+
+__all__ = ["VectorTable"]
+
+_UNKNOWN_COSINE = -1.0
+
+
+class Nearest(NamedTuple):
+    """Positions by cosine, best first."""
+
+    positions: NDArray[np.int64]
+    cosines: NDArray[np.float64]
+
+
+class VectorTable:
+    """Unit vectors by row of the truth, rows ascending.
+
+    Rows of deleted chunks stay until :meth:`kept`; the caller masks them.
+    """
+
+    def __init__(self, state: EmbeddingState) -> None:
+        self.state = state
+        self._rows = np.empty(0, dtype=np.int64)
+        self._data = np.empty((0, state.dimension), dtype=np.float32)
+        self._size = 0
+        #: The highest row that was looked at, with or without a vector.
+        self.last_row = -1
+
+    @classmethod
+    def load(cls, truth: Truth, state: EmbeddingState, rows: IntArray) -> Self:
+        """Read the vectors of these rows."""
+        table = cls(state)
+        table.extend(truth, rows)
+        return table
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The rows that have a vector, ascending."""
+        return self._rows[: self._size]
+
+    @property
+    def matrix(self) -> NDArray[np.float32]:
+        """Their vectors, shape (n, dimension)."""
+        return self._data[: self._size]
+
+    def extend(self, truth: Truth, rows: IntArray) -> None:
+        """Read the vectors of further rows, all above those that are here."""
+        if not len(rows):
+            return
+        self._reserve(len(rows))
+        self.last_row = int(rows[-1])
+        kind = np.dtype(self.state.dtype)
+        for row, held in truth.vectors(rows, self.state.epoch):
+            self._rows[self._size] = row
+            self._data[self._size] = np.frombuffer(held, dtype=kind)
+            self._size += 1
+
+    def _reserve(self, extra: int) -> None:
+        needed = self._size + extra
+        if needed > len(self._rows):
+            capacity = max(needed, len(self._rows) * 5 // 4)
+            rows = np.empty(capacity, dtype=np.int64)
+            rows[: self._size] = self.rows
+            data = np.empty((capacity, self.state.dimension), dtype=np.float32)
+            data[: self._size] = self.matrix
+            self._rows, self._data = rows, data
+
+    def kept(self, rows: IntArray) -> VectorTable:
+        """Return a table of only these rows (ascending)."""
+        table = VectorTable(self.state)
+        keep = np.isin(self.rows, rows, assume_unique=True)
+        table._rows, table._data = self.rows[keep], self.matrix[keep]
+        table._size = len(table._rows)
+        table.last_row = self.last_row
+        return table
+
+    def nearest(self, query: NDArray[np.float32], limit: int, allowed: BoolArray) -> Nearest:
+        """Return the vectors with the highest cosine among those allowed.
+
+        Parameters
+        ----------
+        query : ndarray of float32, shape (dimension,), unit length
+        limit : int
+        allowed : ndarray of bool, shape (n,)
+        """
+        survivors = np.flatnonzero(allowed)
+        if len(survivors) < len(allowed) // 2:
+            cosines = self.matrix[survivors] @ query
+        else:
+            cosines = (self.matrix @ query)[survivors]
+        if len(cosines) > limit:
+            best = np.argpartition(cosines, len(cosines) - limit)[-limit:]
+        else:
+            best = np.arange(len(cosines))
+        best = best[np.lexsort((survivors[best], -cosines[best]))]
+        return Nearest(survivors[best], cosines[best].astype(np.float64))
+
+    def cosines(self, query: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
+        """Return the cosine of each row's vector; -1 for a row that has none."""
+        result = np.full(len(rows), _UNKNOWN_COSINE)
+        if self._size:
+            at = np.searchsorted(self.rows, rows)
+            at[at == self._size] = 0
+            known = self.rows[at] == rows
+            result[known] = self.matrix[at[known]] @ query
+        return result
