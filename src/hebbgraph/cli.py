@@ -25,6 +25,7 @@ from hebbgraph._version import __version__
 from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import HebbgraphError, NotAnIndexError
 from hebbgraph.index import HebbianIndex
+from hebbgraph.protocols import Embedder
 from hebbgraph.records import Hit, Recall
 
 __all__ = ["app", "main"]
@@ -42,7 +43,7 @@ _err = Console(stderr=True)
 _SOME_FILES_FAILED = 3
 
 Db = Annotated[Path, typer.Option("--db", metavar="DIR", help="The index directory.")]
-Embedder = Annotated[
+EmbedderName = Annotated[
     str | None,
     typer.Option("--embedder", help="A sentence-transformers model, by name or path."),
 ]
@@ -65,8 +66,8 @@ class _Strategy(StrEnum):
     neighbourhood = "neighbourhood"
 
 
-def _loaded(embedder: str | None) -> SentenceTransformerEmbedder | None:
-    return None if embedder is None else SentenceTransformerEmbedder(embedder)
+def _loaded(name: str | None) -> Embedder | None:
+    return None if name is None else SentenceTransformerEmbedder(name)
 
 
 @contextmanager
@@ -90,7 +91,7 @@ def index(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
     db: Db,
     namespace: Namespace = "default",
-    embedder: Embedder = None,
+    embedder: EmbedderName = None,
     prune: Annotated[
         bool, typer.Option(help="Remove documents whose files below PATHS are gone.")
     ] = False,
@@ -140,7 +141,7 @@ def query(
     db: Db,
     k: Annotated[int, typer.Option("-k", help="How many chunks.", min=1)] = 5,
     namespace: Namespace = "default",
-    embedder: Embedder = None,
+    embedder: EmbedderName = None,
     strategy: _Strategy = _Strategy.spreading,
     where: Annotated[
         str | None, typer.Option(help='A metadata filter as JSON: \'{"lang": "en"}\'.')
@@ -244,7 +245,7 @@ def export(
 @app.command()
 def bench(
     datasets: Annotated[list[Path], typer.Argument(help="Folders or files of evaluation sets.")],
-    embedder: Embedder = None,
+    embedder: EmbedderName = None,
     k: Annotated[int, typer.Option("-k", min=1)] = 10,
     queries: Annotated[int | None, typer.Option(help="Draw so many questions a set.")] = None,
     seed: int = 0,

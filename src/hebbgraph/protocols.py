@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Protocol, runtime_checkable
 
 from hebbgraph.records import Chunk
@@ -14,11 +14,11 @@ __all__ = ["Embedder", "Progress", "Tagger"]
 class Embedder(Protocol):
     """Text to vectors. Any LangChain ``Embeddings`` fits as it is."""
 
-    def embed_documents(self, texts: list[str], /) -> Sequence[Sequence[float]]:
-        """Embed passages, in order."""
+    def embed_documents(self, texts: list[str], /) -> Any:
+        """Embed passages, in order: one vector each, as lists or an array."""
         ...
 
-    def embed_query(self, text: str, /) -> Sequence[float]:
+    def embed_query(self, text: str, /) -> Any:
         """Embed one query."""
         ...
 

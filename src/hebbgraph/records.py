@@ -7,7 +7,7 @@ All are frozen pydantic models: they can be kept, compared, sent as JSON
 from __future__ import annotations
 
 import hashlib
-import unicodedata
+import re
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
@@ -17,19 +17,17 @@ from hebbgraph.errors import InvalidChunkError
 __all__ = ["AddReport", "Chunk", "Cue", "Explanation", "Hit", "PathStep", "Recall"]
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
-_ALLOWED_CONTROLS = frozenset("\t\n\v\f\r\x85")
+# Controls but tab and line ends, and halves of surrogate pairs.
+_UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 
 def _unstorable(text: str) -> str | None:
     """Name the first character that no database can be trusted with, if any."""
-    if text.isascii() and text.isprintable():
+    found = _UNSTORABLE.search(text)
+    if found is None:
         return None
-    for position, char in enumerate(text):
-        category = unicodedata.category(char)
-        if category == "Cs" or (category == "Cc" and char not in _ALLOWED_CONTROLS):
-            kind = "lone surrogate" if category == "Cs" else "control character"
-            return f"{kind} U+{ord(char):04X} at position {position}"
-    return None
+    kind = "lone surrogate" if found[0] >= "\ud800" else "control character"
+    return f"{kind} U+{ord(found[0]):04X} at position {found.start()}"
 
 
 class Chunk(BaseModel):
