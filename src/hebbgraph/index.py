@@ -155,6 +155,7 @@ class HebbianIndex:
                 writable=not database.read_only,
                 wait_seconds=settings.write_wait_seconds,
                 with_vectors=embedder is not None,
+                approximate=settings.vector_search == "usearch",
             )
             store = None if root is None or database.read_only else root / "recalls.sqlite3"
             recalls = RecallStore(store, settings.keep_recalls)

@@ -54,7 +54,7 @@ class Chunk(BaseModel):
     Examples
     --------
     >>> Chunk(text="Synapses learn.", title="Synapse").id
-    '1c34e1f6c29c3e4e66a7bbf05c5fcb40'
+    '59b4147ee0be33487f0c882969c51ab3'
     """
 
     model_config = _FROZEN

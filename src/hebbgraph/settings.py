@@ -33,6 +33,9 @@ class Settings(BaseModel):
     vector_dtype : {"float16", "float32"}
         How vectors are kept in the database; half precision takes half the space and
         costs about 1e-3 of a cosine. Settled by the first vector.
+    vector_search : {"exact", "usearch"}
+        How the nearest vectors are found; ``"usearch"`` (an extra) is approximate and
+        pays from some 50,000 chunks on.
     batch_size : int, in [1, 100000]
         Chunks that ``add`` commits at once.
     write_wait_seconds : float, at least 0
@@ -50,6 +53,7 @@ class Settings(BaseModel):
 
     language: Language = "english"
     vector_dtype: Literal["float16", "float32"] = "float16"
+    vector_search: Literal["exact", "usearch"] = "exact"
     batch_size: int = Field(default=1000, ge=1, le=100_000)
     write_wait_seconds: float = Field(default=30.0, ge=0.0)
     keep_recalls: int = Field(default=10_000, ge=0)

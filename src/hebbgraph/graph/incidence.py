@@ -63,6 +63,8 @@ class Incidence:
         known = tags < len(self._df)
         if known.all():
             return self._df[tags]
+        if not len(self._df):
+            return np.zeros(len(tags), dtype=np.int32)
         return np.where(known, self._df[np.where(known, tags, 0)], 0).astype(np.int32)
 
     def set_row(self, chunk: int, tags: NDArray[np.int32], is_title: NDArray[np.bool_]) -> None:

@@ -198,7 +198,7 @@ class Database:
                 raise NotAnIndexError(f"{self.place} holds another application's database")
             return None
         query = sa.select(schema.meta.c.key, schema.meta.c.value)
-        found = dict(connection.execute(query).tuples().all())
+        found = dict(connection.execute(query).all())
         if found.get("application") != _APPLICATION:
             raise NotAnIndexError(f"{self.place} holds another application's database")
         version = int(found["schema_version"])

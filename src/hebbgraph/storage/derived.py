@@ -21,9 +21,10 @@ from filelock import FileLock, Timeout
 
 from hebbgraph.errors import IndexLockedError
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph
+from hebbgraph.storage.approximate import ApproximateNeighbours
 from hebbgraph.storage.lexical import LexicalIndex
 from hebbgraph.storage.snapshot import load_snapshot, save_snapshot
-from hebbgraph.storage.truth import Changes, EmbeddingState, Truth
+from hebbgraph.storage.truth import Changes, EmbeddingState, FeedbackState, Truth
 from hebbgraph.storage.vectors import VectorTable
 from hebbgraph.tagging import lexical_terms, tokenize
 from hebbgraph.typing import IntArray
@@ -52,6 +53,8 @@ class Derived:
         How long to wait for another process that works on the folder.
     with_vectors : bool
         Whether vectors are held in memory.
+    approximate : bool
+        Whether nearest neighbours are searched for approximately.
     """
 
     def __init__(
@@ -63,10 +66,13 @@ class Derived:
         writable: bool,
         wait_seconds: float,
         with_vectors: bool = False,
+        approximate: bool = False,
     ) -> None:
         self._truth = truth
         self._with_vectors = with_vectors
+        self._approximate = approximate
         self._has_embedding = False
+        self._feedback = FeedbackState()
         self._language = language
         self._directory = directory if writable else None
         self._shared = directory
@@ -110,6 +116,11 @@ class Derived:
     def has_embedding(self) -> bool:
         """Whether the truth held vectors at the last refresh."""
         return self._has_embedding
+
+    @property
+    def feedback(self) -> FeedbackState:
+        """How far the feedback log had come at the last refresh."""
+        return self._feedback
 
     def hold_vectors(self) -> None:
         """Hold vectors in memory from the next refresh on."""
@@ -180,6 +191,7 @@ class Derived:
             with self._locked():
                 self._advance_lexical(self._lexical)
         self._has_embedding = changes.embedding is not None
+        self._feedback = changes.feedback
         if self._with_vectors and changes.embedding is not None:
             self._advance_vectors(changes.embedding)
         return changes.generation
@@ -194,6 +206,13 @@ class Derived:
                     table.extend(self._truth, rows[np.searchsorted(rows, known, "right") :])
             return
         table = VectorTable.load(self._truth, state, rows[self.graph.alive])
+        if self._approximate:
+            saved = None
+            if self._shared is not None:
+                saved = ApproximateNeighbours.load(
+                    self._shared, state.dimension, state.revision, state.epoch
+                )
+            table.use_approximate_search(saved)
         with self.lock:
             self._vectors = table
 
@@ -294,6 +313,9 @@ class Derived:
             if self._graph is not None and self._graph.generation > self._saved_generation:
                 save_snapshot(self._directory, self._graph)
                 self._saved_generation = self._graph.generation
+                if self._vectors is not None and self._vectors.approximate is not None:
+                    state = self._vectors.state
+                    self._vectors.approximate.save(self._directory, state.revision, state.epoch)
 
     def compact(self) -> None:
         """Drop what deleted chunks left behind, in memory and on disk."""
@@ -304,6 +326,8 @@ class Derived:
                 self._graph = self._graph.folded()
                 if self._vectors is not None:
                     self._vectors = self._vectors.kept(self._graph.rows)
+                    if self._approximate:
+                        self._vectors.use_approximate_search(None)
             assert self._lexical is not None
             with self._locked():
                 # Rewritten whole: afterwards its statistics count live chunks alone, and

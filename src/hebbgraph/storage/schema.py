@@ -17,6 +17,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "chunks",
     "documents",
+    "feedback",
     "meta",
     "namespaces",
     "tombstones",
@@ -46,6 +47,10 @@ namespaces = sa.Table(
     sa.Column("build_settings", sa.Text, nullable=False),
     # Which model the vectors are of (EmbeddingState as JSON); NULL before the first.
     sa.Column("embedding", sa.Text),
+    # How often feedback came, and how often some was taken away: the one lets a reader
+    # go on with what is new, the other makes it start again.
+    sa.Column("feedback_added", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("feedback_removed", sa.BigInteger, nullable=False, server_default="0"),
 )
 
 _ROW_ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
@@ -92,6 +97,30 @@ documents = sa.Table(
     sa.Column("namespace", sa.String(256), primary_key=True),
     sa.Column("document_id", sa.String(512), primary_key=True),
     sa.Column("fingerprint", sa.String(128), nullable=False),
+)
+
+#: What was cited. ``seq`` follows commit order within a namespace, for it is given out
+#: under the lock on the namespace's row. ``digest`` names recall, citation and actor, so
+#: that the same feedback counts once. ``body`` is JSON and holds, with ``vector``, all
+#: that learning reads; ``query`` is kept only if a setting says so.
+feedback = sa.Table(
+    "feedback",
+    METADATA,
+    sa.Column("seq", _ROW_ID, primary_key=True, autoincrement=True),
+    sa.Column("namespace", sa.String(256), nullable=False),
+    sa.Column("id", sa.String(64), nullable=False),
+    sa.Column("digest", sa.LargeBinary(16), nullable=False),
+    sa.Column("recall_id", sa.String(512), nullable=False),
+    sa.Column("actor", sa.String(512)),
+    sa.Column("origin", sa.String(512), nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("query", sa.Text),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.Column("vector", sa.LargeBinary),
+    sa.UniqueConstraint("namespace", "digest", name="uq_feedback_namespace_digest"),
+    sa.UniqueConstraint("namespace", "id", name="uq_feedback_namespace_id"),
+    sa.Index("ix_feedback_namespace_seq", "namespace", "seq"),
+    sqlite_autoincrement=True,
 )
 
 #: ``MIGRATIONS[n]`` brings a database of version n to version n + 1, in one transaction.

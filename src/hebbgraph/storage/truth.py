@@ -20,16 +20,20 @@ from hebbgraph.storage.schema import chunks, documents, namespaces, tombstones
 from hebbgraph.tagging import Candidate
 from hebbgraph.typing import IntArray
 
-__all__ = ["Changes", "ChunkWrite", "EmbeddingState", "Outcome", "Truth"]
+__all__ = ["Changes", "ChunkWrite", "EmbeddingState", "FeedbackState", "Outcome", "Truth"]
 
 _T = TypeVar("_T")
 _PAGE = 500  # bound parameters a statement; every database allows as many
 
 
 #: Statements of the hot path are built once.
-_STATE = sa.select(namespaces.c.generation, namespaces.c.floor, namespaces.c.embedding).where(
-    namespaces.c.namespace == sa.bindparam("namespace")
-)
+_STATE = sa.select(
+    namespaces.c.generation,
+    namespaces.c.floor,
+    namespaces.c.embedding,
+    namespaces.c.feedback_added,
+    namespaces.c.feedback_removed,
+).where(namespaces.c.namespace == sa.bindparam("namespace"))
 
 
 @cache
@@ -42,6 +46,13 @@ def _by_row(*columns: sa.Column[Any]) -> sa.Select[Any]:
         )
         .order_by(chunks.c.row)
     )
+
+
+class FeedbackState(NamedTuple):
+    """How often feedback was added to a namespace's log, and how often taken away."""
+
+    added: int = 0
+    removed: int = 0
 
 
 class EmbeddingState(NamedTuple):
@@ -80,6 +91,8 @@ class Changes:
     complete : bool
         False if the log no longer reaches back that far: start from nothing.
     embedding : EmbeddingState, optional
+    feedback : FeedbackState
+        How far the feedback log has come.
     """
 
     generation: int
@@ -87,6 +100,7 @@ class Changes:
     removed: IntArray
     complete: bool = True
     embedding: EmbeddingState | None = None
+    feedback: FeedbackState = FeedbackState()
 
 
 @dataclass(frozen=True, slots=True)
@@ -412,8 +426,9 @@ class Truth:
             if state is None:
                 return Changes(0, nothing, nothing, complete=generation == 0)
             embedding = EmbeddingState.read(state.embedding)
+            feedback = FeedbackState(state.feedback_added, state.feedback_removed)
             if state.generation == generation:
-                return Changes(generation, nothing, nothing, embedding=embedding)
+                return Changes(generation, nothing, nothing, embedding=embedding, feedback=feedback)
             complete = state.floor <= generation <= state.generation
             since = generation if complete else -1
             added = connection.execute(
@@ -435,6 +450,7 @@ class Truth:
                 np.fromiter(gone, dtype=np.int64) if complete else nothing,
                 complete,
                 embedding,
+                feedback,
             )
 
     def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
@@ -498,7 +514,7 @@ class Truth:
                 query = sa.select(chunks.c.id, chunks.c.row).where(
                     self._mine(), chunks.c.id.in_(page)
                 )
-                found.update(connection.execute(query).tuples().all())
+                found.update(connection.execute(query).all())
         return found
 
     def changed(self, candidates: Iterable[Chunk]) -> list[Chunk]:
@@ -510,7 +526,7 @@ class Truth:
                 query = sa.select(chunks.c.id, chunks.c.digest).where(
                     self._mine(), chunks.c.id.in_(page)
                 )
-                held.update(connection.execute(query).tuples().all())
+                held.update(connection.execute(query).all())
         return [chunk for id_, chunk in by_id.items() if held.get(id_) != digest(chunk)]
 
     def ids_of_document(self, document_id: str) -> set[str]:
@@ -525,7 +541,7 @@ class Truth:
         while True:
             with self.database.read() as connection:
                 query = sa.select(chunks.c.row, chunks.c.id).where(self._mine(), chunks.c.id > last)
-                page = connection.execute(query.order_by(chunks.c.id).limit(_PAGE)).tuples().all()
+                page = connection.execute(query.order_by(chunks.c.id).limit(_PAGE)).all()
             if not page:
                 return
             yield from (row for row, _ in page)
@@ -537,7 +553,7 @@ class Truth:
             query = sa.select(documents.c.document_id, documents.c.fingerprint).where(
                 documents.c.namespace == self.namespace
             )
-            return dict(connection.execute(query).tuples().all())
+            return dict(connection.execute(query).all())
 
 
 def _pages(values: Iterable[_T]) -> Iterator[list[_T]]:

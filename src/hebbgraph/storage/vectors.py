@@ -7,12 +7,14 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.storage.approximate import ApproximateNeighbours
 from hebbgraph.storage.truth import EmbeddingState, Truth
 from hebbgraph.typing import BoolArray, IntArray
 
 __all__ = ["VectorTable"]
 
 _UNKNOWN_COSINE = -1.0
+_FEW_SURVIVORS = 10_000
 
 
 class Nearest(NamedTuple):
@@ -35,6 +37,8 @@ class VectorTable:
         self._size = 0
         #: The highest row that was looked at, with or without a vector.
         self.last_row = -1
+        #: Names candidates when there are many vectors; None searches all of them.
+        self.approximate: ApproximateNeighbours | None = None
 
     @classmethod
     def load(cls, truth: Truth, state: EmbeddingState, rows: IntArray) -> Self:
@@ -59,11 +63,21 @@ class VectorTable:
             return
         self._reserve(len(rows))
         self.last_row = int(rows[-1])
+        first = self._size
         kind = np.dtype(self.state.dtype)
         for row, held in truth.vectors(rows, self.state.epoch):
             self._rows[self._size] = row
             self._data[self._size] = np.frombuffer(held, dtype=kind)
             self._size += 1
+        if self.approximate is not None:
+            fresh = slice(first, self._size)
+            self.approximate.add(self._rows[fresh], self._data[fresh])
+
+    def use_approximate_search(self, saved: ApproximateNeighbours | None) -> None:
+        """Search approximately from now on, going on from what was saved."""
+        self.approximate = saved or ApproximateNeighbours(self.state.dimension)
+        first = np.searchsorted(self.rows, self.approximate.last_row, "right")
+        self.approximate.add(self.rows[first:], self.matrix[first:])
 
     def _reserve(self, extra: int) -> None:
         needed = self._size + extra
@@ -87,6 +101,9 @@ class VectorTable:
     def nearest(self, query: NDArray[np.float32], limit: int, allowed: BoolArray) -> Nearest:
         """Return the vectors with the highest cosine among those allowed.
 
+        With :attr:`approximate` search, and unless few are allowed, it names the
+        candidates, asked for more until enough are allowed.
+
         Parameters
         ----------
         query : ndarray of float32, shape (dimension,), unit length
@@ -94,6 +111,8 @@ class VectorTable:
         allowed : ndarray of bool, shape (n,)
         """
         survivors = np.flatnonzero(allowed)
+        if self.approximate is not None and len(survivors) > _FEW_SURVIVORS:
+            survivors = self._approximate_survivors(query, limit, allowed)
         if len(survivors) < len(allowed) // 2:
             cosines = self.matrix[survivors] @ query
         else:
@@ -104,6 +123,19 @@ class VectorTable:
             best = np.arange(len(cosines))
         best = best[np.lexsort((survivors[best], -cosines[best]))]
         return Nearest(survivors[best], cosines[best].astype(np.float64))
+
+    def _approximate_survivors(
+        self, query: NDArray[np.float32], limit: int, allowed: BoolArray
+    ) -> NDArray[np.int64]:
+        assert self.approximate is not None
+        wanted = limit
+        while True:
+            found = np.searchsorted(self.rows, np.sort(self.approximate.search(query, wanted)))
+            found = found[found < self._size]
+            survivors: NDArray[np.int64] = found[allowed[found]]
+            if len(survivors) >= limit or wanted >= len(self.approximate):
+                return survivors
+            wanted *= 4
 
     def cosines(self, query: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
         """Return the cosine of each row's vector; -1 for a row that has none."""

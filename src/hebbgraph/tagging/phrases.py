@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import compress
+from itertools import compress, islice
 from typing import Literal, NamedTuple
 
 from hebbgraph.tagging.acronyms import acronym_expansions
@@ -25,11 +25,14 @@ With terms everywhere, recall@5 without embedder fell from .91 to .84 on 2WikiMu
 with none, recall@10 on the one-sentence news facts fell from .79 to .72.
 """
 
+MAX_NAMES = 1000
+"""Names and codes of one chunk; a listing of a megabyte would flood the vocabulary."""
+
 _LONGEST_NAME = 7  # words; what is longer is a headline or a heading, and is cut
 _LONGEST_ACRONYM = 6
 _READ_FOR_LANGUAGE = 200  # words
 
-_WORD = "(?:[CAX]p?)"
+_WORD = "(?:[CA]p?|X(?!X))"  # a list of codes is no name
 _LINK = "(?:k[kt]{0,2}|[KTS]{1,2})"
 _SPAN = re.compile(
     rf"(?:n|M|W|(?<=[lsktnCAX])S)?{_WORD}(?:M|{_WORD}|{_LINK}{_WORD})*n?"
@@ -89,8 +92,11 @@ def _in_lower_case(shaped: Shaped) -> set[str]:
 
 
 def _add_names(names: dict[str, Kind], shaped: Shaped, language: str) -> None:
-    """Add names, acronyms and codes in the order of the text."""
+    """Add the codes, then the names and acronyms, in the order of the text."""
     units, shape = shaped
+    if "X" in shape:
+        for unit in compress(units, map("X".__eq__, shape)):
+            names.setdefault(_KEYS[unit], "code")
     in_lower_case: set[str] | None = None  # worked out when first asked for
     for match in _SPAN.finditer(shape):
         start, stop = match.span()
@@ -107,20 +113,19 @@ def _add_names(names: dict[str, Kind], shaped: Shaped, language: str) -> None:
                     if unit in in_lower_case:
                         continue
             key = _KEYS[unit]
-            if span[0] == "A" and len(key) <= _LONGEST_ACRONYM:
-                names.setdefault(key, "acronym")
-            else:
-                names.setdefault(key, "code" if span[0] == "X" else "name")
+            short = span[0] == "A" and len(key) <= _LONGEST_ACRONYM
+            names.setdefault(key, "acronym" if short else "name")
             continue
-        if "X" in span:
-            for offset, kind in enumerate(span):
-                if kind == "X":
-                    names.setdefault(_KEYS[units[start + offset]], "code")
         if stop - start <= 3 and _PLAIN.fullmatch(span):  # most of them, so first
             names.setdefault(_KEYS[" ".join(units[start:stop])], "name")
         else:
             for key in _variants(units[start:stop], span):
                 names.setdefault(key, "name")
+            if language != "english" and "k" in span:  # "Angela Merkel von der Stadt"
+                for part in _PART.finditer(span):
+                    if len(part[0]) > 1:
+                        joined = " ".join(units[start + part.start() : start + part.end()])
+                        names.setdefault(_KEYS[joined], "name")
 
 
 def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Candidate]:
@@ -171,7 +176,7 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
     in_text = len(names) - ("" in names)
     if title:
         _add_names(names, shape_text(title, language), language)
-    for key, kind in names.items():
+    for key, kind in islice(names.items(), MAX_NAMES):
         found.setdefault(key, kind)
 
     if "u" in shaped.shape:

@@ -99,7 +99,8 @@ _STOPS = re.escape(UNSPACED_STOP_CHARACTERS)
 # Hiragana is grammar most of the time, so Japanese terms end at it.
 _HAN = rf"(?:(?![{_STOPS}])[\p{{Script=Han}}々〆])+"
 _KATAKANA = r"(?:[\p{Script=Katakana}ー]\p{M}*)+(?:[・·][\p{Script=Katakana}ー]+)*"
-_TRANSLITERATED = r"\p{Script=Han}{1,6}(?:[·・]\p{Script=Han}{1,6})+"
+_NAME_PART = rf"(?:(?![{_STOPS}])\p{{Script=Han}}){{1,6}}"
+_TRANSLITERATED = rf"{_NAME_PART}(?:[·・]{_NAME_PART})+"
 _SOUTHEAST = r"(?:[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]\p{M}*)+"
 _SEGMENT = regex.compile(
     rf"(?P<name>{_TRANSLITERATED})|(?P<kana>{_KATAKANA})|(?P<han>{_HAN})|(?P<thai>{_SOUTHEAST})"

@@ -92,7 +92,7 @@ def _capital_shapes(stops: frozenset[str]) -> dict[str, str]:
         | dict.fromkeys(stops & _CAPITAL_CONNECTORS, "K")
         | dict.fromkeys(_OPENERS, "W")
         | dict.fromkeys(_ARTICLES, "T")
-        | dict.fromkeys(_HONORIFICS, "S")
+        | dict.fromkeys(_HONORIFICS, "s")  # "Mr" joins nothing and opens nothing
         | dict.fromkeys(_DATES, "M")
     )
 

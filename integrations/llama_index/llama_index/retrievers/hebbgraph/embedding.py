@@ -1,0 +1,62 @@
+"""A LlamaIndex embedding model as a hebbgraph embedder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from llama_index.core.base.embeddings.base import BaseEmbedding
+
+__all__ = ["LlamaIndexEmbedder"]
+
+_GIVEN: ContextVar[Mapping[str, Sequence[float]]] = ContextVar("hebbgraph_given_vectors")
+
+
+class LlamaIndexEmbedder:
+    """Lets ``HebbianIndex.open(embedder=...)`` take any LlamaIndex embedding model.
+
+    Parameters
+    ----------
+    embed_model : BaseEmbedding
+        Its ``model_name`` names the vectors: an index opened with a model of another
+        name is an error that says what to do.
+
+    Examples
+    --------
+    >>> from llama_index.core import MockEmbedding
+    >>> LlamaIndexEmbedder(MockEmbedding(embed_dim=2)).embed_query("Where?")
+    [0.5, 0.5]
+    """
+
+    def __init__(self, embed_model: BaseEmbedding) -> None:
+        self.embed_model = embed_model
+        kind = type(embed_model)
+        named = embed_model.model_name not in ("", "unknown")
+        self.model_name = (
+            embed_model.model_name if named else f"{kind.__module__}.{kind.__qualname__}"
+        )
+
+    def embed_documents(self, texts: list[str], /) -> Sequence[Sequence[float]]:
+        """Embed passages, but for those whose vectors are given."""
+        given = _GIVEN.get({})
+        missing = list(dict.fromkeys(text for text in texts if text not in given))
+        found: dict[str, Sequence[float]] = dict(given)
+        if missing:
+            vectors = self.embed_model.get_text_embedding_batch(missing)
+            found.update(zip(missing, vectors, strict=True))
+        return [found[text] for text in texts]
+
+    def embed_query(self, text: str, /) -> Sequence[float]:
+        """Embed one query."""
+        return self.embed_model.get_query_embedding(text)
+
+    @staticmethod
+    @contextmanager
+    def given(vectors: Mapping[str, Sequence[float]]) -> Iterator[None]:
+        """Take these vectors for these texts, so that nothing is embedded twice."""
+        token = _GIVEN.set(vectors)
+        try:
+            yield
+        finally:
+            _GIVEN.reset(token)

@@ -1,0 +1,57 @@
+"""What the retriever and the store tell LlamaIndex's instrumentation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.events.base import BaseEvent
+from llama_index.core.schema import BaseNode
+
+from hebbgraph import Recall
+
+__all__ = ["RecallEvent", "announce"]
+
+_dispatcher = get_dispatcher(__name__)
+
+
+class RecallEvent(BaseEvent):
+    """One recall, within the span of the retrieval that asked for it.
+
+    Attributes
+    ----------
+    recall : Recall
+    index : HebbianIndex
+        That answered.
+    nodes : list of BaseNode
+        The hits as they were returned.
+    """
+
+    recall: Recall
+    index: Any
+    nodes: list[Any]
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Class name."""
+        return "HebbgraphRecallEvent"
+
+    def model_dump(self, **kwargs: Any) -> dict[str, Any]:
+        """Return what can be logged: the recall without chunks and vector."""
+        return {
+            "id_": self.id_,
+            "timestamp": self.timestamp,
+            "span_id": self.span_id,
+            "tags": self.tags,
+            "class_name": self.class_name(),
+            "recall_id": self.recall.id,
+            "query": self.recall.query,
+            "cues": [cue.tag for cue in self.recall.cues],
+            "chunk_ids": [hit.chunk.id for hit in self.recall.hits],
+            "scores": [hit.score for hit in self.recall.hits],
+        }
+
+
+def announce(recall: Recall, index: object, nodes: list[BaseNode]) -> None:
+    """Tell all event handlers of a recall."""
+    _dispatcher.event(RecallEvent(recall=recall, index=index, nodes=nodes))

@@ -1,0 +1,161 @@
+"""Nodes to chunks, and back without loss.
+
+A chunk's metadata is the node's, so that filters see it. What else belongs to the node
+(relationships, excluded keys, templates) lies under one key of it, ``NODE_KEY``.
+"""
+
+from __future__ import annotations
+
+import copy
+import unicodedata
+from collections.abc import Mapping
+from typing import Any
+
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    ImageNode,
+    IndexNode,
+    MetadataMode,
+    Node,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+)
+from pydantic_core import to_jsonable_python
+
+from hebbgraph import Chunk
+
+__all__ = ["NODE_KEY", "TAGS_KEY", "TITLE_KEY", "chunk_to_node", "node_to_chunk"]
+
+NODE_KEY = "_llama_index"
+"""Where a chunk's metadata keeps what else belongs to the node."""
+
+TAGS_KEY = "hebbgraph_tags"
+"""Where a node's metadata keeps its tags (a list of str)."""
+
+TITLE_KEY = "title"
+"""Where a node's metadata keeps the title of its chunk."""
+
+_CLASSES: Mapping[str, type[BaseNode]] = {
+    kind.class_name(): kind for kind in (TextNode, Node, ImageNode, IndexNode, Document)
+}
+_ELSEWHERE = {"id_", "embedding", "metadata", "text", "class_name"}
+_ALLOWED_CONTROLS = "\t\n\v\f\r\x85"
+
+
+def node_to_chunk(node: BaseNode) -> Chunk:
+    r"""Read a chunk from a node.
+
+    Parameters
+    ----------
+    node : BaseNode
+        ``metadata["title"]`` becomes the chunk's title and ``metadata["hebbgraph_tags"]``
+        its tags. Metadata that JSON has no word for is kept as text.
+
+    Returns
+    -------
+    Chunk
+        With the node's id. A node without a source document is its own document, so that
+        what an ingestion pipeline stores unsplit can be deleted by ``ref_doc_id``.
+        Characters that no database can be trusted with, as extracted PDF text holds
+        them, become spaces.
+
+    Examples
+    --------
+    >>> node_to_chunk(TextNode(id_="a", text="Built\x00by Moss.")).text
+    'Built by Moss.'
+    """
+    metadata = to_jsonable_python(node.metadata, fallback=str, inf_nan_mode="null")
+    title, tags = metadata.get(TITLE_KEY), metadata.get(TAGS_KEY)
+    metadata[NODE_KEY] = _extras(node)
+    return Chunk(
+        id=node.node_id,
+        text=_storable(node.get_content(metadata_mode=MetadataMode.NONE)),
+        title=_storable(title)[:4096] if isinstance(title, str) else "",
+        metadata=metadata,
+        document_id=node.ref_doc_id or node.node_id,
+        tags=tuple(
+            _storable(tag) for tag in (tags if isinstance(tags, list) else ())
+            if isinstance(tag, str) and tag.strip()
+        ),
+    )  # fmt: skip
+
+
+def chunk_to_node(chunk: Chunk) -> BaseNode:
+    """Make a node of a chunk; a new object each time.
+
+    Chunks that did not come from LlamaIndex become ``TextNode`` objects with the chunk's
+    title among their metadata and its document as their source.
+    """
+    metadata = copy.deepcopy(dict(chunk.metadata))
+    extras = metadata.pop(NODE_KEY, None)
+    if not isinstance(extras, dict):
+        return _foreign(chunk, metadata)
+    fields = dict(extras)
+    kind = _CLASSES.get(fields.pop("class_name", ""), TextNode)
+    relationships = {
+        NodeRelationship(name): [RelatedNodeInfo(**one) for one in related]
+        if isinstance(related, list)
+        else RelatedNodeInfo(**related)
+        for name, related in fields.pop("relationships", {}).items()
+    }
+    if issubclass(kind, Node):
+        fields["text_resource"] = {**fields.get("text_resource", {}), "text": chunk.text}
+    else:
+        fields["text"] = chunk.text
+    return kind(id_=chunk.id, metadata=metadata, relationships=relationships, **fields)
+
+
+def _foreign(chunk: Chunk, metadata: dict[str, Any]) -> TextNode:
+    if chunk.title:
+        metadata.setdefault(TITLE_KEY, chunk.title)
+    relationships = {}
+    if chunk.document_id is not None:
+        relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=chunk.document_id)
+    return TextNode(
+        id_=chunk.id, text=chunk.text, metadata=metadata, relationships=relationships
+    )
+
+
+def _extras(node: BaseNode) -> dict[str, Any]:
+    """All fields but those that a chunk has, as JSON, without the defaults."""
+    held = node.model_dump(mode="json", exclude=_ELSEWHERE, exclude_defaults=True)
+    extras = {name: value for name, value in held.items() if value not in (None, [], {})}
+    extras.pop("class_name", None)
+    if "text_resource" in extras:
+        resource = {
+            name: value
+            for name, value in extras.pop("text_resource").items()
+            if name != "text" and value is not None
+        }
+        if resource:
+            extras["text_resource"] = resource
+    if node.relationships:
+        extras["relationships"] = {
+            relation.value: [_related(one) for one in related]
+            if isinstance(related, list)
+            else _related(related)
+            for relation, related in node.relationships.items()
+        }
+    extras["class_name"] = node.class_name()
+    return extras
+
+
+def _related(related: RelatedNodeInfo) -> dict[str, Any]:
+    held = related.model_dump(mode="json", exclude_defaults=True)
+    held.pop("class_name", None)
+    held["metadata"] = to_jsonable_python(related.metadata, fallback=str, inf_nan_mode="null")
+    return {name: value for name, value in held.items() if value not in (None, {})}
+
+
+def _storable(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(
+        " "
+        if (category := unicodedata.category(char)) == "Cs"
+        or (category == "Cc" and char not in _ALLOWED_CONTROLS)
+        else char
+        for char in text
+    )

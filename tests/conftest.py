@@ -1,0 +1,155 @@
+"""A little corpus with facts that take two documents, and indexes over it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from hebbgraph import Chunk, HebbianIndex
+
+CORPUS = [
+    Chunk(
+        id="petrel",
+        title="Petrel (schooner)",
+        text="The Petrel was a schooner built by Ida Moss for the ice trade.",
+        metadata={"kind": "ship", "year": 1871, "flags": ["wood", "sail"]},
+        document_id="ships",
+    ),
+    Chunk(
+        id="heron",
+        title="Heron (barque)",
+        text="The Heron carried slate until Ida Moss sold it to Corin Vale.",
+        metadata={"kind": "ship", "year": 1880, "flags": ["iron"]},
+        document_id="ships",
+    ),
+    Chunk(
+        id="moss",
+        title="Ida Moss",
+        text="Ida Moss was born in Tessel Bay and learned her craft from Corin Vale.",
+        metadata={"kind": "person", "born": {"year": 1840, "place": "Tessel Bay"}},
+        document_id="people",
+    ),
+    Chunk(
+        id="vale",
+        title="Corin Vale",
+        text="Corin Vale kept the yard at Gannet Point and wrote about knots.",
+        metadata={"kind": "person", "born": {"year": 1811, "place": "Gannet Point"}},
+        document_id="people",
+    ),
+    Chunk(
+        id="bay",
+        title="Tessel Bay",
+        text="Tessel Bay freezes in winter; its lighthouse burned in 1902.",
+        metadata={"kind": "place", "draft": True},
+        document_id="places",
+    ),
+    Chunk(
+        id="point",
+        title="Gannet Point",
+        text="Gannet Point is a headland with a yard, a chapel and no road.",
+        metadata={"kind": "place", "draft": False},
+        document_id="places",
+    ),
+    Chunk(
+        id="knots",
+        text="A bowline holds under load and unties when the load is gone.",
+        metadata={"kind": "note", "year": None},
+    ),
+    Chunk(id="bare", text="Slate splits along its cleavage when it is dry."),
+]
+
+
+class GraphContent(NamedTuple):
+    """A graph by what its numbers stand for."""
+
+    vocabulary: frozenset[str]
+    matched: frozenset[str]
+    postings: dict[str, dict[str, bool]]
+    df: dict[str, int]
+
+
+def read_graph(index: HebbianIndex) -> GraphContent:
+    index.stats()  # brings it up to date
+    graph = index._derived.graph
+    keys = graph.phrases.keys
+    live = [slot for slot in range(graph.n_slots) if graph.alive[slot]]
+    ids = index._truth.ids(graph.rows[live].tolist())
+    postings = {}
+    for slot in live:
+        tags, is_title = graph.incidence.row(slot)
+        postings[ids[int(graph.rows[slot])]] = {
+            keys[tag]: own for tag, own in zip(tags.tolist(), is_title.tolist(), strict=True)
+        }
+    in_vocabulary = graph.phrases.in_vocabulary.nonzero()[0]
+    df = graph.df(in_vocabulary).tolist()
+    return GraphContent(
+        vocabulary=frozenset(keys[number] for number in in_vocabulary.tolist()),
+        matched=frozenset(graph.phrases.matcher),
+        postings=postings,
+        df={keys[n]: count for n, count in zip(in_vocabulary.tolist(), df, strict=True) if count},
+    )
+
+
+def rebuilt(index: HebbianIndex) -> HebbianIndex:
+    """A new index, in memory, of what an index holds."""
+    fresh = HebbianIndex.open(":memory:", settings=index.settings)
+    rows = list(index._truth.rows_by_id())
+    fresh.add(list(index._truth.fetch(rows).values()))
+    return fresh
+
+
+@pytest.fixture
+def corpus() -> list[Chunk]:
+    return list(CORPUS)
+
+
+@pytest.fixture
+def open_index(tmp_path: Path) -> Iterator[Callable[..., HebbianIndex]]:
+    """Open an index below ``tmp_path`` by name; whatever is left open is closed."""
+    with ExitStack() as stack:
+
+        def open_one(name: str = "index", **options: Any) -> HebbianIndex:
+            index = HebbianIndex.open(tmp_path / name, **options)
+            stack.callback(index.close)
+            return index
+
+        yield open_one
+
+
+@pytest.fixture
+def make_index(
+    open_index: Callable[..., HebbianIndex],
+) -> Callable[..., HebbianIndex]:
+    """Make an index of some chunks, the corpus unless told."""
+
+    def make(
+        chunks: Iterable[Chunk | dict[str, Any] | str] = CORPUS, name: str = "index", **options: Any
+    ) -> HebbianIndex:
+        index = open_index(name, **options)
+        index.add(list(chunks))
+        return index
+
+    return make
+
+
+@pytest.fixture
+def content() -> Callable[[HebbianIndex], GraphContent]:
+    return read_graph
+
+
+@pytest.fixture
+def assert_like_rebuilt() -> Callable[[HebbianIndex], None]:
+    """Hold an index against one that is built from nothing of what it holds."""
+
+    def check(index: HebbianIndex) -> None:
+        with rebuilt(index) as fresh:
+            expected = read_graph(fresh)
+        found = read_graph(index)
+        assert found == expected
+        assert found.matched == found.vocabulary
+
+    return check

@@ -1,0 +1,142 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hebbgraph.tagging import (
+    PhraseMatcher,
+    acronym_expansions,
+    candidates,
+    display,
+    lexical_terms,
+    phrase_key,
+    tokenize,
+)
+from hebbgraph.tagging.folding import fold
+from hebbgraph.tagging.segment import is_unspaced
+
+# Characters that meet in real text, and that break tokenizers; then anything at all.
+TRICKY = (
+    "abzAZ019 _-.,'’&+#/()[]\"“”:;!?\n\t"
+    "éÉßøİıŁǅ\u0301\u0308\u0323ёйЙĳάςΣ"
+    "中国的京东ーカガ゛゜・あがはノ々ｶﾞ\u3099"
+    "กำน้ำเ\u0e33\u0e4dລາວខ្មែရ"
+    "أإآٱىيـَّاكی\u0654حहिन्दी़क\u093c\u094d"
+    "\u200b\u200c\u200d\u00ad\ufeff\u202e\ufe0f\u20e3½²①٣३👩🎉서울\ud800"
+)
+texts = st.one_of(
+    st.text(alphabet=st.sampled_from(TRICKY), max_size=40),
+    st.text(max_size=40),
+    st.text(alphabet=st.characters(codec=None, exclude_categories=()), max_size=20),
+)
+words = st.sampled_from(["a", "b", "c", "d", "ab", "ba", "中", "国", "京"])
+token_lists = st.lists(words, max_size=14)
+phrases = st.lists(words, min_size=1, max_size=4).map(" ".join)
+
+
+@given(texts)
+def test_folding_is_idempotent(text):
+    assert fold(fold(text)) == fold(text)
+
+
+@given(texts)
+def test_tokens_are_stable_clean_and_short(text):
+    tokens = tokenize(text)
+    assert tokenize(" ".join(tokens)) == tokens
+    assert all(token and not token.isspace() and len(token.split()) == 1 for token in tokens)
+    assert all(len(token) <= 64 for token in tokens)
+
+
+@given(st.text(alphabet=st.sampled_from("abcXYZ0123456789_-.,'&+# "), max_size=200))
+def test_long_tokens_are_stable(text):
+    tokens = tokenize(text)
+    assert tokenize(" ".join(tokens)) == tokens
+
+
+@given(texts, texts)
+def test_tokens_of_a_text_are_those_of_its_words(left, right):
+    assert tokenize(left + " " + right) == tokenize(left) + tokenize(right)
+
+
+@given(texts)
+def test_lexical_terms_can_be_joined_and_encoded(text):
+    for term in lexical_terms(tokenize(text)):
+        assert term
+        assert term.split() == [term]
+        assert len(term.encode()) <= 128
+
+
+@given(texts, texts, texts)
+def test_terms_of_a_phrase_stand_together_in_the_terms_of_its_text(before, phrase, after):
+    key = phrase_key(phrase)
+    if not key:
+        return
+    inside = key.split(" ")
+    text = [*tokenize(before), *inside, *tokenize(after)]
+    terms, wanted = lexical_terms(text), lexical_terms(inside)
+    assert any(terms[at : at + len(wanted)] == wanted for at in range(len(terms)))
+
+
+@given(texts)
+def test_keys_are_fixed_points_and_shown_without_loss(text):
+    key = phrase_key(text)
+    if key:
+        assert phrase_key(key) == key
+        assert phrase_key(display(key)) == key
+        tokens = key.split(" ")
+        assert len(tokens) - sum(map(is_unspaced, tokens)) / 2 <= 12
+        assert len(key) <= 200
+
+
+@given(texts, texts, st.lists(texts, max_size=3))
+def test_candidates_are_keys_that_the_chunk_mentions(text, title, tags):
+    found = candidates(text, title, tags)
+    assert len({candidate.key for candidate in found}) == len(found)
+    for candidate in found:
+        assert phrase_key(candidate.key) == candidate.key != ""
+
+
+@given(texts)
+def test_acronym_pairs_are_keys(text):
+    for pair in acronym_expansions(f"{text} (NATO) {text} (ABC)"):
+        assert all(phrase_key(key) == key != "" for key in pair)
+
+
+def naive_spans(vocabulary, tokens):
+    found, at = [], 0
+    while at < len(tokens):
+        for length in range(len(tokens) - at, 0, -1):
+            key = " ".join(tokens[at : at + length])
+            if key in vocabulary:
+                found.append((at, at + length, vocabulary[key]))
+                at += length
+                break
+        else:
+            at += 1
+    return found
+
+
+@given(st.lists(phrases, max_size=12), token_lists)
+def test_matching_equals_a_naive_search(keys, tokens):
+    vocabulary = {key: number for number, key in enumerate(keys)}
+    matcher = PhraseMatcher()
+    for key, number in vocabulary.items():
+        matcher.add(key, number)
+    assert matcher.spans(tokens) == naive_spans(vocabulary, tokens)
+
+
+@given(st.lists(st.tuples(st.booleans(), phrases), max_size=30), token_lists)
+def test_history_leaves_no_trace(operations, tokens):
+    matcher, held = PhraseMatcher(), {}
+    for number, (adding, key) in enumerate(operations):
+        if adding:
+            matcher.add(key, number)
+            held[key] = number
+        else:
+            matcher.discard(key)
+            held.pop(key, None)
+    fresh = PhraseMatcher()
+    for key in sorted(held):
+        fresh.add(key, held[key])
+    assert matcher._root == fresh._root  # not even in its form
+    assert len(matcher) == len(held) == len(list(matcher))
+    assert {key: matcher.get(key) for key in matcher} == held
+    assert matcher.spans(tokens) == naive_spans(held, tokens)

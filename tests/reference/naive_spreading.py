@@ -1,0 +1,159 @@
+"""Spreading activation in plain dictionaries, one edge at a time; slow and obvious.
+
+The formula is that of :mod:`hebbgraph.recall.spreading`; nothing is shared with it but
+the parameters.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+
+from hebbgraph.recall.spreading import SpreadingParameters
+
+Weights = Mapping[tuple[int, int], float]
+_TIES = 4
+
+
+def naive_spread(
+    rows: Sequence[Sequence[int]],
+    titles: Sequence[set[int]],
+    cues: Sequence[int],
+    evidence: Mapping[int, float],
+    elsewhere: float,
+    p: SpreadingParameters,
+    *,
+    allowed: Callable[[int], bool] = lambda _: True,
+    tag_to_chunk: Weights | None = None,
+    chunk_to_chunk: Weights | None = None,
+    tag_to_tag: Weights | None = None,
+    extra_seeds: Mapping[int, float] | None = None,
+) -> dict[int, float]:
+    """Return the score of every candidate and of every chunk that was reached."""
+    n = len(rows)
+    holders: dict[int, list[int]] = defaultdict(list)
+    for chunk, row in enumerate(rows):
+        for tag in row:
+            holders[tag].append(chunk)
+    cut = p.hub_cut(n)
+
+    def df(tag: int) -> int:
+        return len(holders.get(tag, ()))
+
+    def passes(tag: int) -> bool:
+        return 0 < df(tag) <= cut
+
+    def specificity(tag: int) -> float:
+        return math.log1p(n / df(tag)) ** 2
+
+    def f(chunk: int) -> float:
+        return evidence.get(chunk, elsewhere)
+
+    known_cues = sorted({tag for tag in cues if passes(tag)})
+    evidence = {chunk: value for chunk, value in evidence.items() if allowed(chunk)}
+    credit: dict[int, float] = defaultdict(float)
+
+    def to_chunks(
+        ahead: dict[int, list[float]],
+        back: dict[int, list[float]],
+        to_mentions: bool,
+    ) -> tuple[dict[int, float], dict[int, float]]:
+        """Pass (trusted, plain) mass on tags to chunks."""
+        trusted: dict[int, float] = defaultdict(float)
+        plain: dict[int, float] = defaultdict(float)
+        mass_of = {
+            tag: sum(ahead.get(tag, [0, 0])) + sum(back.get(tag, [0, 0])) for tag in {*ahead, *back}
+        }
+        ahead = {tag: list(pair) for tag, pair in ahead.items()}
+        for (source, target), weight in (tag_to_tag or {}).items():
+            if source in mass_of and passes(target):
+                ahead.setdefault(target, [0.0, 0.0])[0] += mass_of[source] * weight
+        for tag in {*ahead, *back}:
+            ahead_trusted, ahead_plain = ahead.get(tag, [0.0, 0.0])
+            back_trusted, back_plain = back.get(tag, [0.0, 0.0])
+            here = [c for c in holders.get(tag, ()) if allowed(c)]
+            entitled = sum(f(c) for c in here if tag in titles[c])
+            mentioning = sum(f(c) for c in here if tag not in titles[c])
+            for c in here:
+                if tag in titles[c]:
+                    share = (
+                        p.title_salience
+                        * f(c)
+                        / (p.title_salience * entitled + mentioning + p.leak)
+                    )
+                    trusted[c] += share * ahead_trusted
+                    plain[c] += share * ahead_plain
+                    credit[c] += share * (ahead_trusted + ahead_plain)
+                else:
+                    share = f(c) / (mentioning + p.leak)
+                    trusted[c] += share * back_trusted
+                    plain[c] += share * back_plain
+                    credit[c] += share * (back_trusted + back_plain)
+                    if to_mentions:
+                        share = f(c) / (p.title_salience * entitled + mentioning + p.leak)
+                        trusted[c] += share * ahead_trusted
+                        credit[c] += p.mention_credit * share * ahead_trusted
+            total = ahead_trusted + ahead_plain + back_trusted + back_plain
+            for (source, target), weight in (tag_to_chunk or {}).items():
+                if source == tag and allowed(target):
+                    trusted[target] += total * weight
+                    credit[target] += total * weight
+        return trusted, plain
+
+    # Layer 0.
+    share = p.cue_share if known_cues else 0.0
+    total = sum(specificity(tag) for tag in known_cues)
+    trusted, plain = to_chunks(
+        {tag: [share * specificity(tag) / total, 0.0] for tag in known_cues}, {}, False
+    )
+    best = sorted(evidence, key=lambda c: (-evidence[c], c))
+    last = evidence[best[min(p.n_seeds, len(best)) - 1]] if best else 0.0
+    seeds = [c for c in best if evidence[c] >= last][: p.n_seeds * _TIES]
+    seeds = [c for c in seeds if evidence[best[0]] > 0]
+    start = {c: (evidence[c] / evidence[best[0]]) ** p.sharpness for c in seeds}
+    for c, weight in start.items():
+        mass = (1.0 - share) * weight / sum(start.values())
+        named = bool(titles[c] & set(known_cues))
+        trust = float(named) if titles[c] else p.untitled_trust
+        trusted[c] += trust * mass
+        plain[c] += (1.0 - trust) * mass
+    for c, mass in (extra_seeds or {}).items():
+        if allowed(c):
+            trusted[c] += mass
+            credit[c] += mass
+
+    for _ in range(p.n_steps):
+        mass = {c: trusted[c] + plain[c] for c in {*trusted, *plain}}
+        ahead: dict[int, list[float]] = {}
+        back: dict[int, list[float]] = {}
+        for c in mass:
+            weight = {
+                tag: specificity(tag) * (p.inhibition if tag in known_cues else 1.0)
+                for tag in rows[c]
+                if passes(tag) and not (tag in titles[c] and df(tag) == 1)
+            }
+            order = sorted(weight, key=lambda tag: -weight[tag])  # stable: equals by place
+            if len(order) > p.tags_per_chunk:
+                limit = weight[order[p.tags_per_chunk - 1]]
+                order = [t for t in order if weight[t] >= limit][: p.tags_per_chunk * _TIES]
+            whole = sum(weight[tag] for tag in order) or 1.0
+            for tag in order:
+                side = back if tag in titles[c] else ahead
+                pair = side.setdefault(tag, [0.0, 0.0])
+                pair[0] += p.damping * trusted[c] * weight[tag] / whole
+                pair[1] += p.damping * plain[c] * weight[tag] / whole
+        arrived_trusted, arrived_plain = to_chunks(ahead, back, True)
+        for (source, target), weight in (chunk_to_chunk or {}).items():
+            if mass.get(source) and allowed(target):
+                amount = p.damping * mass[source] * weight
+                arrived_trusted[target] += amount
+                credit[target] += amount
+        trusted, plain = arrived_trusted, arrived_plain
+
+    scores = {}
+    for c in {*evidence, *(c for c, amount in credit.items() if amount > 0)}:
+        direct = f(c) ** p.evidence_power
+        arrived = credit[c] / (credit[c] + p.half_saturation)
+        scores[c] = 1.0 - (1.0 - direct) * (1.0 - arrived)
+    return scores

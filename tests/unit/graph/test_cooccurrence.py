@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from networkx.algorithms import bipartite
+
+from hebbgraph.graph.cooccurrence import edges, neighbours
+from hebbgraph.graph.incidence import Incidence, Postings
+
+Rows = list[list[int]]
+
+
+def _incidence(rows: Rows, n_tags: int) -> Incidence:
+    indptr = np.concatenate(([0], np.cumsum([len(row) for row in rows]))).astype(np.int64)
+    tags = np.array([tag for row in rows for tag in row], dtype=np.int32)
+    return Incidence(Postings(indptr, tags, np.zeros(len(tags), np.bool_)), n_tags)
+
+
+def _projected(rows: Rows) -> dict[tuple[int, int], int]:
+    graph = nx.Graph()
+    for chunk, row in enumerate(rows):
+        graph.add_edges_from(((f"c{chunk}", tag) for tag in row))
+    tags = {tag for row in rows for tag in row}
+    if not tags:  # networkx has no projection of nothing
+        return {}
+    projected = bipartite.weighted_projected_graph(graph, tags)
+    return {(min(a, b), max(a, b)): w for a, b, w in projected.edges(data="weight")}
+
+
+_ROWS = st.lists(st.sets(st.integers(0, 7), max_size=5).map(sorted), max_size=10)
+
+
+@given(_ROWS)
+def test_edges_are_the_bipartite_projection(rows: Rows) -> None:
+    found = edges(_incidence(rows, 8), np.arange(len(rows)))
+    as_dict = {(s, t): w for s, t, w in zip(*(part.tolist() for part in found), strict=True)}
+    assert len(as_dict) == len(found.weight)
+    assert as_dict == _projected(rows)
+
+
+@given(_ROWS, st.integers(0, 7))
+def test_neighbours_are_the_edges_of_one_tag(rows: Rows, tag: int) -> None:
+    tags, weights = neighbours(_incidence(rows, 8), tag)
+    expected = {
+        (a if b == tag else b): w for (a, b), w in _projected(rows).items() if tag in (a, b)
+    }
+    assert dict(zip(tags.tolist(), weights.tolist(), strict=True)) == expected
+    assert tags.tolist() == sorted(tags.tolist())
+
+
+def test_only_the_given_chunks_count() -> None:
+    incidence = _incidence([[0, 1], [0, 1], [0, 2]], 3)
+    found = edges(incidence, np.array([1, 2]))
+    assert list(zip(*(part.tolist() for part in found), strict=True)) == [(0, 1, 1), (0, 2, 1)]
+
+
+def test_weak_edges_can_be_left_out() -> None:
+    found = edges(_incidence([[0, 1], [0, 1], [0, 2]], 3), np.arange(3), min_weight=2)
+    assert list(zip(*(part.tolist() for part in found), strict=True)) == [(0, 1, 2)]

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pytest
+
+from hebbgraph.graph import tag_graph
+from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph
+
+Proposal = Mapping[str, Sequence[str]]
+
+
+def _step(
+    graph: TagGraph,
+    generation: int,
+    added: Mapping[int, tuple[Proposal, str]],
+    removed: Sequence[int] = (),
+    again: Mapping[int, str] | None = None,
+) -> tuple[set[str], set[str]]:
+    """One generation: rows with proposals and text, removed slots, slots matched again."""
+    first = graph.n_slots
+    gone = np.array(removed, dtype=np.int64)
+    change = graph.stage(gone, ((row, row * 7, by_kind) for row, (by_kind, _) in added.items()))
+    tagged = TaggedChunks()
+    for slot, text in (again or {}).items():
+        graph.tag(tagged, slot, [text.split()])
+    for slot, (_, text) in enumerate(added.values(), start=first):
+        graph.tag(tagged, slot, [text.split()])
+    graph.commit(generation, gone, tagged)
+    keys = graph.phrases.keys
+    return {keys[n] for n in change.entered}, {keys[n] for n in change.left}
+
+
+def _tags(graph: TagGraph, slot: int) -> dict[str, bool]:
+    tags, is_title = graph.incidence.row(slot)
+    return {
+        graph.phrases.keys[tag]: own
+        for tag, own in zip(tags.tolist(), is_title.tolist(), strict=True)
+    }
+
+
+TITLED = ({"title": ["ida moss"], "name": ["tessel bay"]}, "ida moss was born in tessel bay")
+MENTIONS = ({"name": ["ida moss", "petrel"]}, "the petrel was built by ida moss")
+
+
+def test_titles_and_repeated_names_become_tags() -> None:
+    graph = TagGraph.empty()
+    assert _step(graph, 1, {1: TITLED, 2: MENTIONS}) == ({"ida moss"}, set())
+    assert _tags(graph, 0) == {"ida moss": True}
+    assert _tags(graph, 1) == {"ida moss": False}
+    assert (graph.n_chunks, graph.generation, graph.rows.tolist()) == (2, 1, [1, 2])
+    assert graph.cues(["ida", "moss"]) == [graph.phrases.number("ida moss")]
+    assert graph.cues(["petrel"]) == []
+
+
+def test_a_phrase_that_enters_reaches_an_older_chunk_and_leaves_again() -> None:
+    graph = TagGraph.empty()
+    _step(graph, 1, {1: MENTIONS})
+    assert _tags(graph, 0) == {}
+    entered, _ = _step(graph, 2, {2: TITLED}, again={0: MENTIONS[1]})
+    assert entered == {"ida moss"}
+    assert _tags(graph, 0) == {"ida moss": False}
+    _, left = _step(graph, 3, {}, removed=[1], again={0: MENTIONS[1]})
+    assert left == {"ida moss"}
+    assert _tags(graph, 0) == {}
+    assert graph.n_chunks == 1
+
+
+def test_given_tags_hold_without_a_mention_and_are_no_titles() -> None:
+    graph = TagGraph.empty()
+    _step(graph, 1, {1: ({"given": ["ice trade"], "title": ["petrel"]}, "nothing of the kind")})
+    assert _tags(graph, 0) == {"ice trade": False, "petrel": True}
+
+
+def test_a_phrase_proposed_twice_by_one_chunk_counts_once() -> None:
+    graph = TagGraph.empty()
+    _step(graph, 1, {1: ({"name": ["ida moss"], "term": ["ida moss"]}, "ida moss")})
+    assert graph.phrases.candidate_counts.tolist() == [1]
+    assert _tags(graph, 0) == {}
+
+
+def test_staged_chunks_are_not_live_before_the_commit() -> None:
+    graph = TagGraph.empty()
+    graph.stage(np.empty(0, np.int64), [(5, 0, {"title": ["petrel"]})])
+    assert (graph.n_slots, graph.n_chunks, graph.generation) == (1, 0, 0)
+    assert graph.slots_of(np.array([5])).tolist() == []
+    assert graph.cues(["petrel"]) == []
+    graph.commit(1, np.empty(0, np.int64), TaggedChunks())
+    assert graph.slots_of(np.array([4, 5, 6])).tolist() == [0]
+
+
+def test_folding_changes_nothing_that_is_read() -> None:
+    graph = TagGraph.empty()
+    _step(graph, 1, {1: TITLED, 2: MENTIONS})
+    _step(graph, 2, {3: ({"title": ["petrel"]}, "the petrel sank")}, again={1: MENTIONS[1]})
+    _step(graph, 3, {}, removed=[0], again={1: MENTIONS[1]})
+    folded = graph.folded()
+    assert (folded.n_slots, folded.n_chunks, folded.generation) == (2, 2, 3)
+    assert folded.rows.tolist() == [2, 3]
+    assert folded.id_hashes.tolist() == [14, 21]
+    assert folded.incidence.delta_size == 0
+    assert [_tags(folded, slot) for slot in (0, 1)] == [_tags(graph, slot) for slot in (1, 2)]
+    assert "tessel bay" not in folded.phrases.keys  # nobody proposes it any more
+    assert "ida moss" in folded.phrases.keys  # one chunk still does
+    assert set(folded.phrases.matcher) == set(graph.phrases.matcher) == {"petrel"}
+
+
+@pytest.mark.parametrize("fold_min", [0, 1000])
+def test_rows_set_one_by_one_or_all_at_once_are_the_same(
+    monkeypatch: pytest.MonkeyPatch, fold_min: int
+) -> None:
+    monkeypatch.setattr(tag_graph, "_FOLD_MIN", fold_min)
+    graph = TagGraph.empty()
+    _step(graph, 1, {1: TITLED, 2: MENTIONS, 3: TITLED})
+    _step(graph, 2, {4: MENTIONS}, removed=[2], again={1: MENTIONS[1]})
+    assert [_tags(graph, slot) for slot in range(4)] == [
+        {"ida moss": True, "tessel bay": False}, {"ida moss": False, "petrel": False}, {},
+        {"ida moss": False, "petrel": False},
+    ]  # fmt: skip
+    ida = graph.phrases.number("ida moss")
+    assert graph.df(np.array([ida])).tolist() == [3]
+
+
+def test_it_is_due_for_folding_when_much_has_died(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tag_graph, "_FOLD_MIN", 2)
+    graph = TagGraph.empty()
+    _step(graph, 1, {row: TITLED for row in range(1, 5)})
+    assert not graph.is_due_for_folding
+    _step(graph, 2, {}, removed=[0, 1, 2])
+    assert graph.is_due_for_folding
+    assert not graph.folded().is_due_for_folding
