@@ -14,7 +14,19 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, f
 
 from hebbgraph.errors import InvalidChunkError
 
-__all__ = ["AddReport", "Chunk", "Cue", "Explanation", "Hit", "PathStep", "Recall"]
+__all__ = [
+    "AddReport",
+    "Chunk",
+    "Cue",
+    "Explanation",
+    "Feedback",
+    "Hit",
+    "LearnedEffect",
+    "PathStep",
+    "PruneReport",
+    "Recall",
+    "ShownChunk",
+]
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 # Controls but tab and line ends, and halves of surrogate pairs.
@@ -199,6 +211,80 @@ class Recall(BaseModel):
         return next((hit for hit in self.hits if hit.chunk.id == chunk_id), None)
 
 
+class ShownChunk(BaseModel):
+    """A chunk that stood in the prompt: its rank in the recall, and what its text was."""
+
+    model_config = _FROZEN
+
+    chunk_id: str = Field(max_length=512)
+    rank: int = Field(ge=1)
+    text_hash: str = Field(pattern="^[0-9a-f]{16}$")
+
+
+class Feedback(BaseModel):
+    """Which of the shown chunks an answer cited, with all that learning reads of it.
+
+    Attributes
+    ----------
+    id, namespace, recall_id : str
+    actor : str, optional
+        Who gave it; None is the application itself, which is trusted.
+    origin : str
+        Where it was imported from; empty if it was given here.
+    created_at : float
+        Seconds since the epoch (UTC).
+    shown : tuple of ShownChunk
+    cited, rejected : tuple of str
+        Ids among those shown.
+    cues : tuple of Cue
+        Phrase keys of the query, and their weights.
+    terms : tuple of (str, float)
+        Hashes of the query's words, and their weights.
+    paths : tuple of tuple of PathStep
+        How the cited chunks were found.
+    vector : tuple of float, optional
+        The query's embedding in half precision, and the ``embedder`` that made it.
+    query : str, optional
+        The question itself; kept only if the setting ``store_queries`` says so.
+    """
+
+    model_config = _FROZEN
+
+    id: str = Field(min_length=1, max_length=64)
+    namespace: str
+    recall_id: str = Field(max_length=512)
+    actor: str | None = Field(default=None, min_length=1, max_length=512)
+    origin: str = Field(default="", max_length=512)
+    created_at: float = 0.0
+    shown: tuple[ShownChunk, ...] = ()
+    cited: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    cues: tuple[Cue, ...] = ()
+    terms: tuple[tuple[str, float], ...] = ()
+    paths: tuple[tuple[PathStep, ...], ...] = ()
+    vector: tuple[float, ...] | None = Field(default=None, repr=False)
+    embedder: str | None = None
+    query: str | None = None
+
+
+class LearnedEffect(BaseModel):
+    """What one feedback does to the score of one chunk.
+
+    ``family`` says over which kind of learned edge (``cue``, ``pair``, ``episode`` or
+    ``path``), ``source`` from which phrase, chunk or past recall; ``effect`` is its part
+    of the change of the score.
+    """
+
+    model_config = _FROZEN
+
+    feedback_id: str
+    recall_id: str
+    actor: str | None = None
+    family: Literal["cue", "pair", "episode", "path"]
+    source: str
+    effect: float
+
+
 class Explanation(BaseModel):
     """Why a chunk ranks where it does, for the query of a recall.
 
@@ -214,6 +300,10 @@ class Explanation(BaseModel):
     cues : tuple of Cue
     tags : tuple of str
         The chunk's own.
+    unlearned_score : float, in [0, 1]
+        What the score would be without feedback.
+    learned : tuple of LearnedEffect
+        Which feedback moved the score, and by how much; the strongest first.
     """
 
     model_config = _FROZEN
@@ -226,6 +316,37 @@ class Explanation(BaseModel):
     path: tuple[PathStep, ...] = ()
     cues: tuple[Cue, ...] = ()
     tags: tuple[str, ...] = ()
+    unlearned_score: float = 0.0
+    learned: tuple[LearnedEffect, ...] = ()
+
+
+class PruneReport(BaseModel):
+    """What ``prune`` would cut, or has cut.
+
+    Attributes
+    ----------
+    min_weight : float
+        The threshold.
+    edges : dict of str to int
+        How many learned edges there are, by family.
+    weak : dict of str to int
+        How many of them recalls pass over, being weaker than the threshold.
+    masked : dict of str to int
+        How many point to a chunk that is gone or has another text by now.
+    feedback : int
+        How many feedbacks teach nothing any more: all of their edges are weak or masked.
+    erased : int
+        How many of these were erased.
+    """
+
+    model_config = _FROZEN
+
+    min_weight: float
+    edges: dict[str, int] = Field(default_factory=dict)
+    weak: dict[str, int] = Field(default_factory=dict)
+    masked: dict[str, int] = Field(default_factory=dict)
+    feedback: int = 0
+    erased: int = 0
 
 
 class AddReport(BaseModel):

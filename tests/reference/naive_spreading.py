@@ -131,7 +131,7 @@ def naive_spread(
             weight = {
                 tag: specificity(tag) * (p.inhibition if tag in known_cues else 1.0)
                 for tag in rows[c]
-                if passes(tag) and not (tag in titles[c] and df(tag) == 1)
+                if passes(tag) and df(tag) > 1
             }
             order = sorted(weight, key=lambda tag: -weight[tag])  # stable: equals by place
             if len(order) > p.tags_per_chunk:

@@ -385,8 +385,7 @@ class _Step:
             return None
         owner, tags, is_title = self.view.tags_of(sources)
         df = self.view.df(tags)
-        # A title that no other chunk mentions leads nowhere.
-        keep = (df <= self.cut) & (df > is_title)
+        keep = (df > 1) & (df <= self.cut)  # a tag of this chunk alone leads nowhere
         owner, tags, is_title, df = owner[keep], tags[keep], is_title[keep], df[keep]
         weight = self.specificity(df)
         weight[among(tags, self.cues)] *= p.inhibition

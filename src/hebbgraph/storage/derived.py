@@ -183,11 +183,17 @@ class Derived:
                 self._graph = TagGraph.empty()
             changes = self._truth.changes_since(-1)
         if changes.generation != self._graph.generation:
+            if self._graph.generation == 0 and changes.generation > 1:
+                logger.info("no graph snapshot: building from %d chunks", len(changes.added))
             with self._locked():
+                if self._lexical.refresh() != self._graph.generation:
+                    # It may have been lost, and older mentions are looked up in it.
+                    self._advance_lexical(self._lexical)
                 # From one start both go forward together, and text is read once.
                 together = self._lexical.refresh() == self._graph.generation
                 self._advance(self._graph, changes, self._lexical if together else None)
-        if self._lexical.refresh() < changes.generation:
+        # Not only behind: an older database may have been put back beside it.
+        if self._lexical.refresh() != changes.generation:
             with self._locked():
                 self._advance_lexical(self._lexical)
         self._has_embedding = changes.embedding is not None

@@ -70,6 +70,8 @@ def load_snapshot(directory: Path) -> TagGraph | None:
         name = (directory / _CURRENT).read_text()
         folder = directory / Path(name).name
         manifest = json.loads((folder / _MANIFEST).read_bytes())
+        if name != f"graph-{manifest['generation']}":
+            raise ValueError(f"{name} says that it is generation {manifest['generation']}")
         if manifest["format"] != SNAPSHOT_FORMAT:
             logger.info("graph snapshot of another version at %s: rebuilding", folder)
             return None
@@ -88,7 +90,9 @@ def load_snapshot(directory: Path) -> TagGraph | None:
         if len(keys) != manifest["n_keys"]:
             raise ValueError(f"{len(keys)} phrases, {manifest['n_keys']} expected")
         return TagGraph(int(manifest["generation"]), arrays, keys)
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if (directory / _CURRENT).exists():
+            logger.warning("graph snapshot is incomplete (%s): rebuilding", error)
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         logger.warning("graph snapshot at %s cannot be read (%s): rebuilding", directory, error)

@@ -52,7 +52,7 @@ class Candidate(NamedTuple):
     kind: Kind
 
 
-_KEYS = WordCache(lambda joined: key_of(joined.split()), capacity=1 << 15)
+_KEYS = WordCache(lambda joined: key_of(joined.split()))
 
 
 def _title_keys(title: str) -> Iterator[str]:

@@ -95,7 +95,7 @@ def chunk_to_node(chunk: Chunk) -> BaseNode:
     fields = dict(extras)
     kind = _CLASSES.get(fields.pop("class_name", ""), TextNode)
     relationships = {
-        NodeRelationship(name): [RelatedNodeInfo(**one) for one in related]
+        NodeRelationship[name]: [RelatedNodeInfo(**one) for one in related]
         if isinstance(related, list)
         else RelatedNodeInfo(**related)
         for name, related in fields.pop("relationships", {}).items()
@@ -133,7 +133,7 @@ def _extras(node: BaseNode) -> dict[str, Any]:
             extras["text_resource"] = resource
     if node.relationships:
         extras["relationships"] = {
-            relation.value: [_related(one) for one in related]
+            relation.name: [_related(one) for one in related]
             if isinstance(related, list)
             else _related(related)
             for relation, related in node.relationships.items()

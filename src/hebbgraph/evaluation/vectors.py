@@ -1,0 +1,114 @@
+"""Vectors on disk, so that a repeated run of the bench embeds nothing again."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sqlite3
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.errors import ParameterError
+
+__all__ = ["VectorCache"]
+
+_AT_ONCE = 500
+Kind = Literal["passage", "query"]
+
+
+class VectorCache:
+    """Vectors by the hash of their text, one SQLite file a model.
+
+    Passages and queries are apart, since models may treat them differently. The name of
+    the model is all that tells models apart: after training one in place, remove the file.
+
+    Parameters
+    ----------
+    directory : str or Path
+        Made if it is not there. Several processes may share it.
+    model_name : str
+
+    Raises
+    ------
+    ParameterError
+        If no file can be kept there.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as directory, VectorCache(directory, "mini") as cache:
+    ...     cache.put("query", {"who?": np.array([0.5, 1.0])})
+    ...     sorted(cache.get("query", ["who?", "when?"]).items())
+    [('who?', array([0.5, 1. ], dtype=float32))]
+    """
+
+    def __init__(self, directory: str | Path, model_name: str) -> None:
+        self.directory = Path(directory)
+        self.model_name = model_name
+        slug = re.sub(r"[^A-Za-z0-9.-]+", "-", model_name)[-60:].strip("-")
+        digest = hashlib.sha256(model_name.encode()).hexdigest()[:8]
+        self.path = self.directory / f"{slug}-{digest}.sqlite3"
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(self.path, timeout=60)
+        except (OSError, sqlite3.Error) as error:
+            raise ParameterError(f"{directory}: vectors cannot be kept here: {error}") from error
+        try:
+            with self._connection:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                self._connection.execute(
+                    "CREATE TABLE IF NOT EXISTS vectors "
+                    "(key BLOB PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID"
+                )
+        except sqlite3.Error as error:
+            self._connection.close()
+            raise ParameterError(f"{self.path}: is no cache of vectors: {error}") from error
+
+    def get(self, kind: Kind, texts: Iterable[str]) -> dict[str, NDArray[np.float32]]:
+        """Return the vectors of those texts that are there."""
+        by_key = {_key(kind, text): text for text in texts}
+        keys = list(by_key)
+        found: dict[str, NDArray[np.float32]] = {}
+        for start in range(0, len(keys), _AT_ONCE):
+            some = keys[start : start + _AT_ONCE]
+            marks = ",".join("?" * len(some))
+            rows = self._connection.execute(
+                f"SELECT key, vector FROM vectors WHERE key IN ({marks})", some
+            )
+            found.update(
+                (by_key[key], np.frombuffer(vector, dtype=np.float32)) for key, vector in rows
+            )
+        return found
+
+    def put(self, kind: Kind, vectors: Mapping[str, NDArray[np.floating]]) -> None:
+        """Keep vectors; what is there already is replaced."""
+        rows = [
+            (_key(kind, text), np.asarray(vector, dtype=np.float32).tobytes())
+            for text, vector in vectors.items()
+        ]
+        with self._connection:
+            self._connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _key(kind: Kind, text: str) -> bytes:
+    return hashlib.sha256(f"{kind}\x00{text}".encode()).digest()
