@@ -10,7 +10,7 @@ import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -19,11 +19,14 @@ from numpy.typing import NDArray
 from hebbgraph.errors import FilterError, NotFoundError, ParameterError
 from hebbgraph.filters import parse_filter
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.recall.neighbourhood import retrieved_edges, supporting_chunks
+from hebbgraph.learning.episodes import question_features
+from hebbgraph.learning.memory import Memory, Recollection
+from hebbgraph.learning.teaching import weighted_terms
+from hebbgraph.recall.neighbourhood import FixedTags, retrieved_edges, supporting_chunks
 from hebbgraph.recall.paths import Path, PathNode
 from hebbgraph.recall.spreading import Activation, SpreadingParameters, spread
 from hebbgraph.records import Chunk, Cue, Explanation, Hit, PathStep, Recall
-from hebbgraph.seeding.fusion import Evidence, fuse
+from hebbgraph.seeding.fusion import Evidence, fuse, inhibited
 from hebbgraph.seeding.lexical import query_terms
 from hebbgraph.storage.columns import Columns
 from hebbgraph.storage.derived import Derived
@@ -71,6 +74,7 @@ class _Question:
     cues: list[int]
     vector: NDArray[np.float32] | None = None
     given: dict[int, float] | None = None
+    learned: Recollection | None = None
 
 
 class Recaller:
@@ -82,6 +86,8 @@ class Recaller:
     derived : Derived
     language : str
     parameters : SpreadingParameters, optional
+    memory : Memory, optional
+        What was learned; left out, recalls are static.
     """
 
     def __init__(
@@ -91,7 +97,9 @@ class Recaller:
         *,
         language: str,
         parameters: SpreadingParameters | None = None,
+        memory: Memory | None = None,
     ) -> None:
+        self._memory = memory
         self._truth = truth
         self._derived = derived
         self._language = language
@@ -118,7 +126,7 @@ class Recaller:
         predicate = where if callable(where) else None
         conditions = None if callable(where) else where
         while True:
-            generation = self._derived.refresh()
+            generation = self._refresh()
             with self._derived.lock:
                 graph = self._derived.graph
                 question = self._question(graph, query, vector, given)
@@ -130,7 +138,7 @@ class Recaller:
                 ranked = self._cut(graph, ranking, k)
                 if strategy == "spreading" and predicate is None:
                     ranked += self._fill(graph, ranked, allowed, k)
-                hits = self._hits(graph, ranked, ranking.path)
+                hits = self._hits(graph, ranked, ranking.path, question)
                 cues = self._cues(graph, question)
             if hits is not None:  # else a chunk was deleted meanwhile: look again
                 break
@@ -147,6 +155,12 @@ class Recaller:
             vector=None if vector is None else tuple(vector.tolist()),
         )
 
+    def _refresh(self) -> int:
+        generation = self._derived.refresh()
+        if self._memory is not None:
+            self._memory.refresh(self._derived.feedback)
+        return generation
+
     def _question(
         self,
         graph: TagGraph,
@@ -156,7 +170,24 @@ class Recaller:
     ) -> _Question:
         tokens = tokenize(query)
         terms = query_terms(tokens, self._language)
-        return _Question(query, terms, graph.cues(tokens), vector, given)
+        question = _Question(query, terms, graph.cues(tokens), vector, given)
+        if self._memory is None or not self._memory.has_learned:
+            return question
+        return replace(question, learned=self._recollected(graph, question))
+
+    def _recollected(self, graph: TagGraph, question: _Question) -> Recollection | None:
+        assert self._memory is not None
+        tags = np.array(question.cues, dtype=np.int64)
+        keys = [graph.phrases.keys[tag] for tag in question.cues]
+        cues = dict(zip(keys, _idf(graph, tags).tolist(), strict=True))
+        terms = weighted_terms(self._derived, question.terms)
+        embedding = self._derived.embedding
+        return self._memory.recollect(
+            graph,
+            question_features(cues, terms),
+            question.vector,
+            None if embedding is None else embedding.name,
+        )
 
     def _given(self, seeds: Sequence[tuple[str, float]]) -> dict[int, float]:
         """Scores by row, shifted to be positive."""
@@ -171,8 +202,7 @@ class Recaller:
         return {row: scores[id_] - shift for id_, row in rows.items()}
 
     def _cues(self, graph: TagGraph, question: _Question) -> tuple[Cue, ...]:
-        df = graph.df(np.array(question.cues, dtype=np.int64))
-        weights = np.log1p(graph.n_chunks / np.maximum(df, 1))
+        weights = _idf(graph, np.array(question.cues, dtype=np.int64))
         keys = graph.phrases.keys
         return tuple(
             Cue(tag=display(keys[tag]), weight=weight)
@@ -196,7 +226,7 @@ class Recaller:
             return graph.alive
         try:
             key = json.dumps(where, sort_keys=True)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RecursionError):
             key = None
         kept = None if key is None else self._masks.get(key)
         if key is not None and kept and kept[0] is graph and kept[1] == graph.generation:
@@ -277,20 +307,29 @@ class Recaller:
         return _Ranking(slots, scores, found.path, passed_on)
 
     def _spread(self, graph: TagGraph, question: _Question, allowed: BoolArray) -> Activation:
+        cues = np.array(question.cues, dtype=np.int64)
+        evidence = self._evidence(graph, question, allowed)
+        learned = question.learned
+        if learned is None:
+            return spread(graph, cues, evidence, parameters=self._parameters, allowed=allowed)
         return spread(
             graph,
-            np.array(question.cues, dtype=np.int64),
-            self._evidence(graph, question, allowed),
+            cues,
+            inhibited(evidence, *learned.inhibited),
             parameters=self._parameters,
             allowed=allowed,
+            plastic=learned.edges,
+            extra_seeds=learned.seeds if len(learned.seeds[0]) else None,
         )
 
     def _rank_neighbourhood(
         self, graph: TagGraph, question: _Question, allowed: BoolArray
     ) -> _Ranking:
         cues = np.array(question.cues, dtype=np.int64)
-        edges = retrieved_edges(graph, cues, allowed, graph.phrases.order)
-        context = supporting_chunks(graph, edges, allowed)
+        cut = self._parameters.hub_cut(graph.n_chunks)
+        fixed = FixedTags(graph, allowed, graph.phrases.order, hub_cut=cut)
+        edges = retrieved_edges(fixed, cues)
+        context = supporting_chunks(fixed, edges)
         order = np.argsort(-context.n_edges, kind="stable")
         edge_of = dict(zip(context.chunks.tolist(), context.edge.tolist(), strict=True))
         first_edge_to: dict[int, int] = {}
@@ -375,18 +414,22 @@ class Recaller:
 
     def _cut(self, graph: TagGraph, ranking: _Ranking, k: int) -> list[tuple[int, float]]:
         """The k best; among equal scores the smaller id comes first."""
-        ranked = list(zip(ranking.slots.tolist(), ranking.scores.tolist(), strict=True))
-        keys = [round(score, _TIE_DECIMALS) for _, score in ranked]
-        if len(set(keys)) < len(keys) or len(ranked) > k:
-            ids = self._truth.ids(graph.rows[ranking.slots].tolist())
-            ranked = [
-                pair
-                for _, _, pair in sorted(
-                    (-key, ids.get(int(graph.rows[pair[0]]), ""), pair)
-                    for key, pair in zip(keys, ranked, strict=True)
-                )
-            ]
-        return ranked[:k]
+        keys = np.round(ranking.scores, _TIE_DECIMALS)
+        prefixes = graph.id_prefixes[ranking.slots]
+        order = np.lexsort((prefixes, -keys))
+        keys, prefixes = keys[order], prefixes[order]
+        # Where the order still depends on the rest of the id, whole ids are compared.
+        same = (keys[1:] == keys[:-1]) & (prefixes[1:] == prefixes[:-1])
+        group = np.concatenate(([0], np.cumsum(~same))) if len(order) else order
+        wanted = order[group <= group[min(k, len(order)) - 1]] if len(order) else order
+        group = group[: len(wanted)]
+        unsettled = np.bincount(group)[group] > 1 if len(group) else group.astype(np.bool_)
+        ids = self._truth.ids(graph.rows[ranking.slots[wanted[unsettled]]].tolist())
+        ranked = sorted(
+            zip(group.tolist(), ranking.slots[wanted].tolist(), wanted.tolist(), strict=True),
+            key=lambda entry: (entry[0], ids.get(int(graph.rows[entry[1]]), "")),
+        )
+        return [(slot, float(ranking.scores[at])) for _, slot, at in ranked[:k]]
 
     def _fill(
         self, graph: TagGraph, ranked: list[tuple[int, float]], allowed: BoolArray, k: int
@@ -437,7 +480,11 @@ class Recaller:
                     yield slot
 
     def _hits(
-        self, graph: TagGraph, ranked: list[tuple[int, float]], path: Callable[[int], Path]
+        self,
+        graph: TagGraph,
+        ranked: list[tuple[int, float]],
+        path: Callable[[int], Path],
+        question: _Question,
     ) -> tuple[Hit, ...] | None:
         """Build the hits; None if a chunk is no longer there."""
         paths = [
@@ -452,15 +499,17 @@ class Recaller:
         chunks = {slot: held[row] for slot, row in rows.items()}
         return tuple(
             Hit.model_construct(
-                chunk=chunks[slot], score=score, rank=rank, path=self._steps(graph, nodes, chunks)
+                chunk=chunks[slot], score=score, rank=rank, path=self._steps(graph, nodes, chunks, question)
             )
             for rank, ((slot, score), nodes) in enumerate(zip(ranked, paths, strict=True), start=1)
         )
 
     def _steps(
-        self, graph: TagGraph, nodes: Path, chunks: Mapping[int, Chunk]
+        self, graph: TagGraph, nodes: Path, chunks: Mapping[int, Chunk], question: _Question
     ) -> tuple[PathStep, ...]:
         steps = [PathStep(kind="query")]
+        if question.learned is not None and nodes[0].kind == "chunk":
+            steps += question.learned.episode_step(nodes[0])
         for node in nodes:
             if node.kind == "tag":
                 value, title = display(graph.phrases.keys[node.id]), ""
@@ -478,7 +527,7 @@ class Recaller:
                 f"the recall belongs to namespace {recall.namespace!r}, "
                 f"this index sees {self._truth.namespace!r}"
             )
-        self._derived.refresh()
+        self._refresh()
         row = self._truth.rows_of([chunk_id]).get(chunk_id)
         with self._derived.lock:
             graph = self._derived.graph
@@ -504,10 +553,16 @@ class Recaller:
                 score=float(found.scores[at]) if reached else 0.0,
                 direct=float(found.direct[at]) if reached else 0.0,
                 activation=float(found.arrived[at]) if reached else 0.0,
-                path=self._steps(graph, nodes, chunks) if len(chunks) == len(rows) else (),
+                path=self._steps(graph, nodes, chunks, question) if len(chunks) == len(rows) else (),
                 cues=self._cues(graph, question),
                 tags=tuple(display(graph.phrases.keys[tag]) for tag in tags.tolist()),
             )
+
+
+def _idf(graph: TagGraph, tags: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return ``log(1 + N / df)``."""
+    weights: NDArray[np.float64] = np.log1p(graph.n_chunks / np.maximum(graph.df(tags), 1))
+    return weights
 
 
 def _known(
@@ -532,6 +587,8 @@ def _check(query: str, k: int, where: Where, strategy: str) -> None:
         raise ParameterError(
             f"a query has at most {MAX_QUERY_CHARACTERS} characters, got {len(query)}"
         )
+    if (at := next((i for i, char in enumerate(query) if "\ud800" <= char <= "\udfff"), -1)) >= 0:
+        raise ParameterError(f"the query holds half a surrogate pair at position {at}")
     if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= MAX_K:
         raise ParameterError(f"k is a whole number from 1 to {MAX_K}, got {k!r}")
     if strategy not in get_args(StrategyName):

@@ -74,7 +74,7 @@ class GraphArrays(NamedTuple):
     """The whole graph as arrays: what a snapshot keeps."""
 
     rows: NDArray[np.int64]
-    id_hashes: NDArray[np.uint64]
+    id_prefixes: NDArray[np.uint64]
     candidate_indptr: NDArray[np.int64]
     candidates: NDArray[np.int32]
     candidate_kinds: NDArray[np.int8]
@@ -109,7 +109,7 @@ class TagGraph:
         )
         self._rows = GrowableArray(np.int64, arrays.rows)
         self._alive = GrowableArray(np.bool_, np.ones(len(arrays.rows), dtype=np.bool_))
-        self._id_hashes = GrowableArray(np.uint64, arrays.id_hashes)
+        self._id_prefixes = GrowableArray(np.uint64, arrays.id_prefixes)
         self._candidate_indptr = GrowableArray(np.int64, arrays.candidate_indptr)
         self._candidates = GrowableArray(np.int32, arrays.candidates)
         self._candidate_kinds = GrowableArray(np.int8, arrays.candidate_kinds)
@@ -124,7 +124,7 @@ class TagGraph:
             0,
             GraphArrays(
                 rows=np.empty(0, dtype=np.int64),
-                id_hashes=np.empty(0, dtype=np.uint64),
+                id_prefixes=np.empty(0, dtype=np.uint64),
                 candidate_indptr=zero,
                 candidates=ints,
                 candidate_kinds=np.empty(0, dtype=np.int8),
@@ -160,9 +160,9 @@ class TagGraph:
         return self._rows.view
 
     @property
-    def id_hashes(self) -> NDArray[np.uint64]:
-        """A number for each slot that follows from the chunk's id alone, for ties."""
-        return self._id_hashes.view
+    def id_prefixes(self) -> NDArray[np.uint64]:
+        """The first eight bytes of each chunk's id, as a number: they order as ids do."""
+        return self._id_prefixes.view
 
     def slots_of(self, rows: IntArray) -> NDArray[np.int64]:
         """Return the slots of the rows that are known and live; others are left out."""
@@ -187,17 +187,17 @@ class TagGraph:
         ----------
         removed : ndarray of int64
             Slots of live chunks.
-        added : iterable of (row, id hash, candidate keys by kind)
+        added : iterable of (row, id prefix, candidate keys by kind)
             Rows ascending, above all that are known. They get slots, but are not live
             before :meth:`commit`.
         """
         lost, lost_anchors = self._staged_candidates(removed)
         first = len(self._candidates)
-        rows, hashes = array("q"), array("Q")
+        rows, prefixes = array("q"), array("Q")
         ends, numbers, kinds = array("q"), array("i"), array("b")
-        for row, id_hash, by_kind in added:
+        for row, id_prefix, by_kind in added:
             rows.append(row)
-            hashes.append(id_hash)
+            prefixes.append(id_prefix)
             seen: set[tuple[int, int]] = set()
             for kind in sorted(by_kind, key=_kind_code):
                 code = _kind_code(kind)
@@ -209,7 +209,7 @@ class TagGraph:
             ends.append(first + len(numbers))
         self._rows.extend(rows)
         self._alive.extend(np.zeros(len(rows), dtype=np.bool_))
-        self._id_hashes.extend(hashes)
+        self._id_prefixes.extend(prefixes)
         self._candidate_indptr.extend(ends)
         self._candidates.extend(numbers)
         self._candidate_kinds.extend(kinds)
@@ -288,7 +288,7 @@ class TagGraph:
         postings = self.incidence.postings(live)
         arrays = GraphArrays(
             rows=self.rows[live],
-            id_hashes=self.id_hashes[live],
+            id_prefixes=self.id_prefixes[live],
             candidate_indptr=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
             candidates=renumbered[self._candidates.view[at]],
             candidate_kinds=self._candidate_kinds.view[at],

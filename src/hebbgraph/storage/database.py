@@ -10,18 +10,21 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 from hebbgraph.errors import (
     DamagedIndexError,
     DiskFullError,
     IndexLockedError,
+    MissingExtraError,
     NewerVersionError,
     NotAnIndexError,
+    ParameterError,
     ReadOnlyIndexError,
     StorageError,
 )
@@ -68,23 +71,15 @@ class Database:
     def in_directory(cls, directory: Path, *, wait_seconds: float, create: bool = True) -> Database:
         """Open the SQLite database of an index directory, creating both if need be."""
         path = directory / DATABASE_NAME
-        if directory.exists() and not directory.is_dir():
-            raise NotAnIndexError(
-                f"{directory} is a file; an index is a directory, name another place"
-            )
-        exists = path.exists()
-        if not exists:
-            if directory.exists() and any(directory.iterdir()):
-                raise NotAnIndexError(
-                    f"{directory} holds other files and no hebbgraph index; "
-                    "name an empty or new directory"
-                )
-            if not create:
+        try:
+            exists = _found(directory, path)
+            if not exists and not create:
                 raise NotAnIndexError(f"there is no hebbgraph index at {directory}")
-            try:
-                directory.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise _translate_os(error, str(directory)) from error
+            directory.mkdir(parents=True, exist_ok=True)
+        except StorageError:
+            raise
+        except OSError as error:
+            raise _translate_os(error, str(directory)) from error
         read_only = exists and not _writable(directory, path)
         if not exists and not os.access(directory, os.W_OK):
             raise ReadOnlyIndexError(f"{directory} is read-only; an index cannot be made there")
@@ -94,7 +89,8 @@ class Database:
             query = {"mode": "ro", "uri": "true"}
             if not path.with_name(path.name + "-wal").exists():
                 query["immutable"] = "1"
-            url = sa.URL.create("sqlite", database=f"file:{path}", query=query)
+            name = quote(str(path.absolute()))  # a URI: ? and # would end the path
+            url = sa.URL.create("sqlite", database=f"file:{name}", query=query)
         else:
             url = sa.URL.create("sqlite", database=str(path))
         database = cls(url, place=str(directory), read_only=read_only, wait_seconds=wait_seconds)
@@ -109,9 +105,17 @@ class Database:
     @classmethod
     def at_url(cls, url: str, *, wait_seconds: float) -> Database:
         """Open the database that an SQLAlchemy URL names."""
-        parsed = sa.make_url(url)
-        place = parsed.render_as_string(hide_password=True)
-        return cls(parsed, place=place, read_only=False, wait_seconds=wait_seconds)._prepared()
+        try:
+            parsed = sa.make_url(url)
+            place = parsed.render_as_string(hide_password=True)
+            database = cls(parsed, place=place, read_only=False, wait_seconds=wait_seconds)
+        except ArgumentError as error:
+            raise ParameterError(f"not the URL of a database: {error}") from error
+        except ModuleNotFoundError as error:
+            raise MissingExtraError(
+                f"the driver for {parsed.drivername} is not installed: {error}"
+            ) from error
+        return database._prepared()
 
     def _prepared(self) -> Database:
         try:
@@ -245,6 +249,19 @@ class Database:
     def dispose(self) -> None:
         """Close every connection."""
         self.engine.dispose()
+
+
+def _found(directory: Path, path: Path) -> bool:
+    """Tell whether a database is there; something else in its place is an error."""
+    if directory.exists() and not directory.is_dir():
+        raise NotAnIndexError(f"{directory} is a file; an index is a directory, name another place")
+    if path.exists():
+        return True
+    if directory.exists() and any(directory.iterdir()):
+        raise NotAnIndexError(
+            f"{directory} holds other files and no hebbgraph index; name an empty or new directory"
+        )
+    return False
 
 
 def _writable(directory: Path, path: Path) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from filelock import FileLock, Timeout
 
-from hebbgraph.errors import IndexLockedError
+from hebbgraph.errors import HebbgraphError, IndexLockedError
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph
 from hebbgraph.storage.approximate import ApproximateNeighbours
 from hebbgraph.storage.lexical import LexicalIndex
@@ -29,7 +29,7 @@ from hebbgraph.storage.vectors import VectorTable
 from hebbgraph.tagging import lexical_terms, tokenize
 from hebbgraph.typing import IntArray
 
-__all__ = ["Derived", "derived_directory", "id_hash"]
+__all__ = ["Derived", "derived_directory", "id_prefix"]
 
 logger = logging.getLogger(__name__)
 
@@ -71,7 +71,7 @@ class Derived:
         self._truth = truth
         self._with_vectors = with_vectors
         self._approximate = approximate
-        self._has_embedding = False
+        self._embedding: EmbeddingState | None = None
         self._feedback = FeedbackState()
         self._language = language
         self._directory = directory if writable else None
@@ -115,7 +115,12 @@ class Derived:
     @property
     def has_embedding(self) -> bool:
         """Whether the truth held vectors at the last refresh."""
-        return self._has_embedding
+        return self._embedding is not None
+
+    @property
+    def embedding(self) -> EmbeddingState | None:
+        """Which model the vectors were of at the last refresh."""
+        return self._embedding
 
     @property
     def feedback(self) -> FeedbackState:
@@ -130,18 +135,27 @@ class Derived:
         """Bring everything to the state of the truth; return its generation.
 
         An error on the way forgets what is in memory, and the next call starts from the
-        snapshot.
+        snapshot. So does this one, once, when files that were open are gone or broken.
         """
         with self._refreshing:
             try:
-                self._load()
-                return self._catch_up()
-            except BaseException:
-                with self.lock:
-                    self._graph = None
-                    self._lexical = None
-                    self._vectors = None
+                return self._refreshed()
+            except HebbgraphError:
                 raise
+            except (OSError, ValueError) as error:
+                logger.warning("derived parts failed (%s): reading them again", error)
+                return self._refreshed()
+
+    def _refreshed(self) -> int:
+        try:
+            self._load()
+            return self._catch_up()
+        except BaseException:
+            with self.lock:
+                self._graph = None
+                self._lexical = None
+                self._vectors = None
+            raise
 
     def _load(self) -> None:
         if self._graph is None:
@@ -196,7 +210,7 @@ class Derived:
         if self._lexical.refresh() != changes.generation:
             with self._locked():
                 self._advance_lexical(self._lexical)
-        self._has_embedding = changes.embedding is not None
+        self._embedding = changes.embedding
         self._feedback = changes.feedback
         if self._with_vectors and changes.embedding is not None:
             self._advance_vectors(changes.embedding)
@@ -256,7 +270,7 @@ class Derived:
 
     def _candidates(self, rows: IntArray) -> Iterator[tuple[int, int, dict[str, list[str]]]]:
         for row, id_, by_kind in self._truth.candidates(rows):
-            yield row, id_hash(id_), by_kind
+            yield row, id_prefix(id_), by_kind
 
     def _matched(
         self, graph: TagGraph, slots: IntArray, into: TaggedChunks
@@ -355,9 +369,9 @@ class Derived:
             self._vectors = None
 
 
-def id_hash(chunk_id: str) -> int:
-    """Return a number that follows from the id alone, for breaking ties in any process."""
-    return int.from_bytes(hashlib.blake2b(chunk_id.encode(), digest_size=8).digest(), "little")
+def id_prefix(chunk_id: str) -> int:
+    """Return the first eight bytes of an id as a number, which orders as the ids do."""
+    return int.from_bytes(chunk_id.encode()[:8].ljust(8, b"\0"), "big")
 
 
 def derived_directory(root: Path, namespace: str) -> Path:

@@ -30,6 +30,7 @@ LEXICAL_FORMAT = 1
 _STAMP = "hebbgraph.json"
 _HEAP_BYTES = 64_000_000
 _MAX_PHRASE_HITS = 1_000_000
+_SEGMENT_FILES = ("idx", "term", "pos", "fast", "fieldnorm", "store")
 
 
 class LexicalIndex:
@@ -43,7 +44,8 @@ class LexicalIndex:
 
     def __init__(self, directory: Path | None) -> None:
         builder = tantivy.SchemaBuilder()
-        builder.add_unsigned_field("row", indexed=True, fast=True)
+        # Signed: deleting by a term of an unsigned field finds nothing, without an error.
+        builder.add_integer_field("row", indexed=True, fast=True)
         builder.add_text_field("terms", tokenizer_name="whitespace", index_option="position")
         self._schema = builder.build()
         self._directory = directory
@@ -60,8 +62,9 @@ class LexicalIndex:
         stamp = _read_stamp(directory)
         if stamp is not None:
             try:
+                _check_files(directory)
                 return tantivy.Index(self._schema, path=str(directory))
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, KeyError, TypeError) as error:
                 logger.warning("lexical index at %s is damaged (%s): rebuilding", directory, error)
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True, exist_ok=True)
@@ -71,9 +74,9 @@ class LexicalIndex:
     def copy_of(cls, directory: Path) -> LexicalIndex:
         """Open a private copy, for a directory in which Tantivy cannot place its locks."""
         copy = Path(tempfile.mkdtemp(prefix="hebbgraph-"))
-        shutil.copytree(directory, copy, dirs_exist_ok=True)
-        for lock in copy.glob("*.lock"):
-            lock.unlink()
+        for file in directory.iterdir():
+            if file.suffix != ".lock":
+                shutil.copyfile(file, copy / file.name)  # its content, not its permissions
         index = cls(copy)
         weakref.finalize(index, shutil.rmtree, copy, ignore_errors=True)
         return index
@@ -126,7 +129,7 @@ class LexicalIndex:
                 if replace:
                     writer.delete_documents_by_term("row", row)
                 document = tantivy.Document()
-                document.add_unsigned("row", row)
+                document.add_integer("row", row)
                 document.add_text("terms", " ".join(terms))
                 writer.add_document(document)
             writer.commit()
@@ -219,6 +222,14 @@ class LexicalIndex:
 
     def __len__(self) -> int:
         return self._searcher.num_docs
+
+
+def _check_files(directory: Path) -> None:
+    """Raise FileNotFoundError for a lost file; Tantivy misses some only when it searches."""
+    for segment in json.loads((directory / "meta.json").read_bytes())["segments"]:
+        name = segment["segment_id"].replace("-", "")
+        for suffix in _SEGMENT_FILES:
+            (directory / f"{name}.{suffix}").stat()
 
 
 def _read_stamp(directory: Path) -> int | None:

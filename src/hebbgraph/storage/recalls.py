@@ -10,6 +10,7 @@ import contextlib
 import logging
 import sqlite3
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 from hebbgraph.records import Recall
@@ -60,18 +61,17 @@ class RecallStore:
     def _best_effort(self, verb: str):  # type: ignore[no-untyped-def]
         try:
             yield
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, ValueError) as error:
             logger.warning("the store of recent recalls could not be %s: %s", verb, error)
 
     def put(self, recall: Recall) -> None:
         """Keep a recall; the oldest beyond the bound go."""
         if self._connection is None:
             return
-        body = recall.model_dump_json()
         with self._lock, self._best_effort("written"):
             self._connection.execute(
                 "INSERT OR REPLACE INTO recalls (namespace, id, body) VALUES (?, ?, ?)",
-                (recall.namespace, recall.id, body),
+                (recall.namespace, recall.id, recall.model_dump_json()),
             )
             self._since_pruning += 1
             if self._since_pruning >= min(_PRUNE_EVERY, self._keep):
@@ -91,6 +91,15 @@ class RecallStore:
             ).fetchone()
             return None if row is None else Recall.model_validate_json(row[0])
         return None
+
+    def discard(self, namespace: str, recall_ids: Iterable[str]) -> None:
+        """Forget some recalls."""
+        if self._connection is not None:
+            with self._lock, self._best_effort("changed"):
+                self._connection.executemany(
+                    "DELETE FROM recalls WHERE namespace = ? AND id = ?",
+                    [(namespace, recall_id) for recall_id in recall_ids],
+                )
 
     def clear(self) -> None:
         """Forget all recalls."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 import sqlalchemy as sa
+from pydantic_core import from_json, to_json
 
 from hebbgraph.errors import InvalidChunkError, SettingsMismatchError
 from hebbgraph.records import Chunk
@@ -464,7 +465,7 @@ class Truth:
         """Yield (row, id, candidate keys by kind), ascending; rows that are gone are left out."""
         for page in self._select(rows, chunks.c.id, chunks.c.candidates):
             for row, id_, held in page:
-                yield row, id_, json.loads(held)
+                yield row, id_, from_json(held)
 
     def texts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str]]:
         """Yield (row, title, text), ascending; rows that are gone are left out."""
@@ -501,8 +502,8 @@ class Truth:
                     document_id=document_id,
                     title=title,
                     text=text,
-                    metadata=json.loads(metadata),
-                    tags=tuple(json.loads(tags)),
+                    metadata=from_json(metadata),
+                    tags=tuple(from_json(tags)),
                 )
         return found
 
@@ -564,14 +565,16 @@ def _pages(values: Iterable[_T]) -> Iterator[list[_T]]:
 
 def digest(chunk: Chunk) -> bytes:
     """Return 16 bytes that differ when any field of the chunk differs."""
-    fields = [chunk.document_id, chunk.title, chunk.text, chunk.metadata, list(chunk.tags)]
-    return blake2b(_json(fields, sort_keys=True).encode(), digest_size=16).digest()
+    metadata = dict(sorted(chunk.metadata.items()))
+    fields = [chunk.document_id, chunk.title, chunk.text, metadata, chunk.tags]
+    return blake2b(_json(fields).encode(), digest_size=16).digest()
 
 
-def _json(value: object, *, sort_keys: bool = False) -> str:
+def _json(value: object) -> str:
     try:
-        return json.dumps(
-            value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), sort_keys=sort_keys
-        )
+        text = to_json(value).decode()
+        if "NaN" in text or "Infinity" in text:  # as a number, or as a word of some text
+            json.dumps(value, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise InvalidChunkError(f"metadata must be JSON: {error}") from error
+    return text
