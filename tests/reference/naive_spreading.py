@@ -75,12 +75,14 @@ def naive_spread(
             here = [c for c in holders.get(tag, ()) if allowed(c)]
             entitled = sum(f(c) for c in here if tag in titles[c])
             mentioning = sum(f(c) for c in here if tag not in titles[c])
+            namesakes = sum(tag in titles[c] for c in here)
             for c in here:
                 if tag in titles[c]:
                     share = (
                         p.title_salience
                         * f(c)
                         / (p.title_salience * entitled + mentioning + p.leak)
+                        / namesakes
                     )
                     trusted[c] += share * ahead_trusted
                     plain[c] += share * ahead_plain

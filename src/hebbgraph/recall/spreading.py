@@ -16,7 +16,8 @@ no number is fitted to a corpus.
 mentioned says little. Mass crosses a tag in three ways: along a **link**, to the chunk
 that the tag entitles; along a **backlink**, from the chunk that the tag entitles to
 those that mention it; along a **co-mention**, from a mention to a mention. Never from
-title to title: chunks under one heading are no evidence for each other.
+title to title: chunks under one heading are no evidence for each other; and where n
+chunks share a title, it says 1/n as much about each, and a link passes 1/n of the mass.
 
 *Mass.* It is **trusted** once it has stood on a chunk whose title the query names, or
 has crossed a learned edge. Only trusted mass uses co-mentions: otherwise they count
@@ -445,7 +446,8 @@ class _Step:
         total = sum_by(owner + n * is_title, pull, 2 * n).reshape(2, n)
         ahead = pull / (total[0] + p.title_salience * total[1] + p.leak)[owner]
         back = np.where(is_title, 0.0, pull / (total[0] + p.leak)[owner])
-        link = np.where(is_title, p.title_salience * ahead, 0.0)
+        namesakes = np.maximum(sum_by(owner, is_title.astype(np.float64), n), 1.0)
+        link = np.where(is_title, p.title_salience * ahead / namesakes[owner], 0.0)
         mention = np.where(is_title, 0.0, ahead * to_mentions) * trusted[0][owner]
         flow_trusted = link * trusted[0][owner] + back * trusted[1][owner]
         flow_plain = link * plain[0][owner] + back * plain[1][owner]

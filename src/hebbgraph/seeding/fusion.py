@@ -9,7 +9,7 @@ import numpy as np
 
 from hebbgraph.typing import FloatArray, IntArray
 
-__all__ = ["Evidence", "fuse", "reciprocal_rank_fusion"]
+__all__ = ["Evidence", "fuse", "inhibited", "reciprocal_rank_fusion"]
 
 _NO_FLOATS = np.empty(0, np.float64)
 
@@ -119,6 +119,36 @@ def fuse(
 
     values = dense_weight * ((dense - low) / width) + (1.0 - dense_weight) * lexical
     return Evidence(chunks, values, elsewhere)
+
+
+def inhibited(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evidence:
+    """Multiply the evidence of some chunks by a factor.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    chunks : ndarray of int, shape (n,), ascending and different
+    factor : ndarray of float, shape (n,), in [0, 1]
+
+    Examples
+    --------
+    >>> evidence = Evidence(np.array([2, 5]), np.array([1.0, 0.5]))
+    >>> less = inhibited(evidence, np.array([5]), np.array([0.5]))
+    >>> less.values.tolist(), evidence.values.tolist()
+    ([1.0, 0.25], [1.0, 0.5])
+    """
+    if not len(chunks):
+        return evidence
+
+    def factor_of(others: IntArray) -> FloatArray:
+        at = np.minimum(np.searchsorted(chunks, others), len(chunks) - 1)
+        return np.where(chunks[at] == others, factor[at], 1.0)
+
+    return Evidence(
+        evidence.chunks,
+        evidence.values * factor_of(evidence.chunks),
+        lambda others: evidence.of(others) * factor_of(others),
+    )
 
 
 def reciprocal_rank_fusion(

@@ -86,6 +86,12 @@ def test_no_flow_between_chunks_of_one_title() -> None:
     assert found.arrived.tolist() == [0.0, 0.0]
 
 
+def test_a_shared_title_says_less_about_each_chunk() -> None:
+    view = ArrayView([[0], [0], [], []], titles=[{0}, {0}, set(), set()])
+    found = spread(view, cues(0), evidence({0: 0.5, 2: 1.0}, 0.5), parameters=ONE_STEP)
+    assert credit(found, 0) == pytest.approx(0.4 * 16 / (16 + 16 + 1) / 2)
+
+
 def test_only_trusted_mass_uses_co_mentions() -> None:
     view = ArrayView([[0, 1], [1]], titles=[{0}, set()])
     direct = evidence({0: 1.0}, elsewhere=0.5)
