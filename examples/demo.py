@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-import sys
+import time
 from pathlib import Path
 
 from rich.console import Console
@@ -15,54 +15,87 @@ from hebbgraph.documents import ingest
 CORPUS = Path(__file__).parent / "corpus"
 INDEX = Path("demo.hebb")
 
+# Each but the last takes two or three documents; the last one takes a code.
 QUESTIONS = (
-    # The question names nothing that the second document is found by.
-    ("Whose hands shaped the glass that showed Anselm Rooke the smudge of 1933?", "halloran"),
-    ("What did the place managed by Wilhelmina Strake produce during the war?", "merrow-green"),
-    ("Which object do winners receive of the award once given to the composer of Nine Soundings?",
-     "medal"),
-    ("What does ERR-4071 mean on the salinity_probe_v2?", "calibrating"),
+    "What signal do sailors see from the place where the saltlantern specimen was taken?",
+    "What dangles over the staircase of the school where Sunniva Orrick was a teacher?",
+    "What silver keepsake came with the only honour ever accepted by the woman who wrote Nine "
+    "Soundings?",
+    "salinity_probe_v2 displays ERR-4071, what is wrong?",
 )
+
+TAUGHT = "Who built the organ in the town where the captain of the Petrel Marrow was born?"
+REWORDED = (
+    "Whose handiwork are the church pipes in the native place of the Petrel Marrow's skipper?"
+)
+SOURCES = ("Idun Hesselgrave", "Tessel Bay")  # what a good answer cites
 
 console = Console(highlight=False, width=110)
 
 
-def path_of(hit: Hit) -> str:
-    """question → «tag» → chunk → «tag» → chunk."""
-    names = []
-    for step in hit.path:
-        if step.kind == "query":
-            names.append("question")
-        elif step.kind == "tag":
-            names.append(f"«{step.value}»")
-        else:
-            names.append(step.title or step.value)
-    return " → ".join(names)
+def path_text(hit: Hit) -> str:
+    """Write a path as: question → «tag» → chunk → «tag» → chunk."""
+    words = {"query": "question", "episode": "an earlier question"}
+    return " → ".join(
+        words.get(step.kind)
+        or (f"«{step.value}»" if step.kind == "tag" else step.title or step.value)
+        for step in hit.path
+    )
 
 
-def show(recall: Recall, k: int = 3) -> None:
-    for hit in recall.hits[:k]:
-        text = " ".join(hit.chunk.text.split())[:80]
-        console.print(f"  {hit.rank}. [bold]{escape(hit.chunk.title)}[/bold]  {hit.score:.2f}  "
-                      f"[dim]{escape(text)}…[/dim]")
-        console.print(f"     [green]{escape(path_of(hit))}[/green]")
+def show(recall: Recall, hits: tuple[Hit, ...]) -> None:
+    """Print a question, and hits with the path that found each."""
+    console.print(f"\n[bold cyan]{escape(recall.query)}[/bold cyan]")
+    for hit in hits:
+        text = " ".join(hit.chunk.text.split())
+        start = text.removeprefix(hit.chunk.title).strip()[:70]
+        console.print(
+            f"  {hit.rank}. [bold]{escape(hit.chunk.title)}[/bold] [dim]{escape(start)}…[/dim]"
+        )
+        console.print(f"     [green]{escape(path_text(hit))}[/green]")
+
+
+def first_of(recall: Recall, title: str) -> Hit:
+    """Return the best hit from a document."""
+    return next(hit for hit in recall.hits if hit.chunk.title == title)
 
 
 def main() -> None:
+    """Index, ask, teach, ask again."""
     shutil.rmtree(INDEX, ignore_errors=True)
     with HebbianIndex.open(INDEX) as index:
+        console.rule("1. indexing: no model, no network")
+        started = time.perf_counter()
         report = ingest([CORPUS], index, base=CORPUS, suffixes=[".md"])
         stats = index.stats()
-        console.rule("indexing")
         console.print(
             f"{len(report.indexed)} documents, {stats.chunks} chunks, {stats.tags} tags joined by "
-            f"{stats.edges} edges, in {report.seconds:.1f} s: no model, no network"
+            f"{stats.edges} edges, in {time.perf_counter() - started:.1f} s"
         )
-        console.rule("asking")
-        for question, _ in QUESTIONS:
-            console.print(f"\n[bold cyan]{escape(question)}[/bold cyan]")
-            show(index.recall(question))
+
+        console.rule("2. asking: each hit with the path that found it")
+        for question in QUESTIONS:
+            recall = index.recall(question)
+            show(recall, recall.hits[:3])
+
+        console.rule("3. learning: an answer cites what it used")
+        before = index.recall(REWORDED)
+        taught = index.recall(TAUGHT)
+        show(taught, tuple(first_of(taught, title) for title in SOURCES))
+        index.reinforce(taught, cited=[first_of(taught, title).chunk.id for title in SOURCES])
+        console.print(
+            "  [yellow]The answer cites these two. The same, asked in other words:[/yellow]"
+        )
+        after = index.recall(REWORDED)
+        for name, recall in (("before", before), ("after", after)):
+            console.print(f"\n[yellow]{name}[/yellow]", end="")
+            show(recall, tuple(first_of(recall, title) for title in SOURCES))
+        console.print(
+            f"\nThe index is in {INDEX}/. Ask it yourself:\n"
+            f'  .venv/bin/hebbgraph query "Which stone clads the best-known creation of Lisbet '
+            f'Arkwell?" --db {INDEX} --explain'
+        )
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
