@@ -11,7 +11,7 @@ from hebbgraph.tagging import (
     tokenize,
 )
 from hebbgraph.tagging.folding import fold
-from hebbgraph.tagging.segment import is_unspaced
+from hebbgraph.tagging.scripts import is_unspaced
 
 # Characters that meet in real text, and that break tokenizers; then anything at all.
 TRICKY = (

@@ -33,7 +33,7 @@ class WordCache(dict[str, _Value], Generic[_Value]):
     (7, True)
     """
 
-    def __init__(self, compute: Callable[[str], _Value], *, capacity: int = 1 << 18) -> None:
+    def __init__(self, compute: Callable[[str], _Value], *, capacity: int = 1 << 17) -> None:
         super().__init__()
         self._compute = compute
         self._capacity = capacity

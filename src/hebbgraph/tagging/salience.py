@@ -84,9 +84,10 @@ def spaced_terms(units: list[str], shape: str, limit: int = MAX_TERMS) -> list[s
     worth = rake_scores(runs)
     counts = Counter(chain.from_iterable(runs))
     pairs = [pair for run in runs for pair in pairwise(run)]
-    counts.update(map(" ".join, pairs))
-    for first, second in pairs:
-        worth[f"{first} {second}"] = (worth[first] + worth[second]) / 2 + 1
+    joined = list(map(" ".join, pairs))
+    counts.update(joined)
+    for term, (first, second) in zip(joined, pairs, strict=True):
+        worth[term] = (worth[first] + worth[second]) / 2 + 1
     ranking = {term: count * worth[term] for term, count in counts.items()}
     # A stable sort: ties keep the order of the text.
     return sorted(ranking, key=ranking.__getitem__, reverse=True)[:limit]
@@ -101,7 +102,9 @@ _HAN = rf"(?:(?![{_STOPS}])[\p{{Script=Han}}々〆])+"
 _KATAKANA = r"(?:[\p{Script=Katakana}ー]\p{M}*)+(?:[・·][\p{Script=Katakana}ー]+)*"
 _NAME_PART = rf"(?:(?![{_STOPS}])\p{{Script=Han}}){{1,6}}"
 _TRANSLITERATED = rf"{_NAME_PART}(?:[·・]{_NAME_PART})+"
-_SOUTHEAST = r"(?:[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]\p{M}*)+"
+_SOUTHEAST = (
+    r"(?:(?=\p{L})[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]\p{M}*)+"
+)
 _SEGMENT = regex.compile(
     rf"(?P<name>{_TRANSLITERATED})|(?P<kana>{_KATAKANA})|(?P<han>{_HAN})|(?P<thai>{_SOUTHEAST})"
 )
@@ -122,8 +125,13 @@ def unspaced_names(text: str) -> Iterator[str]:
     for match in _QUOTED.finditer(text):
         yield match[1]
     for match in _SEGMENT.finditer(text):
-        if match["name"] or (match["kana"] and len(match[0]) > 1):
+        if match["kana"] and len(match[0]) > 1:
             yield match[0]
+        elif match["name"]:
+            # Where the last part ends, only a second chunk can tell: the longest match wins.
+            start = max(match[0].rfind("·"), match[0].rfind("・")) + 1
+            for stop in range(len(match[0]), start + 1, -1):
+                yield match[0][:stop]
 
 
 def _edges(characters: list[str], shortest: int, longest: int) -> Iterator[tuple[int, int]]:
@@ -165,7 +173,9 @@ def unspaced_terms(text: str, limit: int = MAX_UNSPACED_TERMS) -> list[str]:
     edge: set[str] = set()
     for match in _SEGMENT.finditer(fold(text[: 4 * _READ_WORDS])):
         characters = _CHARACTER.findall(match[0])
-        if match["name"] or match["kana"]:
+        if match["name"]:
+            continue  # see unspaced_names
+        if match["kana"]:
             if len(characters) > 1:
                 counts[" ".join(characters)] += 2  # whole, and ahead of mere n-grams
                 edge.add(" ".join(characters))

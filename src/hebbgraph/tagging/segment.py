@@ -1,32 +1,28 @@
 """Text to tokens, tokens to lexical terms, phrases to keys.
 
 Tokens are what phrases are matched in; they are the same for a chunk and a query,
-whatever the language. The text is split at whitespace first and every word is analysed
-by itself, so an answer can be kept: words repeat (Zipf), and one dictionary lookup a
-word is several times faster than any pattern over the text.
+whatever the language. Every word between whitespace is analysed by itself, so what it
+gives can be kept where that is dear (folding, stemming).
 """
 
 from __future__ import annotations
 
 import re
-import threading
 from itertools import chain, pairwise
-from typing import Any
 
 import regex
-import Stemmer
 
-from hebbgraph.errors import ParameterError
 from hebbgraph.tagging import stopwords
 from hebbgraph.tagging.caching import WordCache
 from hebbgraph.tagging.folding import fold
+from hebbgraph.tagging.scripts import UNSPACED, is_unspaced
+from hebbgraph.tagging.stemming import Terms, cap
 
 __all__ = [
     "MAX_PHRASE_CHARACTERS",
     "MAX_PHRASE_WORDS",
     "MAX_TOKEN_CHARACTERS",
     "display",
-    "is_unspaced",
     "lexical_terms",
     "phrase_key",
     "stop_words",
@@ -34,16 +30,8 @@ __all__ = [
 ]
 
 MAX_TOKEN_CHARACTERS = 64
-MAX_TERM_BYTES = 128
 MAX_PHRASE_WORDS = 12
 MAX_PHRASE_CHARACTERS = 200
-
-# Scripts written without spaces between words. The length mark and the ideographic
-# iteration marks belong to no script, or to several.
-UNSPACED = (
-    r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}"
-    r"\p{Script=Khmer}\p{Script=Myanmar}ー々〆〇"
-)
 
 
 def _grammar(letter: str, first: str, rest: str, other: str) -> str:
@@ -59,7 +47,10 @@ def _grammar(letter: str, first: str, rest: str, other: str) -> str:
 
 
 _WORD_CHARACTER = rf"[[\p{{L}}\p{{N}}]--[{UNSPACED}]]"
-_ASCII_TOKEN = re.compile(_grammar("[a-z]", "[a-z0-9]", "[a-z0-9]", ""))
+# Most words are followed by nothing that could belong to them; that branch is tried first.
+_ASCII_TOKEN = re.compile(
+    rf"[a-z0-9]++(?![-._&+#])|{_grammar('[a-z]', '[a-z0-9]', '[a-z0-9]', '')}"
+)
 _TOKEN = regex.compile(
     _grammar(
         rf"[\p{{L}}--[{UNSPACED}]]",
@@ -69,44 +60,35 @@ _TOKEN = regex.compile(
     ),
     regex.V1,
 )
-_UNSPACED_TOKEN = regex.compile(rf"[{UNSPACED}]\p{{M}}*+", regex.V1)
 _HAS_LETTER = regex.compile(r"\p{L}")
 
+# Each opens with the literal that it is about, which lets the engine skip to it.
 _LETTER = r"[^\W\d_]"
 _CLITIC = re.compile(r"'(?<=\w')(?:s|ll|re|ve|d|m)(?![\w'])")
 _ELISION = re.compile(r"(?<![\w'])([ldjmtsnc]|qu|dell|dall|nell|sull|all|un)'(?=[^\W\d_]{2})")
-_INNER_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)")
+_INNER_APOSTROPHE = re.compile(r"'(?<=\w')(?=\w)")
+_MAYBE_DOTTED = re.compile(rf"\.{_LETTER}\.")
 _DOTTED = re.compile(rf"(?<![\w.])(?:{_LETTER}\.){{2,}}+{_LETTER}?(?!\w)")
-_THOUSANDS = re.compile(r"(?<=[0-9]),(?=[0-9]{3}(?![0-9]))")
+_THOUSANDS = re.compile(r",(?<=[0-9],)(?=[0-9]{3}(?![0-9]))")
 
 
-_EDGES = ".,;:!?()[]{}\"'*-/<>=|`~^$%@\\_"  # not + and #, which belong to C++ and C#
+def _split_folded(text: str) -> list[str]:
+    """Tokens of folded text. No pattern looks across whitespace."""
+    if "'" in text:
+        text = _CLITIC.sub("", text)
+        if "'" in text:
+            text = _INNER_APOSTROPHE.sub("", _ELISION.sub(r"\1 ", text))
+    if _MAYBE_DOTTED.search(text):
+        text = _DOTTED.sub(lambda match: match[0].replace(".", ""), text)
+    if "," in text:
+        text = _THOUSANDS.sub("", text)
+    tokens: list[str] = (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
+    if len(text) > MAX_TOKEN_CHARACTERS and max(map(len, tokens), default=0) > MAX_TOKEN_CHARACTERS:
+        return [token[:MAX_TOKEN_CHARACTERS].rstrip("-._&") for token in tokens]
+    return tokens
 
 
-def _analyse(word: str) -> tuple[str, ...]:
-    """Tokens of one word, which holds no whitespace (folding may still bring some)."""
-    if word.isascii():
-        word = word.lower()
-        core = word.strip(_EDGES)
-        if core.isalnum():  # most words: nothing but punctuation around them
-            return (core[:MAX_TOKEN_CHARACTERS],)
-    else:
-        word = fold(word)
-    if "'" in word:
-        word = _CLITIC.sub("", word)
-        word = _ELISION.sub(r"\1 ", word)
-        word = _INNER_APOSTROPHE.sub("", word)
-    if "." in word:
-        word = _DOTTED.sub(lambda match: match[0].replace(".", ""), word)
-    if "," in word:
-        word = _THOUSANDS.sub("", word)
-    tokens = (_ASCII_TOKEN if word.isascii() else _TOKEN).findall(word)
-    if len(word) <= MAX_TOKEN_CHARACTERS:
-        return tuple(tokens)
-    return tuple(token[:MAX_TOKEN_CHARACTERS].rstrip("-._&") for token in tokens)
-
-
-_TOKENS = WordCache(_analyse)
+_FOLDED_WORDS = WordCache(lambda word: tuple(_split_folded(fold(word))))
 
 
 def tokenize(text: str) -> list[str]:
@@ -138,91 +120,20 @@ def tokenize(text: str) -> list[str]:
     >>> tokenize("Gábor は 東京へ")
     ['gabor', 'は', '東', '京', 'へ']
     """
-    return list(chain.from_iterable(map(_TOKENS.__getitem__, text.split())))
+    if text.isascii():
+        return _split_folded(text.lower())
+    # Folding costs more than splitting, and words repeat.
+    return list(chain.from_iterable(map(_FOLDED_WORDS.__getitem__, text.split())))
 
 
 # -- lexical terms ----------------------------------------------------------------
 
-_SCRIPTS = (
-    (0x0000, 0x024F, "latin"),
-    (0x0370, 0x03FF, "greek"),
-    (0x0400, 0x052F, "cyrillic"),
-    (0x0600, 0x06FF, "arabic"),
-    (0x0900, 0x097F, "devanagari"),
-)
-_SCRIPT_STEMMERS = {
-    "greek": "greek",
-    "cyrillic": "russian",
-    "arabic": "arabic",
-    "devanagari": "hindi",
-}
-# Languages whose own script is not Latin take the place of that script's default.
-_SCRIPT_OF = {
-    "greek": "greek",
-    "russian": "cyrillic",
-    "arabic": "arabic",
-    "persian": "arabic",
-    "hindi": "devanagari",
-    "nepali": "devanagari",
-}
-_CODE_PART = re.compile(r"[-._&+#]+")
-_UNSPACED_MARK = None  # instead of terms: an unspaced character, paired with the next
+_TERMS: dict[str, tuple[Terms, WordCache[str | None]]] = {}
 
 
-class _Terms:
-    """The terms of a single token, in one language."""
-
-    def __init__(self, language: str) -> None:
-        names: dict[str, str] = {}
-        if language != "none":
-            names = dict(_SCRIPT_STEMMERS)
-            own = _SCRIPT_OF.get(language)
-            names[own or "latin"] = language
-            names.setdefault("latin", "english")
-        # Not re-entrant (one buffer each), hence the lock; our cache makes theirs idle.
-        self._stemmers: dict[str, Any] = {
-            script: Stemmer.Stemmer(name, 0) for script, name in names.items()
-        }
-        self._lock = threading.Lock()
-
-    def _stem(self, word: str) -> str:
-        code = ord(word[0])
-        for low, high, script in _SCRIPTS:
-            if low <= code <= high and word.isalpha() and script in self._stemmers:
-                with self._lock:
-                    return self._stemmers[script].stemWord(word) or word
-        if "\u0900" <= word[0] <= "\u097f" and "devanagari" in self._stemmers:
-            with self._lock:  # vowel signs are marks, so such words are not isalpha()
-                return self._stemmers["devanagari"].stemWord(word) or word
-        return word
-
-    def __call__(self, token: str) -> tuple[str, ...] | None:
-        if token.isascii() and token.isalpha():
-            return (_cap(self._stem(token)),)
-        if is_unspaced(token):
-            return _UNSPACED_MARK
-        parts = [part for part in _CODE_PART.split(token) if part]
-        if len(parts) > 1 and not token[0].isdigit():
-            # A code is found whole and by its parts.
-            return (_cap(token), *(_cap(self._stem(part)) for part in parts))
-        return (_cap(self._stem(token)),)
-
-
-def _cap(term: str) -> str:
-    if len(term) * 4 <= MAX_TERM_BYTES:
-        return term
-    return term.encode("utf-8", "ignore")[:MAX_TERM_BYTES].decode("utf-8", "ignore")
-
-
-_TERMS: dict[str, WordCache[tuple[str, ...] | None]] = {}
-
-
-def _terms_in(language: str) -> WordCache[tuple[str, ...] | None]:
-    if language != "none" and language not in Stemmer.algorithms():
-        raise ParameterError(
-            f"language must be 'none' or one of {', '.join(Stemmer.algorithms())}, got {language!r}"
-        )
-    return _TERMS.setdefault(language, WordCache(_Terms(language)))
+def _terms_in(language: str) -> tuple[Terms, WordCache[str | None]]:
+    terms = Terms(language)
+    return _TERMS.setdefault(language, (terms, WordCache(terms)))
 
 
 def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
@@ -258,35 +169,28 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
     >>> lexical_terms(tokenize("Synapses learning at ERR-12, 東京都"))
     ['synaps', 'learn', 'at', 'err-12', 'err', '12', '東京', '京都']
     """
-    cache = _TERMS.get(language)
-    if cache is None:
-        cache = _terms_in(language)
+    terms_of, cache = _TERMS.get(language) or _terms_in(language)
     found = list(map(cache.__getitem__, tokens))
-    if _UNSPACED_MARK not in found:
-        return list(chain.from_iterable(found))  # type: ignore[arg-type]
+    if None not in found:
+        return found  # type: ignore[return-value]  # mypy does not see what was asked
     terms: list[str] = []
-    start = -1  # of the run of unspaced characters that we are in
-    for position, value in enumerate([*found, ()]):
-        if value is _UNSPACED_MARK:
-            if start < 0:
-                start = position
+    run: list[str] = []  # of unspaced characters that we are in
+    for token, term in zip([*tokens, ""], [*found, ""], strict=True):
+        if term is None and is_unspaced(token):
+            run.append(token)
             continue
-        if start >= 0:
-            run = tokens[start:position]
-            if len(run) == 1:
-                terms.append(_cap(run[0]))
-            terms.extend(map(_cap, map("".join, pairwise(run))))
-            start = -1
-        terms.extend(value)
+        if run:
+            pairs = map("".join, pairwise(run)) if len(run) > 1 else run
+            terms.extend(map(cap, pairs))
+            run = []
+        if term is None:
+            terms.extend(terms_of.of(token))
+        elif term:
+            terms.append(term)
     return terms
 
 
 # -- keys -------------------------------------------------------------------------
-
-
-def is_unspaced(token: str) -> bool:
-    """Whether a token is a character of a script written without spaces."""
-    return token >= "\u0e00" and _UNSPACED_TOKEN.match(token) is not None
 
 
 _STOP_WORDS = {name: frozenset(tokenize(words)) for name, words in stopwords.STOP_WORDS.items()}
@@ -329,7 +233,8 @@ def key_of(tokens: list[str]) -> str:
         unspaced = [is_unspaced(token) for token in tokens]
         words = len(tokens) - sum(unspaced) / 2
         # A lone unspaced character at an edge is indexed as part of pairs elsewhere.
-        if (unspaced[0] and not all(unspaced[:2])) or (unspaced[-1] and not all(unspaced[-2:])):
+        first, last = unspaced[:2], unspaced[-2:]
+        if first in ([True], [True, False]) or last == [False, True]:
             return ""
     if words > MAX_PHRASE_WORDS:
         return ""

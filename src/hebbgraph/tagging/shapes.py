@@ -25,7 +25,8 @@ import regex
 
 from hebbgraph.tagging import stopwords
 from hebbgraph.tagging.caching import WordCache
-from hebbgraph.tagging.segment import MAX_TOKEN_CHARACTERS, UNSPACED, stop_words, tokenize
+from hebbgraph.tagging.scripts import UNSPACED
+from hebbgraph.tagging.segment import MAX_TOKEN_CHARACTERS, stop_words, tokenize
 
 __all__ = ["Shaped", "dominant_language", "shape_text"]
 
@@ -55,6 +56,9 @@ _ENGLISH_MARKERS = frozenset(
 # What may surround a word without changing how the word itself is read.
 _LEADING = "([{\"'“‘«*#"
 _TRAILING = ',;:!?)]}"”»*'
+# Bodies without inner breaks, read and kept by themselves.
+_SOLID = re.compile(r"[^\W_](?:[\w'’-]*[^\W_])?")
+_HYPHENATED = re.compile("[A-Za-z]+(?:-[A-Za-z]+)+")
 _CORE = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{M}\p{N}+#])?", regex.DOTALL)
 _INNER_BREAK = re.compile(
     r"([/\\—–…:;|()\[\]{}\"“”«»<>=*?!،؛؟。！？、，：；「」『』《》〈〉（）【】।॥]+"
@@ -164,10 +168,10 @@ def _piece(core: str, after: str, classify: _Classifier) -> tuple[list[str], lis
     return [unit], [shape], after
 
 
-def _general(word: str, classify: _Classifier) -> tuple[list[str], list[str]]:
+def _general(word: str, classify: _Classifier) -> _Record:
     """Analyse any word: brackets, slashes, mixed scripts, possessives."""
     if word == "&":
-        return ["&"], ["k"]
+        return ("&",), "k"
     units: list[str] = []
     shapes: list[str] = []
 
@@ -200,7 +204,7 @@ def _general(word: str, classify: _Classifier) -> tuple[list[str], list[str]]:
                 shapes += more_shapes
                 after = rest if last else after
         mark(after)
-    return units, shapes
+    return tuple(units), "".join(shapes)
 
 
 class _Reader:
@@ -211,43 +215,62 @@ class _Reader:
         self.known: WordCache[_Record] = WordCache(self._read)
 
     def _read(self, word: str) -> _Record:
-        if word.isalpha():
-            if word.isascii():
-                unit = word.lower()[:MAX_TOKEN_CHARACTERS]
+        if word.isalpha() and word.isascii():
+            unit = word.lower()[:MAX_TOKEN_CHARACTERS]
+            return (unit,), self._classify.plain(word, unit)
+        # "film," is "film" and a mark, and "film" is most likely known.
+        last, stem = word[-1], word[:-1]
+        if last in ",." and stem.isalpha():
+            if last == ",":
+                units, shape = self.known[stem]
+                return (*units, ""), shape + "|"
+            if len(stem) > 1 and stem.lower() not in _ABBREVIATIONS:
+                units, shape = self.known[stem]
+                return (*units, ""), shape + "."
+        core = word.rstrip(_TRAILING)
+        if core.endswith("."):
+            stem = core[:-1]
+            if len(stem) > 1 and stem.isalpha() and stem.lower() not in _ABBREVIATIONS:
+                core = stem
+        body = core.lstrip(_LEADING)
+        if body == word:
+            return self._compound(word)
+        if not body or not _SOLID.fullmatch(body):
+            return _general(word, self._classify)
+        units, shape = self.known[body]
+        left = _marks(word[: len(core) - len(body)])
+        right = _marks(word[len(core) :])
+        return ("",) * len(left) + units + ("",) * len(right), left + shape + right
+
+    def _compound(self, word: str) -> _Record:
+        """Read the usual words that are not letters alone, and leave the rest."""
+        if word.isascii():
+            if word.isdigit():
+                return (word[:MAX_TOKEN_CHARACTERS],), "n"
+            if _HYPHENATED.fullmatch(word) and len(word) < MAX_TOKEN_CHARACTERS:
+                unit = word.lower().replace("-", " ")
                 return (unit,), self._classify.plain(word, unit)
-        else:
-            # "film," is "film" and a mark, and "film" is most likely known.
-            core = word.rstrip(_TRAILING)
-            if core.endswith("."):
-                stem = core[:-1]
-                if len(stem) > 1 and stem.isalpha() and stem.lower() not in _ABBREVIATIONS:
-                    core = stem
-            body = core.lstrip(_LEADING)
-            if body.isalnum() and body != word:
-                units, shape = self.known[body]
-                left = _marks(word[: len(core) - len(body)])
-                right = _marks(word[len(core) :])
-                units = ("",) * len(left) + units + ("",) * len(right)
-                return units, left + shape + right
-        more_units, shapes = _general(word, self._classify)
-        return tuple(more_units), "".join(shapes)
+        if word[-2:] in ("'s", "’s") and word[:-2].isalpha():
+            units, shape = self.known[word[:-2]]
+            return ((*units, ""), shape + "p") if shape in "CA" else (units, shape)
+        return _general(word, self._classify)
 
 
 _READERS: dict[str, _Reader] = {}
 
 
-def dominant_language(tokens: set[str]) -> str:
+def dominant_language(tokens: list[str]) -> str:
     """Guess which Latin language's function words a text uses; English when unsure.
 
     Examples
     --------
-    >>> dominant_language(set("der hund und die katze sind nicht im haus".split()))
+    >>> dominant_language("der hund und die katze sind nicht im haus".split())
     'german'
     """
-    english = len(tokens & _ENGLISH_MARKERS)
+    english = len(_ENGLISH_MARKERS.intersection(tokens))
     if english >= 3:
         return "english"
-    counts = {name: len(tokens & markers) for name, markers in _MARKERS.items()}
+    counts = {name: len(markers.intersection(tokens)) for name, markers in _MARKERS.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] > max(1, english) else "english"
 

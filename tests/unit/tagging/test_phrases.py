@@ -46,7 +46,7 @@ def test_given_tags_are_normalised():
         ("at Super Bowl 50 again", ["super bowl 50", "super bowl"]),
         ("the U.S. Army and AC/DC", ["us army", "army", "ac dc"]),
         ("Bread is good, bread is life", []),
-        ("ERR-1234 in foo_bar 2.3.1rc near os.path", ["err-1234", "foo_bar", "2.3.1rc", "os path"]),
+        ("ERR-1234 in foo_bar v2.3.1 near os.path", ["err-1234", "foo_bar", "v2.3.1", "os path"]),
         ("Роман «Война и мир» Толстого", ["роман", "война", "толстого"]),
         ("στην Αθήνα ο Γιώργος Σεφέρης", ["αθηνα", "γιωργοσ σεφερησ"]),
     ],

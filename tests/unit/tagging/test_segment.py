@@ -112,6 +112,7 @@ def test_usable_phrases(phrase, key):
         *("", "?!", "the", "und", "в", "WHO", "C", "猫", "1984", "9/11", "3.14"),
         "iPhone 机",  # 机 would be indexed within a pair in "iPhone 机器"
         "猫 iPhone",
+        "กี่",  # one character with its marks
         " ".join(["word"] * 13),
         "大" * 25,
         "x" * 64,
