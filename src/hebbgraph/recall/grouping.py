@@ -6,7 +6,7 @@ import numpy as np
 
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["among", "best", "best_per_owner", "sum_by"]
+__all__ = ["among", "among_sorted", "best", "best_per_owner", "sum_by"]
 
 _TIES = 4  # how many times its size a cut may grow to keep equals together
 
@@ -29,6 +29,19 @@ def among(values: IntArray, few: IntArray) -> BoolArray:
     if len(few) > 8:
         return np.isin(values, few)
     result: BoolArray = (values[:, None] == few[None, :]).any(axis=1)
+    return result
+
+
+def among_sorted(values: IntArray, some: IntArray) -> BoolArray:
+    """Tell which values are among some that ascend.
+
+    >>> among_sorted(np.array([5, 3, 9]), np.array([3, 5])).tolist()
+    [True, True, False]
+    """
+    if not len(some):
+        return np.zeros(len(values), np.bool_)
+    at = np.minimum(np.searchsorted(some, values), len(some) - 1)
+    result: BoolArray = some[at] == values
     return result
 
 

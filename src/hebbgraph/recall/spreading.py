@@ -49,7 +49,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.recall.grouping import among, best, best_per_owner, sum_by
+from hebbgraph.recall.grouping import among, among_sorted, best, best_per_owner, sum_by
 from hebbgraph.recall.paths import Flows, Layer, Path, strongest_path
 from hebbgraph.recall.view import EdgeSet, IncidenceView, PlasticEdges
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
@@ -116,6 +116,8 @@ class SpreadingParameters:
         A chunk passes mass to this many of its tags, the rarest.
     beam : int, at least 1
         This many chunks pass mass on in a step, the most active.
+    tag_beam : int, at least 1
+        This many tags pass mass on in a step, those with most of it.
     evidence_power : float, positive
         ``a`` in the score: how sharply direct evidence is read.
     half_saturation : float, positive
@@ -137,6 +139,7 @@ class SpreadingParameters:
     hub_cap: int = 100
     tags_per_chunk: int = 16
     beam: int = 16
+    tag_beam: int = 48
     evidence_power: float = 4.0
     half_saturation: float = 0.04
 
@@ -155,6 +158,7 @@ class SpreadingParameters:
             ("hub_cap", 1, None),
             ("tags_per_chunk", 1, None),
             ("beam", 1, None),
+            ("tag_beam", 1, None),
         ):
             value = getattr(self, name)
             if not (value >= low and (high is None or value <= high)):
@@ -397,6 +401,12 @@ class _Step:
         share = p.damping * weight / total[owner]
         out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
         reached, position = np.unique(tags, return_inverse=True)
+        if len(reached) > p.tag_beam:
+            kept = best(sum_by(position, out_trusted + out_plain, len(reached)), p.tag_beam)
+            keep = among_sorted(position, kept)
+            owner, tags, is_title = owner[keep], tags[keep], is_title[keep]
+            out_trusted, out_plain = out_trusted[keep], out_plain[keep]
+            reached, position = np.unique(tags, return_inverse=True)
         n = len(reached)
         position = position + n * is_title
         layer = self.from_tags(

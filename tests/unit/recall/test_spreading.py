@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -183,6 +185,18 @@ def test_learned_edge_between_tags() -> None:
     assert nodes(found, 1) == [("tag", 0), ("tag", 1), ("chunk", 1)]
 
 
+def test_tag_beam_lets_only_the_heaviest_tags_pass() -> None:
+    # Chunk 0 mentions tags 0 and 1; tag 1 is in fewer chunks, so it gets more of the mass.
+    rows = [[0, 1], [0], [1], [0]]
+    view = ArrayView(rows, titles=[set(), {0}, {1}, set()])
+    wide = spread(view, cues(), evidence({0: 1.0}), parameters=ONE_STEP)
+    narrow = spread(view, cues(), evidence({0: 1.0}), parameters=replace(ONE_STEP, tag_beam=1))
+    assert credit(wide, 1) > 0
+    assert credit(wide, 2) > 0
+    assert 1 not in narrow.chunks.tolist()
+    assert credit(narrow, 2) == pytest.approx(credit(wide, 2))
+
+
 def test_extra_seeds_count_as_arrived_and_spread() -> None:
     view = ArrayView([[], [0], [0]], titles=[set(), set(), {0}])
     extra = (np.array([1]), np.array([0.3]))
@@ -210,6 +224,7 @@ def test_without_plastic_edges_nothing_changes() -> None:
         {"leak": 0.0},
         {"half_saturation": 0.0},
         {"beam": 0},
+        {"tag_beam": 0},
         {"evidence_power": float("nan")},
     ],
 )
