@@ -8,8 +8,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from hypothesis import settings
 
 from hebbgraph import Chunk, HebbianIndex
+
+# The same examples in every run; ``--hypothesis-profile=default`` draws others.
+settings.register_profile("deterministic", derandomize=True, deadline=None)
+settings.load_profile("deterministic")
 
 CORPUS = [
     Chunk(
@@ -102,7 +107,7 @@ def rebuilt(index: HebbianIndex) -> HebbianIndex:
     return fresh
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def corpus() -> list[Chunk]:
     return list(CORPUS)
 

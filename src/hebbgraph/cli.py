@@ -246,29 +246,62 @@ def export(
 def bench(
     datasets: Annotated[list[Path], typer.Argument(help="Folders or files of evaluation sets.")],
     embedder: EmbedderName = None,
+    cache: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep vectors here for the next run.")
+    ] = None,
     k: Annotated[int, typer.Option("-k", min=1)] = 10,
     queries: Annotated[int | None, typer.Option(help="Draw so many questions a set.")] = None,
     seed: int = 0,
     at_tokens: Annotated[
         list[int] | None, typer.Option(help="Also compare at equal context, in tokens.")
     ] = None,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="Also run retrievers of LangChain and LlamaIndex.")
+    ] = False,
+    ablation: Annotated[
+        bool, typer.Option("--ablation", help="Instead: each part of spreading off, one by one.")
+    ] = False,
+    scale: Annotated[
+        list[int] | None,
+        typer.Option(help="Instead: speed on so many recombined chunks.", metavar="N", min=1),
+    ] = None,
+    vectors: Annotated[
+        bool, typer.Option("--vectors", help="With --scale: with random vectors too.")
+    ] = False,
+    learning: Annotated[
+        bool, typer.Option("--learning", help="Instead: what is learned from citations.")
+    ] = False,
+    rounds: Annotated[int, typer.Option(help="With --learning: passes.", min=1)] = 3,
+    feedbacks: Annotated[
+        int, typer.Option(help="With --learning: what so many feedbacks cost.", min=0)
+    ] = 0,
+    plots: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="With --learning: curves as PNG.")
+    ] = None,
     json_path: Annotated[
         Path | None, typer.Option("--json", help="Where the figures go, as JSON.")
     ] = None,
 ) -> None:
     """Measure against BM25 and others on evaluation sets, in one run."""
-    from hebbgraph.evaluation.benchmark import bench as run
+    from hebbgraph.evaluation import benchmark, studies
+    from hebbgraph.evaluation.embedding import LazyEmbedder
 
-    run(
-        datasets,
-        embedder=_loaded(embedder),
-        k=k,
-        queries=queries,
-        seed=seed,
-        compare_at_tokens=at_tokens or (),
-        json_path=json_path,
-        console=_out,
-    )
+    if ablation + bool(scale) + learning > 1:
+        raise typer.BadParameter("--ablation, --scale and --learning are studies of their own")
+    model = None if embedder is None else LazyEmbedder(embedder)
+    common: dict[str, Any] = {"k": k, "seed": seed, "json_path": json_path, "console": _out}
+    if scale:
+        studies.bench_scale(datasets, scale, vectors=vectors, **common)
+        return
+    common |= {"embedder": model, "cache": cache}
+    if ablation:
+        studies.bench_ablation(datasets, queries=queries, **common)
+    elif learning:
+        studies.bench_learning(datasets, rounds=rounds, feedbacks=feedbacks, plots=plots, **common)
+    else:
+        benchmark.bench(
+            datasets, queries=queries, compare_at_tokens=at_tokens or (), peers=peers, **common
+        )
 
 
 def _version(value: bool) -> None:

@@ -186,6 +186,8 @@ def _each(test: Predicate) -> Predicate:
 
 
 def _equal(field: str, operand: Any) -> Predicate:
+    if isinstance(operand, tuple):  # JSON knows lists alone
+        operand = list(operand)
     return _each(lambda value: _same(value, operand))
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from itertools import islice, repeat
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +26,19 @@ from hebbgraph.errors import (
     SettingsMismatchError,
 )
 from hebbgraph.graph.statistics import Stats, graph_stats
+from hebbgraph.learning.memory import Memory
+from hebbgraph.learning.teaching import Moment, Teaching
 from hebbgraph.progress import progress
 from hebbgraph.protocols import Embedder
 from hebbgraph.recalling import Recaller, StrategyName, Where
-from hebbgraph.records import AddReport, Chunk, Explanation, Recall
+from hebbgraph.records import AddReport, Chunk, Explanation, Feedback, PruneReport, Recall
 from hebbgraph.settings import Settings
 from hebbgraph.storage.database import Database
 from hebbgraph.storage.derived import Derived, derived_directory
+from hebbgraph.storage.embedding import EmbeddingState
+from hebbgraph.storage.feedback import FeedbackLog
 from hebbgraph.storage.recalls import RecallStore
-from hebbgraph.storage.truth import ChunkWrite, EmbeddingState, Truth
+from hebbgraph.storage.truth import ChunkWrite, Truth
 from hebbgraph.tagging import Candidate, candidates
 
 if TYPE_CHECKING:
@@ -52,6 +56,7 @@ logger = logging.getLogger(__name__)
 ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
 
 _MAX_NAMESPACE = 256
+_MAX_DOCUMENT_ID = 512
 
 
 def _in_thread(method: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]]:
@@ -100,7 +105,12 @@ class HebbianIndex:
         self._recalls = recalls
         self._embedder = embedder
         self._tagger = tagger
-        self._recaller = Recaller(truth, derived, language=settings.language)
+        log = FeedbackLog(database, truth.namespace)
+        memory = Memory(log, truth, settings.learning)
+        self._recaller = Recaller(truth, derived, language=settings.language, memory=memory)
+        self._teaching = Teaching(
+            truth, derived, log, memory, settings.learning, language=settings.language
+        )
         self._closed = False
         self.settings = settings
 
@@ -147,7 +157,7 @@ class HebbianIndex:
             truth = Truth(database, namespace)
             truth.settle(settings.build())
             if embedder is not None:
-                _check_embedder(embedder, truth.embedding())
+                _check_embedder(embedder, truth.embeddings.state())
             derived = Derived(
                 truth,
                 None if root is None else derived_directory(root, namespace),
@@ -211,6 +221,8 @@ class HebbianIndex:
                 f"add takes an iterable of chunks, got one {type(chunks).__name__}; "
                 "put it into a list"
             )
+        if not isinstance(chunks, Iterable):
+            raise ParameterError(f"add takes an iterable of chunks, got {chunks!r}")
         total = len(chunks) if isinstance(chunks, Sequence) else None
         if isinstance(chunks, Sequence):
             chunks = [Chunk.coerce(chunk) for chunk in chunks]
@@ -258,7 +270,7 @@ class HebbianIndex:
         embedding = None
         if self._embedder is not None and chunks:
             matrix = embed_passages(self._embedder, chunks)
-            embedding = self._truth.embedding() or EmbeddingState(
+            embedding = self._truth.embeddings.state() or EmbeddingState(
                 embedder_name(self._embedder), matrix.shape[1], self.settings.vector_dtype
             )
             if matrix.shape[1] != embedding.dimension:
@@ -300,6 +312,11 @@ class HebbianIndex:
         that many small documents in a row cost one step.
         """
         self._check_open()
+        _check_ids([document_id], "a document id")
+        if not document_id or len(document_id) > _MAX_DOCUMENT_ID:
+            raise ParameterError(
+                f"a document id has 1 to {_MAX_DOCUMENT_ID} characters, got {len(document_id)}"
+            )
         started = time.perf_counter()
         own: dict[str, Chunk] = {}
         for chunk in map(Chunk.coerce, chunks):
@@ -336,14 +353,10 @@ class HebbianIndex:
         gone with them: afterwards the graph equals one built from the rest.
         """
         self._check_open()
-        if isinstance(ids, str):
-            ids = [ids]
         if ids is None and document_id is None:
             raise ParameterError("delete takes ids or a document_id, got neither")
-        wanted = list(ids or ())
-        if not all(isinstance(id_, str) for id_ in wanted):
-            raise ParameterError("delete takes ids that are str")
-        documents = [] if document_id is None else [document_id]
+        wanted = [] if ids is None else _check_ids(ids, "a chunk id")
+        documents = [] if document_id is None else _check_ids([document_id], "a document id")
         outcome = self._truth.apply(delete_ids=wanted, delete_documents=documents)
         self._bring_up_to_date()
         return outcome.deleted
@@ -384,26 +397,156 @@ class HebbianIndex:
         embedder = embedder or self._embedder
         if embedder is None:
             raise ParameterError("reembed takes an embedder; the index was opened without one")
-        state = self._truth.embedding()
+        state = self._truth.embeddings.state()
         if state is None or state.name != embedder_name(embedder):
             dimension = len(embed_question(embedder, "dimension"))
-            state = self._truth.begin_epoch(
+            state = self._truth.embeddings.begin_epoch(
                 EmbeddingState(embedder_name(embedder), dimension, self.settings.vector_dtype)
             )
         self._embedder = embedder
-        total = self._truth.count_to_embed(state.epoch)
+        total = self._truth.embeddings.count_to_embed(state.epoch)
         done = 0
         with progress(show_progress, on_progress) as tell:
-            while rows := self._truth.rows_to_embed(state.epoch, self.settings.batch_size):
+            embeddings = self._truth.embeddings
+            while rows := embeddings.rows_to_embed(state.epoch, self.settings.batch_size):
                 held = self._truth.fetch(rows)
                 matrix = embed_passages(embedder, list(held.values())).astype(state.dtype)
                 vectors = map(np.ndarray.tobytes, matrix)
-                self._truth.write_vectors(state.epoch, dict(zip(held, vectors, strict=True)))
+                embeddings.write_vectors(state.epoch, dict(zip(held, vectors, strict=True)))
                 done += len(held)
                 tell(done, max(total, done))
         self._derived.hold_vectors()
         self._bring_up_to_date()
         return done
+
+    # -- learning -------------------------------------------------------------------
+
+    def reinforce(
+        self,
+        recall: Recall | str,
+        cited: Iterable[str],
+        *,
+        rejected: Iterable[str] | None = None,
+        shown: Iterable[str] | None = None,
+        actor: str | None = None,
+    ) -> Feedback:
+        """Learn from an answer: which of the chunks that it was shown it cites.
+
+        Parameters
+        ----------
+        recall : Recall, or the id of a recent one
+            The record will do hours later, in another process, or read back from JSON.
+        cited : iterable of str
+            Chunk ids. Citing all of many shown chunks teaches nothing.
+        rejected : iterable of str, optional
+            Chunks that were found to be wrong.
+        shown : iterable of str, optional
+            The chunks that stood in the prompt; left out, all hits of the recall. Those
+            not cited lose a little, if others were.
+        actor : str, optional
+            Who says so. None is the application itself and is trusted; the influence of
+            a named actor is bounded.
+
+        Returns
+        -------
+        Feedback
+            For the same recall, citation and actor the one that is already there.
+
+        Raises
+        ------
+        NotFoundError
+            If the recall is known by its id alone, and no longer kept.
+        FeedbackError
+            If a chunk was not shown, nothing was cited or rejected, or the recall
+            belongs to another namespace.
+        ParameterError
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add([{"id": "a", "text": "Owls hunt at night."},
+        ...                         {"id": "b", "text": "Owls hunt voles."}])
+        ...     feedback = index.reinforce(index.recall("What do owls hunt?"), cited=["b"])
+        >>> feedback.cited
+        ('b',)
+        """
+        self._check_open()
+        return self._teaching.reinforce(self._resolve(recall), cited, rejected, shown, actor)
+
+    def forget(
+        self,
+        feedback: Feedback | str | Iterable[Feedback | str] | None = None,
+        *,
+        actor: str | None = None,
+        chunk: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        everything: bool = False,
+    ) -> int:
+        """Erase feedback, and with it what it taught; return how many were touched.
+
+        Afterwards recalls are those that would have been without it. What is given is
+        combined: ``forget(actor="eve", since=yesterday)``.
+
+        Parameters
+        ----------
+        feedback : Feedback or its id, or several, optional
+        actor : str, optional
+        chunk : str, optional
+            Feedback goes on to count for the other chunks in it.
+        since, until : float or datetime, optional
+            A period of time, in seconds since the epoch; ``until`` is not part of it.
+        everything : bool
+            All feedback of this namespace.
+        """
+        self._check_open()
+        touched = self._teaching.forget(feedback, actor, chunk, since, until, everything)
+        self._recalls.discard(self.namespace, [one.recall_id for one in touched])
+        return len(touched)
+
+    def export_feedback(self, file: str | Path | IO[str]) -> int:
+        """Write the feedback log as JSON lines; return how many.
+
+        Parameters
+        ----------
+        file : path, or text file open for writing
+        """
+        self._check_open()
+        return self._teaching.export(file)
+
+    def import_feedback(self, file: str | Path | IO[str], *, origin: str = "import") -> int:
+        """Add feedback from JSON lines; return how many were new.
+
+        Feedback that is here already is passed over, actors are capped as if they had
+        spoken here, and what names chunks that are not here, or have another text, rests
+        until they are. All lines are checked before any is kept.
+
+        Parameters
+        ----------
+        file : path, or text file open for reading
+        origin : str
+            Noted on records that do not name one yet.
+
+        Raises
+        ------
+        FeedbackError
+            With the number of the line.
+        """
+        self._check_open()
+        return self._teaching.import_(file, origin)
+
+    def prune(self, min_weight: float | None = None, *, dry_run: bool = True) -> PruneReport:
+        """Tell which learned edges are too weak to count, and which feedback is idle.
+
+        Parameters
+        ----------
+        min_weight : float, in [0, 1], optional
+            Left out, that of the settings, below which recalls pass edges over.
+        dry_run : bool
+            If false, feedback of which every edge is weak or masked is erased.
+        """
+        self._check_open()
+        return self._teaching.prune(min_weight, dry_run=dry_run)
 
     # -- reading --------------------------------------------------------------------
 
@@ -451,6 +594,8 @@ class HebbianIndex:
         ParameterError, FilterError
         """
         self._check_open()
+        if id is not None:
+            _check_ids([id], "a recall id")
         recall = self._recaller.recall(
             query,
             k=k,
@@ -475,7 +620,7 @@ class HebbianIndex:
     def get(self, ids: Iterable[str]) -> list[Chunk]:
         """Return chunks by id, in the order of the ids; those not held are left out."""
         self._check_open()
-        wanted = [ids] if isinstance(ids, str) else list(ids)
+        wanted = _check_ids(ids, "a chunk id")
         rows = self._truth.rows_of(wanted)
         held = self._truth.fetch(rows.values())
         return [held[rows[id_]] for id_ in wanted if id_ in rows and rows[id_] in held]
@@ -483,11 +628,13 @@ class HebbianIndex:
     def find_recall(self, recall_id: str) -> Recall | None:
         """Return a recent recall by its id, or None if it is not, or no longer, kept."""
         self._check_open()
+        _check_ids([recall_id], "a recall id")
         return self._recalls.get(self.namespace, recall_id)
 
     def _resolve(self, recall: Recall | str) -> Recall:
         if isinstance(recall, Recall):
             return recall
+        _check_ids([recall], "a recall id")
         found = self._recalls.get(self.namespace, recall)
         if found is None:
             raise NotFoundError(
@@ -511,6 +658,7 @@ class HebbianIndex:
             For a recall or a chunk that is not there.
         """
         self._check_open()
+        _check_ids([chunk_id], "a chunk id")
         return self._recaller.explain(self._resolve(recall), chunk_id)
 
     def stats(self) -> Stats:
@@ -546,6 +694,7 @@ class HebbianIndex:
         self._check_open()
         self._derived.compact()
         self._truth.drop_tombstones()
+        self._teaching.expire_queries()
         self._recalls.clear()
         self._database.vacuum()
 
@@ -555,6 +704,11 @@ class HebbianIndex:
     aput_document = _in_thread(put_document)
     adelete = _in_thread(delete)
     areembed = _in_thread(reembed)
+    areinforce = _in_thread(reinforce)
+    aforget = _in_thread(forget)
+    aexport_feedback = _in_thread(export_feedback)
+    aimport_feedback = _in_thread(import_feedback)
+    aprune = _in_thread(prune)
     aget = _in_thread(get)
     arecall = _in_thread(recall)
     afind_recall = _in_thread(find_recall)
@@ -646,7 +800,22 @@ def _open_database(
     if not isinstance(location, str | os.PathLike) or not str(location):
         raise ParameterError(f"an index lies in a directory or at a URL, got {location!r}")
     directory = Path(location)
-    return Database.in_directory(directory, wait_seconds=wait_seconds), cache or directory
+    try:
+        database = Database.in_directory(directory, wait_seconds=wait_seconds)
+    except ValueError as error:  # a NUL, or half a surrogate pair
+        raise ParameterError(f"no directory can have this name: {location!r}") from error
+    return database, cache or directory
+
+
+def _check_ids(ids: Iterable[str], what: str) -> list[str]:
+    """Return ids as a list; an id that nothing can have is an error."""
+    if not isinstance(ids, Iterable):
+        raise ParameterError(f"{what} is a str, got {ids!r}")
+    wanted = [ids] if isinstance(ids, str) else list(ids)
+    for id_ in wanted:
+        if not (isinstance(id_, str) and id_.isprintable()):
+            raise ParameterError(f"{what} is a printable str, got {id_!r}")
+    return wanted
 
 
 def _batches(chunks: Iterable[ChunkLike], size: int) -> Iterator[list[ChunkLike]]:

@@ -224,6 +224,7 @@ class Recaller:
     def _allowed(self, graph: TagGraph, where: Mapping[str, Any] | None) -> BoolArray:
         if where is None:
             return graph.alive
+        condition = parse_filter(where)  # first: as JSON, {5: ...} and {"5": ...} look alike
         try:
             key = json.dumps(where, sort_keys=True)
         except (TypeError, ValueError, RecursionError):
@@ -234,7 +235,7 @@ class Recaller:
             return kept[2]
         if self._columns is None or self._columns.graph is not graph:
             self._columns = Columns(self._truth, graph)
-        mask = parse_filter(where).mask(self._columns) & graph.alive
+        mask = condition.mask(self._columns) & graph.alive
         if key is not None:
             self._masks[key] = (graph, graph.generation, mask)
             while len(self._masks) > _MASKS_KEPT:
@@ -312,14 +313,16 @@ class Recaller:
         learned = question.learned
         if learned is None:
             return spread(graph, cues, evidence, parameters=self._parameters, allowed=allowed)
+        evidence = inhibited(evidence, *learned.inhibited)
+        seeds = learned.seeds_given(evidence)
         return spread(
             graph,
             cues,
-            inhibited(evidence, *learned.inhibited),
+            evidence,
             parameters=self._parameters,
             allowed=allowed,
-            plastic=learned.edges,
-            extra_seeds=learned.seeds if len(learned.seeds[0]) else None,
+            plastic=learned.edges_given(evidence),
+            extra_seeds=seeds if len(seeds[0]) else None,
         )
 
     def _rank_neighbourhood(

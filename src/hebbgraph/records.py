@@ -7,6 +7,7 @@ All are frozen pydantic models: they can be kept, compared, sent as JSON
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from typing import Any, Literal, Self
 
@@ -71,9 +72,9 @@ class Chunk(BaseModel):
 
     model_config = _FROZEN
 
-    id: str = Field(default="", max_length=512)
-    text: str
-    title: str = Field(default="", max_length=4096)
+    id: str = Field(default="", max_length=512, strict=True)
+    text: str = Field(strict=True)  # bytes are not text
+    title: str = Field(default="", max_length=4096, strict=True)
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     document_id: str | None = Field(default=None, max_length=512)
     tags: tuple[str, ...] = ()
@@ -90,6 +91,13 @@ class Chunk(BaseModel):
     def _text_is_storable(cls, value: str) -> str:
         if (found := _unstorable(value)) is not None:
             raise ValueError(f"{found}; remove it before adding the chunk")
+        return value
+
+    @field_validator("metadata")
+    @classmethod
+    def _metadata_is_storable(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
+        if value:  # NaN, or half a surrogate pair
+            json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
         return value
 
     @field_validator("tags")
@@ -127,8 +135,8 @@ class Chunk(BaseModel):
             return cls.model_validate(value)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
-            field = ".".join(str(part) for part in first["loc"]) or "chunk"
-            name = repr(value.get("id")) if value.get("id") else "without id"
+            field = ".".join(str(part) for part in first["loc"][:5]) or "chunk"
+            name = repr(value["id"])[:80] if value.get("id") else "without id"
             raise InvalidChunkError(f"chunk {name}: {field}: {first['msg']}") from error
         except UnicodeEncodeError as error:
             raise InvalidChunkError(f"chunk {value.get('id')!r}: {error}") from error

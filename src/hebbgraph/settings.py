@@ -6,13 +6,14 @@ to do. Everything else is free at each open.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hebbgraph.errors import ParameterError
 
-__all__ = ["Language", "Settings"]
+__all__ = ["FamilyName", "Language", "LearningSettings", "Settings"]
 
 Language = Literal[
     "none", "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "estonian",
@@ -22,7 +23,120 @@ Language = Literal[
 ]  # fmt: skip
 
 
-class Settings(BaseModel):
+FamilyName = Literal["cue", "pair", "episode", "path"]
+
+
+class _Frozen(BaseModel):
+    """A frozen model whose validation errors are ours."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+
+    def __init__(self, **values: Any) -> None:
+        try:
+            super().__init__(**values)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = ".".join(str(part) for part in first["loc"])
+            raise ParameterError(
+                f"settings: {field}: {first['msg']}, got {first['input']!r}"
+            ) from error
+
+
+class LearningSettings(_Frozen):
+    """How feedback becomes plastic weights, and how recalls read them.
+
+    None of these is saved with the index: with other values the feedback log is read
+    anew, and the weights are those that it would have led to from the start.
+
+    Parameters
+    ----------
+    rule : str or LearningRule
+        ``"hebb"`` (soft bounds), ``"bio_rag"`` (additive), or a function: see
+        :mod:`hebbgraph.learning.rules`.
+    learning_rate : float, in (0, 1], per feedback
+    w_max : float, in (0, 1]
+        The largest weight of an edge.
+    half_life_events : float, positive
+        After so many further feedbacks a weight is worth half.
+    families : tuple of {"cue", "pair", "episode", "path"}
+        Which edges are learned: cue → cited chunk; cited chunk ↔ cited chunk; past query
+        → cited chunk; tag → tag and tag → chunk on the path of a cited hit.
+    competition : float, in [0, 1)
+        Share that an edge loses whenever its source was active and another target was
+        cited, so that a weight tells how often the one led to the other.
+    inhibition : float, in [0, 1]
+        Negative credit of a chunk that was shown in vain, beside -1 for a rejected one.
+    inhibition_floor : float, in [0, 1]
+        How far inhibition may go: a learned weight falls to minus this at most, and the
+        direct evidence of a chunk to one minus this share of what it was.
+    many_shown : int, at least 2
+        With at least so many shown chunks, an answer that cites all of them teaches
+        nothing.
+    fan_out : int, at least 1
+        The strongest learned edges of a node that take part in a recall.
+    out_strength : float, positive
+        Homeostasis: learned weights that leave a node are scaled down to this sum.
+    in_credit : float, positive
+        Homeostasis: a chunk that was cited more often than this, in credits, is reached
+        by learned edges that much more weakly.
+    min_weight : float, in [0, 1]
+        Learned edges that are weaker are passed over.
+    actor_events : float, at least 0
+        A named actor has influence of so many feedbacks in any case ...
+    actor_share : float, in [0, 1]
+        ... and of this share of everybody else's feedback; what goes beyond is scaled
+        down.
+    require_actor : bool
+        Whether feedback must name its actor.
+    episode_similarity : float, in [0, 1)
+        Past queries are active above this cosine to the new one.
+    episode_overlap : float, in [0, 1)
+        The same without embeddings, for the weighted overlap of terms and tags.
+    episode_share : float, in [0, 1]
+        The activation that past queries bring at most; what starts elsewhere is 1.
+    episode_limit : int, at least 1
+        Active past queries, at most.
+    episode_merge : float, in [0, 1]
+        Active past queries as similar as this to each other count as one.
+    store_queries : bool
+        Whether the log keeps the text of questions. Off: cue phrases, hashed words and
+        the embedding are kept, for learning reads them; they too say much about a
+        question.
+    query_retention_days : float, at least 0
+        Texts of questions older than this are erased from the log.
+
+    Examples
+    --------
+    >>> LearningSettings(families=("cue", "pair")).rule
+    'hebb'
+    """
+
+    rule: str | Callable[..., Any] = "hebb"
+    learning_rate: float = Field(default=0.5, gt=0.0, le=1.0)
+    w_max: float = Field(default=1.0, gt=0.0, le=1.0)
+    half_life_events: float = Field(default=10_000.0, gt=0.0)
+    families: tuple[FamilyName, ...] = ("cue", "pair", "episode", "path")
+    competition: float = Field(default=0.3, ge=0.0, lt=1.0)
+    inhibition: float = Field(default=0.1, ge=0.0, le=1.0)
+    inhibition_floor: float = Field(default=0.3, ge=0.0, le=1.0)
+    many_shown: int = Field(default=5, ge=2)
+    fan_out: int = Field(default=16, ge=1)
+    out_strength: float = Field(default=1.0, gt=0.0)
+    in_credit: float = Field(default=10.0, gt=0.0)
+    min_weight: float = Field(default=0.02, ge=0.0, le=1.0)
+    actor_events: float = Field(default=20.0, ge=0.0)
+    actor_share: float = Field(default=0.1, ge=0.0, le=1.0)
+    require_actor: bool = False
+    episode_similarity: float = Field(default=0.5, ge=0.0, lt=1.0)
+    episode_overlap: float = Field(default=0.3, ge=0.0, lt=1.0)
+    episode_share: float = Field(default=0.6, ge=0.0, le=1.0)
+    episode_limit: int = Field(default=8, ge=1)
+    episode_merge: float = Field(default=0.95, ge=0.0, le=1.0)
+    store_queries: bool = False
+    query_retention_days: float = Field(default=30.0, ge=0.0)
+
+
+class Settings(_Frozen):
     """How an index is built, kept and read.
 
     Parameters
@@ -42,6 +156,7 @@ class Settings(BaseModel):
         How long a writer waits for another one before it gives up.
     keep_recalls : int, at least 0
         How many recalls are kept to be found by id, for late feedback; 0 keeps none.
+    learning : LearningSettings
 
     Examples
     --------
@@ -49,24 +164,13 @@ class Settings(BaseModel):
     'german'
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
     language: Language = "english"
     vector_dtype: Literal["float16", "float32"] = "float16"
     vector_search: Literal["exact", "usearch"] = "exact"
     batch_size: int = Field(default=1000, ge=1, le=100_000)
     write_wait_seconds: float = Field(default=30.0, ge=0.0)
     keep_recalls: int = Field(default=10_000, ge=0)
-
-    def __init__(self, **values: Any) -> None:
-        try:
-            super().__init__(**values)
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(str(part) for part in first["loc"])
-            raise ParameterError(
-                f"settings: {field}: {first['msg']}, got {first['input']!r}"
-            ) from error
+    learning: LearningSettings = LearningSettings()
 
     def build(self) -> dict[str, Any]:
         """Return the settings that are saved with the index."""

@@ -1,8 +1,9 @@
 """Measuring retrieval: sets, metrics, baselines, and ours beside them.
 
 A file per idea: ``datasets`` reads sets, ``metrics`` judges one ranking, ``bootstrap``
-compares two systems, ``baselines`` and ``ours`` are the systems, ``protocol`` measures
-them, ``report`` shows the figures, ``benchmark`` does it all.
+compares two systems, ``baselines``, ``pagerank``, ``peers`` and ``ours`` are the systems,
+``protocol`` measures them, ``report`` shows the figures, ``benchmark`` does it all.
+``ablation``, ``scale`` and ``learning`` are studies of their own, which ``studies`` runs.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from hebbgraph.evaluation.baselines import (
 )
 from hebbgraph.evaluation.benchmark import bench
 from hebbgraph.evaluation.bootstrap import Difference, paired_bootstrap
-from hebbgraph.evaluation.datasets import Dataset, Query, Variant, load
+from hebbgraph.evaluation.datasets import Dataset, Extraction, Query, Variant, load
 from hebbgraph.evaluation.embedding import CachingEmbedder
 from hebbgraph.evaluation.ours import HebbianRetriever
+from hebbgraph.evaluation.pagerank import PhrasePageRank
 from hebbgraph.evaluation.protocol import run
 from hebbgraph.evaluation.results import AtTokens, EmbeddingCost, SetResult, SystemResult, compare
+from hebbgraph.evaluation.vectors import VectorCache
 
 __all__ = [
     "BM25",
@@ -31,7 +34,9 @@ __all__ = [
     "Dense",
     "Difference",
     "EmbeddingCost",
+    "Extraction",
     "HebbianRetriever",
+    "PhrasePageRank",
     "Query",
     "RankedChunk",
     "ReciprocalRankFusion",
@@ -39,6 +44,7 @@ __all__ = [
     "SetResult",
     "SystemResult",
     "Variant",
+    "VectorCache",
     "WeightedSum",
     "bench",
     "compare",

@@ -24,7 +24,10 @@ __all__ = [
     "ReciprocalRankFusion",
     "Retriever",
     "WeightedSum",
+    "min_max",
     "passage_text",
+    "ranked",
+    "top",
 ]
 
 _CANDIDATES = 100
@@ -138,7 +141,7 @@ class BM25:
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
         """Return the best chunks that share a token with the query."""
         scores = self.scores(query)
-        return _ranked(self.ids, scores, [row for row in _top(scores, k) if scores[row] > 0])
+        return ranked(self.ids, scores, [row for row in top(scores, k) if scores[row] > 0])
 
     def close(self) -> None:
         """Drop the index."""
@@ -186,7 +189,7 @@ class Dense:
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
         """Return the nearest chunks."""
         scores = self.scores(query)
-        return _ranked(self.ids, scores, _top(scores, k))
+        return ranked(self.ids, scores, top(scores, k))
 
     def close(self) -> None:
         """Drop the vectors."""
@@ -247,10 +250,10 @@ class WeightedSum(_Fusion):
         """Return the chunks with the highest sum."""
         dense, lexical = self._dense.scores(query), self._lexical.scores(query)
         depth = max(k, self.candidates)
-        rows = np.union1d(_top(dense, depth), _top(lexical, depth))
-        summed = self.weight * _min_max(dense[rows]) + (1 - self.weight) * _min_max(lexical[rows])
+        rows = np.union1d(top(dense, depth), top(lexical, depth))
+        summed = self.weight * min_max(dense[rows]) + (1 - self.weight) * min_max(lexical[rows])
         ids = [self._dense.ids[row] for row in rows]
-        return _ranked(ids, summed, _top(summed, k))
+        return ranked(ids, summed, top(summed, k))
 
 
 class ReciprocalRankFusion(_Fusion):
@@ -289,8 +292,8 @@ class ReciprocalRankFusion(_Fusion):
         return [RankedChunk(chunk_id, score) for chunk_id, score in best[:k]]
 
 
-def _top(scores: FloatArray, k: int) -> NDArray[np.intp]:
-    """Rows of the ``k`` highest scores, descending; ties by row, which is by id."""
+def top(scores: FloatArray, k: int) -> NDArray[np.intp]:
+    """Return rows of the ``k`` highest scores, descending; ties by row, which is by id."""
     if k >= scores.size:
         return np.argsort(-scores, kind="stable")
     threshold = np.partition(scores, scores.size - k)[scores.size - k]
@@ -299,9 +302,10 @@ def _top(scores: FloatArray, k: int) -> NDArray[np.intp]:
     return best
 
 
-def _ranked(
+def ranked(
     ids: Sequence[str], scores: FloatArray, rows: Sequence[int] | NDArray[np.intp]
 ) -> list[RankedChunk]:
+    """Name the rows."""
     return [RankedChunk(ids[row], float(scores[row])) for row in rows]
 
 
@@ -311,7 +315,8 @@ def _unit(vectors: FloatArray) -> FloatArray:
     return unit
 
 
-def _min_max(values: FloatArray) -> FloatArray:
+def min_max(values: FloatArray) -> FloatArray:
+    """Scale to [0, 1]; equal values become 0."""
     spread = values.max(initial=-np.inf) - values.min(initial=np.inf)
     if not spread > 0:
         return np.zeros_like(values)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
+from hebbgraph.embedders import embedder_name
 from hebbgraph.errors import ParameterError
 from hebbgraph.evaluation import report
 from hebbgraph.evaluation.baselines import (
@@ -19,8 +20,10 @@ from hebbgraph.evaluation.baselines import (
     WeightedSum,
 )
 from hebbgraph.evaluation.datasets import Dataset, load
-from hebbgraph.evaluation.embedding import CachingEmbedder
+from hebbgraph.evaluation.embedding import CachingEmbedder, caching
 from hebbgraph.evaluation.ours import HebbianRetriever
+from hebbgraph.evaluation.pagerank import PhrasePageRank
+from hebbgraph.evaluation.peers import GraphRetrieverPeer, QueryFusionPeer
 from hebbgraph.evaluation.protocol import run
 from hebbgraph.evaluation.results import SetResult
 from hebbgraph.protocols import Embedder
@@ -41,6 +44,8 @@ def bench(
     queries: int | None = None,
     strategies: Sequence[StrategyName] = ("spreading", "neighbourhood"),
     compare_at_tokens: Sequence[int] = (),
+    cache: str | Path | None = None,
+    peers: bool = False,
     console: Console | None = None,
 ) -> list[SetResult]:
     """Measure hebbgraph and the direct searches that it has to beat, on each set.
@@ -64,6 +69,12 @@ def bench(
         Of ours. The first is compared with every other system.
     compare_at_tokens : sequence of int
         Also compare at equal context, at each of these budgets in tokens.
+    cache : str or Path, optional
+        A directory in which vectors are kept for the next run. What embedding costs is
+        then not told.
+    peers : bool
+        Also run retrievers of other projects (:mod:`hebbgraph.evaluation.peers`); they
+        need an embedder.
     console : rich.console.Console, optional
         Where tables are shown; nothing is shown without it.
 
@@ -76,7 +87,7 @@ def bench(
     DatasetError
         If a set cannot be read.
     MissingExtraError
-        If ``bm25s`` is not installed.
+        If ``bm25s``, or a peer that is asked for, is not installed.
     ParameterError
         If a parameter lies outside its range, or ``json_path`` in no directory.
     """
@@ -84,10 +95,14 @@ def bench(
         raise ParameterError("name at least one evaluation set, got none")
     if json_path is not None and not Path(json_path).absolute().parent.is_dir():
         raise ParameterError(f"{json_path}: expected a file in a directory that exists")
+    if peers and embedder is None:
+        raise ParameterError("the peers search by vectors: name an embedder, or leave them out")
     datasets = [load(path, seed=seed, queries=queries) for path in paths]
     results: list[SetResult] = []
     for dataset in datasets:
-        result = _run_with_status(dataset, embedder, strategies, k, compare_at_tokens, console)
+        with caching(embedder, cache) as vectors:
+            retrievers = _retrievers(dataset, vectors, strategies, peers)
+            result = _run_with_status(dataset, retrievers, vectors, k, compare_at_tokens, console)
         results.append(result)
         ours = f"hebbgraph {strategies[0]}" if strategies else None
         if console is not None:
@@ -98,7 +113,7 @@ def bench(
                 "queries": queries,
                 "strategies": list(strategies),
                 "compare_at_tokens": list(compare_at_tokens),
-                "embedder": _name(embedder),
+                "embedder": None if embedder is None else embedder_name(embedder),
             }
             content = report.as_dict(results, seed=seed, ours=ours, settings=settings)
             report.write_json(json_path, content)
@@ -107,14 +122,12 @@ def bench(
 
 def _run_with_status(
     dataset: Dataset,
-    embedder: Embedder | None,
-    strategies: Sequence[StrategyName],
+    retrievers: Sequence[Retriever],
+    embedder: CachingEmbedder | None,
     k: int,
     at_tokens: Sequence[int],
     console: Console | None,
 ) -> SetResult:
-    cache = None if embedder is None else CachingEmbedder(embedder)
-    retrievers = _retrievers(cache, strategies)
     with console.status(f"{dataset.name}: embedding") if console else nullcontext() as status:
 
         def on_system(name: str) -> None:
@@ -122,17 +135,29 @@ def _run_with_status(
                 status.update(f"{dataset.name}: {name}")
 
         return run(
-            dataset, retrievers, k=k, at_tokens=at_tokens, embedder=cache, on_system=on_system
+            dataset, retrievers, k=k, at_tokens=at_tokens, embedder=embedder, on_system=on_system
         )
 
 
 def _retrievers(
-    embedder: CachingEmbedder | None, strategies: Sequence[StrategyName]
+    dataset: Dataset,
+    embedder: CachingEmbedder | None,
+    strategies: Sequence[StrategyName],
+    peers: bool,
 ) -> list[Retriever]:
-    direct: list[Retriever] = [BM25()]
+    systems: list[Retriever] = [BM25()]
     if embedder is not None:
-        direct += [Dense(embedder), ReciprocalRankFusion(embedder), WeightedSum(embedder)]
-    return [*direct, *(HebbianRetriever(name, embedder=embedder) for name in strategies)]
+        systems += [Dense(embedder), ReciprocalRankFusion(embedder), WeightedSum(embedder)]
+        if peers:
+            systems += [QueryFusionPeer(embedder), GraphRetrieverPeer(embedder)]
+    systems += [HebbianRetriever(name, embedder=embedder) for name in strategies]
+    if extractions := dataset.extractions:
+        systems.append(PhrasePageRank(extractions, embedder=embedder))
+        systems += [
+            HebbianRetriever(name, embedder=embedder, extractions=extractions)
+            for name in strategies
+        ]
+    return systems
 
 
 def _show(console: Console, result: SetResult, ours: str | None, seed: int) -> None:
@@ -143,13 +168,3 @@ def _show(console: Console, result: SetResult, ours: str | None, seed: int) -> N
         compared = (f"R@{min(5, result.k)}", f"nDCG@{result.k}")
         console.print(report.difference_table(result, ours, compared, seed=seed))
     console.print()
-
-
-def _name(embedder: Embedder | None) -> str | None:
-    """What identifies the embedder best: its own name for itself, or its class."""
-    if embedder is None:
-        return None
-    for attribute in ("name", "model_name", "model"):
-        if isinstance(value := getattr(embedder, attribute, None), str):
-            return value
-    return type(embedder).__qualname__

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.evaluation.baselines import RankedChunk
+from hebbgraph.evaluation.datasets import Extraction
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 
 if TYPE_CHECKING:
     from hebbgraph.index import HebbianIndex
+    from hebbgraph.recall.spreading import SpreadingParameters
     from hebbgraph.recalling import StrategyName
+    from hebbgraph.settings import Settings
 
-__all__ = ["HebbianRetriever"]
+__all__ = ["HebbianRetriever", "with_tags"]
 
 
 class HebbianRetriever:
@@ -26,20 +29,41 @@ class HebbianRetriever:
     strategy : str
         As in ``HebbianIndex.recall``. ``neighbourhood`` is cut to the ``k`` best.
     embedder : Embedder, optional
+    extractions : mapping of chunk id to Extraction, optional
+        Given as tags, beside those that the tagger finds; the name then says so.
+    parameters : SpreadingParameters, optional
+        Others than the index would take; see :meth:`use`.
+    settings : Settings, optional
     """
 
     def __init__(
-        self, strategy: StrategyName = "spreading", *, embedder: Embedder | None = None
+        self,
+        strategy: StrategyName = "spreading",
+        *,
+        embedder: Embedder | None = None,
+        extractions: Mapping[str, Extraction] | None = None,
+        parameters: SpreadingParameters | None = None,
+        settings: Settings | None = None,
     ) -> None:
         self.strategy = strategy
         self.embedder = embedder
+        self.extractions = extractions
+        self.parameters = parameters
+        self.settings = settings
         self._directory: TemporaryDirectory[str] | None = None
         self._index: HebbianIndex | None = None
 
     @property
     def name(self) -> str:
-        """``hebbgraph`` and the strategy."""
-        return f"hebbgraph {self.strategy}"
+        """``hebbgraph``, the strategy, and where more tags come from."""
+        return f"hebbgraph {self.strategy}" + (" + LLM tags" if self.extractions else "")
+
+    @property
+    def opened(self) -> HebbianIndex:
+        """The index, once :meth:`index` has made it."""
+        if self._index is None:
+            raise ParameterError("nothing is indexed yet; call index(chunks) first")
+        return self._index
 
     def index(self, chunks: Sequence[Chunk], /) -> None:
         """Index from text to disk."""
@@ -48,15 +72,20 @@ class HebbianRetriever:
         self._directory = TemporaryDirectory(prefix="hebbgraph-bench-")
         # Passed only when given, so that an index that cannot embed refuses it aloud
         # instead of being reported as if it did.
-        options: dict[str, Any] = {} if self.embedder is None else {"embedder": self.embedder}
+        given = {"embedder": self.embedder, "settings": self.settings}
+        options: dict[str, Any] = {name: value for name, value in given.items() if value}
         self._index = HebbianIndex.open(f"{self._directory.name}/index", **options)
-        self._index.add(chunks)
+        self._index.add(with_tags(chunks, self.extractions) if self.extractions else chunks)
+        if self.parameters is not None:
+            self.use(self.parameters)
+
+    def use(self, parameters: SpreadingParameters) -> None:
+        """Recall with these from now on; nothing has to be indexed again."""
+        self.opened._recaller._parameters = parameters
 
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
         """Recall."""
-        if self._index is None:
-            raise ParameterError("nothing is indexed yet; call index(chunks) first")
-        recall = self._index.recall(query, k=k, strategy=self.strategy)
+        recall = self.opened.recall(query, k=k, strategy=self.strategy)
         return [RankedChunk(hit.chunk.id, hit.score) for hit in recall.hits[:k]]
 
     def close(self) -> None:
@@ -67,3 +96,21 @@ class HebbianRetriever:
         if self._directory is not None:
             self._directory.cleanup()
             self._directory = None
+
+
+def with_tags(chunks: Sequence[Chunk], extractions: Mapping[str, Extraction]) -> list[Chunk]:
+    """Return the chunks with what a model took out of them as further tags.
+
+    Examples
+    --------
+    >>> chunk = Chunk(id="a", text="Mira Voss built it.")
+    >>> extraction = Extraction(("Mira Voss",), (("Mira Voss", "built", "harbour"),))
+    >>> with_tags([chunk], {"a": extraction})[0].tags
+    ('Mira Voss', 'harbour')
+    """
+    return [
+        chunk.model_copy(update={"tags": (*chunk.tags, *extractions[chunk.id].phrases)})
+        if chunk.id in extractions
+        else chunk
+        for chunk in chunks
+    ]

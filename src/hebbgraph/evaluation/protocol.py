@@ -31,7 +31,7 @@ from hebbgraph.evaluation.results import AtTokens, EmbeddingCost, SetResult, Sys
 from hebbgraph.records import Chunk
 from hebbgraph.typing import FloatArray
 
-__all__ = ["metrics_at", "run"]
+__all__ = ["judge", "metrics_at", "run"]
 
 _WARM_UP = 3
 _Metric = Callable[[Sequence[str], Mapping[str, int]], float]
@@ -55,6 +55,23 @@ def metrics_at(k: int) -> dict[str, _Metric]:
         f"all-gold@{k}": cut(metrics.all_relevant_at_k, k),
         f"nDCG@{k}": cut(metrics.ndcg_at_k, k),
         "MRR": cut(metrics.reciprocal_rank, k),
+    }
+
+
+def judge(
+    rankings: Sequence[Sequence[str]], relevant: Sequence[Mapping[str, int]], k: int
+) -> dict[str, FloatArray]:
+    """Judge one ranking a question by every metric of :func:`metrics_at`.
+
+    Examples
+    --------
+    >>> judge([["a", "b"], ["b"]], [{"a": 1}, {"a": 1}], 2)["R@2"].tolist()
+    [1.0, 0.0]
+    """
+    pairs = list(zip(rankings, relevant, strict=True))
+    return {
+        name: np.array([metric(ranked, gold) for ranked, gold in pairs])
+        for name, metric in metrics_at(k).items()
     }
 
 
@@ -124,7 +141,7 @@ def run(
 def _embed_all(
     embedder: CachingEmbedder, context: Context, queries: Sequence[Query]
 ) -> EmbeddingCost:
-    before = embedder.seconds
+    before, read = embedder.seconds, embedder.read
     embedder.embed_documents(list(context.texts.values()))
     passages = embedder.seconds - before
     milliseconds = []
@@ -132,7 +149,7 @@ def _embed_all(
         before = embedder.seconds
         embedder.embed_query(query.text)
         milliseconds.append((embedder.seconds - before) * 1e3)
-    return EmbeddingCost(passages, np.array(milliseconds))
+    return EmbeddingCost(passages, np.array(milliseconds), embedder.read - read)
 
 
 def _measure(
@@ -184,15 +201,7 @@ def _ids(hits: Sequence[RankedChunk]) -> tuple[str, ...]:
 def _judge(
     rankings: Sequence[Sequence[str]], queries: Sequence[Query], k: int, context: Context
 ) -> dict[str, FloatArray]:
-    values = {
-        name: np.array(
-            [
-                metric(ranked, query.relevant)
-                for ranked, query in zip(rankings, queries, strict=True)
-            ]
-        )
-        for name, metric in metrics_at(k).items()
-    }
+    values = judge(rankings, [query.relevant for query in queries], k)
     values["tokens"] = np.array([context.count_tokens(ranked) for ranked in rankings], dtype=float)
     values["answer"] = np.array(
         [

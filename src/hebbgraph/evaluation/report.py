@@ -180,6 +180,7 @@ def _set_as_dict(result: SetResult, *, seed: int, ours: str | None) -> dict[str,
     if result.embedding is not None:
         content["embedding"] = {
             "passages_seconds": result.embedding.passages_seconds,
+            "read_from_cache": result.embedding.read,
             **_latency(result.embedding.query_ms),
         }
     if ours is not None:
@@ -261,7 +262,7 @@ def _title(result: SetResult) -> str:
     if result.skipped:
         why = ", ".join(f"{count} {reason}" for reason, count in result.skipped.items())
         title += f" (left out: {why})"
-    if result.embedding is not None:
+    if result.embedding is not None and not result.embedding.read:
         median = _latency(result.embedding.query_ms)["query_ms_median"]
         title += f"; embedding a question takes another {median:.1f} ms"
     return title

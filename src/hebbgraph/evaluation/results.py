@@ -51,10 +51,14 @@ class SystemResult:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCost:
-    """What embedding took, apart from all systems: passages together, questions singly."""
+    """What embedding took, apart from all systems: passages together, questions singly.
+
+    ``read`` texts were not embedded but read from a cache on disk, which took less time.
+    """
 
     passages_seconds: float
     query_ms: FloatArray
+    read: int = 0
 
 
 @dataclass(frozen=True, slots=True)

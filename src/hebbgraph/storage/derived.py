@@ -22,9 +22,10 @@ from filelock import FileLock, Timeout
 from hebbgraph.errors import HebbgraphError, IndexLockedError
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph
 from hebbgraph.storage.approximate import ApproximateNeighbours
+from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.lexical import LexicalIndex
 from hebbgraph.storage.snapshot import load_snapshot, save_snapshot
-from hebbgraph.storage.truth import Changes, EmbeddingState, FeedbackState, Truth
+from hebbgraph.storage.truth import Changes, FeedbackState, Truth
 from hebbgraph.storage.vectors import VectorTable
 from hebbgraph.tagging import lexical_terms, tokenize
 from hebbgraph.typing import IntArray
@@ -144,6 +145,9 @@ class Derived:
                 raise
             except (OSError, ValueError) as error:
                 logger.warning("derived parts failed (%s): reading them again", error)
+                if isinstance(error, ValueError) and self._directory is not None:
+                    with self._locked():  # that is how Tantivy tells of broken files
+                        LexicalIndex.discard(self._directory / "lexical")
                 return self._refreshed()
 
     def _refreshed(self) -> int:

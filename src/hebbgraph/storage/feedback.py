@@ -230,8 +230,7 @@ class FeedbackLog:
             cues=tuple(Cue.model_construct(**cue) for cue in body["cues"]),
             terms=tuple((term, weight) for term, weight in body["terms"]),
             paths=tuple(
-                tuple(PathStep.model_construct(**step) for step in path)
-                for path in body["paths"]
+                tuple(PathStep.model_construct(**step) for step in path) for path in body["paths"]
             ),
             vector=(
                 None

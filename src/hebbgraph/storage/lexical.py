@@ -70,6 +70,11 @@ class LexicalIndex:
         directory.mkdir(parents=True, exist_ok=True)
         return tantivy.Index(self._schema, path=str(directory))
 
+    @staticmethod
+    def discard(directory: Path) -> None:
+        """Let the next one that opens it start from nothing."""
+        (directory / _STAMP).unlink(missing_ok=True)
+
     @classmethod
     def copy_of(cls, directory: Path) -> LexicalIndex:
         """Open a private copy, for a directory in which Tantivy cannot place its locks."""
@@ -123,6 +128,9 @@ class LexicalIndex:
         """
         writer = self._index.writer(_HEAP_BYTES, 1)
         try:
+            if self._directory is not None:
+                # What a killed update left: its names may be wanted again.
+                writer.garbage_collect_files()
             for row in removed:
                 writer.delete_documents_by_term("row", int(row))
             for row, terms in added:

@@ -1,31 +1,25 @@
-"""Reading and writing one namespace of the truth."""
+"""One namespace of the truth: its settings, its changes, and how it is written."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from hashlib import blake2b
-from itertools import islice
-from typing import Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
-from pydantic_core import from_json, to_json
 
-from hebbgraph.errors import InvalidChunkError, SettingsMismatchError
+from hebbgraph.errors import SettingsMismatchError
 from hebbgraph.records import Chunk
 from hebbgraph.storage.database import Database
+from hebbgraph.storage.embedding import Embeddings, EmbeddingState
+from hebbgraph.storage.reading import ChunkReader, as_json, digest, pages
 from hebbgraph.storage.schema import chunks, documents, namespaces, tombstones
 from hebbgraph.tagging import Candidate
 from hebbgraph.typing import IntArray
 
-__all__ = ["Changes", "ChunkWrite", "EmbeddingState", "FeedbackState", "Outcome", "Truth"]
-
-_T = TypeVar("_T")
-_PAGE = 500  # bound parameters a statement; every database allows as many
-
+__all__ = ["Changes", "ChunkWrite", "FeedbackState", "Outcome", "Truth"]
 
 #: Statements of the hot path are built once.
 _STATE = sa.select(
@@ -37,18 +31,6 @@ _STATE = sa.select(
 ).where(namespaces.c.namespace == sa.bindparam("namespace"))
 
 
-@cache
-def _by_row(*columns: sa.Column[Any]) -> sa.Select[Any]:
-    return (
-        sa.select(chunks.c.row, *columns)
-        .where(
-            chunks.c.namespace == sa.bindparam("namespace"),
-            chunks.c.row.in_(sa.bindparam("rows", expanding=True)),
-        )
-        .order_by(chunks.c.row)
-    )
-
-
 class FeedbackState(NamedTuple):
     """How often feedback was added to a namespace's log, and how often taken away."""
 
@@ -56,27 +38,7 @@ class FeedbackState(NamedTuple):
     removed: int = 0
 
 
-class EmbeddingState(NamedTuple):
-    """Which model the vectors of a namespace are of.
-
-    ``epoch`` grows when another model takes over, ``revision`` also when vectors are
-    filled in: whoever holds vectors of another revision reads them again.
-    """
-
-    name: str
-    dimension: int
-    dtype: str
-    epoch: int = 1
-    revision: int = 1
-
-    @classmethod
-    def read(cls, saved: str | None) -> Self | None:
-        """Read what :meth:`saved` wrote."""
-        return None if saved is None else cls(**json.loads(saved))
-
-    def saved(self) -> str:
-        """Return the state as JSON."""
-        return json.dumps(self._asdict())
+_NO_FEEDBACK = FeedbackState()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +63,7 @@ class Changes:
     removed: IntArray
     complete: bool = True
     embedding: EmbeddingState | None = None
-    feedback: FeedbackState = FeedbackState()
+    feedback: FeedbackState = _NO_FEEDBACK
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +84,7 @@ class Outcome(NamedTuple):
     generation: int
 
 
-class Truth:
+class Truth(ChunkReader):
     """One namespace of the database.
 
     Every write is one transaction and one new generation; a write that changes nothing
@@ -130,8 +92,8 @@ class Truth:
     """
 
     def __init__(self, database: Database, namespace: str) -> None:
-        self.database = database
-        self.namespace = namespace
+        super().__init__(database, namespace)
+        self.embeddings = Embeddings(database, namespace)
 
     # -- settings and state ---------------------------------------------------------
 
@@ -188,15 +150,6 @@ class Truth:
     def _generation_query(self) -> sa.Select[Any]:
         return sa.select(namespaces.c.generation).where(namespaces.c.namespace == self.namespace)
 
-    def count(self) -> int:
-        """Return how many chunks there are."""
-        with self.database.read() as connection:
-            query = sa.select(sa.func.count()).select_from(chunks).where(self._mine())
-            return connection.execute(query).scalar_one()
-
-    def _mine(self) -> sa.ColumnElement[bool]:
-        return chunks.c.namespace == self.namespace
-
     # -- writing --------------------------------------------------------------------
 
     def apply(
@@ -231,13 +184,13 @@ class Truth:
             # First the counter: its row lock makes generations follow commit order.
             generation = self._advance(connection)
             if embedding is not None:
-                self._settle_embedding(connection, embedding)
+                self.embeddings.settle(connection, embedding)
             replaced = self._rows_where(connection, chunks.c.id, new_ids)
             deleted = self._rows_where(connection, chunks.c.id, delete_ids)
             deleted |= self._rows_where(connection, chunks.c.document_id, doomed_documents)
             deleted -= replaced
             self._remove(connection, replaced | deleted, generation)
-            for page in _pages(writes):
+            for page in pages(writes):
                 rows = [self._values(write, generation, embedding) for write in page]
                 connection.execute(sa.insert(chunks), rows)
             self._write_fingerprints(connection, doomed_documents, fingerprints or {})
@@ -258,13 +211,13 @@ class Truth:
         self, connection: sa.Connection, column: sa.Column[Any], values: Iterable[str]
     ) -> set[int]:
         rows: set[int] = set()
-        for page in _pages(values):
+        for page in pages(values):
             query = sa.select(chunks.c.row).where(self._mine(), column.in_(page))
             rows.update(connection.execute(query).scalars())
         return rows
 
     def _remove(self, connection: sa.Connection, rows: set[int], generation: int) -> None:
-        for page in _pages(sorted(rows)):
+        for page in pages(sorted(rows)):
             connection.execute(sa.delete(chunks).where(chunks.c.row.in_(page)))
             connection.execute(
                 sa.insert(tombstones),
@@ -287,110 +240,19 @@ class Truth:
             "document_id": chunk.document_id,
             "title": chunk.title,
             "text": chunk.text,
-            "metadata": _json(chunk.metadata),
-            "tags": _json(chunk.tags),
-            "candidates": _json(by_kind),
+            "metadata": as_json(chunk.metadata),
+            "tags": as_json(chunk.tags),
+            "candidates": as_json(by_kind),
             "digest": digest(chunk),
             "generation": generation,
             "vector_epoch": embedding.epoch if embedding and write.vector else None,
             "vector": write.vector,
         }
 
-    # -- vectors --------------------------------------------------------------------
-
-    def embedding(self) -> EmbeddingState | None:
-        """Return which model the vectors are of; None before the first."""
-        with self.database.read() as connection:
-            return self._embedding(connection)
-
-    def _embedding(self, connection: sa.Connection) -> EmbeddingState | None:
-        query = sa.select(namespaces.c.embedding).where(namespaces.c.namespace == self.namespace)
-        return EmbeddingState.read(connection.execute(query).scalar())
-
-    def _settle_embedding(self, connection: sa.Connection, wanted: EmbeddingState) -> None:
-        held = self._embedding(connection)
-        if held is None:
-            self._save_embedding(connection, wanted)
-        elif (held.name, held.epoch, held.dimension) != (
-            wanted.name,
-            wanted.epoch,
-            wanted.dimension,
-        ):
-            raise SettingsMismatchError(
-                f"{self.database.place}: vectors are of {held.name!r} ({held.dimension} "
-                f"numbers), got {wanted.name!r} ({wanted.dimension}); open the index again"
-            )
-
-    def _save_embedding(self, connection: sa.Connection, state: EmbeddingState) -> None:
-        connection.execute(
-            sa.update(namespaces)
-            .where(namespaces.c.namespace == self.namespace)
-            .values(embedding=state.saved())
-        )
-
-    def begin_epoch(self, state: EmbeddingState) -> EmbeddingState:
-        """Let another model take over; the vectors of the one before no longer count."""
-        with self.database.write() as connection:
-            held = self._embedding(connection)
-            if held is not None:
-                state = state._replace(epoch=held.epoch + 1, revision=held.revision + 1)
-            self._save_embedding(connection, state)
-        return state
-
-    def rows_to_embed(self, epoch: int, limit: int) -> list[int]:
-        """Return rows that have no vector of this epoch."""
-        with self.database.read() as connection:
-            query = (
-                sa.select(chunks.c.row)
-                .where(self._mine(), chunks.c.vector_epoch.is_distinct_from(epoch))
-                .order_by(chunks.c.row)
-                .limit(limit)
-            )
-            return list(connection.execute(query).scalars())
-
-    def count_to_embed(self, epoch: int) -> int:
-        """Return how many rows have no vector of this epoch."""
-        with self.database.read() as connection:
-            query = (
-                sa.select(sa.func.count())
-                .select_from(chunks)
-                .where(self._mine(), chunks.c.vector_epoch.is_distinct_from(epoch))
-            )
-            return connection.execute(query).scalar_one()
-
-    def write_vectors(self, epoch: int, vectors: Mapping[int, bytes]) -> None:
-        """Give vectors to rows, in one transaction; rows that are gone are passed over.
-
-        Raises
-        ------
-        SettingsMismatchError
-            If another model has taken over meanwhile.
-        """
-        with self.database.write() as connection:
-            held = self._embedding(connection)
-            if held is None or held.epoch != epoch:
-                raise SettingsMismatchError(
-                    f"{self.database.place}: another model took over meanwhile; open it again"
-                )
-            connection.execute(
-                sa.update(chunks)
-                .where(chunks.c.row == sa.bindparam("at"))
-                .values(vector=sa.bindparam("new"), vector_epoch=epoch),
-                [{"at": row, "new": vector} for row, vector in vectors.items()],
-            )
-            self._save_embedding(connection, held._replace(revision=held.revision + 1))
-
-    def vectors(self, rows: Iterable[int], epoch: int) -> Iterator[tuple[int, bytes]]:
-        """Yield (row, vector) of this epoch, ascending; rows without one are left out."""
-        for page in self._select(rows, chunks.c.vector, chunks.c.vector_epoch):
-            for row, vector, held in page:
-                if held == epoch and vector is not None:
-                    yield row, vector
-
     def _write_fingerprints(
         self, connection: sa.Connection, doomed: Sequence[str], fingerprints: Mapping[str, str]
     ) -> None:
-        for page in _pages([*doomed, *fingerprints]):
+        for page in pages([*doomed, *fingerprints]):
             connection.execute(
                 sa.delete(documents).where(
                     documents.c.namespace == self.namespace, documents.c.document_id.in_(page)
@@ -453,128 +315,3 @@ class Truth:
                 embedding,
                 feedback,
             )
-
-    def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
-        query = _by_row(*columns)
-        for page in _pages(int(row) for row in rows):
-            with self.database.read() as connection:
-                bound = {"namespace": self.namespace, "rows": page}
-                yield connection.execute(query, bound).all()
-
-    def candidates(self, rows: Iterable[int]) -> Iterator[tuple[int, str, dict[str, list[str]]]]:
-        """Yield (row, id, candidate keys by kind), ascending; rows that are gone are left out."""
-        for page in self._select(rows, chunks.c.id, chunks.c.candidates):
-            for row, id_, held in page:
-                yield row, id_, from_json(held)
-
-    def texts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str]]:
-        """Yield (row, title, text), ascending; rows that are gone are left out."""
-        for page in self._select(rows, chunks.c.title, chunks.c.text):
-            for row in page:
-                yield tuple(row)
-
-    def metadata(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str | None, str]]:
-        """Yield (row, id, document_id, metadata as JSON), ascending."""
-        for page in self._select(rows, chunks.c.id, chunks.c.document_id, chunks.c.metadata):
-            for row in page:
-                yield tuple(row)
-
-    def ids(self, rows: Iterable[int]) -> dict[int, str]:
-        """Return the id of each row that is there."""
-        return {row: held for page in self._select(rows, chunks.c.id) for row, held in page}
-
-    def fetch(self, rows: Iterable[int]) -> dict[int, Chunk]:
-        """Return the chunk of each row that is there."""
-        columns = (
-            chunks.c.id,
-            chunks.c.document_id,
-            chunks.c.title,
-            chunks.c.text,
-            chunks.c.metadata,
-            chunks.c.tags,
-        )
-        found = {}
-        for page in self._select(rows, *columns):
-            for row, id_, document_id, title, text, metadata, tags in page:
-                # The database holds what was validated on its way in.
-                found[row] = Chunk.model_construct(
-                    id=id_,
-                    document_id=document_id,
-                    title=title,
-                    text=text,
-                    metadata=from_json(metadata),
-                    tags=tuple(from_json(tags)),
-                )
-        return found
-
-    def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
-        """Return the row of each id that is there."""
-        found: dict[str, int] = {}
-        with self.database.read() as connection:
-            for page in _pages(ids):
-                query = sa.select(chunks.c.id, chunks.c.row).where(
-                    self._mine(), chunks.c.id.in_(page)
-                )
-                found.update(connection.execute(query).all())
-        return found
-
-    def changed(self, candidates: Iterable[Chunk]) -> list[Chunk]:
-        """Return those chunks that are not held, or held with another content."""
-        by_id = {chunk.id: chunk for chunk in candidates}
-        held: dict[str, bytes] = {}
-        with self.database.read() as connection:
-            for page in _pages(by_id):
-                query = sa.select(chunks.c.id, chunks.c.digest).where(
-                    self._mine(), chunks.c.id.in_(page)
-                )
-                held.update(connection.execute(query).all())
-        return [chunk for id_, chunk in by_id.items() if held.get(id_) != digest(chunk)]
-
-    def ids_of_document(self, document_id: str) -> set[str]:
-        """Return the ids of a document's chunks."""
-        with self.database.read() as connection:
-            query = sa.select(chunks.c.id).where(self._mine(), chunks.c.document_id == document_id)
-            return set(connection.execute(query).scalars())
-
-    def rows_by_id(self) -> Iterator[int]:
-        """Yield all rows in the order of their ids, a page at a time."""
-        last = ""
-        while True:
-            with self.database.read() as connection:
-                query = sa.select(chunks.c.row, chunks.c.id).where(self._mine(), chunks.c.id > last)
-                page = connection.execute(query.order_by(chunks.c.id).limit(_PAGE)).all()
-            if not page:
-                return
-            yield from (row for row, _ in page)
-            last = page[-1][1]
-
-    def fingerprints(self) -> dict[str, str]:
-        """Return the fingerprint of each document that was read from a file."""
-        with self.database.read() as connection:
-            query = sa.select(documents.c.document_id, documents.c.fingerprint).where(
-                documents.c.namespace == self.namespace
-            )
-            return dict(connection.execute(query).all())
-
-
-def _pages(values: Iterable[_T]) -> Iterator[list[_T]]:
-    remaining = iter(values)
-    while page := list(islice(remaining, _PAGE)):
-        yield page
-
-
-def digest(chunk: Chunk) -> bytes:
-    """Return 16 bytes that differ when any field of the chunk differs."""
-    metadata = dict(sorted(chunk.metadata.items()))
-    fields = [chunk.document_id, chunk.title, chunk.text, metadata, chunk.tags]
-    return blake2b(_json(fields).encode(), digest_size=16).digest()
-
-
-def _json(value: object) -> str:
-    try:
-        text = to_json(value).decode()
-        if "NaN" in text or "Infinity" in text:  # as a number, or as a word of some text
-            json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidChunkError(f"metadata must be JSON: {error}") from error
-    return text

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.storage.approximate import ApproximateNeighbours
-from hebbgraph.storage.truth import EmbeddingState, Truth
+from hebbgraph.storage.embedding import EmbeddingState
+from hebbgraph.storage.truth import Truth
 from hebbgraph.typing import BoolArray, IntArray
 
 __all__ = ["VectorTable"]
@@ -65,7 +66,7 @@ class VectorTable:
         self.last_row = int(rows[-1])
         first = self._size
         kind = np.dtype(self.state.dtype)
-        for row, held in truth.vectors(rows, self.state.epoch):
+        for row, held in truth.embeddings.vectors(rows, self.state.epoch):
             self._rows[self._size] = row
             self._data[self._size] = np.frombuffer(held, dtype=kind)
             self._size += 1

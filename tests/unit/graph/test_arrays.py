@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -56,7 +58,7 @@ def test_transposing_twice_gives_the_rows_again(rows: list[list[int]]) -> None:
         assert owners[here].tolist() == [i for i, row in enumerate(rows) if column in row]
         assert set(indices[order[here]].tolist()) <= {column}
     back_pointer, back, _ = transpose(pointer, owners, len(rows))
-    assert [back[a:b].tolist() for a, b in zip(back_pointer, back_pointer[1:], strict=False)] == rows
+    assert [back[a:b].tolist() for a, b in pairwise(back_pointer)] == rows
 
 
 @pytest.mark.parametrize("n_columns", [0, 3])

@@ -21,7 +21,7 @@ def _incidence(rows: Rows, n_tags: int) -> Incidence:
 def _projected(rows: Rows) -> dict[tuple[int, int], int]:
     graph = nx.Graph()
     for chunk, row in enumerate(rows):
-        graph.add_edges_from(((f"c{chunk}", tag) for tag in row))
+        graph.add_edges_from((f"c{chunk}", tag) for tag in row)
     tags = {tag for row in rows for tag in row}
     if not tags:  # networkx has no projection of nothing
         return {}

@@ -99,7 +99,9 @@ def test_any_steps_equal_a_dict(base: list[Row], steps: list[tuple[int, Row | No
         _check(incidence, oracle, N_TAGS + 2)
 
 
-@given(_BASE, _STEPS, st.dictionaries(st.integers(0, 7), _ROW, max_size=4), st.sets(st.integers(0, 7)))
+@given(
+    _BASE, _STEPS, st.dictionaries(st.integers(0, 7), _ROW, max_size=4), st.sets(st.integers(0, 7))
+)
 def test_merging_many_rows_equals_a_dict(
     base: list[Row],
     steps: list[tuple[int, Row | None]],

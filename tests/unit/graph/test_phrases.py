@@ -68,7 +68,9 @@ def _zeros(n: int) -> tuple[np.ndarray, np.ndarray]:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from("abc"), st.booleans()).map(lambda pair: (f"{pair[0]} x", pair[1])),
+        st.tuples(st.sampled_from("abc"), st.booleans()).map(
+            lambda pair: (f"{pair[0]} x", pair[1])
+        ),
         max_size=12,
     ),
     st.data(),
@@ -79,7 +81,11 @@ def test_the_vocabulary_is_a_function_of_what_lives(
     """Add all proposals in groups, then take some of them back."""
     table = PhraseTable()
     known: set[str] = set()
-    gone = data.draw(st.lists(st.sampled_from(range(len(proposals))), unique=True)) if proposals else []
+    gone = (
+        data.draw(st.lists(st.sampled_from(range(len(proposals))), unique=True))
+        if proposals
+        else []
+    )
     for sign, batch in ((1, proposals), (-1, [proposals[i] for i in gone])):
         numbers = table.intern(key for key, _ in batch)
         anchors = [n for n, (_, is_anchor) in zip(numbers, batch, strict=True) if is_anchor]
@@ -88,7 +94,7 @@ def test_the_vocabulary_is_a_function_of_what_lives(
         entered, left = table.count(*(change + nothing if sign > 0 else nothing + change))
         known |= {table.keys[n] for n in entered}
         known -= {table.keys[n] for n in left}
-    rest = [pair for i, pair in enumerate(proposals) if i not in set(gone)]
+    rest = [pair for i, pair in enumerate(proposals) if i not in gone]
     keys = [key for key, _ in rest]
     expected = {key for key, is_anchor in rest if is_anchor or keys.count(key) >= 2}
     assert _words(table) == set(table.matcher) == known == expected

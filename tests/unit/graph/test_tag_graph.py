@@ -98,7 +98,7 @@ def test_folding_changes_nothing_that_is_read() -> None:
     folded = graph.folded()
     assert (folded.n_slots, folded.n_chunks, folded.generation) == (2, 2, 3)
     assert folded.rows.tolist() == [2, 3]
-    assert folded.id_hashes.tolist() == [14, 21]
+    assert folded.id_prefixes.tolist() == [14, 21]
     assert folded.incidence.delta_size == 0
     assert [_tags(folded, slot) for slot in (0, 1)] == [_tags(graph, slot) for slot in (1, 2)]
     assert "tessel bay" not in folded.phrases.keys  # nobody proposes it any more
@@ -125,7 +125,7 @@ def test_rows_set_one_by_one_or_all_at_once_are_the_same(
 def test_it_is_due_for_folding_when_much_has_died(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tag_graph, "_FOLD_MIN", 2)
     graph = TagGraph.empty()
-    _step(graph, 1, {row: TITLED for row in range(1, 5)})
+    _step(graph, 1, dict.fromkeys(range(1, 5), TITLED))
     assert not graph.is_due_for_folding
     _step(graph, 2, {}, removed=[0, 1, 2])
     assert graph.is_due_for_folding

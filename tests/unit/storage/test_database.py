@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -17,17 +18,17 @@ import pytest
 import sqlalchemy as sa
 from sqlalchemy import event
 
+import hebbgraph
 from hebbgraph import (
     Chunk,
     DamagedIndexError,
     DiskFullError,
-    HebbianIndex,
     HebbgraphError,
+    HebbianIndex,
     IndexLockedError,
     NewerVersionError,
     NotAnIndexError,
     ParameterError,
-    ReadOnlyIndexError,
     Settings,
     SettingsMismatchError,
     StorageError,
@@ -246,13 +247,22 @@ def test_namespaces_that_cannot_be(namespace: object) -> None:
 
 # -- reading without writing -----------------------------------------------------------
 
-_READ_ONLY = """
-import os, sys
+# Everything is imported before the rights to read it are given up.
+_DROP_PRIVILEGES = f"""
+import mmap, os, sys
 from hebbgraph import *
+with HebbianIndex.open(":memory:") as index:
+    index.add(["Synapses learn."])
+    index.recall("Synapses")
 if os.getuid() == 0:
-    os.setgroups([]); os.setgid({nobody}); os.setuid({nobody})
-os.environ["HOME"] = "/nonexistent"
-with HebbianIndex.open({place!r}) as index:
+    os.setgroups([])
+    os.setgid({NOBODY})
+    os.setuid({NOBODY})
+"""
+_READ_ONLY = (
+    _DROP_PRIVILEGES
+    + """
+with HebbianIndex.open(sys.argv[1]) as index:
     recall = index.recall("Where was the builder of the Petrel born?", k=3)
     print(*(hit.chunk.id for hit in recall.hits), *(cue.tag for cue in recall.cues), sep=",")
     print(index.find_recall(recall.id) == recall, index.stats().chunks)
@@ -265,14 +275,28 @@ with HebbianIndex.open({place!r}) as index:
             print("refused:", error)
     print(len(index.recall("Petrel", k=8).hits))
 """
+)
+
+
+def _run(script: str, *arguments: object) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", script, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        cwd="/",
+        env=os.environ | {"PYTHONPATH": str(Path(hebbgraph.__file__).parents[1])},
+    )
+    assert done.returncode == 0, done.stderr
+    return done
 
 
 @pytest.fixture
 def read_only_place(tmp_path: Path) -> Iterator[Path]:
     """A directory that an unprivileged process may read below, but not write."""
-    below = Path("/tmp") / f"hebbgraph-{os.getpid()}-{tmp_path.name}"
-    below.mkdir(mode=0o755)
-    yield below / "index"
+    below = Path(tempfile.mkdtemp(prefix="hebbgraph-"))
+    below.chmod(0o755)
+    yield below / "in #dex?"  # such a name must not end a URI
     for path in [below, *below.rglob("*")]:
         path.chmod(0o755)
     shutil.rmtree(below)
@@ -283,36 +307,32 @@ def _freeze(place: Path) -> None:
         path.chmod(0o555 if path.is_dir() else 0o444)
 
 
-@pytest.mark.parametrize("derived", ["kept", "missing", "behind"])
+@pytest.mark.parametrize("derived", ["kept", "missing", "behind", "killed"])
 def test_a_read_only_directory_reads_and_refuses_writes(
     make_index: Callable[..., HebbianIndex],
+    corpus: list[Chunk],
     tmp_path: Path,
     read_only_place: Path,
     derived: str,
 ) -> None:
-    index = make_index()
-    expected = index.recall("Where was the builder of the Petrel born?", k=3)
+    index = make_index(corpus[:5] if derived == "behind" else corpus)
+    if derived == "killed":  # the writer is not done: much stands in the -wal file alone
+        shutil.copytree(tmp_path / "index", read_only_place)
     index.close()
-    shutil.copytree(tmp_path / "index", read_only_place)
+    if derived == "behind":
+        shutil.copytree(tmp_path / "index" / "derived", tmp_path / "older")
+        make_index().close()
+        shutil.rmtree(tmp_path / "index" / "derived")
+        shutil.copytree(tmp_path / "older", tmp_path / "index" / "derived")
+    if derived != "killed":
+        shutil.copytree(tmp_path / "index", read_only_place)
     if derived == "missing":
         shutil.rmtree(read_only_place / "derived")
-    elif derived == "behind":  # a writer was killed before it could derive anything
-        shutil.rmtree(read_only_place / "derived")
-        with HebbianIndex.open(read_only_place) as older:
-            older.delete([chunk.id for chunk in older.get(["heron", "bay"])])
-        derived_parts = tmp_path / "older"
-        shutil.move(read_only_place / "derived", derived_parts)
-        with HebbianIndex.open(read_only_place) as newer:
-            newer.add([c for c in index_corpus() if c.id in ("heron", "bay")])
-        shutil.rmtree(read_only_place / "derived")
-        shutil.copytree(derived_parts, read_only_place / "derived")
+    with HebbianIndex.open(tmp_path / "index") as same:
+        expected = same.recall("Where was the builder of the Petrel born?", k=3)
     _freeze(read_only_place)
     before = _files(read_only_place)
-    script = _READ_ONLY.format(nobody=NOBODY, place=str(read_only_place))
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, cwd="/"
-    )
-    assert done.returncode == 0, done.stderr
+    done = _run(_READ_ONLY, read_only_place)
     first, second, *refusals, last = done.stdout.splitlines()
     ids = [hit.chunk.id for hit in expected.hits]
     assert first.split(",") == [*ids, *(cue.tag for cue in expected.cues)]
@@ -323,43 +343,21 @@ def test_a_read_only_directory_reads_and_refuses_writes(
     assert _files(read_only_place) == before
 
 
-def index_corpus() -> list[Chunk]:
-    """The chunks of the shared corpus that one test puts back."""
-    return [
-        Chunk(
-            id="heron",
-            title="Heron (barque)",
-            text="The Heron carried slate until Ida Moss sold it to Corin Vale.",
-        ),
-        Chunk(
-            id="bay",
-            title="Tessel Bay",
-            text="Tessel Bay freezes in winter; its lighthouse burned in 1902.",
-        ),
-    ]
-
-
 def test_a_directory_that_may_not_be_entered(
     make_index: Callable[..., HebbianIndex], tmp_path: Path, read_only_place: Path
 ) -> None:
     make_index().close()
     shutil.copytree(tmp_path / "index", read_only_place)
     read_only_place.chmod(0o000)
-    script = f"""
-import os
-from hebbgraph import *
-if os.getuid() == 0:
-    os.setgroups([]); os.setgid({NOBODY}); os.setuid({NOBODY})
-for place in ({str(read_only_place)!r}, {str(read_only_place / "below")!r}):
+    script = """
+for place in sys.argv[1:]:
     try:
         HebbianIndex.open(place)
     except StorageError as error:
         print(type(error).__name__)
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, timeout=60, cwd="/"
-    )
-    assert len(done.stdout.splitlines()) == 2, done.stderr
+    done = _run(_DROP_PRIVILEGES + script, read_only_place, read_only_place / "below")
+    assert len(done.stdout.splitlines()) == 2
 
 
 # -- a second writer -------------------------------------------------------------------
@@ -472,7 +470,7 @@ def test_a_disk_that_really_fills_up(tmp_path: Path) -> None:
     place = tmp_path / "disk"
     place.mkdir()
     mount = ["unshare", "-rm", "sh", "-c"]
-    prepare = f"mount -t tmpfs -o size=8m none {place} && head -c 4m /dev/zero > {place}/ballast"
+    prepare = f"mount -t tmpfs -o size=5m none {place} && head -c 3m /dev/zero > {place}/ballast"
     probe = subprocess.run([*mount, prepare], capture_output=True, check=False)
     if probe.returncode:
         pytest.skip(f"no tmpfs can be mounted here: {probe.stderr.decode()[:200]}")

@@ -7,9 +7,9 @@ from pathlib import Path
 from hebbgraph.errors import DatasetError
 from hebbgraph.evaluation.datasets.folders import read_beir_folder, read_own_folder
 from hebbgraph.evaluation.datasets.published import read_hotpot_file, read_musique_file
-from hebbgraph.evaluation.datasets.records import Dataset, Query, Variant
+from hebbgraph.evaluation.datasets.records import Dataset, Extraction, Query, Variant
 
-__all__ = ["Dataset", "Query", "Variant", "load"]
+__all__ = ["Dataset", "Extraction", "Query", "Variant", "load"]
 
 _LAYOUTS = (
     "a folder with corpus.jsonl and queries.jsonl (BEIR's when it also has qrels/),"

@@ -6,6 +6,7 @@ Own layout::
     queries.jsonl   {"id", "question", "supporting_ids", "answers"?, "grades"?, "type"?, "group"?}
     variants.jsonl  {"id", "paraphrase_light"?, "paraphrase_heavy"?, "keywords"?,
                      "follow_up"?, "follow_up_supporting_ids"?}               (optional file)
+    tags.jsonl      {"id", "entities"?, "triples"?: [[subject, relation, object]]}  (optional)
 
 BEIR [1]_::
 
@@ -27,7 +28,7 @@ from typing import Any
 
 from hebbgraph.errors import DatasetError
 from hebbgraph.evaluation.datasets.reading import Row, build_chunk, read_json_lines, read_text
-from hebbgraph.evaluation.datasets.records import Dataset, Query, Variant
+from hebbgraph.evaluation.datasets.records import Dataset, Extraction, Query, Variant
 from hebbgraph.records import Chunk
 
 __all__ = ["read_beir_folder", "read_own_folder"]
@@ -73,7 +74,10 @@ def read_own_folder(folder: Path) -> Dataset:
             f"{folder / 'variants.jsonl'}: expected ids of queries.jsonl, got {unknown!r}"
         )
     reasons = {"no relevant chunk": skipped} if skipped else {}
-    return Dataset(folder.name, tuple(corpus.values()), tuple(queries.values()), reasons)
+    extractions = _read_extractions(folder / "tags.jsonl", corpus)
+    return Dataset(
+        folder.name, tuple(corpus.values()), tuple(queries.values()), reasons, extractions
+    )
 
 
 def read_beir_folder(folder: Path, split: str | None = None) -> Dataset:
@@ -174,6 +178,25 @@ def _read_variants(path: Path, corpus: Collection[str]) -> dict[str, _Reworded]:
                 relevant["follow_up"] = own
         variants[query_id] = (texts, relevant)
     return variants
+
+
+def _read_extractions(path: Path, corpus: Collection[str]) -> dict[str, Extraction]:
+    """Read what a model took out of the chunks, if that file is there."""
+    found: dict[str, Extraction] = {}
+    if not path.exists():
+        return found
+    for row in read_json_lines(path):
+        chunk_id = row.get_id("id")
+        if chunk_id not in corpus or chunk_id in found:
+            raise row.fault(f"each id of corpus.jsonl at most once, got {chunk_id!r}")
+        triples = []
+        for triple in row.get_list("triples") if "triples" in row.fields else ():
+            if not isinstance(triple, list) or not all(isinstance(part, str) for part in triple):
+                raise row.fault(f"[subject, relation, object] in 'triples', got {triple!r}")
+            if len(triple) == 3:  # models write others too; HippoRAG passes them over as well
+                triples.append((triple[0], triple[1], triple[2]))
+        found[chunk_id] = Extraction(row.get_texts("entities"), tuple(triples))
+    return found
 
 
 def _choose_split(folder: Path, split: str | None) -> Path:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from hebbgraph.errors import DatasetError
 from hebbgraph.records import Chunk
 
-__all__ = ["Dataset", "Query", "Variant"]
+__all__ = ["Dataset", "Extraction", "Query", "Variant"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,26 @@ class Query:
 
 
 @dataclass(frozen=True, slots=True)
+class Extraction:
+    """What a model took out of one chunk.
+
+    Parameters
+    ----------
+    entities : tuple of str
+    triples : tuple of (subject, relation, object)
+    """
+
+    entities: tuple[str, ...] = ()
+    triples: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def phrases(self) -> tuple[str, ...]:
+        """Entities, subjects and objects, each once, those that are not blank."""
+        ends = (end for subject, _, other in self.triples for end in (subject, other))
+        return tuple(phrase for phrase in dict.fromkeys((*self.entities, *ends)) if phrase.strip())
+
+
+@dataclass(frozen=True, slots=True)
 class Dataset:
     """A corpus and questions over it.
 
@@ -58,6 +78,8 @@ class Dataset:
     queries : tuple of Query
     skipped : mapping of str to int
         Questions of the files that are not in ``queries``, counted by reason.
+    extractions : mapping of chunk id to Extraction
+        What a model took out of the chunks; empty where the set has none.
 
     Examples
     --------
@@ -71,6 +93,7 @@ class Dataset:
     corpus: tuple[Chunk, ...]
     queries: tuple[Query, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
+    extractions: Mapping[str, Extraction] = field(default_factory=dict)
 
     def shuffled(self, *, seed: int) -> Dataset:
         """Return the set with its corpus in a random order that ``seed`` fixes.

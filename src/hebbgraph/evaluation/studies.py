@@ -1,0 +1,286 @@
+"""The longer studies in one call each, as the command line runs them.
+
+Each reads all sets before the first is measured, shows tables on ``console``, rewrites
+its JSON after each set, and writes Markdown beside that (``figures.json`` →
+``figures.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.status import Status
+
+from hebbgraph.embedders import embedder_name
+from hebbgraph.errors import ParameterError
+from hebbgraph.evaluation import ablation, scale
+from hebbgraph.evaluation.datasets import Dataset, load
+from hebbgraph.evaluation.embedding import caching
+from hebbgraph.evaluation.learning import growth, run_learning
+from hebbgraph.evaluation.learning import report as learning_report
+from hebbgraph.evaluation.learning.arms import PARTS
+from hebbgraph.evaluation.learning.experiment import LearningResult
+from hebbgraph.evaluation.learning.growth import GrowthPoint
+from hebbgraph.evaluation.learning.plots import plot_growth, plot_learning
+from hebbgraph.evaluation.report import environment, write_json
+from hebbgraph.evaluation.tables import Grid
+from hebbgraph.protocols import Embedder
+from hebbgraph.settings import LearningSettings
+
+__all__ = ["bench_ablation", "bench_learning", "bench_scale"]
+
+
+class _Output:
+    """Where tables, JSON and Markdown of one study go."""
+
+    def __init__(self, json_path: str | Path | None, console: Console | None) -> None:
+        self._json = None if json_path is None else Path(json_path)
+        self._console = console
+        if self._json is not None and not self._json.absolute().parent.is_dir():
+            raise ParameterError(f"{json_path}: expected a file in a directory that exists")
+
+    @contextmanager
+    def status(self, text: str) -> Iterator[Status | None]:
+        if self._console is None:
+            yield None
+        else:
+            with self._console.status(text) as status:
+                yield status
+
+    def show(self, grids: Sequence[Grid]) -> None:
+        if self._console is not None:
+            for grid in grids:
+                self._console.print(grid.table())
+
+    def write(self, grids: Sequence[Grid], content: Mapping[str, Any]) -> None:
+        if self._json is not None:
+            write_json(self._json, {"environment": environment(), **content})
+            text = "\n".join(f"**{grid.title}**\n\n{grid.markdown()}" for grid in grids)
+            self._json.with_suffix(".md").write_text(text, encoding="utf-8")
+
+
+def bench_ablation(
+    paths: Sequence[str | Path],
+    *,
+    embedder: Embedder | None = None,
+    cache: str | Path | None = None,
+    k: int = 10,
+    seed: int = 0,
+    queries: int | None = None,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> list[ablation.AblationResult]:
+    """Switch each part of spreading off, one at a time; see :mod:`.ablation`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+    embedder : Embedder, optional
+    cache : str or Path, optional
+        A directory in which vectors are kept.
+    k, seed, queries
+        As for :func:`hebbgraph.evaluation.bench`.
+    json_path : str or Path, optional
+        Where the figures go; Markdown goes beside it.
+    console : rich.console.Console, optional
+
+    Returns
+    -------
+    list of AblationResult
+    """
+    output = _Output(json_path, console)
+    datasets = _load(paths, seed, queries)
+    results: list[ablation.AblationResult] = []
+    grids: list[Grid] = []
+    for dataset in datasets:
+        with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
+            results.append(
+                ablation.ablate(
+                    dataset, embedder=vectors, k=k, on_variant=_telling(status, dataset)
+                )
+            )
+        metrics = [name for name in results[0].values[ablation.AS_IT_IS] if name != "MRR"]
+        grids = [ablation.grid(results, metric, seed=seed) for metric in metrics]
+        content = ablation.as_dict(results, seed=seed)
+        output.write(grids, {"seed": seed, "k": k, "embedder": _named(embedder), **content})
+    output.show(grids)
+    return results
+
+
+def bench_scale(
+    paths: Sequence[str | Path],
+    sizes: Sequence[int],
+    *,
+    vectors: bool = False,
+    k: int = 10,
+    seed: int = 0,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> list[scale.ScaleResult]:
+    """Measure speed and size on recombined chunks; see :mod:`.scale`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Where sentences and questions come from.
+    sizes : sequence of int
+        Numbers of chunks.
+    vectors : bool
+        Measure each size with random vectors too.
+    k, seed, json_path, console
+        As for :func:`bench_ablation`.
+
+    Returns
+    -------
+    list of ScaleResult
+    """
+    output = _Output(json_path, console)
+    datasets = _load(paths, seed, None)
+    results: list[scale.ScaleResult] = []
+    for size in sizes:
+        for with_vectors in (False, True) if vectors else (False,):
+            with output.status(f"{size} chunks") as status:
+                results.append(
+                    scale.measure_scale(
+                        datasets,
+                        size,
+                        vectors=with_vectors,
+                        k=k,
+                        seed=seed,
+                        on_step=None if status is None else status.update,
+                    )
+                )
+            figures = [asdict(result) for result in results]
+            output.write([scale.grid(results)], {"seed": seed, "k": k, "sizes": figures})
+    output.show([scale.grid(results)])
+    return results
+
+
+def bench_learning(
+    paths: Sequence[str | Path],
+    *,
+    embedder: Embedder | None = None,
+    cache: str | Path | None = None,
+    k: int = 10,
+    seed: int = 0,
+    rounds: int = 3,
+    seeds: int = 5,
+    parts: Sequence[str] = PARTS,
+    feedbacks: int = 0,
+    settings: LearningSettings | None = None,
+    at_most: int | None = 300,
+    plots: str | Path | None = None,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> tuple[list[LearningResult], list[list[GrowthPoint]]]:
+    """Measure learning; see :mod:`.learning`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+    embedder, cache, k, seed, json_path, console
+        As for :func:`bench_ablation`.
+    rounds, seeds, parts, settings, at_most
+        As for :func:`hebbgraph.evaluation.learning.run_learning`.
+    feedbacks : int
+        Also measure growth with so many feedbacks; 0 leaves it out.
+    plots : str or Path, optional
+        A directory for curves as PNG.
+
+    Returns
+    -------
+    results : list of LearningResult
+    growths : list of list of GrowthPoint
+        One a set, empty without ``feedbacks``.
+    """
+    output = _Output(json_path, console)
+    datasets = _load(paths, seed, None)
+    results: list[LearningResult] = []
+    growths: list[list[GrowthPoint]] = []
+    written: list[Grid] = []
+    for dataset in datasets:
+        with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
+            result = run_learning(
+                dataset,
+                embedder=vectors,
+                k=k,
+                rounds=rounds,
+                settings=settings,
+                parts=parts,
+                seeds=seeds,
+                seed=seed,
+                at_most=at_most,
+                on_arm=_telling(status, dataset),
+            )
+            results.append(result)
+            shown = _learning_grids(result, seed)
+            if plots is not None:
+                plot_learning(result, plots)
+            if feedbacks:
+                points = growth.measure_growth(
+                    dataset,
+                    feedbacks,
+                    embedder=vectors,
+                    settings=settings,
+                    k=k,
+                    seed=seed,
+                    on_point=_telling(status, dataset),
+                )
+                growths.append(points)
+                shown.append(growth.grid(points))
+                if plots is not None:
+                    plot_growth(points, plots, dataset.name)
+        output.show(shown)
+        written += shown
+        content = {
+            "settings": {"k": k, "rounds": rounds, "seeds": seeds, "embedder": _named(embedder)},
+            "learning": (settings or LearningSettings()).model_dump(mode="json"),
+            **learning_report.as_dict(results, seed=seed),
+            "growth": [
+                {"name": one.name, "points": [asdict(point) for point in points]}
+                for one, points in zip(results, growths, strict=False)
+            ],
+        }
+        output.write(written, content)
+    if len(results) > 1:
+        pooled = [learning_report.pooled_grid(results, name, seed=seed) for name in _pooled(k)]
+        output.show(pooled)
+        output.write([*written, *pooled], content)
+    return results, growths
+
+
+def _learning_grids(result: LearningResult, seed: int) -> list[Grid]:
+    metric = f"R@{min(5, result.k)}"
+    return [
+        learning_report.strata_grid(result, metric, seed=seed),
+        learning_report.strata_grid(result, "MRR", seed=seed),
+        learning_report.difference_grid(result, metric, seed=seed),
+        learning_report.gain_grid(result, metric),
+    ]
+
+
+def _pooled(k: int) -> tuple[str, ...]:
+    return (f"R@{min(5, k)}", "MRR")
+
+
+def _load(paths: Sequence[str | Path], seed: int, queries: int | None) -> list[Dataset]:
+    if not paths:
+        raise ParameterError("name at least one evaluation set, got none")
+    return [load(path, seed=seed, queries=queries) for path in paths]
+
+
+def _telling(status: Status | None, dataset: Dataset) -> Any:
+    def tell(what: object) -> None:
+        if status is not None:
+            status.update(f"{dataset.name}: {what}")
+
+    return tell
+
+
+def _named(embedder: Embedder | None) -> str | None:
+    return None if embedder is None else embedder_name(embedder)

@@ -1,0 +1,213 @@
+"""Past queries that led to citations, and which of them a new query is like."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.records import Feedback
+from hebbgraph.settings import LearningSettings
+
+__all__ = ["ActiveEpisode", "Episodes", "Question", "episode_node", "hash_term", "question_features"]
+
+#: How many of the most similar past queries are looked at for near-duplicates.
+_CANDIDATES = 64
+
+
+def hash_term(term: str) -> str:
+    """Return 16 hex digits for a word: learning only asks whether words are the same."""
+    return hashlib.blake2b(term.encode(), digest_size=8).hexdigest()
+
+
+def half(vector: Sequence[float]) -> bytes:
+    """Return an embedding in half precision."""
+    return np.asarray(vector, dtype=np.float16).tobytes()
+
+
+def episode_node(feedback: Feedback) -> str:
+    """Return the node of a feedback's query; the same question has the same node."""
+    digest = hashlib.blake2b(digest_size=12)
+    digest.update((feedback.embedder or "").encode())
+    digest.update(b"" if feedback.vector is None else half(feedback.vector))
+    for name in sorted([*(cue.tag for cue in feedback.cues), *(term for term, _ in feedback.terms)]):
+        digest.update(name.encode() + b"\x00")
+    return f"e:{digest.hexdigest()}"
+
+
+class Question(NamedTuple):
+    """A query as episodes see it: weights of its tags and (hashed) words, and its vector."""
+
+    features: Mapping[str, float]
+    vector: NDArray[np.float32] | None = None
+
+
+class ActiveEpisode(NamedTuple):
+    """A past query that is like the new one; ``activation`` in (0, 1]."""
+
+    nodes: tuple[str, ...]
+    activation: float
+
+
+def question_features(
+    cues: Mapping[str, float], terms: Iterable[tuple[str, float]]
+) -> dict[str, float]:
+    """Return the weighted features of a query: phrase keys, and hashes of its words."""
+    return _features(cues, ((hash_term(term), weight) for term, weight in terms))
+
+
+def _features(
+    cues: Mapping[str, float], hashed: Iterable[tuple[str, float]]
+) -> dict[str, float]:
+    return {f"t:{key}": weight for key, weight in cues.items()} | dict(hashed)
+
+
+class Episodes:
+    """The past queries of a log.
+
+    Parameters
+    ----------
+    settings : LearningSettings
+        ``episode_similarity`` and the other ``episode_...`` ones.
+    """
+
+    def __init__(self, settings: LearningSettings) -> None:
+        self._settings = settings
+        self.nodes: list[str] = []
+        self._numbers: dict[str, int] = {}
+        self._embedders: dict[str, _Vectors] = {}
+        self._postings: dict[str, list[tuple[int, float]]] = {}
+        self._norm: list[float] = []
+        self._features: list[dict[str, float]] = []
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def add(self, node: str, feedback: Feedback) -> None:
+        """Remember the query of a feedback, unless it is known."""
+        number = self._numbers.setdefault(node, len(self.nodes))
+        if number < len(self.nodes):
+            return
+        self.nodes.append(node)
+        features = _features({cue.tag: cue.weight for cue in feedback.cues}, feedback.terms)
+        self._features.append(features)
+        self._norm.append(_norm(features))
+        for name, weight in features.items():
+            self._postings.setdefault(name, []).append((number, weight))
+        if feedback.vector is not None:
+            vectors = self._embedders.setdefault(feedback.embedder or "", _Vectors())
+            vectors.append(number, np.asarray(feedback.vector, dtype=np.float32))
+
+    def active(self, question: Question, embedder: str | None) -> list[ActiveEpisode]:
+        """Return the past queries that are like a new one, the most similar first.
+
+        Parameters
+        ----------
+        question : Question
+        embedder : str, optional
+            The model of the question's vector; vectors of others are not compared.
+        """
+        found = self._by_vector(question, embedder) if question.vector is not None else None
+        if found is None:
+            found = self._by_features(question)
+        return self._merged(found)
+
+    def _by_vector(
+        self, question: Question, embedder: str | None
+    ) -> list[tuple[int, float]] | None:
+        vectors = self._embedders.get(embedder or "")
+        assert question.vector is not None
+        if vectors is None or vectors.dimension != len(question.vector):
+            return None
+        cosine = vectors.matrix @ question.vector
+        low = self._settings.episode_similarity
+        at = np.flatnonzero(cosine > low)
+        if len(at) > _CANDIDATES:
+            at = at[np.argpartition(cosine[at], len(at) - _CANDIDATES)[-_CANDIDATES:]]
+        activation = np.minimum((cosine[at] - low) / (1.0 - low), 1.0)
+        return list(zip(vectors.numbers[at].tolist(), activation.tolist(), strict=True))
+
+    def _by_features(self, question: Question) -> list[tuple[int, float]]:
+        norm = _norm(question.features)
+        dot: dict[int, float] = {}
+        for name, weight in question.features.items():
+            for number, other in self._postings.get(name, ()):
+                dot[number] = dot.get(number, 0.0) + weight * other
+        low = self._settings.episode_overlap
+        found = []
+        for number, product in dot.items():
+            similarity = product / (norm * self._norm[number] or 1.0)
+            if similarity > low:
+                found.append((number, min((similarity - low) / (1.0 - low), 1.0)))
+        found.sort(key=lambda pair: (-pair[1], self.nodes[pair[0]]))
+        return found[:_CANDIDATES]
+
+    def _merged(self, found: list[tuple[int, float]]) -> list[ActiveEpisode]:
+        """Count near-duplicates as one, and keep the most similar."""
+        found = sorted(found, key=lambda pair: (-pair[1], self.nodes[pair[0]]))
+        groups: list[tuple[list[str], float, int]] = []
+        for number, activation in found:
+            for nodes, _, leader in groups:
+                if self._alike(number, leader):
+                    nodes.append(self.nodes[number])
+                    break
+            else:
+                if len(groups) < self._settings.episode_limit:
+                    groups.append(([self.nodes[number]], activation, number))
+        return [ActiveEpisode(tuple(nodes), activation) for nodes, activation, _ in groups]
+
+    def _alike(self, one: int, other: int) -> bool:
+        for vectors in self._embedders.values():
+            a, b = vectors.of(one), vectors.of(other)
+            if a is not None and b is not None:
+                return float(a @ b) >= self._settings.episode_merge
+        first, second = self._features[one], self._features[other]
+        dot = sum(weight * second.get(name, 0.0) for name, weight in first.items())
+        return dot >= self._settings.episode_merge * self._norm[one] * self._norm[other]
+
+
+class _Vectors:
+    """Unit vectors of one model's past queries."""
+
+    def __init__(self) -> None:
+        self._matrix = np.empty((0, 0), dtype=np.float32)
+        self._numbers = np.empty(0, dtype=np.int64)
+        self._at: dict[int, int] = {}
+
+    @property
+    def dimension(self) -> int:
+        return self._matrix.shape[1]
+
+    @property
+    def matrix(self) -> NDArray[np.float32]:
+        return self._matrix[: len(self._at)]
+
+    @property
+    def numbers(self) -> NDArray[np.int64]:
+        return self._numbers[: len(self._at)]
+
+    def append(self, number: int, vector: NDArray[np.float32]) -> None:
+        if not len(self._matrix):
+            self._matrix = np.empty((64, len(vector)), dtype=np.float32)
+            self._numbers = np.empty(64, dtype=np.int64)
+        size = len(self._at)
+        if len(vector) != self.dimension:
+            return
+        if size == len(self._matrix):
+            self._matrix = np.concatenate((self._matrix, np.empty_like(self._matrix)))
+            self._numbers = np.concatenate((self._numbers, np.empty_like(self._numbers)))
+        norm = float(np.linalg.norm(vector))
+        self._matrix[size] = vector / norm if norm > 0 else vector
+        self._numbers[size] = number
+        self._at[number] = size
+
+    def of(self, number: int) -> NDArray[np.float32] | None:
+        at = self._at.get(number)
+        return None if at is None else self._matrix[at]
+
+
+def _norm(features: Mapping[str, float]) -> float:
+    return float(sum(weight * weight for weight in features.values())) ** 0.5

@@ -1,0 +1,241 @@
+"""Feedback in and out: what stands behind ``reinforce``, ``forget`` and their kin."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import IO, TypeAlias
+
+import numpy as np
+
+from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
+from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
+from hebbgraph.learning.memory import Memory
+from hebbgraph.records import Feedback, PruneReport, Recall
+from hebbgraph.seeding.lexical import query_terms
+from hebbgraph.settings import LearningSettings
+from hebbgraph.storage.derived import Derived
+from hebbgraph.storage.feedback import FeedbackLog, Selection
+from hebbgraph.storage.truth import Truth
+from hebbgraph.tagging import tokenize
+
+__all__ = ["Moment", "Teaching", "weighted_terms"]
+
+Moment: TypeAlias = float | datetime
+"""Seconds since the epoch, or a datetime (without a time zone: local time)."""
+
+_DAY = 86_400.0
+_EXPIRE_EVERY_SECONDS = 3600.0
+_IMPORT_BATCH = 500
+
+
+def weighted_terms(derived: Derived, terms: Sequence[str]) -> list[tuple[str, float]]:
+    """Return words with ``log(1 + N / df)``; the caller holds the lock on the graph."""
+    df = np.array([derived.lexical.document_frequency(term) for term in terms], dtype=np.float64)
+    weights = np.log1p(max(derived.graph.n_chunks, 1) / np.maximum(df, 1.0))
+    return list(zip(terms, weights.tolist(), strict=True))
+
+
+class Teaching:
+    """The writing half of learning, for one namespace.
+
+    Parameters
+    ----------
+    truth : Truth
+    derived : Derived
+    log : FeedbackLog
+    memory : Memory
+    settings : LearningSettings
+    language : str
+        Of the stemmer.
+    """
+
+    def __init__(
+        self,
+        truth: Truth,
+        derived: Derived,
+        log: FeedbackLog,
+        memory: Memory,
+        settings: LearningSettings,
+        *,
+        language: str,
+    ) -> None:
+        self._truth = truth
+        self._derived = derived
+        self._log = log
+        self._memory = memory
+        self._settings = settings
+        self._language = language
+        self._expired_at = 0.0
+
+    def reinforce(
+        self,
+        recall: Recall,
+        cited: Iterable[str],
+        rejected: Iterable[str] | None,
+        shown: Iterable[str] | None,
+        actor: str | None,
+    ) -> Feedback:
+        """See :meth:`hebbgraph.HebbianIndex.reinforce`."""
+        embedding = self._derived.embedding
+        feedback = feedback_of(
+            recall,
+            cited,
+            rejected,
+            shown,
+            actor,
+            namespace=self._truth.namespace,
+            settings=self._settings,
+            terms=self._terms,
+            embedder=None if embedding is None else embedding.name,
+        )
+        [(kept, _)] = self._log.append([(feedback, feedback_digest(feedback))])
+        self.expire_queries(every_seconds=_EXPIRE_EVERY_SECONDS)
+        return kept
+
+    def _terms(self, query: str) -> Sequence[tuple[str, float]]:
+        with self._derived.lock:
+            return weighted_terms(self._derived, query_terms(tokenize(query), self._language))
+
+    def expire_queries(self, *, every_seconds: float = 0.0) -> None:
+        """Erase texts of questions that are older than they may get."""
+        now = time.time()
+        if self._settings.store_queries and now - self._expired_at >= every_seconds:
+            self._expired_at = now
+            self._log.expire_queries(now - self._settings.query_retention_days * _DAY)
+
+    # -- taking back ----------------------------------------------------------------
+
+    def forget(
+        self,
+        feedback: Feedback | str | Iterable[Feedback | str] | None,
+        actor: str | None,
+        chunk: str | None,
+        since: Moment | None,
+        until: Moment | None,
+        everything: bool,
+    ) -> list[Feedback]:
+        """See :meth:`hebbgraph.HebbianIndex.forget`; return what was erased or changed."""
+        given = [feedback, actor, chunk, since, until]
+        if everything:
+            if any(one is not None for one in given):
+                raise ParameterError("forget takes everything=True alone, or what to forget")
+            return self._log.remove(Selection())
+        if all(one is None for one in given):
+            raise ParameterError(
+                "forget takes a feedback, an actor, a chunk, since or until; "
+                "or everything=True"
+            )
+        selection = Selection(
+            ids=None if feedback is None else _feedback_ids(feedback),
+            actor=actor,
+            since=None if since is None else _seconds("since", since),
+            until=None if until is None else _seconds("until", until),
+        )
+        if chunk is not None:
+            return self._log.remove_chunk(chunk, selection)
+        return self._log.remove(selection)
+
+    # -- out and in -----------------------------------------------------------------
+
+    def export(self, file: str | Path | IO[str]) -> int:
+        """See :meth:`hebbgraph.HebbianIndex.export_feedback`."""
+        if not isinstance(file, str | os.PathLike):
+            return self._write(file)
+        path = Path(file)
+        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+        try:
+            with partial.open("w", encoding="utf-8") as stream:
+                count = self._write(stream)
+            os.replace(partial, path)
+        finally:
+            partial.unlink(missing_ok=True)
+        return count
+
+    def _write(self, stream: IO[str]) -> int:
+        count = 0
+        for _, feedback in self._log.after(0):
+            stream.write(feedback.model_dump_json(exclude_none=True) + "\n")
+            count += 1
+        return count
+
+    def import_(self, file: str | Path | IO[str], origin: str) -> int:
+        """See :meth:`hebbgraph.HebbianIndex.import_feedback`."""
+        if not (isinstance(origin, str) and origin.strip() and origin.isprintable()):
+            raise ParameterError(f"an origin is a printable str, got {origin!r}")
+        if not isinstance(file, str | os.PathLike):
+            return self._read(file, origin)
+        with Path(file).open(encoding="utf-8") as stream:
+            return self._read(stream, origin)
+
+    def _read(self, stream: Iterable[str], origin: str) -> int:
+        checked = list(self._checked(stream, origin))
+        entries = [(feedback, feedback_digest(feedback)) for feedback in checked]
+        added = 0
+        for start in range(0, len(entries), _IMPORT_BATCH):
+            outcome = self._log.append(entries[start : start + _IMPORT_BATCH])
+            added += sum(new for _, new in outcome)
+        self.expire_queries()
+        return added
+
+    def _checked(self, stream: Iterable[str], origin: str) -> Iterator[Feedback]:
+        seen: set[str] = set()
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            feedback = read_feedback(line, number=number)
+            if self._settings.require_actor and feedback.actor is None:
+                raise FeedbackError(f"line {number}: feedback must name its actor here")
+            if feedback.id in seen:
+                raise FeedbackError(f"line {number}: id {feedback.id!r} occurs twice")
+            seen.add(feedback.id)
+            yield feedback.model_copy(
+                update={
+                    "namespace": self._truth.namespace,
+                    "origin": feedback.origin or origin,
+                    "query": feedback.query if self._settings.store_queries else None,
+                }
+            )
+
+    # -- clearing up ----------------------------------------------------------------
+
+    def prune(self, min_weight: float | None, *, dry_run: bool) -> PruneReport:
+        """See :meth:`hebbgraph.HebbianIndex.prune`."""
+        threshold = self._settings.min_weight if min_weight is None else min_weight
+        if not (isinstance(threshold, int | float) and 0.0 <= threshold <= 1.0):
+            raise ParameterError(f"min_weight lies in [0, 1], got {min_weight!r}")
+        self._derived.refresh()
+        self._memory.refresh(self._derived.feedback)
+        with self._derived.lock:
+            report, idle = self._memory.survey(self._derived.graph, float(threshold))
+        if dry_run or not idle:
+            return report
+        erased = self._log.remove(Selection(ids=idle))
+        return report.model_copy(update={"erased": len(erased)})
+
+
+def _feedback_ids(feedback: Feedback | str | Iterable[Feedback | str]) -> list[str]:
+    several = [feedback] if isinstance(feedback, Feedback | str) else list(feedback)
+    ids = [one.id if isinstance(one, Feedback) else one for one in several]
+    if not all(isinstance(id_, str) for id_ in ids):
+        raise ParameterError("forget takes Feedback records or their ids")
+    return ids
+
+
+def _seconds(name: str, moment: Moment) -> float:
+    if isinstance(moment, datetime):
+        return moment.timestamp()
+    if isinstance(moment, int | float) and not isinstance(moment, bool):
+        return float(moment)
+    raise ParameterError(f"{name} is a datetime or seconds since the epoch, got {moment!r}")
+
+
+def unknown_recall(recall_id: str, keep: int) -> NotFoundError:
+    """Return the error for a recall that is not, or no longer, kept."""
+    return NotFoundError(
+        f"recall {recall_id!r} is not, or no longer, kept "
+        f"(the last {keep} are); hand the Recall itself over"
+    )

@@ -1,0 +1,182 @@
+"""Reading the chunks of one namespace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from hashlib import blake2b
+from itertools import islice
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from pydantic_core import from_json, to_json
+
+from hebbgraph.errors import InvalidChunkError
+from hebbgraph.records import Chunk
+from hebbgraph.storage.database import Database
+from hebbgraph.storage.schema import chunks, documents
+
+__all__ = ["ChunkReader", "as_json", "digest", "pages"]
+
+_T = TypeVar("_T")
+_PAGE = 500  # bound parameters a statement; every database allows as many
+
+
+@cache
+def _by_row(*columns: sa.Column[Any]) -> sa.Select[Any]:
+    return (
+        sa.select(chunks.c.row, *columns)
+        .where(
+            chunks.c.namespace == sa.bindparam("namespace"),
+            chunks.c.row.in_(sa.bindparam("rows", expanding=True)),
+        )
+        .order_by(chunks.c.row)
+    )
+
+
+class ChunkReader:
+    """The chunks of a namespace, by row and by id.
+
+    Rows that are gone are left out of every answer.
+    """
+
+    def __init__(self, database: Database, namespace: str) -> None:
+        self.database = database
+        self.namespace = namespace
+
+    def count(self) -> int:
+        """Return how many chunks there are."""
+        with self.database.read() as connection:
+            query = sa.select(sa.func.count()).select_from(chunks).where(self._mine())
+            return connection.execute(query).scalar_one()
+
+    def _mine(self) -> sa.ColumnElement[bool]:
+        return chunks.c.namespace == self.namespace
+
+    def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
+        query = _by_row(*columns)
+        for page in pages(int(row) for row in rows):
+            with self.database.read() as connection:
+                bound = {"namespace": self.namespace, "rows": page}
+                yield connection.execute(query, bound).all()
+
+    def candidates(self, rows: Iterable[int]) -> Iterator[tuple[int, str, dict[str, list[str]]]]:
+        """Yield (row, id, candidate keys by kind), ascending; rows that are gone are left out."""
+        for page in self._select(rows, chunks.c.id, chunks.c.candidates):
+            for row, id_, held in page:
+                yield row, id_, from_json(held)
+
+    def texts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str]]:
+        """Yield (row, title, text), ascending; rows that are gone are left out."""
+        for page in self._select(rows, chunks.c.title, chunks.c.text):
+            for row in page:
+                yield tuple(row)
+
+    def metadata(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str | None, str]]:
+        """Yield (row, id, document_id, metadata as JSON), ascending."""
+        for page in self._select(rows, chunks.c.id, chunks.c.document_id, chunks.c.metadata):
+            for row in page:
+                yield tuple(row)
+
+    def ids(self, rows: Iterable[int]) -> dict[int, str]:
+        """Return the id of each row that is there."""
+        return {row: held for page in self._select(rows, chunks.c.id) for row, held in page}
+
+    def fetch(self, rows: Iterable[int]) -> dict[int, Chunk]:
+        """Return the chunk of each row that is there."""
+        columns = (
+            chunks.c.id,
+            chunks.c.document_id,
+            chunks.c.title,
+            chunks.c.text,
+            chunks.c.metadata,
+            chunks.c.tags,
+        )
+        found = {}
+        for page in self._select(rows, *columns):
+            for row, id_, document_id, title, text, metadata, tags in page:
+                # The database holds what was validated on its way in.
+                found[row] = Chunk.model_construct(
+                    id=id_,
+                    document_id=document_id,
+                    title=title,
+                    text=text,
+                    metadata=from_json(metadata),
+                    tags=tuple(from_json(tags)),
+                )
+        return found
+
+    def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return the row of each id that is there."""
+        found: dict[str, int] = {}
+        with self.database.read() as connection:
+            for page in pages(ids):
+                query = sa.select(chunks.c.id, chunks.c.row).where(
+                    self._mine(), chunks.c.id.in_(page)
+                )
+                found.update(connection.execute(query).all())
+        return found
+
+    def changed(self, candidates: Iterable[Chunk]) -> list[Chunk]:
+        """Return those chunks that are not held, or held with another content."""
+        by_id = {chunk.id: chunk for chunk in candidates}
+        held: dict[str, bytes] = {}
+        with self.database.read() as connection:
+            for page in pages(by_id):
+                query = sa.select(chunks.c.id, chunks.c.digest).where(
+                    self._mine(), chunks.c.id.in_(page)
+                )
+                held.update(connection.execute(query).all())
+        return [chunk for id_, chunk in by_id.items() if held.get(id_) != digest(chunk)]
+
+    def ids_of_document(self, document_id: str) -> set[str]:
+        """Return the ids of a document's chunks."""
+        with self.database.read() as connection:
+            query = sa.select(chunks.c.id).where(self._mine(), chunks.c.document_id == document_id)
+            return set(connection.execute(query).scalars())
+
+    def rows_by_id(self) -> Iterator[int]:
+        """Yield all rows in the order of their ids, a page at a time."""
+        last = ""
+        while True:
+            with self.database.read() as connection:
+                query = sa.select(chunks.c.row, chunks.c.id).where(self._mine(), chunks.c.id > last)
+                page = connection.execute(query.order_by(chunks.c.id).limit(_PAGE)).all()
+            if not page:
+                return
+            yield from (row for row, _ in page)
+            last = page[-1][1]
+
+    def fingerprints(self) -> dict[str, str]:
+        """Return the fingerprint of each document that was read from a file."""
+        with self.database.read() as connection:
+            query = sa.select(documents.c.document_id, documents.c.fingerprint).where(
+                documents.c.namespace == self.namespace
+            )
+            return dict(connection.execute(query).all())
+
+
+def pages(values: Iterable[_T]) -> Iterator[list[_T]]:
+    """Yield values in lists that fit one statement."""
+    remaining = iter(values)
+    while page := list(islice(remaining, _PAGE)):
+        yield page
+
+
+def digest(chunk: Chunk) -> bytes:
+    """Return 16 bytes that differ when any field of the chunk differs."""
+    metadata = dict(sorted(chunk.metadata.items()))
+    fields = [chunk.document_id, chunk.title, chunk.text, metadata, chunk.tags]
+    return blake2b(as_json(fields).encode(), digest_size=16).digest()
+
+
+def as_json(value: object) -> str:
+    """Return a value as JSON; InvalidChunkError if it cannot be."""
+    try:
+        text = to_json(value).decode()
+        if "NaN" in text or "Infinity" in text:  # as a number, or as a word of some text
+            json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidChunkError(f"metadata must be JSON: {error}") from error
+    return text

@@ -1,0 +1,242 @@
+"""The command line: what scripts rely on."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import networkx as nx
+import pytest
+
+from hebbgraph import HebbianIndex, __version__, cli
+
+QUESTION = "Where was the builder of the Petrel born?"
+
+FILES = {
+    "petrel.md": "# Petrel\n\nThe Petrel was a schooner built by Ida Moss for the ice trade.\n",
+    "people/moss.txt": "Ida Moss was born in Tessel Bay and learned her craft from Corin Vale.\n",
+    "people/vale.html": "<html><h1>Corin Vale</h1><p>Corin Vale kept a yard.</p></html>",
+}
+
+
+class Outcome(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run ``hebbgraph`` as its script does."""
+    monkeypatch.setenv("COLUMNS", "200")
+
+    def run_one(*arguments: object) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["hebbgraph", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as caught:
+            cli.main()
+        captured = capsys.readouterr()
+        code = caught.value.code
+        return Outcome(int(code or 0), captured.out, captured.err)
+
+    return run_one
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    pytest.importorskip("bs4", reason="needs the extra hebbgraph[files]")
+    for name, content in FILES.items():
+        path = tmp_path / "notes" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content, encoding="utf-8")
+    return tmp_path / "notes"
+
+
+@pytest.fixture
+def db(tmp_path: Path) -> Path:
+    return tmp_path / "memory.hebb"
+
+
+@pytest.fixture
+def indexed(run: Run, folder: Path, db: Path) -> Path:
+    assert run("index", folder, "--db", db).code == 0
+    return db
+
+
+def test_version_and_help(run: Run) -> None:
+    assert run("--version").out.strip() == f"hebbgraph {__version__}"
+    shown = run("--help").out
+    assert all(command in shown for command in ("index", "query", "stats", "export", "bench"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (), ("fly",), ("query", "x"), ("query", "x", "--db", "d", "-k", "0"),
+        ("query", "x", "--db", "d", "-k", "many"), ("index", "--db", "d"),
+        ("query", "x", "--db", "d", "--strategy", "magic"),
+    ],
+)  # fmt: skip
+def test_wrong_usage_is_2(run: Run, arguments: tuple[str, ...]) -> None:
+    assert run(*arguments).code == 2
+
+
+def test_indexing_then_asking(run: Run, folder: Path, db: Path) -> None:
+    first = run("index", folder, "--db", db)
+    assert first.code == 0
+    assert "3 documents indexed" in first.out
+    asked = run("query", QUESTION, "--db", db, "-k", 2, "--explain")
+    assert asked.code == 0
+    assert "Ida Moss was born in Tessel Bay" in asked.out
+    assert "question → " in asked.out
+    assert "Traceback" not in first.err + asked.err
+
+
+def test_json_for_programs(run: Run, folder: Path, db: Path) -> None:
+    report = run("index", folder, "--db", db, "--json").json
+    assert len(report["indexed"]) == 3
+    assert report["failed"] == []
+    recall = run("query", QUESTION, "--db", db, "-k", 3, "--json").json
+    assert [hit["rank"] for hit in recall["hits"]] == [1, 2, 3]
+    assert any("Ida Moss was born" in hit["chunk"]["text"] for hit in recall["hits"])
+    assert {step["kind"] for hit in recall["hits"] for step in hit["path"]} >= {"query", "chunk"}
+    stats = run("stats", "--db", db, "--json").json
+    assert stats["chunks"] == 3
+    assert set(stats["degrees"]) == {"p0", "p50", "p90", "p99", "p100"}
+    assert 0 <= stats["density"] <= 1
+    assert run("stats", "--db", db).out.count("\n") >= len(stats)
+
+
+def test_a_second_run_reads_only_what_changed(run: Run, folder: Path, db: Path) -> None:
+    run("index", folder, "--db", db)
+    again = run("index", folder, "--db", db, "--json").json
+    assert (again["indexed"], len(again["skipped"]), again["removed"]) == ([], 3, [])
+    path = folder / "petrel.md"
+    path.write_text("# Petrel\n\nThe Petrel sank off Gannet Point.\n")
+    os.utime(path, (1, 1))
+    changed = run("index", folder, "--db", db, "--json").json
+    assert (len(changed["indexed"]), len(changed["skipped"])) == (1, 2)
+    recall = run("query", "What happened to the Petrel?", "--db", db, "-k", 1, "--json").json
+    assert "sank" in recall["hits"][0]["chunk"]["text"]
+    assert run("stats", "--db", db, "--json").json["chunks"] == 3
+
+
+def test_prune_removes_what_is_gone_and_only_when_told(run: Run, folder: Path, db: Path) -> None:
+    run("index", folder, "--db", db)
+    (folder / "people/moss.txt").unlink()
+    kept = run("index", folder, "--db", db, "--json").json
+    assert kept["removed"] == []
+    assert run("stats", "--db", db, "--json").json["chunks"] == 3
+    pruned = run("index", folder, "--db", db, "--prune", "--json").json
+    assert len(pruned["removed"]) == 1
+    assert run("stats", "--db", db, "--json").json["chunks"] == 2
+
+
+def test_unreadable_files_are_told_at_the_end_and_are_3(run: Run, folder: Path, db: Path) -> None:
+    (folder / "broken.docx").write_bytes(b"this is no archive")
+    (folder / "broken.pdf").write_bytes(b"%PDF-1.4 and nothing")
+    done = run("index", folder, "--db", db)
+    assert done.code == 3
+    assert "3 documents indexed" in done.out
+    assert "2 failed" in done.out
+    assert "broken.docx" in done.err
+    assert "broken.pdf" in done.err
+    again = run("index", folder, "--db", db, "--json")
+    assert again.code == 3
+    assert len(again.json["skipped"]) == 3
+
+
+@pytest.mark.parametrize("command", [("query", "x"), ("stats",), ("export", "graph.json")])
+def test_an_index_that_is_not_there_is_1_and_none_is_made(
+    run: Run, db: Path, command: tuple[str, ...]
+) -> None:
+    done = run(*command, "--db", db)
+    assert done.code == 1
+    assert "there is no index at" in done.err
+    assert "hebbgraph index PATH" in " ".join(done.err.split())
+    assert not db.exists()
+
+
+def test_errors_are_told_in_words(run: Run, indexed: Path, tmp_path: Path) -> None:
+    for arguments in (
+        ("query", "  ", "--db", indexed),
+        ("query", "x", "--db", indexed, "--where", '{"a": {"$near": 1}}'),
+        ("query", "x", "--db", indexed, "--namespace", ""),
+        ("stats", "--db", tmp_path / "notes"),
+        ("stats", "--db", tmp_path / "notes" / "petrel.md"),
+    ):
+        done = run(*arguments)
+        assert done.code == 1, arguments
+        assert done.err.startswith("error ")
+        assert "Traceback" not in done.err
+    for where in ("{", "[1]", "5", '"text"', "null"):
+        assert run("query", "x", "--db", indexed, "--where", where).code == 2, where
+
+
+def test_filters_and_namespaces(run: Run, folder: Path, indexed: Path) -> None:
+    stats = run("stats", "--db", indexed, "--namespace", "other", "--json").json
+    assert stats["chunks"] == 0
+    moss = str(folder / "people/moss.txt")
+    with HebbianIndex.open(indexed) as index:
+        (document_id,) = [d for d in index.document_fingerprints() if d.endswith("moss.txt")]
+    where = json.dumps({"$document_id": document_id})
+    recall = run("query", "Petrel", "--db", indexed, "--where", where, "--json").json
+    assert [hit["chunk"]["document_id"] for hit in recall["hits"]] == [document_id]
+    assert Path(moss).name in document_id
+
+
+def test_unlearned_is_said_on_standard_error(run: Run, indexed: Path) -> None:
+    done = run("query", "qwertz", "--db", indexed, "--strategy", "neighbourhood", "--json")
+    assert done.code == 0
+    assert done.json["hits"] == []
+    assert "not learned" in done.json["notes"][0]
+    assert (
+        "not learned" in run("query", "qwertz", "--db", indexed, "--strategy", "neighbourhood").err
+    )
+
+
+@pytest.mark.parametrize("kind", ["tags", "incidence"])
+def test_export(run: Run, indexed: Path, tmp_path: Path, kind: str) -> None:
+    xml, text = tmp_path / "graph.graphml", tmp_path / "graph.json"
+    assert run("export", xml, "--db", indexed, "--kind", kind).code == 0
+    assert run("export", text, "--db", indexed, "--kind", kind).code == 0
+    from_xml = nx.read_graphml(xml)
+    from_json = nx.node_link_graph(json.loads(text.read_text()), edges="edges")
+    assert dict(from_xml.nodes(data=True)) == dict(from_json.nodes(data=True))
+    assert nx.utils.edges_equal(from_xml.edges(data=True), from_json.edges(data=True))
+    assert from_xml.number_of_nodes() > 0
+    assert not list(tmp_path.glob(".*partial*"))
+
+
+def test_bench_on_a_set_of_three(run: Run, tmp_path: Path) -> None:
+    pytest.importorskip("bm25s", reason="needs the extra hebbgraph[bench]")
+    folder = tmp_path / "harbour"
+    folder.mkdir()
+    corpus = [
+        {"id": "a", "title": "Gull", "text": "A gull nests on the cliff above the harbour."},
+        {"id": "b", "title": "Harbour", "text": "The harbour was built by Mira Voss."},
+        {"id": "c", "title": "Mira Voss", "text": "Mira Voss was an engineer born in Tarn."},
+    ]
+    queries = [
+        {"id": "q", "question": "Where was the builder of the harbour born?",
+         "answers": ["Tarn"], "supporting_ids": ["b", "c"]},
+    ]  # fmt: skip
+    for name, rows in (("corpus", corpus), ("queries", queries)):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    figures = tmp_path / "figures.json"
+    done = run("bench", folder, "--json", figures, "-k", 2)
+    assert done.code == 0
+    assert "harbour" in done.out
+    assert json.loads(figures.read_text())
+    assert run("bench", tmp_path / "nowhere").code == 1

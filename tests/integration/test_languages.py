@@ -1,0 +1,128 @@
+"""Questions in other languages and scripts find their chunk through tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from hebbgraph import Chunk, HebbianIndex
+
+# Written for these tests. In each language two chunks share what the question names, and
+# the rest is about something else.
+TEXTS = {
+    "chinese": [
+        ("zh1", "", "青石灯塔建在白鹭湾的入口，林海川是它的工程师。"),
+        ("zh2", "", "林海川出生在云溪镇，父亲是一位木匠。"),
+        ("zh3", "", "白鹭湾的渔民每年春天修补渔网。"),
+        ("zh4", "", "木匠用松木做船，用铜钉固定船板。"),
+    ],
+    "japanese": [
+        ("ja1", "", "青波灯台は技師の森川陽一が設計し、鷺浜の岬に建てられた。"),
+        ("ja2", "", "森川陽一は雲谷村に生まれ、父は大工だった。"),
+        ("ja3", "", "鷺浜の漁師は春に網を繕う。"),
+        ("ja4", "", "カモメグループは港でラジオを放送する。"),
+    ],
+    "arabic": [
+        ("ar1", "", "صمّم المهندس سامر الحلبي منارة الصدف عند مدخل خليج النورس."),
+        ("ar2", "", "وُلد سامر الحلبي في بلدة وادي الغيم وكان أبوه نجّارًا."),
+        ("ar3", "", "يصلح صيادو خليج النورس شباكهم كل ربيع."),
+        ("ar4", "", "يصنع النجار القوارب من خشب الصنوبر."),
+    ],
+    "russian": [
+        ("ru1", "", "Маяк Белый Камень спроектировал инженер Олег Ветров для Чаячьей бухты."),
+        ("ru2", "", "Олег Ветров родился в посёлке Ольховка в семье плотника."),
+        ("ru3", "", "Рыбаки чинят сети каждую весну, а лодки красят летом."),
+        ("ru4", "", "Плотник строит лодки из сосны и скрепляет доски медью."),
+    ],
+    "german": [
+        ("de1", "", "Den Leuchtturm Möwenstein entwarf die Ingenieurin Frieda Küstner."),
+        ("de2", "", "Frieda Küstner wurde in Wolkental geboren; ihr Vater war Zimmermann."),
+        ("de3", "", "Die Fischer flicken jedes Frühjahr ihre Netze am Hafen."),
+        ("de4", "", "Ein Zimmermann baut Boote aus Kiefernholz."),
+    ],
+    "hindi": [
+        ("hi1", "", "नीलशिला प्रकाशस्तंभ का नक्शा अभियंता मोहन वर्धन ने बनाया था।"),
+        ("hi2", "", "मोहन वर्धन का जन्म मेघपुर गाँव में हुआ और उनके पिता बढ़ई थे।"),
+        ("hi3", "", "मछुआरे हर वसंत में अपने जाल सुधारते हैं।"),
+        ("hi4", "", "नाव चीड़ की लकड़ी से बनती है।"),
+    ],
+}  # fmt: skip
+
+# (question, chunk that answers it, a cue that must be on that chunk)
+QUESTIONS = [
+    ("chinese", "林海川是在哪里出生的？", "zh2", "林海川"),
+    ("chinese", "谁设计了白鹭湾的灯塔？", "zh1", "白鹭湾"),
+    ("japanese", "森川陽一はどこで生まれましたか。", "ja2", "森川陽一"),
+    ("arabic", "أين ولد سامر الحلبي؟", "ar2", "سامر الحلبي"),
+    ("arabic", "من صمم المنارة في خليج النورس؟", "ar1", "خليج النورس"),
+    ("russian", "Где родился Олег Ветров?", "ru2", "олег ветров"),
+    ("german", "Wo wurde Frieda Küstner geboren?", "de2", "frieda kustner"),
+    ("german", "was war der vater von frieda küstner?", "de2", "frieda kustner"),
+    ("hindi", "मोहन वर्धन का जन्म कहाँ हुआ?", "hi2", "मोहन वर्धन"),
+]
+
+TITLED = [
+    ("Кто построил Белый Камень?", Chunk(id="t-ru", title="Белый Камень", text="Маяк 1902 года.")),
+    ("青石灯塔有多高？", Chunk(id="t-zh", title="青石灯塔", text="高三十米。")),
+    ("ما ارتفاع منارة الصدف؟", Chunk(id="t-ar", title="منارة الصدف", text="ثلاثون مترا.")),
+    ("Wie hoch ist der Möwenstein?", Chunk(id="t-de", title="Möwenstein", text="Dreißig Meter.")),
+    ("青波灯台の高さは？", Chunk(id="t-ja", title="青波灯台", text="三十メートル。")),
+    ("नीलशिला कितना ऊँचा है?", Chunk(id="t-hi", title="नीलशिला", text="तीस मीटर।")),
+]
+
+
+@pytest.fixture(scope="module")
+def index() -> Iterator[HebbianIndex]:
+    with HebbianIndex.open(":memory:") as index:
+        for texts in TEXTS.values():
+            index.add([Chunk(id=i, title=title, text=text) for i, title, text in texts])
+        index.add([chunk for _, chunk in TITLED])
+        yield index
+
+
+@pytest.mark.parametrize(("language", "question", "expected", "cue"), QUESTIONS)
+def test_a_question_finds_its_chunk_through_a_tag(
+    index: HebbianIndex, language: str, question: str, expected: str, cue: str
+) -> None:
+    recall = index.recall(question, k=3)
+    hit = recall.hit(expected)
+    assert hit is not None, [h.chunk.id for h in recall.hits]
+    assert hit.rank == 1
+    named = {found.tag for found in recall.cues}
+    assert cue in named
+    explanation = index.explain(recall, expected)
+    assert cue in explanation.tags
+
+
+@pytest.mark.parametrize(("question", "chunk"), TITLED)
+def test_a_question_that_names_a_title_goes_over_its_tag(
+    index: HebbianIndex, question: str, chunk: Chunk
+) -> None:
+    recall = index.recall(question, k=1)
+    assert recall.hits[0].chunk == chunk
+    assert recall.cues
+    assert index.explain(recall, chunk.id).activation > 0
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "second"),
+    [
+        ("Где родился инженер маяка Белый Камень?", "ru1", "ru2"),
+        ("青石灯塔的工程师出生在哪里？", "zh1", "zh2"),
+        ("أين ولد مهندس منارة الصدف؟", "ar1", "ar2"),
+        ("Wo wurde die Ingenieurin des Leuchtturms Möwenstein geboren?", "de1", "de2"),
+    ],
+)
+def test_two_documents_are_found_for_a_question_that_takes_both(
+    index: HebbianIndex, question: str, first: str, second: str
+) -> None:
+    found = {hit.chunk.id for hit in index.recall(question, k=5).hits}
+    assert {first, second} <= found
+
+
+def test_languages_keep_apart(index: HebbianIndex) -> None:
+    for language, question, _, _ in QUESTIONS:
+        own = {id_ for id_, _, _ in TEXTS[language]} | {chunk.id for _, chunk in TITLED}
+        scored = {hit.chunk.id for hit in index.recall(question, k=4).hits if hit.score > 0.05}
+        assert scored <= own

@@ -1,0 +1,255 @@
+"""Two processes, many threads and an event loop on one index."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+
+import hebbgraph
+from hebbgraph import Chunk, HebbianIndex, Recall
+
+COUNT = 10
+
+
+@contextmanager
+def _writer(place: Path, name: str, count: int = COUNT) -> Iterator[subprocess.Popen[str]]:
+    """A process that opens the index, and writes once it is told to."""
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            str(Path(__file__).with_name("worker.py")),
+            "write",
+            str(place),
+            name,
+            str(count),
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"PYTHONPATH": str(Path(hebbgraph.__file__).parents[1])},
+    )
+    try:
+        yield process
+        assert process.wait(60) == 0
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def _go(process: subprocess.Popen[str], *, through: bool = True) -> None:
+    """Let it begin once it has opened the index; and delete when it has added all."""
+    assert process.stdout is not None
+    assert process.stdout.readline() == "open\n"
+    _say_go(process)
+    if through:
+        _say_go(process)
+
+
+def _say_go(process: subprocess.Popen[str]) -> None:
+    assert process.stdin is not None
+    process.stdin.write("go\n")
+    process.stdin.flush()
+
+
+def test_a_reader_sees_each_acknowledged_change(
+    make_index: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    index = make_index()
+    with _writer(tmp_path / "index", "tern") as process:
+        _go(process, through=False)
+        assert process.stdout is not None
+        deleted: set[str] = set()
+        n_changes = 0
+        for line in process.stdout:  # the writer does not wait for us
+            verb, id_ = line.split()
+            n_changes += 1
+            recall = index.recall(f"pilot {id_}", k=100)
+            held = {hit.chunk.id for hit in recall.hits}
+            if verb == "added":
+                assert id_ in held
+                if n_changes == COUNT:
+                    _say_go(process)
+            else:
+                deleted.add(id_)
+            assert not deleted & held
+            assert recall.cues == () or recall.hits[0].score > 0
+    assert n_changes == COUNT + COUNT // 2
+    assert_like_rebuilt(index)
+    assert index.stats().chunks == 8 + COUNT // 2
+
+
+def test_two_writers_and_one_reader(
+    make_index: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    index = make_index()
+    with ExitStack() as stack:
+        writers = [stack.enter_context(_writer(tmp_path / "index", n)) for n in ("auk", "tern")]
+        for process in writers:
+            _go(process)
+        generation = 0
+        while any(process.poll() is None for process in writers):
+            recall = index.recall("Ida Moss at dawn", k=50)
+            assert recall.generation >= generation
+            generation = recall.generation
+    assert_like_rebuilt(index)
+    assert index.stats().chunks == 8 + COUNT
+    index.close()
+    with HebbianIndex.open(tmp_path / "index") as again:
+        assert_like_rebuilt(again)
+
+
+def test_processes_that_make_the_same_index_at_once(
+    tmp_path: Path, assert_like_rebuilt: Callable[[HebbianIndex], None]
+) -> None:
+    place = tmp_path / "new"
+    with ExitStack() as stack:
+        writers = [stack.enter_context(_writer(place, name, 2)) for name in ("auk", "tern", "gull")]
+        for process in writers:
+            _go(process)
+    with HebbianIndex.open(place) as index:
+        assert index.stats().chunks == 3
+        assert_like_rebuilt(index)
+
+
+def test_one_process_compacts_under_another(
+    make_index: Callable[..., HebbianIndex],
+    open_index: Callable[..., HebbianIndex],
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    first, second = make_index(), open_index()
+    second.recall("Petrel")
+    first.delete(["heron"])
+    first.compact()
+    assert {hit.chunk.id for hit in second.recall("Heron slate", k=8).hits} == {
+        "petrel", "moss", "vale", "bay", "point", "knots", "bare",
+    }  # fmt: skip
+    second.add([{"id": "late", "title": "Chapel", "text": "A late word."}])
+    for index in (first, second):
+        assert index.recall("late word", k=1).hits[0].chunk.id == "late"
+        assert_like_rebuilt(index)
+
+
+# -- threads -------------------------------------------------------------------------------
+
+
+def test_eight_threads_recall_while_one_adds(
+    make_index: Callable[..., HebbianIndex],
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    index = make_index()
+    ready = threading.Barrier(9, timeout=60)
+    done = threading.Event()
+    errors: list[BaseException] = []
+    recalls: list[Recall] = []
+
+    def read() -> None:
+        try:
+            ready.wait()
+            while not done.is_set():
+                recall = index.recall("Where was the builder of the Petrel born?", k=8)
+                assert len(recall.hits) == 8
+                assert recall.hit("petrel") is not None
+                recalls.append(recall)
+        except BaseException as error:
+            errors.append(error)
+
+    readers = [threading.Thread(target=read) for _ in range(8)]
+    for reader in readers:
+        reader.start()
+    ready.wait()
+    try:
+        for n in range(8):
+            index.add([{"id": f"new{n}", "title": f"Ida {n}", "text": f"Pilot {n} met Ida Moss."}])
+            if n % 3 == 2:
+                index.delete([f"new{n - 1}"])
+    finally:
+        done.set()
+        for reader in readers:
+            reader.join(60)
+    assert not errors
+    assert not any(reader.is_alive() for reader in readers)
+    assert {recall.generation for recall in recalls} <= set(range(1, 13))
+    assert_like_rebuilt(index)
+
+
+def test_threads_may_write_at_once(
+    make_index: Callable[..., HebbianIndex],
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    index = make_index()
+    errors: list[BaseException] = []
+
+    def write(name: str) -> None:
+        try:
+            for n in range(3):
+                index.add([{"id": f"{name}{n}", "title": f"Captain {name}", "text": "Ida Moss."}])
+            index.delete([f"{name}0"])
+        except BaseException as error:
+            errors.append(error)
+
+    writers = [threading.Thread(target=write, args=(name,)) for name in "abcd"]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join(60)
+    assert not errors
+    assert index.stats().chunks == 8 + 8
+    assert_like_rebuilt(index)
+
+
+# -- an event loop ---------------------------------------------------------------------------
+
+
+async def test_the_async_twins_leave_the_loop_alone(tmp_path: Path, corpus: list[Chunk]) -> None:
+    inside, go_on = threading.Event(), threading.Event()
+
+    def slow(chunk: Chunk) -> list[str]:
+        if chunk.id == "knots":
+            inside.set()
+            assert go_on.wait(60)  # until the loop has ticked: it deadlocks if aadd blocks it
+        return []
+
+    async with await HebbianIndex.aopen(tmp_path / "index", tagger=slow) as index:
+        adding = asyncio.create_task(index.aadd(corpus))
+        while not inside.is_set():
+            await asyncio.sleep(0.001)
+        for _ in range(10):  # heartbeats while aadd is at work
+            await asyncio.sleep(0)
+        assert not adding.done()
+        assert (await index.arecall("Petrel")).hits == ()  # nor does it block a reader
+        go_on.set()
+        report = await adding
+        assert report.added == 8
+        recalls = await asyncio.gather(*(index.arecall("Petrel", k=3) for _ in range(12)))
+        assert all(recall.hits == recalls[0].hits for recall in recalls)
+        assert (await index.astats()).chunks == 8
+        assert (await index.afind_recall(recalls[0].id)) == recalls[0]
+        assert (await index.aexplain(recalls[0], "petrel")).rank == 1
+        assert (await index.ato_networkx()).number_of_nodes() > 0
+        assert await index.adelete(["petrel"]) == 1
+        await index.acompact()
+    with pytest.raises(hebbgraph.ClosedIndexError):
+        await index.arecall("Petrel")
+
+
+def test_every_blocking_method_has_its_twin() -> None:
+    blocking = {
+        "open", "add", "put_document", "delete", "recall", "find_recall", "explain", "get",
+        "stats", "to_networkx", "compact", "close", "reembed",
+    }  # fmt: skip
+    for name in blocking:
+        twin = getattr(HebbianIndex, f"a{name}")
+        assert asyncio.iscoroutinefunction(twin), name
+        assert twin.__doc__ is not None
