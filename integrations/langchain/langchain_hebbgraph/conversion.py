@@ -1,0 +1,166 @@
+"""Documents in, chunks out, and back: the border between LangChain and hebbgraph.
+
+What comes back equals what went in: ``Document.metadata`` is kept as it is and never
+written to. Three of its fields also mean something to the index:
+
+``title``
+    The chunk's title; its phrase becomes a tag that other chunks are matched with.
+``tags``
+    A list of str: tags beside those that the index finds. :class:`TagTransformer` and
+    :class:`HebbianTextSplitter` write it.
+``source``
+    The document that the chunk comes from; ``delete(document_id=...)`` takes it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import hashlib
+import json
+import os
+import uuid
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from hebbgraph import Chunk, InvalidChunkError
+from hebbgraph.documents.outline import clean_text
+from hebbgraph.learning.citations import Source
+from langchain_core.documents import Document
+
+__all__ = ["Filter", "chunk_filter", "stable_id", "to_chunk", "to_document", "to_source"]
+
+TITLE, TAGS, SOURCE = "title", "tags", "source"
+_MAX_TITLE = 4096
+_MAX_ID = 512
+
+Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool] | None
+"""A dict in the manner of :mod:`hebbgraph.filters`, or a callable that takes a Document."""
+
+
+def stable_id(document: Document) -> str:
+    """Return the document's id, or one made of its content and metadata.
+
+    Examples
+    --------
+    >>> stable_id(Document("Synapses learn.")) == stable_id(Document("Synapses learn."))
+    True
+    """
+    if document.id:
+        return document.id
+    metadata = json.dumps(_jsonable(document.metadata), sort_keys=True, default=repr)
+    content = f"{document.page_content}\x1f{metadata}"
+    return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def to_chunk(document: Document, id: str | None = None) -> Chunk:
+    """Make a chunk of a document, which stays as it is.
+
+    Dates, paths, UUIDs, enums and decimals in the metadata become str, tuples and sets
+    lists; control characters, which no database keeps, go.
+
+    Raises
+    ------
+    InvalidChunkError
+        If the metadata cannot be kept as JSON.
+
+    Examples
+    --------
+    >>> to_chunk(Document("Ida Moss built it.", id="p", metadata={"title": "Petrel"})).title
+    'Petrel'
+    """
+    metadata = _jsonable(document.metadata)
+    tags = metadata.get(TAGS)
+    fields: dict[str, Any] = {
+        "id": id or stable_id(document),
+        "text": document.page_content,
+        "title": _title(metadata),
+        "metadata": metadata,
+        "document_id": _document_id(metadata),
+        "tags": [tag for tag in tags if isinstance(tag, str) and tag.strip()]
+        if isinstance(tags, list)
+        else (),
+    }
+    try:
+        return Chunk.coerce(fields)
+    except InvalidChunkError:
+        fields["text"] = clean_text(document.page_content)
+        fields["title"] = clean_text(fields["title"])
+        fields["tags"] = [cleaned for tag in fields["tags"] if (cleaned := clean_text(tag)).strip()]
+        return Chunk.coerce(fields)
+
+
+def to_document(
+    chunk: Chunk, *, score: float | None = None, score_key: str | None = None
+) -> Document:
+    """Make a document of a chunk: a copy that the caller may change.
+
+    A title and a document id that did not come with the metadata are added to it; the
+    score only if ``score_key`` asks for it.
+    """
+    metadata: dict[str, Any] = _copied(chunk.metadata)
+    if chunk.title and TITLE not in metadata:
+        metadata[TITLE] = chunk.title
+    if chunk.document_id and SOURCE not in metadata:
+        metadata[SOURCE] = chunk.document_id
+    if score_key is not None:
+        metadata[score_key] = score
+    return Document(id=chunk.id, page_content=chunk.text, metadata=metadata)
+
+
+def to_source(document: Document) -> Source:
+    """Make what a :class:`~hebbgraph.learning.citations.Formatter` takes."""
+    return Source(document.id or "", document.page_content, _title(document.metadata))
+
+
+def chunk_filter(where: Filter) -> Mapping[str, Any] | Callable[[Chunk], bool] | None:
+    """Let a filter that takes documents take chunks."""
+    if where is None or isinstance(where, Mapping):
+        return where
+    if not callable(where):
+        return where  # the core says what fits
+    accepts = where
+    return lambda chunk: bool(accepts(to_document(chunk)))
+
+
+def _title(metadata: Mapping[str, Any]) -> str:
+    title = metadata.get(TITLE)
+    return title[:_MAX_TITLE] if isinstance(title, str) else ""
+
+
+def _document_id(metadata: Mapping[str, Any]) -> str | None:
+    source = metadata.get(SOURCE)
+    if isinstance(source, str) and 0 < len(source) <= _MAX_ID and source.isprintable():
+        return source
+    return None
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {
+            key if isinstance(key, str) else str(key): _jsonable(part)
+            for key, part in value.items()
+        }
+    if isinstance(value, enum.Enum):
+        return _jsonable(value.value)
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, list | tuple):
+        return [_jsonable(part) for part in value]
+    if isinstance(value, set | frozenset):
+        return sorted((_jsonable(part) for part in value), key=repr)
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    if isinstance(value, uuid.UUID | decimal.Decimal | os.PathLike):
+        return str(value)
+    item = getattr(value, "item", None)  # a NumPy scalar
+    return item() if callable(item) and getattr(value, "shape", None) == () else value
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _copied(part) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_copied(part) for part in value]
+    return value

@@ -1,0 +1,146 @@
+"""Prompts that make models cite: documents with keys, an instruction, a retriever tool."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from hebbgraph.learning.citations import CITATION_INSTRUCTION, Formatter
+from langchain_core.callbacks import Callbacks
+from langchain_core.documents import Document
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.tools import StructuredTool
+from pydantic import BaseModel, Field
+
+from langchain_hebbgraph.conversion import to_source
+
+__all__ = [
+    "CITATION_INSTRUCTION",
+    "CitedAnswer",
+    "Formatter",
+    "citation_prompt",
+    "create_citing_retriever_tool",
+    "format_documents",
+    "search_result_blocks",
+]
+
+NOTHING_FOUND = "No source was found."
+
+
+class CitedAnswer(BaseModel):
+    """Answer the question from the sources, and cite them.
+
+    For ``llm.with_structured_output(CitedAnswer)``.
+    """
+
+    answer: str = Field(description="The answer, based only on the sources.")
+    citations: list[str] = Field(
+        description="The keys, exactly as given, of the sources that support the answer."
+    )
+
+
+def format_documents(documents: Iterable[Document], formatter: Formatter | None = None) -> str:
+    """Write documents into a prompt so that an answer can cite them.
+
+    Ready for LCEL: ``retriever | format_documents``.
+
+    Parameters
+    ----------
+    documents : iterable of Document
+        Their ids are what citations are traced to.
+    formatter : Formatter, optional
+        Left out, numbered keys, made unmistakable where a document contains such a number.
+
+    Examples
+    --------
+    >>> print(format_documents([Document("Built by Ida Moss.", metadata={"title": "Petrel"})]))
+    [1] Petrel
+    Built by Ida Moss.
+    """
+    text = (formatter or Formatter()).render(map(to_source, documents)).text
+    return text or NOTHING_FOUND
+
+
+def citation_prompt(instruction: str = "", *, history: str | None = None) -> ChatPromptTemplate:
+    """Return a prompt with the variables ``context`` and ``question`` that asks for citations.
+
+    Parameters
+    ----------
+    instruction : str
+        Put before :data:`CITATION_INSTRUCTION`.
+    history : str, optional
+        The name of a variable with earlier messages.
+    """
+    head = "\n\n".join(filter(None, [instruction, CITATION_INSTRUCTION]))
+    messages: list[Any] = [("system", "{instruction}\n\n{context}")]
+    if history is not None:
+        messages.append(MessagesPlaceholder(history, optional=True))
+    messages.append(("human", "{question}"))
+    return ChatPromptTemplate(messages).partial(instruction=head)
+
+
+class _Query(BaseModel):
+    query: str = Field(description="What to look for, as a question or in keywords.")
+
+
+def create_citing_retriever_tool(
+    retriever: BaseRetriever,
+    name: str = "search",
+    description: str = "Search the knowledge base for passages that help to answer.",
+    *,
+    formatter: Formatter | None = None,
+    instruct: bool = True,
+) -> StructuredTool:
+    """Make a retriever into a tool whose results an agent can cite.
+
+    ``langchain_core.tools.create_retriever_tool`` shows the model neither ids nor keys.
+
+    Parameters
+    ----------
+    retriever : BaseRetriever
+    name, description : str
+        As the model sees them.
+    formatter : Formatter, optional
+        Left out, keys differ between calls, so that an answer over several is unambiguous.
+    instruct : bool
+        Whether :data:`CITATION_INSTRUCTION` is added to the description.
+
+    Returns
+    -------
+    StructuredTool
+        With the documents as the artifact of its message.
+    """
+    formatter = formatter or Formatter(prefix="always")
+
+    def answer(documents: list[Document]) -> tuple[str, list[Document]]:
+        return format_documents(documents, formatter), documents
+
+    def search(query: str, callbacks: Callbacks = None) -> tuple[str, list[Document]]:
+        return answer(retriever.invoke(query, {"callbacks": callbacks}))
+
+    async def asearch(query: str, callbacks: Callbacks = None) -> tuple[str, list[Document]]:
+        return answer(await retriever.ainvoke(query, {"callbacks": callbacks}))
+
+    return StructuredTool(
+        name=name,
+        description=f"{description} {CITATION_INSTRUCTION}" if instruct else description,
+        func=search,
+        coroutine=asearch,
+        args_schema=_Query,
+        response_format="content_and_artifact",
+    )
+
+
+def search_result_blocks(documents: Sequence[Document]) -> list[dict[str, Any]]:
+    """Return content blocks for models that cite search results natively (Anthropic's)."""
+    return [
+        {
+            "type": "search_result",
+            "source": document.id or "",
+            "title": to_source(document).title or document.id or "",
+            "content": [{"type": "text", "text": document.page_content}],
+            "citations": {"enabled": True},
+        }
+        for document in documents
+    ]

@@ -1,0 +1,153 @@
+"""What LangChain has in place of node parsers: document transformers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from hebbgraph import Chunk
+from hebbgraph.documents import (
+    ChunkSettings,
+    estimate_tokens,
+    markdown_document,
+    split_document,
+)
+from hebbgraph.tagging import candidates, display
+from langchain_core.documents import BaseDocumentTransformer, Document
+
+from langchain_hebbgraph.conversion import SOURCE, TAGS, TITLE, to_chunk
+
+__all__ = ["HebbianTextSplitter", "TagTransformer"]
+
+
+class TagTransformer(BaseDocumentTransformer):
+    """Write tags into the metadata of documents, where they can be seen and filtered.
+
+    An index tags what it is given by itself; this is for tags that a model finds, or for
+    seeing what hebbgraph sees. It is pure: documents go in unchanged, copies come out.
+
+    Parameters
+    ----------
+    tagger : callable, optional
+        ``Chunk -> iterable of str``, such as a call of a language model. Left out, the
+        phrases that hebbgraph itself proposes for the text alone.
+    tags_key : str
+        The metadata field. The index reads ``"tags"``.
+    max_tags : int, optional
+        At most so many are kept of those found.
+
+    Examples
+    --------
+    >>> (document,) = TagTransformer(max_tags=2).transform_documents(
+    ...     [Document("The Petrel was built by Ida Moss in Tessel Bay.")]
+    ... )
+    >>> sorted(document.metadata["tags"])
+    ['ida moss', 'petrel']
+    """
+
+    def __init__(
+        self,
+        tagger: Callable[[Chunk], Iterable[str]] | None = None,
+        *,
+        tags_key: str = TAGS,
+        max_tags: int | None = None,
+    ) -> None:
+        self.tagger = tagger
+        self.tags_key = tags_key
+        self.max_tags = max_tags
+
+    def transform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> Sequence[Document]:
+        """Return copies whose metadata has tags; those that they had stay in front."""
+        return [self._tagged(document) for document in documents]
+
+    def _tagged(self, document: Document) -> Document:
+        chunk = to_chunk(document)
+        if self.tagger is not None:
+            found: Iterable[str] = self.tagger(chunk)
+        else:
+            names = candidates(chunk.text, chunk.title)
+            found = (display(one.key) for one in sorted(names, key=lambda one: one.kind == "term"))
+        given = document.metadata.get(self.tags_key)
+        kept = [tag for tag in given if isinstance(tag, str)] if isinstance(given, list) else []
+        fresh = [tag for tag in dict.fromkeys(found) if tag not in kept]
+        metadata = {**document.metadata, self.tags_key: kept + fresh[: self.max_tags]}
+        return document.model_copy(update={"metadata": metadata})
+
+
+class HebbianTextSplitter(BaseDocumentTransformer):
+    r"""Split Markdown or plain text at its headings, and give every piece a stable id.
+
+    The headings above a piece stand in its first line and among its tags; its ``title``
+    is the document's. A piece that an edit elsewhere leaves alone keeps its id, and with
+    it what was learned about it.
+
+    Parameters
+    ----------
+    chunk_tokens : (int, int)
+        Least and most tokens of a piece.
+    count_tokens : callable
+        ``str -> int``. Left out, a quarter of the UTF-8 bytes.
+
+    Examples
+    --------
+    >>> splitter = HebbianTextSplitter(chunk_tokens=(1, 16))
+    >>> text = "# Brain\n\nIt learns.\n\n## Sleep\n\nIt rests."
+    >>> pieces = splitter.create_documents([text])
+    >>> [(piece.metadata["title"], piece.page_content) for piece in pieces]
+    [('Brain', 'It learns.'), ('Brain', 'Sleep\n\nIt rests.')]
+    """
+
+    def __init__(
+        self,
+        *,
+        chunk_tokens: tuple[int, int] = (200, 400),
+        count_tokens: Callable[[str], int] = estimate_tokens,
+    ) -> None:
+        self.settings = ChunkSettings(chunk_tokens=chunk_tokens, count_tokens=count_tokens)
+
+    def transform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> Sequence[Document]:
+        """Split documents; see :meth:`split_documents`."""
+        return self.split_documents(documents)
+
+    def split_documents(self, documents: Iterable[Document]) -> list[Document]:
+        """Return the pieces of all documents, each with the metadata of its own."""
+        return [piece for document in documents for piece in self._split(document)]
+
+    def create_documents(
+        self, texts: Iterable[str], metadatas: Iterable[dict[str, Any]] | None = None
+    ) -> list[Document]:
+        """Split texts; each piece has the metadata of its text."""
+        if metadatas is None:
+            return self.split_documents(Document(text) for text in texts)
+        pairs = zip(texts, metadatas, strict=True)
+        return self.split_documents(Document(text, metadata=metadata) for text, metadata in pairs)
+
+    def split_text(self, text: str) -> list[str]:
+        """Return the pieces of a text."""
+        return [piece.page_content for piece in self._split(Document(text))]
+
+    def _split(self, document: Document) -> list[Document]:
+        whole = to_chunk(document)
+        digest = hashlib.sha256(document.page_content.encode("utf-8", "replace")).hexdigest()
+        origin = whole.document_id or document.id or digest[:32]
+        markdown = markdown_document(document.page_content, title=whole.title)
+        pieces = split_document(markdown, document_id=origin, settings=self.settings)
+        return [self._piece(document, piece) for piece in pieces]
+
+    def _piece(self, document: Document, piece: Chunk) -> Document:
+        own = {name: piece.metadata[name] for name in ("headings", "position")}
+        given = document.metadata.get(TAGS)
+        tags = [*(given if isinstance(given, list) else []), *piece.tags]
+        metadata = {**document.metadata, **own}
+        if piece.title:
+            metadata[TITLE] = piece.title
+        if tags:
+            metadata[TAGS] = list(dict.fromkeys(tags))
+        if piece.document_id:
+            metadata.setdefault(SOURCE, piece.document_id)
+        return Document(id=piece.id, page_content=piece.text, metadata=metadata)

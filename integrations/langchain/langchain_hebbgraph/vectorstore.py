@@ -1,0 +1,415 @@
+"""HebbianVectorStore: the index behind LangChain's storage interface."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+from hebbgraph import HebbianIndex, ParameterError, Recall
+from hebbgraph.records import Hit
+from hebbgraph.tagging import lexical_terms, tokenize
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    BaseCallbackManager,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
+from langchain_core.runnables.config import var_child_runnable_config
+from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
+
+from langchain_hebbgraph.conversion import Filter, chunk_filter, to_chunk, to_document
+from langchain_hebbgraph.retriever import announce, open_index, with_ids
+
+__all__ = ["HebbianVectorStore"]
+
+Scored: TypeAlias = list[tuple[Document, float]]
+
+#: A question without words: only its vector speaks.
+_NO_WORDS = "*"
+
+_run: ContextVar[CallbackManagerForRetrieverRun | AsyncCallbackManagerForRetrieverRun | None] = (
+    ContextVar("langchain_hebbgraph_run", default=None)
+)
+"""The retriever run that a search belongs to."""
+
+
+class HebbianVectorStore(VectorStore):
+    """Store documents in a graph that learns, behind the interface of a vector store.
+
+    Setup:
+        .. code-block:: bash
+
+            pip install langchain-hebbgraph
+
+    Key init args:
+        embedding: Embeddings, optional
+            Any LangChain ``Embeddings``. Without one, search is lexical.
+        location: str or Path
+            A directory, ``":memory:"`` or a database URL.
+        index: HebbianIndex, optional
+            One that is open already, in place of ``location``.
+        strategy: str
+            ``"spreading"``, or one of the published rivals.
+        open_options: dict, optional
+            More for ``HebbianIndex.open``: ``namespace``, ``settings``, ``tagger``.
+
+    Instantiate:
+        .. code-block:: python
+
+            from langchain_hebbgraph import HebbianVectorStore
+
+            store = HebbianVectorStore(embeddings, location="memory.hebb")
+
+    Add, search, delete:
+        .. code-block:: python
+
+            ids = store.add_documents(documents)
+            store.similarity_search("Who built the Petrel?", k=3, filter={"year": 1901})
+            store.delete(ids[:1])
+
+    Use as a retriever, which a ``CitationLearner`` learns from:
+        .. code-block:: python
+
+            store.as_retriever(search_type="mmr", search_kwargs={"k": 5})
+
+    ``langchain_core.indexing.index`` keeps it in step with a loader.
+    """
+
+    def __init__(
+        self,
+        embedding: Embeddings | None = None,
+        *,
+        location: str | Path = ":memory:",
+        index: HebbianIndex | None = None,
+        strategy: str = "spreading",
+        open_options: dict[str, Any] | None = None,
+    ) -> None:
+        self.index = open_index(location, embedding, open_options) if index is None else index
+        self.strategy = strategy
+        self._embedding = embedding
+
+    @property
+    def embeddings(self) -> Embeddings | None:
+        """What queries and documents are embedded with, if anything is."""
+        return self._embedding
+
+    # -- writing ----------------------------------------------------------------------
+
+    def add_documents(
+        self, documents: list[Document], *, ids: Sequence[str | None] | None = None, **kwargs: Any
+    ) -> list[str]:
+        """Add documents; those whose id is held are replaced.
+
+        Parameters
+        ----------
+        documents : list of Document
+            They stay as they are. Where there is no id, one is made of content and
+            metadata.
+        ids : list of str, optional
+            They go before the documents' own.
+
+        Returns
+        -------
+        list of str
+            The ids, in order.
+        """
+        own = with_ids(documents, ids)
+        self.index.add([to_chunk(document) for document in _last_of_each(own)])
+        return [document.id or "" for document in own]
+
+    async def aadd_documents(
+        self, documents: list[Document], *, ids: Sequence[str | None] | None = None, **kwargs: Any
+    ) -> list[str]:
+        """Async twin of :meth:`add_documents`."""
+        return await asyncio.to_thread(self.add_documents, documents, ids=ids, **kwargs)
+
+    def delete(
+        self, ids: list[str] | None = None, *, document_id: str | None = None, **kwargs: Any
+    ) -> bool | None:
+        """Delete by id, or all that came from one source; what is not there is passed over."""
+        self.index.delete(ids, document_id=document_id)
+        return True
+
+    async def adelete(
+        self, ids: list[str] | None = None, *, document_id: str | None = None, **kwargs: Any
+    ) -> bool | None:
+        """Async twin of :meth:`delete`."""
+        await self.index.adelete(ids, document_id=document_id)
+        return True
+
+    def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Return the documents that are there, in the order of their ids."""
+        return [to_document(chunk) for chunk in self.index.get(list(ids))]
+
+    async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
+        """Async twin of :meth:`get_by_ids`."""
+        return [to_document(chunk) for chunk in await self.index.aget(list(ids))]
+
+    @classmethod
+    def from_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings | None = None,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Make a store and add texts; further arguments are those of the constructor."""
+        store = cls(embedding, **kwargs)
+        store.add_texts(texts, metadatas, ids=ids)
+        return store
+
+    @classmethod
+    async def afrom_texts(
+        cls,
+        texts: list[str],
+        embedding: Embeddings | None = None,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Async twin of :meth:`from_texts`."""
+        return await asyncio.to_thread(
+            cls.from_texts, texts, embedding, metadatas, ids=ids, **kwargs
+        )
+
+    # -- searching --------------------------------------------------------------------
+
+    def similarity_search(
+        self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
+    ) -> list[Document]:
+        """Return the k most active documents; ``filter`` and ``strategy`` may be given."""
+        scored = self.similarity_search_with_score(query, k, filter, **kwargs)
+        return [document for document, _ in scored]
+
+    async def asimilarity_search(
+        self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
+    ) -> list[Document]:
+        """Async twin of :meth:`similarity_search`."""
+        scored = await self.asimilarity_search_with_score(query, k, filter, **kwargs)
+        return [document for document, _ in scored]
+
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
+    ) -> Scored:
+        """Return documents with their scores; more is better."""
+        recall = self.index.recall(query, **self._options(k, filter, kwargs))
+        return _documents(self._noted(recall))
+
+    async def asimilarity_search_with_score(
+        self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
+    ) -> Scored:
+        """Async twin of :meth:`similarity_search_with_score`."""
+        recall = await self.index.arecall(query, **self._options(k, filter, kwargs))
+        return _documents(self._noted(recall))
+
+    def similarity_search_by_vector(
+        self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
+    ) -> list[Document]:
+        """Return the documents most active for an embedded query."""
+        options = self._options(k, filter, kwargs)
+        recall = self.index.recall(_NO_WORDS, vector=embedding, **options)
+        return [document for document, _ in _documents(self._noted(recall))]
+
+    async def asimilarity_search_by_vector(
+        self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
+    ) -> list[Document]:
+        """Async twin of :meth:`similarity_search_by_vector`."""
+        return await asyncio.to_thread(
+            self.similarity_search_by_vector, embedding, k, filter, **kwargs
+        )
+
+    def _similarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> Scored:
+        # The inherited method applies score_threshold to what this returns.
+        scored = self.similarity_search_with_score(query, k, **_without_threshold(kwargs))
+        return [(document, relevance(score)) for document, score in scored]
+
+    async def _asimilarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **kwargs: Any
+    ) -> Scored:
+        scored = await self.asimilarity_search_with_score(query, k, **_without_threshold(kwargs))
+        return [(document, relevance(score)) for document, score in scored]
+
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return relevance
+
+    def max_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        filter: Filter = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Return documents that are both active and unlike each other.
+
+        How alike two are is the cosine of their term counts: near-duplicates share their
+        words, and nothing is embedded again.
+        """
+        recall = self.index.recall(query, **self._options(max(k, fetch_k), filter, kwargs))
+        self._noted(recall)
+        return [to_document(hit.chunk) for hit in diverse(recall.hits, k, lambda_mult)]
+
+    async def amax_marginal_relevance_search(
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        filter: Filter = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """Async twin of :meth:`max_marginal_relevance_search`."""
+        return await asyncio.to_thread(
+            self.max_marginal_relevance_search, query, k, fetch_k, lambda_mult, filter, **kwargs
+        )
+
+    def max_marginal_relevance_search_by_vector(
+        self,
+        embedding: list[float],
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        filter: Filter = None,
+        **kwargs: Any,
+    ) -> list[Document]:
+        """As :meth:`max_marginal_relevance_search`, for an embedded query."""
+        options = self._options(max(k, fetch_k), filter, kwargs)
+        recall = self._noted(self.index.recall(_NO_WORDS, vector=embedding, **options))
+        return [to_document(hit.chunk) for hit in diverse(recall.hits, k, lambda_mult)]
+
+    def _options(self, k: int, where: Filter, given: dict[str, Any]) -> dict[str, Any]:
+        if surplus := given.keys() - {"strategy"}:
+            raise ParameterError(
+                f"a search takes k, filter and strategy, got {', '.join(sorted(surplus))}"
+            )
+        run = _run.get()
+        return {
+            "k": k,
+            "where": chunk_filter(where),
+            "strategy": given.get("strategy", self.strategy),
+            "id": str(uuid.uuid4() if run is None else run.run_id),
+        }
+
+    def _noted(self, recall: Recall) -> Recall:
+        """Tell the learners: those of the retriever, or of a chain that searches by itself."""
+        run = _run.get()
+        if run is not None:
+            handlers, parent_run_id = run.handlers, run.parent_run_id
+        else:
+            config = var_child_runnable_config.get()
+            manager = config.get("callbacks") if config else None
+            if not isinstance(manager, BaseCallbackManager):
+                return recall
+            handlers, parent_run_id = manager.handlers, manager.parent_run_id
+        announce(
+            handlers,
+            self.index,
+            recall,
+            run_id=uuid.UUID(recall.id),
+            parent_run_id=parent_run_id,
+        )
+        return recall
+
+    def as_retriever(self, **kwargs: Any) -> HebbianVectorStoreRetriever:
+        """Return a retriever; see :meth:`VectorStore.as_retriever` for its arguments."""
+        tags = kwargs.pop("tags", None) or [*self._get_retriever_tags()]
+        return HebbianVectorStoreRetriever(vectorstore=self, tags=tags, **kwargs)
+
+
+class HebbianVectorStoreRetriever(VectorStoreRetriever):
+    """A VectorStoreRetriever whose run's id is the recall's, so that learners find it."""
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        token = _run.set(run_manager)
+        try:
+            return super()._get_relevant_documents(query, run_manager=run_manager, **kwargs)
+        finally:
+            _run.reset(token)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **kwargs: Any
+    ) -> list[Document]:
+        token = _run.set(run_manager)
+        try:
+            return await super()._aget_relevant_documents(query, run_manager=run_manager, **kwargs)
+        finally:
+            _run.reset(token)
+
+
+def relevance(score: float) -> float:
+    """Scale a score to [0, 1]; 0 is what nothing speaks for."""
+    return min(1.0, max(0.0, score))
+
+
+def diverse(hits: Sequence[Hit], k: int, lambda_mult: float) -> list[Hit]:
+    """Choose k hits by maximal marginal relevance [1]_.
+
+    ``lambda_mult`` times the score, relative to the best, minus ``1 - lambda_mult`` times
+    the greatest likeness to one already chosen.
+
+    References
+    ----------
+    .. [1] Carbonell and Goldstein (1998), The use of MMR, diversity-based reranking.
+    """
+    best = max((hit.score for hit in hits), default=0.0) or 1.0
+    terms = [_terms(hit) for hit in hits]
+    likeness = [0.0] * len(hits)
+    left = list(range(len(hits)))
+    chosen: list[Hit] = []
+    while left and len(chosen) < k:
+        at = max(
+            left,
+            key=lambda at: (
+                lambda_mult * hits[at].score / best - (1 - lambda_mult) * likeness[at],
+                -at,
+            ),
+        )
+        left.remove(at)
+        chosen.append(hits[at])
+        for other in left:
+            likeness[other] = max(likeness[other], _cosine(terms[at], terms[other]))
+    return chosen
+
+
+def _terms(hit: Hit) -> Counter[str]:
+    return Counter(lexical_terms(tokenize(f"{hit.chunk.title} {hit.chunk.text}")))
+
+
+def _cosine(one: Counter[str], other: Counter[str]) -> float:
+    if len(one) > len(other):
+        one, other = other, one
+    product = sum(count * other[term] for term, count in one.items())
+    if not product:
+        return 0.0
+    return product / math.sqrt(
+        sum(count * count for count in one.values())
+        * sum(count * count for count in other.values())
+    )
+
+
+def _documents(recall: Recall) -> Scored:
+    return [(to_document(hit.chunk), hit.score) for hit in recall.hits]
+
+
+def _last_of_each(documents: Iterable[Document]) -> Iterable[Document]:
+    """Keep the last of several documents with one id, as adding one by one would."""
+    return {document.id: document for document in documents}.values()
+
+
+def _without_threshold(kwargs: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in kwargs.items() if name != "score_threshold"}

@@ -1,0 +1,245 @@
+"""What a learner does by itself; what it makes of runs is in the integration tests."""
+
+from __future__ import annotations
+
+import copy
+import threading
+import uuid
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hebbgraph import NotFoundError, ParameterError
+from langchain_core.messages import AIMessage, HumanMessage
+from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from lc_helpers import RecordingIndex, ScriptedChat, citing
+
+from langchain_hebbgraph import (
+    CitationLearner,
+    CitedAnswer,
+    HebbianRetriever,
+    citation_prompt,
+    format_documents,
+)
+from langchain_hebbgraph.answers import share
+from langchain_hebbgraph.runs import Retrieval
+from langchain_hebbgraph.worker import Worker
+
+PETREL = "Who built the Petrel?"
+Chat = Callable[..., ScriptedChat]
+
+
+def run(
+    index: RecordingIndex, learner: CitationLearner, llm: Any, **metadata: Any
+) -> tuple[Any, uuid.UUID]:
+    """One answer, and the id of its root run."""
+    run_id = uuid.uuid4()
+    chain = (
+        {
+            "context": HebbianRetriever(index=index, k=3) | format_documents,
+            "question": RunnablePassthrough(),
+        }
+        | citation_prompt()
+        | llm
+    )
+    message = chain.invoke(PETREL, {"callbacks": [learner], "run_id": run_id, "metadata": metadata})
+    learner.flush()
+    return message, run_id
+
+
+def test_thumbs_down_takes_back_and_rejects(index: RecordingIndex, chat: Chat) -> None:
+    learner = CitationLearner(index)
+    message, run_id = run(index, learner, chat(citing("petrel")), user_id="ann")
+    taught = index.lessons[0]
+    learner.feedback(message.id, False)
+    assert index.forgotten == [taught.id]
+    rejection = index.lessons[1]
+    assert (rejection.cited, rejection.rejected, rejection.actor) == ([], ["petrel"], "ann")
+    learner.feedback(run_id, True, actor="bob")
+    assert index.forgotten == [taught.id, rejection.id]
+    assert (index.lessons[2].cited, index.lessons[2].actor) == (["petrel"], "bob")
+    learner.feedback(run_id, True)
+    assert len(index.lessons) == 3
+
+
+async def test_thumbs_up_by_any_id_teaches_once(index: RecordingIndex, chat: Chat) -> None:
+    learner = CitationLearner(index)
+    message, run_id = run(index, learner, chat(citing("petrel")))
+    for id_ in (run_id, str(run_id), message.id, index.lessons[0].recall.id):
+        assert await learner.afeedback(id_, True)
+    assert len(index.lessons) == 1
+
+
+def test_learning_on_approval(index: RecordingIndex, chat: Chat) -> None:
+    learner = CitationLearner(index, learn_on="approval")
+    _, run_id = run(index, learner, chat(citing("petrel")))
+    assert index.lessons == []
+    learner.feedback(run_id, True)
+    assert [lesson.cited for lesson in index.lessons] == [["petrel"]]
+    with pytest.raises(ParameterError, match="learn_on"):
+        CitationLearner(learn_on="hope")  # type: ignore[arg-type]
+
+
+def test_a_thumb_about_chunks(index: RecordingIndex, chat: Chat) -> None:
+    _, run_id = run(index, CitationLearner(index), chat(citing("petrel")))
+    recall_id = index.lessons[0].recall.id
+    elsewhere = CitationLearner(index)  # as another process would have it
+    with pytest.raises(NotFoundError, match="no citing answer"):
+        elsewhere.feedback(run_id, True)
+    elsewhere.feedback(recall_id, True, cited=["moss"], actor="ann")
+    assert (index.lessons[-1].cited, index.lessons[-1].actor) == (["moss"], "ann")
+    elsewhere.feedback(recall_id, False, cited=["moss"])
+    assert index.lessons[-1].rejected == ["moss"]
+
+
+@pytest.mark.parametrize("unknown", [uuid.uuid4(), str(uuid.uuid4()), "nonsense", ""])
+def test_feedback_for_an_unknown_run(index: RecordingIndex, unknown: Any) -> None:
+    with pytest.raises(NotFoundError):
+        CitationLearner(index).feedback(unknown, True)
+
+
+async def test_learning_without_a_chain(index: RecordingIndex) -> None:
+    learner = CitationLearner(index)
+    recall = index.recall(PETREL, k=3)
+    documents = HebbianRetriever(index=index, k=3).invoke(PETREL)
+    prompt = [HumanMessage(format_documents(documents))]
+    assert learner.learn("Moss [1].", recall, prompt=prompt, actor="ann")
+    assert learner.learn(AIMessage("Moss [petrel]."), recall.id)
+    assert await learner.alearn(CitedAnswer(answer="x", citations=["petrel"]), [recall])
+    assert [lesson.cited for lesson in index.lessons] == [["petrel"]] * 3
+    assert learner.learn("Moss [1].", recall) == []
+    assert learner.learn("Moss.", recall, prompt=prompt) == []
+    with pytest.raises(NotFoundError):
+        learner.learn("[petrel]", "unknown")
+    with pytest.raises(ParameterError, match="index"):
+        CitationLearner().learn("[petrel]", recall)
+    assert CitationLearner().learn("[petrel]", recall, index=index)
+
+
+def test_the_actor(index: RecordingIndex, chat: Chat) -> None:
+    learner = CitationLearner(actor=lambda metadata: metadata.get("session"))
+    run(index, learner, chat(citing("petrel")), session="s-1", user_id="ann")
+    run(index, learner, chat(citing("petrel")))
+    assert [lesson.actor for lesson in index.lessons] == ["s-1", None]
+
+
+def test_a_broken_actor_breaks_nothing(index: RecordingIndex, chat: Chat) -> None:
+    learner = CitationLearner(actor=lambda metadata: metadata["missing"])
+    message, _ = run(index, learner, chat(citing("petrel")))
+    assert message.text.startswith("It is so")
+    assert index.lessons == []
+
+
+def test_in_the_foreground(index: RecordingIndex, chat: Chat) -> None:
+    told: list[Any] = []
+    learner = CitationLearner(background=False, on_lesson=told.append)
+    run(index, learner, chat(citing("petrel")))
+    assert told == index.lessons
+    assert learner._worker._thread is None
+
+
+async def test_in_the_foreground_of_async_code_the_loop_is_not_blocked(
+    index: RecordingIndex, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learned_in: list[str] = []
+    monkeypatch.setattr(
+        index, "reinforce", lambda *_, **__: learned_in.append(threading.current_thread().name)
+    )
+    chain = (
+        {
+            "context": HebbianRetriever(index=index, k=3) | format_documents,
+            "question": RunnablePassthrough(),
+        }
+        | citation_prompt()
+        | chat(citing("petrel"))
+    )
+    await chain.ainvoke(PETREL, {"callbacks": [CitationLearner(background=False)]})
+    assert len(learned_in) == 1
+    assert learned_in[0] != threading.main_thread().name
+
+
+def test_a_learner_is_shared_by_copies_of_a_configuration() -> None:
+    learner = CitationLearner()
+    assert copy.deepcopy({"callbacks": [learner]})["callbacks"][0] is learner
+    chain = RunnableLambda(lambda x: x).with_config(callbacks=[learner])
+    assert chain.invoke(1) == 1
+    assert learner._trace_of == {}
+
+
+def test_credit_goes_where_a_chunk_ranks_best(index: RecordingIndex) -> None:
+    first, second = index.recall(PETREL, k=4), index.recall("Where was Ida Moss born?", k=4)
+    retrievals = [Retrieval(index, recall, uuid.uuid4()) for recall in (first, second)]
+    shown = [hit.chunk.id for hit in first.hits]
+    lessons = share(retrievals, ["moss", "petrel", "nothing"], shown)
+    assert [(lesson.retrieval.recall.id, lesson.cited) for lesson in lessons] == [
+        (first.id, ("petrel",)),
+        (second.id, ("moss",)),
+    ]
+    assert "moss" not in lessons[0].shown
+    assert "petrel" not in lessons[1].shown
+
+
+# -- the worker ---------------------------------------------------------------------
+
+
+class Slow:
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.done: list[int] = []
+
+    def work(self, item: int) -> None:
+        self.gate.wait(5)
+        if item == 1:
+            raise ValueError("one")
+        self.done.append(item)
+
+
+def test_the_worker_goes_on_after_errors() -> None:
+    slow = Slow()
+    worker = Worker(slow.work)
+    for item in range(4):
+        worker.put(item)
+    assert worker.flush(0.01) is False
+    slow.gate.set()
+    assert worker.flush(5) is True
+    assert slow.done == [0, 2, 3]
+
+
+def test_the_worker_never_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langchain_hebbgraph.worker._MAX_WAITING", 10)
+    slow = Slow()
+    worker = Worker(slow.work)
+    for item in range(100, 200):
+        worker.put(item)
+    slow.gate.set()
+    assert worker.flush(5)
+    assert len(slow.done) <= 11
+    assert slow.done[-1] == 199
+
+
+def test_the_thread_ends_when_idle_and_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("langchain_hebbgraph.worker._IDLE_SECONDS", 0.01)
+    slow = Slow()
+    slow.gate.set()
+    worker = Worker(slow.work)
+    worker.put(2)
+    thread = worker._thread
+    assert thread is not None
+    thread.join(5)
+    assert not thread.is_alive()
+    worker.put(3)
+    assert worker.flush(5)
+    assert slow.done == [2, 3]
+
+
+def test_a_forked_child_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = Slow()
+    slow.gate.set()
+    worker = Worker(slow.work)
+    worker.put(2)
+    assert worker.flush(5)
+    worker._pid = -1
+    assert worker.flush(5)
+    worker.put(3)
+    assert worker.flush(5)
+    assert slow.done == [2, 3]

@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import asyncio
+import copy
+import time
+from typing import Any
+
+import pytest
+from hebbgraph import FilterError, HebbianIndex, ParameterError, ReadOnlyIndexError
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.load import dumpd
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import ConfigurableField
+from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
+from langchain_core.vectorstores import InMemoryVectorStore
+from lc_helpers import RecordingIndex
+
+from langchain_hebbgraph import HebbianRetriever
+
+QUERY = "Where was the builder of the Petrel born?"
+
+
+def ids(documents: list[Document]) -> list[str | None]:
+    return [document.id for document in documents]
+
+
+@pytest.fixture
+def retriever(index: RecordingIndex) -> HebbianRetriever:
+    return HebbianRetriever.from_index(index, k=3)
+
+
+async def test_the_same_as_the_index_says(
+    index: RecordingIndex, retriever: HebbianRetriever
+) -> None:
+    expected = [hit.chunk.id for hit in index.recall(QUERY, k=3).hits]
+    assert ids(retriever.invoke(QUERY)) == expected
+    assert ids(await retriever.ainvoke(QUERY)) == expected
+    assert [ids(found) for found in retriever.batch([QUERY, QUERY])] == [expected] * 2
+    assert [ids(found) for found in await retriever.abatch([QUERY, QUERY])] == [expected] * 2
+    assert [ids(found) for found in retriever.stream(QUERY)] == [expected]
+
+
+async def test_call_time_options(retriever: HebbianRetriever) -> None:
+    where = {"n": {"$lt": 2}}
+    assert set(ids(retriever.invoke(QUERY, k=5, filter=where))) == {"petrel", "moss"}
+    assert set(ids(await retriever.ainvoke(QUERY, k=1, filter={"n": 3}))) == {"dunmore"}
+    assert ids(retriever.invoke(QUERY, filter=lambda document: document.id == "bread")) == ["bread"]
+    assert ids(retriever.invoke("Petrel", strategy="neighbourhood", k=1)) == ["petrel"]
+    with pytest.raises(ParameterError, match="top_k"):
+        retriever.invoke(QUERY, top_k=3)
+    with pytest.raises(FilterError):
+        retriever.invoke(QUERY, filter={"n": {"$near": 1}})
+    with pytest.raises(FilterError):
+        retriever.invoke(QUERY, filter=7)
+
+
+def test_configurable_fields(retriever: HebbianRetriever) -> None:
+    configurable = retriever.configurable_fields(
+        k=ConfigurableField(id="k"), filter=ConfigurableField(id="filter")
+    )
+    assert len(configurable.invoke(QUERY)) == 3
+    found = configurable.invoke(QUERY, {"configurable": {"k": 5, "filter": {"n": 1}}})
+    assert ids(found) == ["moss"]
+    bound = retriever.bind(k=1)
+    assert len(bound.invoke(QUERY)) == 1
+
+
+def test_scores_only_on_request(retriever: HebbianRetriever) -> None:
+    assert "score" not in retriever.invoke(QUERY)[0].metadata
+    scores = [one.metadata["score"] for one in retriever.invoke(QUERY, score_key="score")]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[0] > 0
+
+
+async def test_the_id_of_the_run_is_the_id_of_the_recall(
+    index: RecordingIndex, retriever: HebbianRetriever
+) -> None:
+    runs = RunCollectorCallbackHandler()
+    retriever.invoke(QUERY, {"callbacks": [runs]})
+    await retriever.ainvoke(QUERY, {"callbacks": [runs]})
+    assert len(runs.traced_runs) == 2
+    for run in runs.traced_runs:
+        recall = index.find_recall(str(run.id))
+        assert recall is not None
+        assert recall.query == QUERY
+
+
+def test_copies_go_out(retriever: HebbianRetriever) -> None:
+    first = retriever.invoke(QUERY)
+    first[0].metadata["title"] = "changed"
+    assert retriever.invoke(QUERY)[0].metadata["title"] != "changed"
+
+
+def test_copies_of_a_retriever_share_the_index(retriever: HebbianRetriever) -> None:
+    assert copy.deepcopy(retriever).index is retriever.index
+    assert copy.copy(retriever).index is retriever.index
+    assert dumpd(retriever)["type"] == "not_implemented"
+    assert "index" not in retriever.model_dump()
+
+
+async def test_the_loop_is_never_blocked(
+    index: RecordingIndex, retriever: HebbianRetriever, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    quick = index._recaller.recall
+
+    def slow(*args: Any, **kwargs: Any) -> Any:
+        time.sleep(0.2)
+        return quick(*args, **kwargs)
+
+    monkeypatch.setattr(index._recaller, "recall", slow)
+    waiting = asyncio.create_task(retriever.ainvoke(QUERY))
+    longest, last = 0.0, time.perf_counter()
+    while not waiting.done():
+        await asyncio.sleep(0.005)
+        longest, last = max(longest, time.perf_counter() - last), time.perf_counter()
+    assert len(await waiting) == 3
+    assert longest < 0.15
+
+
+def test_from_documents_and_texts(tmp_path: Any, documents: list[Document]) -> None:
+    place = tmp_path / "memory.hebb"
+    first = HebbianRetriever.from_documents(documents, location=place, k=2)
+    expected = ids(first.invoke(QUERY))
+    first.index.close()
+    again = HebbianRetriever.from_documents(documents, location=place, k=2)
+    assert again.index.stats().chunks == len(documents)
+    assert ids(again.invoke(QUERY)) == expected
+    again.index.close()
+    texts = HebbianRetriever.from_texts(
+        ["Owls hunt.", "Bread rises."], [{"n": 1}, {"n": 2}], ids=["a", "b"]
+    )
+    assert ids(texts.invoke("owls", k=1)) == ["a"]
+    assert texts.invoke("owls", k=1)[0].metadata == {"n": 1}
+    with pytest.raises(ParameterError, match="as many ids"):
+        HebbianRetriever.from_texts(["x"], ids=["a", "b"])
+
+
+def test_an_embedder_and_a_namespace() -> None:
+    retriever = HebbianRetriever.from_texts(
+        ["Owls hunt.", "Bread rises."],
+        embedder=DeterministicFakeEmbedding(size=8),
+        open_options={"namespace": "tenant-7"},
+    )
+    assert retriever.index.namespace == "tenant-7"
+    assert retriever.invoke("Bread rises.", k=1)[0].page_content == "Bread rises."
+
+
+async def test_adding(retriever: HebbianRetriever) -> None:
+    (id_,) = await retriever.aadd_documents([Document("The Zephyr has three masts.")])
+    assert ids(retriever.invoke("Zephyr masts", k=1)) == [id_]
+
+
+# -- over a store that is there already ---------------------------------------------
+
+
+class CountingEmbedding(DeterministicFakeEmbedding):
+    counts: list[int]
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.counts[0] += len(texts)
+        return super().embed_documents(texts)
+
+    def embed_query(self, text: str) -> list[float]:
+        self.counts[1] += 1
+        return super().embed_query(text)
+
+
+@pytest.fixture
+def store(documents: list[Document]) -> InMemoryVectorStore:
+    store = InMemoryVectorStore(CountingEmbedding(size=8, counts=[0, 0]))
+    store.add_documents(documents)
+    return store
+
+
+async def test_a_vector_store_gives_seeds_and_nothing_is_embedded_twice(
+    store: InMemoryVectorStore, documents: list[Document]
+) -> None:
+    embedding: Any = store.embeddings
+    retriever = HebbianRetriever.from_vectorstore(store, documents=documents, k=3, seed_k=2)
+    found = retriever.invoke(documents[7].page_content)
+    assert ids(found)[0] == "bread"
+    assert len(found) == 3
+    assert ids(await retriever.ainvoke(documents[7].page_content)) == ids(found)
+    assert embedding.counts == [len(documents), 2]
+
+
+async def test_a_graph_that_grows_by_what_searches_bring_up(store: InMemoryVectorStore) -> None:
+    retriever = HebbianRetriever.from_vectorstore(store, seed_k=3)
+    found = retriever.invoke(QUERY)
+    assert len(found) == 3
+    assert len(await retriever.ainvoke("yeast and sugar in bread")) >= 3
+    frozen = HebbianRetriever.from_vectorstore(store, grow=False)
+    assert frozen.invoke(QUERY) == []
+
+
+def test_adding_to_both(store: InMemoryVectorStore) -> None:
+    retriever = HebbianRetriever.from_vectorstore(store)
+    (id_,) = retriever.add_documents([Document("The Zephyr has three masts.")])
+    assert store.get_by_ids([id_])
+    assert retriever.index.get([id_])
+
+
+async def test_any_retriever_gives_seeds(index: HebbianIndex, documents: list[Document]) -> None:
+    class Backwards(BaseRetriever):
+        def _get_relevant_documents(self, query: str, *, run_manager: Any) -> list[Document]:
+            return documents[::-1][:2]
+
+    retriever = HebbianRetriever.from_vectorstore(Backwards(), index=index, k=2)
+    assert ids(retriever.invoke("anything"))[0] == "bread"
+    assert ids(await retriever.ainvoke("anything"))[0] == "bread"
+    assert "score" not in retriever.invoke("anything")[0].metadata
+
+
+def test_an_index_that_cannot_be_written_still_answers(
+    store: InMemoryVectorStore,
+    documents: list[Document],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    retriever = HebbianRetriever.from_vectorstore(store, documents=documents[:2], k=2)
+
+    def refuse(*args: Any, **kwargs: Any) -> None:
+        raise ReadOnlyIndexError("no writing here")
+
+    monkeypatch.setattr(retriever.index, "add", refuse)
+    assert set(ids(retriever.invoke(QUERY))) == {"petrel", "moss"}
+    assert "6 documents were not added" in caplog.text
