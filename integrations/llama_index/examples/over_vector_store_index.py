@@ -1,0 +1,45 @@
+"""Over an index that you have already: its search gives the seeds, the graph ranks."""
+
+from __future__ import annotations
+
+from llama_index.core import VectorStoreIndex
+from llama_index.core.chat_engine import ContextChatEngine
+from offline import ScriptedLLM, WordEmbedding, documents
+
+from llama_index.retrievers.hebbgraph import (
+    CITATION_CHAT_TEMPLATE,
+    CitationFormatter,
+    CitationLearner,
+    HebbianNodeParser,
+    HebbianRetriever,
+)
+
+llm = ScriptedLLM()
+embed_model = WordEmbedding()  # or any model that LlamaIndex has
+
+vectors = VectorStoreIndex(HebbianNodeParser()(documents()), embed_model=embed_model)
+retriever = HebbianRetriever.from_vector_store_index(vectors, similarity_top_k=12)
+chat = ContextChatEngine.from_defaults(
+    retriever,
+    llm=llm,
+    node_postprocessors=[CitationFormatter()],
+    context_template=CITATION_CHAT_TEMPLATE,
+)
+
+
+def rank(question: str, title: str) -> int:
+    found = [one.node.metadata["title"] for one in retriever.retrieve(question)]
+    return found.index(title) + 1
+
+
+def main() -> None:
+    question = "Who made what they play for church music?"
+    print("Before, the chapel's rank is", rank(question, "Tessel Bay"))
+    with CitationLearner():
+        print("Q:", question)
+        print("A:", chat.chat(question))
+    print("After, the chapel's rank is", rank(question, "Tessel Bay"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+"""A query engine that learns from the citations of its answers.
+
+    pip install llama-index-retrievers-hebbgraph
+    python query_engine.py
+
+Nothing is downloaded, no key is needed. For a real model change the line that makes ``llm``.
+"""
+
+from __future__ import annotations
+
+from llama_index.core.query_engine import RetrieverQueryEngine
+from offline import ScriptedLLM, documents
+
+from llama_index.retrievers.hebbgraph import (
+    CITATION_QA_TEMPLATE,
+    CitationFormatter,
+    CitationLearner,
+    HebbianRetriever,
+)
+
+llm = ScriptedLLM()  # from llama_index.llms.openai import OpenAI; llm = OpenAI("gpt-4.1-mini")
+
+retriever = HebbianRetriever.from_documents(documents(), similarity_top_k=12)
+engine = RetrieverQueryEngine.from_args(
+    retriever,
+    llm=llm,
+    node_postprocessors=[CitationFormatter()],
+    text_qa_template=CITATION_QA_TEMPLATE,
+)
+
+
+def rank(question: str, title: str) -> int:
+    found = [one.node.metadata["title"] for one in retriever.retrieve(question)]
+    return found.index(title) + 1
+
+
+ASKED = "Why did the pots come out of the oven in the wrong colour?"
+LATER = "My pots have the wrong colour. Why?"
+
+
+def main() -> None:
+    print(f"Before, the source that helps has rank {rank(LATER, 'Tidewater glaze')}.")
+    with CitationLearner():
+        print("Q:", ASKED)
+        print("A:", engine.query(ASKED))
+    print(f"After, for a reworded question, it has rank {rank(LATER, 'Tidewater glaze')}.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,34 @@
+"""hebbgraph for LlamaIndex: retrieval over a tag graph that learns from citations."""
+
+from llama_index.retrievers.hebbgraph.base import HebbianRetriever
+from llama_index.retrievers.hebbgraph.citing import (
+    CITATION_CHAT_TEMPLATE,
+    CITATION_INSTRUCTION,
+    CITATION_QA_TEMPLATE,
+    CITATION_REFINE_TEMPLATE,
+    CitationFormatter,
+    citing_tool,
+)
+from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
+from llama_index.retrievers.hebbgraph.events import RecallEvent
+from llama_index.retrievers.hebbgraph.learner import CitationLearner
+from llama_index.retrievers.hebbgraph.parsing import HebbianNodeParser
+from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
+from llama_index.retrievers.hebbgraph.tags import SkipEmbedding, TagExtractor
+
+__all__ = [
+    "CITATION_CHAT_TEMPLATE",
+    "CITATION_INSTRUCTION",
+    "CITATION_QA_TEMPLATE",
+    "CITATION_REFINE_TEMPLATE",
+    "CitationFormatter",
+    "CitationLearner",
+    "HebbianNodeParser",
+    "HebbianRetriever",
+    "HebbianVectorStore",
+    "LlamaIndexEmbedder",
+    "RecallEvent",
+    "SkipEmbedding",
+    "TagExtractor",
+    "citing_tool",
+]

@@ -1,0 +1,180 @@
+"""Prompts that make a model cite: a node postprocessor, templates, an agent's tool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.prompts import PromptTemplate
+from llama_index.core.prompts.prompt_type import PromptType
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from llama_index.core.tools import RetrieverTool
+from pydantic import Field
+
+from hebbgraph.learning.citations import CITATION_INSTRUCTION, Formatter, Source
+from llama_index.retrievers.hebbgraph.nodes import TITLE_KEY
+
+__all__ = [
+    "CITATION_CHAT_TEMPLATE",
+    "CITATION_INSTRUCTION",
+    "CITATION_QA_TEMPLATE",
+    "CITATION_REFINE_TEMPLATE",
+    "CitationFormatter",
+    "citing_tool",
+]
+
+CITATION_QA_TEMPLATE = PromptTemplate(
+    CITATION_INSTRUCTION
+    + """
+
+Sources:
+---------------------
+{context_str}
+---------------------
+
+Question: {query_str}
+Answer: """,
+    prompt_type=PromptType.QUESTION_ANSWER,
+)
+"""For ``text_qa_template``, where nodes went through a :class:`CitationFormatter`."""
+
+CITATION_REFINE_TEMPLATE = PromptTemplate(
+    CITATION_INSTRUCTION
+    + """
+
+Question: {query_str}
+The answer so far: {existing_answer}
+
+More sources:
+---------------------
+{context_msg}
+---------------------
+
+If they help, improve the answer, and keep the keys that it cites; otherwise repeat it.
+Answer: """,
+    prompt_type=PromptType.REFINE,
+)
+"""For ``refine_template``."""
+
+CITATION_CHAT_TEMPLATE = (
+    CITATION_INSTRUCTION
+    + """
+
+Sources:
+---------------------
+{context_str}
+---------------------
+"""
+)
+"""For a chat engine's ``context_template`` or ``context_prompt``."""
+
+
+class CitationFormatter(BaseNodePostprocessor):
+    """Puts a key before each node's text, so that an answer can cite it.
+
+    The last of the ``node_postprocessors`` of a query engine, chat engine or tool. What it
+    makes is read by a :class:`CitationLearner`; documents that contain ``[2]``, or ask to be
+    cited, don't get their way (see :mod:`hebbgraph.learning.citations`).
+
+    Parameters
+    ----------
+    style : {"numbered", "id"}
+        Numbers, or the nodes' ids.
+    prefix : {"auto", "always"}
+        Whether letters go before the numbers: ``"always"`` where several retrievals meet in
+        one prompt, as with an agent.
+    max_characters : int, optional
+        Longer texts are cut.
+    own_line : bool
+        Begin with a line break: for tools, whose output may stand behind a word, as
+        ``Observation:`` with ReAct.
+
+    Examples
+    --------
+    >>> from llama_index.core.schema import TextNode
+    >>> node = TextNode(text="Built by Ida Moss.", metadata={"title": "Petrel"})
+    >>> found = CitationFormatter().postprocess_nodes([NodeWithScore(node=node, score=1.0)])
+    >>> print(found[0].text)
+    [1] Petrel
+    Built by Ida Moss.
+    """
+
+    style: Literal["numbered", "id"] = Field(default="numbered", description="Form of keys.")
+    prefix: Literal["auto", "always"] = Field(default="auto", description="Letters in keys.")
+    max_characters: int | None = Field(default=None, description="Longer texts are cut.")
+
+    own_line: bool = Field(default=False, description="Begin with a line break.")
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Class name."""
+        return "HebbgraphCitationFormatter"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        formatter = Formatter(
+            style=self.style, prefix=self.prefix, max_characters=self.max_characters
+        )
+        rendered = formatter.render([_source(one) for one in nodes])
+        keys: dict[str, str] = {}
+        for key, id_ in rendered.keys.items():
+            keys.setdefault(id_, key)
+        result = []
+        for one, source in zip(nodes, rendered.sources, strict=True):
+            node = one.node.model_copy()
+            header = f"[{keys[source.id]}] {source.title}".rstrip()
+            start = "\n" if self.own_line else ""
+            node.set_content(f"{start}{header}\n{source.text}")
+            if source.title and TITLE_KEY not in node.excluded_llm_metadata_keys:
+                node.excluded_llm_metadata_keys = [*node.excluded_llm_metadata_keys, TITLE_KEY]
+            result.append(NodeWithScore(node=node, score=one.score))
+        return result
+
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        return self._postprocess_nodes(nodes, query_bundle)
+
+
+def _source(one: NodeWithScore) -> Source:
+    title = one.node.metadata.get(TITLE_KEY)
+    return Source(
+        id=one.node.node_id,
+        text=one.node.get_content(metadata_mode=MetadataMode.NONE),
+        title=title if isinstance(title, str) else "",
+    )
+
+
+def citing_tool(
+    retriever: BaseRetriever,
+    *,
+    name: str = "search",
+    description: str = "Finds sources for a question.",
+    node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+    **formatting: Any,
+) -> RetrieverTool:
+    """Make a retriever an agent's tool whose results can be cited.
+
+    Put ``CITATION_INSTRUCTION`` into the agent's ``system_prompt``.
+
+    Parameters
+    ----------
+    retriever : BaseRetriever
+        That the agent searches with.
+    name, description : str
+        What the model reads.
+    node_postprocessors : sequence of BaseNodePostprocessor
+        Run before the :class:`CitationFormatter`.
+    **formatting
+        For it; ``prefix`` is ``"always"`` and ``own_line`` True if not given.
+    """
+    formatter = CitationFormatter(**{"prefix": "always", "own_line": True, **formatting})
+    return RetrieverTool.from_defaults(
+        retriever,
+        name=name,
+        description=description,
+        node_postprocessors=[*node_postprocessors, formatter],
+    )

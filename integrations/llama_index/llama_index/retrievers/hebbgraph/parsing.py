@@ -1,0 +1,152 @@
+"""HebbianNodeParser: documents to nodes that carry title, tags and lasting ids."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from llama_index.core.node_parser import NodeParser
+from llama_index.core.node_parser.node_utils import build_nodes_from_splits
+from llama_index.core.schema import BaseNode, Document, MetadataMode, RelatedNodeInfo
+from llama_index.core.utils import get_tqdm_iterable
+from pydantic import Field, SerializeAsAny, field_serializer
+
+from hebbgraph import Chunk
+from hebbgraph.documents import ChunkSettings, markdown_document, split_document
+from llama_index.retrievers.hebbgraph.nodes import TITLE_KEY
+from llama_index.retrievers.hebbgraph.tags import describe_callable, set_tags, tags_of
+
+__all__ = ["HebbianNodeParser"]
+
+
+class HebbianNodeParser(NodeParser):
+    r"""Cuts documents into nodes for a hebbgraph index.
+
+    Without ``parser``, hebbgraph's own: at headings first, then at paragraphs and
+    sentences; the document's title becomes ``metadata["title"]``, a node's own heading one
+    of its tags. With one, that parser cuts, and this adds tags and ids.
+
+    A node's id is made of its document's id, its text and, for repeated text, the number of
+    the repetition. A node that an edit elsewhere in the document leaves alone keeps its id,
+    and with it what was learned about it. So give documents ids that last
+    (``SimpleDirectoryReader(filename_as_id=True)``).
+
+    Parameters
+    ----------
+    parser : NodeParser, optional
+        Any; ids that it gave, also in its nodes' relationships, are replaced.
+    tagger : callable, optional
+        Chunk to tags, beside those that hebbgraph finds by itself. For pipelines with
+        several workers it must be picklable.
+    chunk_tokens : (int, int)
+        Least and most tokens of a node, without ``parser``.
+
+    Notes
+    -----
+    Tags are excluded from what is embedded and from what an LLM reads.
+
+    Examples
+    --------
+    >>> from llama_index.core import Document
+    >>> text = "# Petrel\n\nA small ship.\n\n## Builder\n\nIda Moss built it."
+    >>> parser = HebbianNodeParser(chunk_tokens=(1, 16))
+    >>> for node in parser([Document(text=text, id_="petrel.md")]):
+    ...     node.text, node.metadata
+    ('A small ship.', {'title': 'Petrel'})
+    ('Builder\n\nIda Moss built it.', {'title': 'Petrel', 'hebbgraph_tags': ['Builder']})
+    """
+
+    parser: SerializeAsAny[NodeParser] | None = Field(default=None, description="Cuts, if given.")
+    tagger: Callable[[Chunk], Iterable[str]] | None = Field(
+        default=None, description="Chunk to further tags."
+    )
+    chunk_tokens: tuple[int, int] = Field(
+        default=(200, 400), description="Least and most tokens of a node, without parser."
+    )
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Class name."""
+        return "HebbianNodeParser"
+
+    @field_serializer("tagger")
+    def _name_tagger(self, tagger: Callable[[Chunk], Iterable[str]] | None) -> str | None:
+        return describe_callable(tagger)
+
+    def _parse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        return self._finished(self._cut(nodes, show_progress))
+
+    # Not ``_parse_nodes`` of the other parser: some do their work in these.
+    def get_nodes_from_documents(
+        self, documents: Sequence[Document], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        """Cut documents into nodes."""
+        if self.parser is None:
+            return super().get_nodes_from_documents(documents, show_progress, **kwargs)
+        cut = self.parser.get_nodes_from_documents(documents, show_progress, **kwargs)
+        return self._finished(cut)
+
+    async def aget_nodes_from_documents(
+        self, documents: Sequence[Document], show_progress: bool = False, **kwargs: Any
+    ) -> list[BaseNode]:
+        """Cut documents into nodes."""
+        if self.parser is None:
+            return await super().aget_nodes_from_documents(documents, show_progress, **kwargs)
+        kind = type(self.parser)
+        own_sync = kind.get_nodes_from_documents is not NodeParser.get_nodes_from_documents
+        own_async = kind.aget_nodes_from_documents is not NodeParser.aget_nodes_from_documents
+        if own_sync and not own_async:  # HierarchicalNodeParser: its async twin cuts nothing
+            cut = await asyncio.to_thread(
+                self.parser.get_nodes_from_documents, documents, show_progress, **kwargs
+            )
+        else:
+            cut = await self.parser.aget_nodes_from_documents(documents, show_progress, **kwargs)
+        return self._finished(cut)
+
+    def _cut(self, documents: Sequence[BaseNode], show_progress: bool) -> list[BaseNode]:
+        settings = ChunkSettings(chunk_tokens=self.chunk_tokens)
+        result: list[BaseNode] = []
+        for document in get_tqdm_iterable(documents, show_progress, "Parsing nodes"):
+            text = document.get_content(metadata_mode=MetadataMode.NONE)
+            given = document.metadata.get(TITLE_KEY)
+            parsed = markdown_document(text)
+            chunks = split_document(parsed, document_id="document", settings=settings)
+            pieces = build_nodes_from_splits([chunk.text for chunk in chunks], document)
+            for piece, chunk in zip(pieces, chunks, strict=True):
+                title = given if isinstance(given, str) and given else chunk.title
+                if title:
+                    piece.metadata[TITLE_KEY] = title
+                if chunk.tags:
+                    set_tags(piece, chunk.tags)
+            result.extend(pieces)
+        return result
+
+    def _finished(self, nodes: list[BaseNode]) -> list[BaseNode]:
+        seen: Counter[tuple[str, str]] = Counter()
+        new_ids: dict[str, str] = {}
+        for node in nodes:
+            text = node.get_content(metadata_mode=MetadataMode.NONE)
+            source = node.ref_doc_id or ""
+            place = new_ids.get(source, source), text  # of a hierarchy, parents come first
+            content = "\x1f".join((*place, str(seen[place])))
+            seen[place] += 1
+            new_ids[node.node_id] = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[
+                :32
+            ]
+        for node in nodes:
+            node.id_ = new_ids[node.node_id]
+            for related in node.relationships.values():
+                for one in related if isinstance(related, list) else [related]:
+                    _rename(one, new_ids)
+            if self.tagger is not None:
+                set_tags(node, tags_of(node, self.tagger))
+        return nodes
+
+
+def _rename(related: RelatedNodeInfo, new_ids: dict[str, str]) -> None:
+    related.node_id = new_ids.get(related.node_id, related.node_id)

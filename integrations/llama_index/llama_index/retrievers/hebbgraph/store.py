@@ -1,0 +1,235 @@
+"""HebbianVectorStore: a hebbgraph index where LlamaIndex expects a vector store."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import fsspec
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.schema import BaseNode
+from llama_index.core.vector_stores.types import (
+    BasePydanticVectorStore,
+    MetadataFilters,
+    VectorStoreQuery,
+    VectorStoreQueryMode,
+    VectorStoreQueryResult,
+)
+from pydantic import PrivateAttr
+
+from hebbgraph import HebbianIndex, ParameterError, Recall
+from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
+from llama_index.retrievers.hebbgraph.events import announce
+from llama_index.retrievers.hebbgraph.filters import passing, to_where
+from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
+from llama_index.retrievers.hebbgraph.writing import add_nodes, held_ids
+
+__all__ = ["HebbianVectorStore"]
+
+logger = logging.getLogger(__name__)
+
+_MODES = {
+    VectorStoreQueryMode.DEFAULT,
+    VectorStoreQueryMode.SPARSE,
+    VectorStoreQueryMode.HYBRID,
+    VectorStoreQueryMode.TEXT_SEARCH,
+    VectorStoreQueryMode.SEMANTIC_HYBRID,
+}
+
+
+class HebbianVectorStore(BasePydanticVectorStore):
+    """The sink of an ``IngestionPipeline``, and a store under ``VectorStoreIndex``.
+
+    Adds, updates and deletes of documents flow through to the graph, which afterwards
+    equals one built from scratch.
+
+    Parameters
+    ----------
+    index : HebbianIndex
+        Shared; :meth:`open` opens one.
+    is_embedding_query : bool
+        Whether ``VectorStoreIndex`` shall embed questions. False if the index was opened
+        without an embedding model.
+
+    Notes
+    -----
+    Embeddings that nodes carry are stored if the index has an embedding model, so that
+    nothing is embedded twice; without one, they are passed over. In a pipeline that embeds
+    nothing, put :class:`SkipEmbedding` last.
+
+    Examples
+    --------
+    >>> from llama_index.core import Document
+    >>> from llama_index.core.ingestion import IngestionPipeline
+    >>> from llama_index.retrievers.hebbgraph import HebbianNodeParser, SkipEmbedding
+    >>> store = HebbianVectorStore.open(":memory:")
+    >>> pipeline = IngestionPipeline(
+    ...     transformations=[HebbianNodeParser(), SkipEmbedding()], vector_store=store
+    ... )
+    >>> _ = pipeline.run(documents=[Document(text="Built by Ida Moss.", id_="petrel")])
+    >>> store.index.stats().chunks
+    1
+    """
+
+    stores_text: bool = True
+    is_embedding_query: bool = False
+
+    _index: HebbianIndex = PrivateAttr()
+
+    def __init__(self, index: HebbianIndex, *, is_embedding_query: bool = False) -> None:
+        super().__init__(stores_text=True, is_embedding_query=is_embedding_query)
+        self._index = index
+
+    @classmethod
+    def open(
+        cls,
+        location: str | Path,
+        *,
+        embed_model: BaseEmbedding | None = None,
+        **options: Any,
+    ) -> HebbianVectorStore:
+        """Open the index at ``location``; ``options`` as for ``HebbianIndex.open``."""
+        if embed_model is not None:
+            options["embedder"] = LlamaIndexEmbedder(embed_model)
+        index = HebbianIndex.open(location, **options)
+        return cls(index, is_embedding_query=embed_model is not None)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Class name."""
+        return "HebbianVectorStore"
+
+    @property
+    def client(self) -> HebbianIndex:
+        """The index."""
+        return self._index
+
+    @property
+    def index(self) -> HebbianIndex:
+        """The index."""
+        return self._index
+
+    # -- writing --------------------------------------------------------------------
+
+    def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
+        """Add nodes; the same id replaces. Returns their ids."""
+        add_nodes(self._index, nodes, show_progress=bool(kwargs.get("show_progress", False)))
+        return [node.node_id for node in nodes]
+
+    async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
+        """Add nodes, off the event loop."""
+        return await asyncio.to_thread(self.add, nodes, **kwargs)
+
+    def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
+        """Delete the nodes of a document; one that is not there is passed over."""
+        self._index.delete(document_id=ref_doc_id)
+
+    async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
+        """Delete the nodes of a document, off the event loop."""
+        await self._index.adelete(document_id=ref_doc_id)
+
+    def delete_nodes(
+        self,
+        node_ids: list[str] | None = None,
+        filters: MetadataFilters | None = None,
+        **delete_kwargs: Any,
+    ) -> None:
+        """Delete nodes by id, by filter, or those that fit both."""
+        if node_ids is None and filters is None:
+            raise ParameterError("delete_nodes takes node_ids or filters; clear() deletes all")
+        if filters is not None:
+            node_ids = [node.node_id for node in self.get_nodes(node_ids, filters)]
+        if node_ids:
+            self._index.delete(node_ids)
+
+    async def adelete_nodes(
+        self,
+        node_ids: list[str] | None = None,
+        filters: MetadataFilters | None = None,
+        **delete_kwargs: Any,
+    ) -> None:
+        """Delete nodes, off the event loop."""
+        await asyncio.to_thread(self.delete_nodes, node_ids, filters)
+
+    def clear(self) -> None:
+        """Delete all nodes of this namespace."""
+        if ids := held_ids(self._index):
+            self._index.delete(ids)
+
+    async def aclear(self) -> None:
+        """Delete all nodes, off the event loop."""
+        await asyncio.to_thread(self.clear)
+
+    # -- reading --------------------------------------------------------------------
+
+    def get_nodes(
+        self,
+        node_ids: list[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> list[BaseNode]:
+        """Return nodes by id (those not held are left out), by filter, or all."""
+        ids = held_ids(self._index) if node_ids is None else node_ids
+        chunks = self._index.get(ids)
+        if (where := to_where(filters)) is not None:
+            passed = set(passing(chunks, where))
+            chunks = [chunk for chunk in chunks if chunk.id in passed]
+        return [chunk_to_node(chunk) for chunk in chunks]
+
+    async def aget_nodes(
+        self,
+        node_ids: list[str] | None = None,
+        filters: MetadataFilters | None = None,
+    ) -> list[BaseNode]:
+        """Return nodes, off the event loop."""
+        return await asyncio.to_thread(self.get_nodes, node_ids, filters)
+
+    def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """Recall nodes; ``query_str`` is needed, ``query_embedding`` is used if there."""
+        if (question := self._question(query)) is None:
+            return VectorStoreQueryResult(nodes=[], similarities=[], ids=[])
+        return self._result(self._index.recall(question, **self._options(query)))
+
+    async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
+        """Recall nodes, off the event loop."""
+        if (question := self._question(query)) is None:
+            return VectorStoreQueryResult(nodes=[], similarities=[], ids=[])
+        return self._result(await self._index.arecall(question, **self._options(query)))
+
+    def _question(self, query: VectorStoreQuery) -> str | None:
+        if query.mode not in _MODES:
+            known = ", ".join(sorted(mode.value for mode in _MODES))
+            raise ParameterError(f"query mode {query.mode!r} is not supported; known are {known}")
+        if query.query_str is None:
+            raise ParameterError(
+                "HebbianVectorStore searches by text too; give the query as query_str"
+            )
+        return query.query_str[:65_536] if query.query_str.strip() else None
+
+    def _options(self, query: VectorStoreQuery) -> dict[str, Any]:
+        where = to_where(query.filters, node_ids=query.node_ids, doc_ids=query.doc_ids)
+        options: dict[str, Any] = {"k": query.similarity_top_k, "where": where}
+        if self.is_embedding_query and query.query_embedding is not None:
+            options["vector"] = query.query_embedding
+        return options
+
+    def _result(self, recall: Recall) -> VectorStoreQueryResult:
+        nodes = [chunk_to_node(hit.chunk) for hit in recall.hits]
+        announce(recall, self._index, nodes)
+        return VectorStoreQueryResult(
+            nodes=nodes,
+            similarities=[hit.score for hit in recall.hits],
+            ids=[hit.chunk.id for hit in recall.hits],
+        )
+
+    # -- keeping --------------------------------------------------------------------
+
+    def persist(self, persist_path: str, fs: fsspec.AbstractFileSystem | None = None) -> None:
+        """Do nothing: every batch that was added is in the index's directory already.
+
+        Reopen it by ``HebbianVectorStore.open(location)``; an index in memory is not kept.
+        """
+        if ":memory:" in repr(self._index):
+            logger.warning("%r lies in memory and is not kept; open a directory", self._index)

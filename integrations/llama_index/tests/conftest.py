@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import llama_index.core
+import pytest
+from fakes import CHUNKS
+from llama_index.core import Settings
+from llama_index.core.llms import MockLLM
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
+
+from hebbgraph import HebbianIndex, Recall
+from llama_index.retrievers.hebbgraph import HebbianRetriever
+from llama_index.retrievers.hebbgraph.writing import add_nodes
+
+# Older versions download what lies in their own wheel.
+_BUNDLED = Path(llama_index.core.__file__ or "").parent / "_static" / "nltk_cache"
+os.environ.setdefault("NLTK_DATA", str(_BUNDLED))
+
+
+@pytest.fixture(autouse=True)
+def _no_defaults() -> Iterator[None]:
+    """Without this, LlamaIndex reaches for OpenAI."""
+    Settings.llm = MockLLM()
+    yield
+    Settings.llm = None
+
+
+@pytest.fixture
+def nodes() -> list[TextNode]:
+    made = []
+    for id_, (title, text) in CHUNKS.items():
+        source = RelatedNodeInfo(node_id=f"{id_}.md")
+        made.append(
+            TextNode(
+                id_=id_,
+                text=text,
+                metadata={"title": title, "letters": len(text)},
+                excluded_llm_metadata_keys=["letters"],
+                relationships={NodeRelationship.SOURCE: source},
+            )
+        )
+    return made
+
+
+class RecordingIndex(HebbianIndex):
+    """Stands in for learning: notes what it is taught, changes nothing."""
+
+    def reinforce(
+        self,
+        recall: Recall | str,
+        cited: Any,
+        rejected: Any = None,
+        shown: Any = None,
+        actor: str | None = None,
+    ) -> None:
+        assert isinstance(recall, Recall)
+        taught = {
+            "query": recall.query,
+            "recall": recall.id,
+            "cited": list(cited),
+            "shown": list(shown),
+            "actor": actor,
+            "thread": threading.current_thread().name,
+        }
+        self.__dict__.setdefault("taught", []).append(taught)
+
+    @property
+    def lessons(self) -> list[dict[str, Any]]:
+        return self.__dict__.setdefault("taught", [])
+
+    def cited(self) -> list[tuple[str, list[str]]]:
+        return sorted((one["query"].strip(), one["cited"]) for one in self.lessons)
+
+
+@pytest.fixture
+def index(nodes: list[TextNode]) -> Iterator[RecordingIndex]:
+    with RecordingIndex.open(":memory:") as opened:
+        add_nodes(opened, nodes)
+        yield opened
+
+
+@pytest.fixture
+def retriever(index: RecordingIndex) -> HebbianRetriever:
+    return HebbianRetriever(index, similarity_top_k=4)

@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    ImageNode,
+    IndexNode,
+    MediaResource,
+    Node,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+)
+
+from hebbgraph import Chunk, HebbianIndex
+from llama_index.retrievers.hebbgraph import HebbianRetriever
+from llama_index.retrievers.hebbgraph.nodes import chunk_to_node, node_to_chunk
+from llama_index.retrievers.hebbgraph.writing import add_nodes
+
+RELATED = {
+    NodeRelationship.SOURCE: RelatedNodeInfo(
+        node_id="doc", metadata={"z": 1, "a": {"b": [1, 2]}}, hash="h", node_type="4"
+    ),
+    NodeRelationship.PREVIOUS: RelatedNodeInfo(node_id="before"),
+    NodeRelationship.CHILD: [RelatedNodeInfo(node_id="c1"), RelatedNodeInfo(node_id="c2")],
+}
+
+NODES: list[BaseNode] = [
+    TextNode(id_="plain", text="Built by Moss."),
+    TextNode(
+        id_="full",
+        text="Built by Moss.",
+        metadata={"z": 1, "a": 2.5, "nested": {"k": [None, True]}, "title": "Petrel"},
+        excluded_embed_metadata_keys=["z"],
+        excluded_llm_metadata_keys=["a"],
+        metadata_template="{key}={value}",
+        metadata_separator="; ",
+        text_template="<{metadata_str}> {content}",
+        start_char_idx=3,
+        end_char_idx=17,
+        mimetype="text/markdown",
+        relationships=RELATED,
+    ),
+    Node(id_="node", text_resource=MediaResource(text="Built."), metadata={"a": "b"}),
+    IndexNode(id_="index", text="All of Moss.", index_id="moss-index"),
+    ImageNode(id_="image", text="A lugger", image_path="lugger.png"),
+    Document(id_="document", text="A whole document.", metadata={"a": "b"}),
+]
+
+
+@pytest.mark.parametrize("node", NODES, ids=lambda node: node.node_id)
+def test_round_trip_through_an_index(node: BaseNode) -> None:
+    with HebbianIndex.open(":memory:") as index:
+        add_nodes(index, [node])
+        (back,) = (chunk_to_node(chunk) for chunk in index.get([node.node_id]))
+    assert type(back) is type(node)
+    assert back.hash == node.hash
+    assert back.model_dump() == node.model_dump()
+    assert list(back.metadata) == list(node.metadata)
+
+
+def test_round_trip_keeps_no_hidden_key() -> None:
+    assert list(chunk_to_node(node_to_chunk(NODES[1])).metadata) == ["z", "a", "nested", "title"]
+    assert node_to_chunk(NODES[1]).title == "Petrel"
+    assert node_to_chunk(NODES[1]).document_id == "doc"
+
+
+def test_what_json_has_no_word_for_is_kept_as_text() -> None:
+    node = TextNode(text="x", metadata={"day": date(2024, 5, 1), "nan": float("nan"), "s": {1}})
+    with HebbianIndex.open(":memory:") as index:
+        add_nodes(index, [node])
+        (back,) = (chunk_to_node(chunk) for chunk in index.get([node.node_id]))
+    assert back.metadata == {"day": "2024-05-01", "nan": None, "s": [1]}
+
+
+def test_characters_that_cannot_be_stored_become_spaces() -> None:
+    assert node_to_chunk(TextNode(text="a\x00b\ud800c\td")).text == "a b c\td"
+
+
+def test_chunks_of_others() -> None:
+    chunk = Chunk(id="a", text="Built.", title="Petrel", document_id="d", metadata={"y": 1})
+    node = chunk_to_node(chunk)
+    assert node.metadata == {"y": 1, "title": "Petrel"}
+    assert node.ref_doc_id == "d"
+    node.metadata["y"] = 2
+    assert chunk.metadata == {"y": 1}
+
+
+def test_nodes_lead_to_their_objects(nodes: list[TextNode]) -> None:
+    inner = HebbianRetriever.from_nodes(nodes, similarity_top_k=1)
+    pointer = IndexNode(id_="p", text="All about ships and Petrels", index_id="ships", obj=inner)
+    outer = HebbianRetriever.from_nodes([pointer], similarity_top_k=1)
+    assert [one.node_id for one in outer.retrieve("Petrel")] == ["petrel"]
