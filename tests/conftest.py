@@ -90,6 +90,12 @@ def read_graph(index: HebbianIndex) -> GraphContent:
             keys[tag]: own for tag, own in zip(tags.tolist(), is_title.tolist(), strict=True)
         }
     in_vocabulary = graph.phrases.in_vocabulary.nonzero()[0]
+    # Column by column it must say the same as row by row.
+    owners, slots, flags = graph.incidence.chunks_of(in_vocabulary)
+    columns: dict[str, dict[str, bool]] = {id_: {} for id_ in postings}
+    for at, slot, own in zip(owners.tolist(), slots.tolist(), flags.tolist(), strict=True):
+        columns[ids[int(graph.rows[slot])]][keys[in_vocabulary[at]]] = own
+    assert columns == postings
     df = graph.df(in_vocabulary).tolist()
     return GraphContent(
         vocabulary=frozenset(keys[number] for number in in_vocabulary.tolist()),

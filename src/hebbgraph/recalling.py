@@ -125,6 +125,7 @@ class Recaller:
         given = None if seeds is None else self._given(seeds)
         predicate = where if callable(where) else None
         conditions = None if callable(where) else where
+        doubted = -1
         while True:
             generation = self._refresh()
             with self._derived.lock:
@@ -142,6 +143,9 @@ class Recaller:
                 cues = self._cues(graph, question)
             if hits is not None:  # else a chunk was deleted meanwhile: look again
                 break
+            if generation == doubted:  # nothing happened meanwhile: the graph is not of this truth
+                self._derived.start_over()
+            doubted = generation
         return Recall(
             id=recall_id,
             namespace=self._truth.namespace,

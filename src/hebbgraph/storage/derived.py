@@ -89,6 +89,7 @@ class Derived:
         self._lexical: LexicalIndex | None = None
         self._vectors: VectorTable | None = None
         self._saved_generation = -1
+        self._snapshot_is_trusted = True
 
     # -- what readers use -----------------------------------------------------------
 
@@ -150,6 +151,19 @@ class Derived:
                         LexicalIndex.discard(self._directory / "lexical")
                 return self._refreshed()
 
+    def start_over(self) -> None:
+        """Forget graph and lexical index, on disk too: they do not belong to this truth."""
+        logger.warning("derived parts name chunks that are not there: building them anew")
+        with self._refreshing:
+            self._snapshot_is_trusted = False
+            if self._directory is not None:
+                with self._locked():
+                    LexicalIndex.discard(self._directory / "lexical")
+            with self.lock:
+                self._graph = None
+                self._lexical = None
+                self._vectors = None
+
     def _refreshed(self) -> int:
         try:
             self._load()
@@ -163,7 +177,9 @@ class Derived:
 
     def _load(self) -> None:
         if self._graph is None:
-            graph = load_snapshot(self._shared) if self._shared is not None else None
+            graph = None
+            if self._shared is not None and self._snapshot_is_trusted:
+                graph = load_snapshot(self._shared)
             self._saved_generation = -1 if graph is None else graph.generation
             with self.lock:
                 self._graph = graph or TagGraph.empty()

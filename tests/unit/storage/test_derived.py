@@ -229,6 +229,8 @@ def test_a_lexical_index_whose_stamp_is_wrong_is_brought_on(
     stamp = json.loads(path.read_text())
     path.write_text(json.dumps(stamp | {"generation": stamped}))
     index = open_index()
+    assert _hits_of_direct_search(index) == ["bare", "heron", "more"]
+    assert index._derived.lexical.generation == index.stats().generation
     index.add([{"id": "late", "text": "A late word on slate."}])
     assert _hits_of_direct_search(index) == ["bare", "heron", "late", "more"]
 
@@ -302,6 +304,31 @@ def test_an_older_database_put_back(
     assert _hits_of_direct_search(index) == ["bare", "heron", "more"]
     assert [id_ for id_, *_ in _answer(index)] == [id_ for id_, *_ in saved]
     assert_like_rebuilt(index)
+
+
+def test_derived_parts_of_another_index(
+    make_index: Callable[..., HebbianIndex],
+    open_index: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    """Of the same generation, so that only the chunks that they name give them away."""
+    make_index([{"id": f"o{n}", "text": f"Slate {n} from Tessel Bay."} for n in range(20)], "other")
+    small = make_index()
+    expected = _answer(small)
+    small.close()
+    open_index("other").close()
+    shutil.rmtree(tmp_path / "index" / "derived")
+    shutil.copytree(tmp_path / "other" / "derived", tmp_path / "index" / "derived")
+    index = open_index()
+    assert index.recall("slate from Tessel Bay", k=20).hits
+    assert "not there" in caplog.text
+    assert _answer(index) == expected
+    assert _hits_of_direct_search(index) == ["bare", "heron"]
+    assert_like_rebuilt(index)
+    index.close()
+    assert _answer(open_index()) == expected
 
 
 def test_a_step_that_fails_is_made_good_by_the_next(
