@@ -4,36 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
-import threading
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from typing import Any, Literal, cast
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
 from hebbgraph.learning.citations import Rendered, Source, parse_structured, rendered_in
-from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
-from langchain_core.outputs import LLMResult
-from langchain_core.tracers.context import register_configure_hook
 
-from langchain_hebbgraph.answers import Lesson, lessons, message_text, prompt_text, share
+from langchain_hebbgraph import sessions
+from langchain_hebbgraph.answers import lessons, message_text, prompt_text, share
+from langchain_hebbgraph.noting import RunNotes
 from langchain_hebbgraph.runs import Retrieval, Trace
+from langchain_hebbgraph.teaching import Answered, RunId, as_uuid, find_recall, teach
 from langchain_hebbgraph.worker import Worker
 
 __all__ = ["CitationLearner"]
 
 logger = logging.getLogger(__name__)
 
-RunId = uuid.UUID | str
 Actor = Callable[[Mapping[str, Any]], str | None]
 
-_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-_ABANDONED = (GeneratorExit, asyncio.CancelledError)
 #: Runs noted at once that have not ended. Beyond it the oldest are given up.
 _MAX_OPEN = 10_000
 #: Seconds after which a run that never ended is given up.
@@ -49,35 +42,7 @@ def user_id(metadata: Mapping[str, Any]) -> str | None:
     return None if actor is None else str(actor)
 
 
-class _Installed:
-    """Stands where LangChain expects a ContextVar, but holds for all threads."""
-
-    def __init__(self) -> None:
-        self.learner: CitationLearner | None = None
-
-    def get(self) -> CitationLearner | None:
-        return self.learner
-
-
-_everywhere = _Installed()
-_session: ContextVar[tuple[CitationLearner, Trace] | None] = ContextVar(
-    "langchain_hebbgraph_session", default=None
-)
-
-
-class _InSession:
-    """The learner of the session that this context is in."""
-
-    def get(self) -> CitationLearner | None:
-        session = _session.get()
-        return None if session is None else session[0]
-
-
-register_configure_hook(cast("ContextVar[Any]", _everywhere), inheritable=True)
-register_configure_hook(cast("ContextVar[Any]", _InSession()), inheritable=True)
-
-
-class CitationLearner(BaseCallbackHandler):
+class CitationLearner(RunNotes):
     """Callback handler that teaches an index which chunks the answers cite.
 
     Put it into ``config["callbacks"]`` of the outermost call, or :meth:`install` it once
@@ -131,6 +96,7 @@ class CitationLearner(BaseCallbackHandler):
         remember: int = 1_000,
         on_lesson: Callable[[Any], Any] | None = None,
     ) -> None:
+        super().__init__()
         if learn_on not in ("citation", "approval"):
             raise ParameterError(f"learn_on is 'citation' or 'approval', got {learn_on!r}")
         self.index = index
@@ -141,11 +107,7 @@ class CitationLearner(BaseCallbackHandler):
         self.run_inline = background
         self.remember = remember
         self.on_lesson = on_lesson
-        self._lock = threading.RLock()
-        self._traces: OrderedDict[uuid.UUID, Trace] = OrderedDict()
-        self._ending: OrderedDict[uuid.UUID, Trace] = OrderedDict()
-        self._trace_of: dict[uuid.UUID, Trace] = {}
-        self._answers: OrderedDict[uuid.UUID, _Answered] = OrderedDict()
+        self._answers: OrderedDict[uuid.UUID, Answered] = OrderedDict()
         self._worker = Worker(self._study)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> CitationLearner:
@@ -158,13 +120,13 @@ class CitationLearner(BaseCallbackHandler):
 
     def install(self) -> CitationLearner:
         """Listen to every run of this process, in all threads; replaces another learner."""
-        _everywhere.learner = self
+        sessions.everywhere.learner = self
         return self
 
     def uninstall(self) -> None:
         """Stop listening to runs that it is not attached to."""
-        if _everywhere.learner is self:
-            _everywhere.learner = None
+        if sessions.everywhere.learner is self:
+            sessions.everywhere.learner = None
 
     @contextmanager
     def session(self, metadata: Mapping[str, Any] | None = None) -> Iterator[uuid.UUID]:
@@ -181,11 +143,11 @@ class CitationLearner(BaseCallbackHandler):
         trace = Trace(uuid.uuid4(), dict(metadata or {}), is_session=True)
         with self._lock:
             self._keep(trace)
-        token = _session.set((self, trace))
+        token = sessions.enter(self, trace)
         try:
             yield trace.root
         finally:
-            _session.reset(token)
+            sessions.leave(token)
             with self._lock:
                 trace.finish()
                 self._settle(trace)
@@ -197,209 +159,7 @@ class CitationLearner(BaseCallbackHandler):
         """
         return self._worker.flush(timeout)
 
-    # -- what it notes ----------------------------------------------------------------
-
-    def on_chain_start(
-        self,
-        serialized: dict[str, Any],
-        inputs: Any,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: uuid.UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Note a run."""
-        self._started(run_id, parent_run_id, metadata)
-
-    def on_tool_start(
-        self,
-        serialized: dict[str, Any],
-        input_str: str,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: uuid.UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        inputs: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Note a tool that ran."""
-        trace = self._started(run_id, parent_run_id, metadata)
-        trace.tools.add(str((serialized or {}).get("name") or kwargs.get("name")))
-
-    def on_retriever_start(
-        self,
-        serialized: dict[str, Any],
-        query: str,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: uuid.UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Note a retriever."""
-        self._started(run_id, parent_run_id, metadata)
-
-    def on_hebbian_recall(
-        self, index: HebbianIndex, recall: Recall, *, run_id: Any, parent_run_id: Any
-    ) -> None:
-        """Note a recall; the retriever tells of it."""
-        with self._lock:
-            trace = self._trace_of.get(run_id) or self._trace_of.get(parent_run_id)
-            session = _session.get()
-            if trace is None and session is not None and session[0] is self:
-                trace = session[1]
-            if trace is not None:
-                trace.note(Retrieval(index, recall, run_id))
-                if run_id not in self._trace_of:
-                    self._trace_of[run_id] = trace
-                    trace.runs.append(run_id)
-
-    def on_retriever_end(
-        self,
-        documents: Sequence[Document],
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: uuid.UUID | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Note what was returned."""
-        with self._lock:
-            if (trace := self._trace_of.get(run_id)) is not None:
-                if run_id not in trace.retrievals:
-                    trace.note_documents(run_id, documents)
-                self._ended(run_id, trace, documents)
-
-    def on_chat_model_start(
-        self,
-        serialized: dict[str, Any],
-        messages: list[list[BaseMessage]],
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: uuid.UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Note what a chat model was given."""
-        with self._lock:
-            self._started(run_id, parent_run_id, metadata).begin(run_id, messages)
-
-    def on_llm_start(
-        self,
-        serialized: dict[str, Any],
-        prompts: list[str],
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: uuid.UUID | None = None,
-        tags: list[str] | None = None,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Note what a text model was given."""
-        with self._lock:
-            self._started(run_id, parent_run_id, metadata).begin(run_id, prompts)
-
-    def on_llm_end(
-        self,
-        response: LLMResult,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: uuid.UUID | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Note what a model said."""
-        self._said(run_id, response)
-
-    def on_llm_error(
-        self,
-        error: BaseException,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: uuid.UUID | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Forget what a model failed to say; of an abandoned stream, keep what it said."""
-        response = kwargs.get("response")
-        self._said(run_id, response if isinstance(error, _ABANDONED) else None)
-
-    def on_chain_end(
-        self,
-        outputs: Any,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: uuid.UUID | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Note that a run ended; at the root, hand the trace over."""
-        with self._lock:
-            if (trace := self._trace_of.get(run_id)) is not None:
-                self._ended(run_id, trace, outputs)
-
-    def on_tool_end(
-        self,
-        output: Any,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: uuid.UUID | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Note that a tool ended."""
-        self.on_chain_end(output, run_id=run_id)
-
-    def on_chain_error(
-        self,
-        error: BaseException,
-        *,
-        run_id: uuid.UUID,
-        parent_run_id: uuid.UUID | None = None,
-        **kwargs: Any,
-    ) -> None:
-        """Note that a run failed: at the root, its answer teaches nothing."""
-        with self._lock:
-            trace = self._trace_of.get(run_id)
-            if trace is not None and trace.root == run_id and not trace.is_session:
-                if not isinstance(error, _ABANDONED):
-                    trace.failed = True
-                    trace.open_calls = 0  # it came up from below: nothing follows
-                self._ended(run_id, trace, None)
-
-    on_tool_error = on_chain_error
-    on_retriever_error = on_chain_error
-
-    def _started(
-        self, run_id: uuid.UUID, parent: uuid.UUID | None, metadata: Mapping[str, Any] | None
-    ) -> Trace:
-        with self._lock:
-            trace = None if parent is None else self._trace_of.get(parent)
-            if trace is None and (session := _session.get()) is not None and session[0] is self:
-                trace = session[1]
-            if trace is None:
-                trace = Trace(run_id, metadata or {})
-                self._keep(trace)
-            trace.runs.append(run_id)
-            self._trace_of[run_id] = trace
-            return trace
-
-    def _said(self, run_id: uuid.UUID, response: LLMResult | None) -> None:
-        with self._lock:
-            trace = self._trace_of.get(run_id)
-            if trace is None:
-                return
-            trace.end(run_id, None if response is None else response.generations)
-            if trace.root == run_id and not trace.is_session:  # a model called by itself
-                trace.finish()
-            self._settle(trace)
-
-    def _ended(self, run_id: uuid.UUID, trace: Trace, output: Any) -> None:
-        if trace.is_session:
-            return
-        if trace.root == run_id:
-            trace.finish(output)
-            self._settle(trace)
+    # -- when a run is over ------------------------------------------------------------
 
     def _keep(self, trace: Trace) -> None:
         """Take in a new trace, and give up those of which nothing more is to be hoped."""
@@ -417,12 +177,6 @@ class CitationLearner(BaseCallbackHandler):
             if len(self._traces) <= _MAX_OPEN and oldest.started > trace.started - _PATIENCE:
                 return
             self._drop(oldest)
-
-    def _drop(self, trace: Trace) -> None:
-        self._traces.pop(trace.root, None)
-        self._ending.pop(trace.root, None)
-        for run_id in trace.runs:
-            self._trace_of.pop(run_id, None)
 
     def _settle(self, trace: Trace) -> None:
         """Hand a trace over once nothing more is to come."""
@@ -442,7 +196,7 @@ class CitationLearner(BaseCallbackHandler):
     def _study(self, trace: Trace) -> None:
         try:
             found = lessons(trace)
-            answered = _Answered(found, self.actor(trace.metadata))
+            answered = Answered(found, self.actor(trace.metadata))
         except Exception:
             logger.exception("run %s could not be read; it teaches nothing", trace.root)
             return
@@ -459,26 +213,12 @@ class CitationLearner(BaseCallbackHandler):
             except Exception:
                 logger.exception("the answer of run %s could not be learned", trace.root)
 
-    def _teach(self, answered: _Answered, *, good: bool = True) -> list[Any]:
-        """Give the lessons of an answer, as citations or rejections; the last verdict holds."""
-        with answered.lock:
-            if answered.verdict is good:
-                return answered.given
-            for lesson, feedback in zip(answered.lessons, answered.given, strict=False):
-                lesson.retrieval.index.forget(feedback=feedback.id)
-            answered.given, answered.verdict = [], good
-            for lesson in answered.lessons:
-                feedback = lesson.retrieval.index.reinforce(
-                    lesson.retrieval.recall,
-                    cited=lesson.cited if good else (),
-                    rejected=() if good else lesson.cited,
-                    shown=lesson.shown,
-                    actor=answered.actor,
-                )
-                answered.given.append(feedback)
-                if self.on_lesson is not None:
-                    self.on_lesson(feedback)
-            return answered.given
+    def _teach(self, answered: Answered, *, good: bool = True) -> list[Any]:
+        return teach(answered, good=good, on_lesson=self._tell)
+
+    def _tell(self, feedback: Any) -> None:
+        if self.on_lesson is not None:
+            self.on_lesson(feedback)
 
     # -- where no run tells -------------------------------------------------------------
 
@@ -522,7 +262,7 @@ class CitationLearner(BaseCallbackHandler):
         wanted = cast("Iterable[Recall | RunId]", [recalls] if one else recalls)
         retrievals = [
             Retrieval(index, recall, uuid.uuid4())
-            for recall in (_found(index, recall) for recall in wanted)
+            for recall in (find_recall(index, recall) for recall in wanted)
         ]
         hits = [hit.chunk for retrieval in retrievals for hit in retrieval.recall.hits]
         sources = [Source(chunk.id, chunk.text, chunk.title) for chunk in hits]
@@ -534,7 +274,7 @@ class CitationLearner(BaseCallbackHandler):
         said = message_text(answer) if isinstance(answer, BaseMessage) else answer
         cited = parse_structured(said, rendered)
         found = share(retrievals, cited, rendered.ids)
-        return self._teach(_Answered(found, actor))
+        return self._teach(Answered(found, actor))
 
     async def alearn(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Async twin of :meth:`learn`."""
@@ -576,7 +316,7 @@ class CitationLearner(BaseCallbackHandler):
             For a run that is not, or no longer, remembered, or whose answer cited nothing.
         """
         self.flush()
-        key = _as_uuid(run_id)
+        key = as_uuid(run_id)
         with self._lock:
             answered = self._answers.get(key)
         if cited is not None:
@@ -595,8 +335,8 @@ class CitationLearner(BaseCallbackHandler):
         return await asyncio.to_thread(self.feedback, *args, **kwargs)
 
     def _about(
-        self, key: uuid.UUID, cited: Sequence[str], known: _Answered | None
-    ) -> _Answered | None:
+        self, key: uuid.UUID, cited: Sequence[str], known: Answered | None
+    ) -> Answered | None:
         retrievals = [lesson.retrieval for lesson in known.lessons] if known else []
         if not retrievals and self.index is not None:
             recall = self.index.find_recall(str(key))
@@ -605,35 +345,4 @@ class CitationLearner(BaseCallbackHandler):
         if not retrievals:
             return None
         shown = [id_ for lesson in known.lessons for id_ in lesson.shown] if known else cited
-        return _Answered(share(retrievals, cited, [*shown, *cited]), known.actor if known else None)
-
-
-class _Answered:
-    """The lessons of one answer, the verdict on it so far, and what was given for it."""
-
-    __slots__ = ("actor", "given", "lessons", "lock", "verdict")
-
-    def __init__(self, lessons: list[Lesson], actor: str | None) -> None:
-        self.lessons = lessons
-        self.actor = actor
-        self.verdict: bool | None = None
-        self.given: list[Any] = []
-        self.lock = threading.Lock()
-
-
-def _found(index: HebbianIndex, recall: Recall | RunId) -> Recall:
-    if isinstance(recall, Recall):
-        return recall
-    found = index.find_recall(str(recall))
-    if found is None:
-        raise NotFoundError(f"recall {str(recall)!r} is not, or no longer, kept by {index!r}")
-    return found
-
-
-def _as_uuid(run_id: RunId) -> uuid.UUID:
-    if isinstance(run_id, uuid.UUID):
-        return run_id
-    found = _UUID.search(run_id[:512])  # a message's id reads lc_run--<uuid>-0
-    if found is None:
-        raise NotFoundError(f"{run_id!r} is not the id of a run")
-    return uuid.UUID(found.group())
+        return Answered(share(retrievals, cited, [*shown, *cited]), known.actor if known else None)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from hebbgraph import HebbianIndex, ParameterError, Recall
-from hebbgraph.records import Hit
-from hebbgraph.tagging import lexical_terms, tokenize
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     BaseCallbackManager,
@@ -25,6 +21,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
 from langchain_hebbgraph.conversion import Filter, chunk_filter, to_chunk, to_document
+from langchain_hebbgraph.diversity import diverse
 from langchain_hebbgraph.retriever import announce, open_index, with_ids
 
 __all__ = ["HebbianVectorStore"]
@@ -354,52 +351,6 @@ class HebbianVectorStoreRetriever(VectorStoreRetriever):
 def relevance(score: float) -> float:
     """Scale a score to [0, 1]; 0 is what nothing speaks for."""
     return min(1.0, max(0.0, score))
-
-
-def diverse(hits: Sequence[Hit], k: int, lambda_mult: float) -> list[Hit]:
-    """Choose k hits by maximal marginal relevance [1]_.
-
-    ``lambda_mult`` times the score, relative to the best, minus ``1 - lambda_mult`` times
-    the greatest likeness to one already chosen.
-
-    References
-    ----------
-    .. [1] Carbonell and Goldstein (1998), The use of MMR, diversity-based reranking.
-    """
-    best = max((hit.score for hit in hits), default=0.0) or 1.0
-    terms = [_terms(hit) for hit in hits]
-    likeness = [0.0] * len(hits)
-    left = list(range(len(hits)))
-    chosen: list[Hit] = []
-    while left and len(chosen) < k:
-        at = max(
-            left,
-            key=lambda at: (
-                lambda_mult * hits[at].score / best - (1 - lambda_mult) * likeness[at],
-                -at,
-            ),
-        )
-        left.remove(at)
-        chosen.append(hits[at])
-        for other in left:
-            likeness[other] = max(likeness[other], _cosine(terms[at], terms[other]))
-    return chosen
-
-
-def _terms(hit: Hit) -> Counter[str]:
-    return Counter(lexical_terms(tokenize(f"{hit.chunk.title} {hit.chunk.text}")))
-
-
-def _cosine(one: Counter[str], other: Counter[str]) -> float:
-    if len(one) > len(other):
-        one, other = other, one
-    product = sum(count * other[term] for term, count in one.items())
-    if not product:
-        return 0.0
-    return product / math.sqrt(
-        sum(count * count for count in one.values())
-        * sum(count * count for count in other.values())
-    )
 
 
 def _documents(recall: Recall) -> Scored:

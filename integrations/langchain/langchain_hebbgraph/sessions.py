@@ -1,0 +1,59 @@
+"""Where a learner listens without being attached: process-wide, or within a session."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar, Token
+from typing import Any, cast
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.tracers.context import register_configure_hook
+
+from langchain_hebbgraph.runs import Trace
+
+__all__ = ["enter", "everywhere", "leave", "session_of"]
+
+
+class _Installed:
+    """Stands where LangChain expects a ContextVar, but holds for all threads."""
+
+    def __init__(self) -> None:
+        self.learner: BaseCallbackHandler | None = None
+
+    def get(self) -> BaseCallbackHandler | None:
+        return self.learner
+
+
+everywhere = _Installed()
+_session: ContextVar[tuple[BaseCallbackHandler, Trace] | None] = ContextVar(
+    "langchain_hebbgraph_session", default=None
+)
+
+
+class _InSession:
+    """The learner of the session that this context is in."""
+
+    def get(self) -> BaseCallbackHandler | None:
+        session = _session.get()
+        return None if session is None else session[0]
+
+
+register_configure_hook(cast("ContextVar[Any]", everywhere), inheritable=True)
+register_configure_hook(cast("ContextVar[Any]", _InSession()), inheritable=True)
+
+
+def session_of(learner: BaseCallbackHandler) -> Trace | None:
+    """Return the trace of the session that this context is in, if it is the learner's."""
+    session = _session.get()
+    return session[1] if session is not None and session[0] is learner else None
+
+
+def enter(
+    learner: BaseCallbackHandler, trace: Trace
+) -> Token[tuple[BaseCallbackHandler, Trace] | None]:
+    """Put this context into a session; the token is for :func:`leave`."""
+    return _session.set((learner, trace))
+
+
+def leave(token: Token[tuple[BaseCallbackHandler, Trace] | None]) -> None:
+    """Put this context out of a session."""
+    _session.reset(token)
