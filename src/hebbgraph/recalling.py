@@ -23,7 +23,7 @@ from hebbgraph.learning.episodes import question_features
 from hebbgraph.learning.memory import Memory, Recollection
 from hebbgraph.learning.teaching import weighted_terms
 from hebbgraph.recall.neighbourhood import FixedTags, retrieved_edges, supporting_chunks
-from hebbgraph.recall.paths import Path, PathNode
+from hebbgraph.recall.paths import Layer, Path, PathNode
 from hebbgraph.recall.spreading import Activation, SpreadingParameters, spread
 from hebbgraph.records import Chunk, Cue, Explanation, Hit, PathStep, Recall
 from hebbgraph.seeding.fusion import Evidence, fuse, inhibited
@@ -62,7 +62,16 @@ class _Ranking:
     slots: IntArray
     scores: FloatArray
     path: Callable[[int], Path]
-    passed_on: Iterable[int] = ()
+    layers: tuple[Layer, ...] = ()
+
+    def passed_on(self) -> set[int]:
+        """The slots that passed activation on."""
+        return {
+            node
+            for layer in self.layers
+            for nodes in (layer.seeds, layer.sources[0], layer.leaps[0])
+            for node in nodes.tolist()
+        }
 
 
 @dataclass(frozen=True)
@@ -303,13 +312,7 @@ class Recaller:
             return self._rank_neighbourhood(graph, question, allowed)
         found = self._spread(graph, question, allowed)
         slots, scores = found.top(k)
-        passed_on = (
-            node
-            for layer in found.layers
-            for nodes in (layer.seeds, layer.sources[0], layer.leaps[0])
-            for node in nodes.tolist()
-        )
-        return _Ranking(slots, scores, found.path, passed_on)
+        return _Ranking(slots, scores, found.path, found.layers)
 
     def _spread(self, graph: TagGraph, question: _Question, allowed: BoolArray) -> Activation:
         cues = np.array(question.cues, dtype=np.int64)
@@ -365,8 +368,9 @@ class Recaller:
     ) -> _Ranking:
         """Rank while asking a callable about chunks in rank order, until k pass.
 
-        A chunk that it turns down is masked like one that a filter excludes: when it had
-        passed activation on, spreading runs again without it.
+        It is also asked about every chunk that passed activation on. One that it turns
+        down is masked like one that a filter excludes, and spreading runs again. Only a
+        chunk below rank k that is never asked about may still have taken its share.
         """
         allowed = allowed.copy()
         verdicts: dict[int, bool] = {}
@@ -378,13 +382,12 @@ class Recaller:
                     passed.append(slot)
                 if len(passed) == k:
                     break
-            for slot in passed:
-                for node in ranking.path(slot):
-                    if node.kind == "chunk":
-                        self._passes(graph, node.id, predicate, verdicts)
+            passed_on = ranking.passed_on()
+            for slot in passed_on:
+                self._passes(graph, slot, predicate, verdicts)
             refused = [slot for slot, verdict in verdicts.items() if not verdict and allowed[slot]]
             allowed[refused] = False
-            if set(ranking.passed_on).isdisjoint(refused):
+            if passed_on.isdisjoint(refused):
                 break
         if strategy == "spreading" and len(passed) < k:
             passed += self._fill_where(graph, passed, allowed, k, predicate, verdicts)
