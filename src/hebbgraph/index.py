@@ -6,29 +6,26 @@ import asyncio
 import functools
 import logging
 import os
-import time
 import uuid
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, repeat
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeAlias, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.embedders import embed_passages, embed_question, embedder_name, unit_vector
+from hebbgraph.embedders import embed_question, embedder_name, unit_vector
 from hebbgraph.errors import (
     ClosedIndexError,
-    InvalidChunkError,
     NotFoundError,
     ParameterError,
     SettingsMismatchError,
 )
 from hebbgraph.graph.statistics import Stats, graph_stats
+from hebbgraph.indexing import ChunkLike, OnProgress, Writer
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.teaching import Moment, Teaching
-from hebbgraph.progress import progress
 from hebbgraph.protocols import Embedder
 from hebbgraph.recalling import Recaller, StrategyName, Where
 from hebbgraph.records import AddReport, Chunk, Explanation, Feedback, PruneReport, Recall
@@ -38,8 +35,7 @@ from hebbgraph.storage.derived import Derived, derived_directory
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.feedback import FeedbackLog
 from hebbgraph.storage.recalls import RecallStore
-from hebbgraph.storage.truth import ChunkWrite, Truth
-from hebbgraph.tagging import Candidate, candidates
+from hebbgraph.storage.truth import Truth
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -52,8 +48,6 @@ _R = TypeVar("_R")
 __all__ = ["ChunkLike", "HebbianIndex"]
 
 logger = logging.getLogger(__name__)
-
-ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
 
 _MAX_NAMESPACE = 256
 _MAX_DOCUMENT_ID = 512
@@ -103,8 +97,7 @@ class HebbianIndex:
         self._truth = truth
         self._derived = derived
         self._recalls = recalls
-        self._embedder = embedder
-        self._tagger = tagger
+        self._writer = Writer(truth, settings, embedder, tagger)
         log = FeedbackLog(database, truth.namespace)
         memory = Memory(log, truth, settings.learning)
         self._recaller = Recaller(truth, derived, language=settings.language, memory=memory)
@@ -189,7 +182,7 @@ class HebbianIndex:
         chunks: Iterable[ChunkLike],
         *,
         show_progress: bool = False,
-        on_progress: Callable[[int, int | None], Any] | None = None,
+        on_progress: OnProgress = None,
     ) -> AddReport:
         """Add chunks; a chunk whose id is held replaces the one that is there.
 
@@ -216,79 +209,10 @@ class HebbianIndex:
             many chunks of earlier batches were.
         """
         self._check_open()
-        if isinstance(chunks, Chunk | str | bytes | Mapping):
-            raise ParameterError(
-                f"add takes an iterable of chunks, got one {type(chunks).__name__}; "
-                "put it into a list"
-            )
-        if not isinstance(chunks, Iterable):
-            raise ParameterError(f"add takes an iterable of chunks, got {chunks!r}")
-        total = len(chunks) if isinstance(chunks, Sequence) else None
-        if isinstance(chunks, Sequence):
-            chunks = [Chunk.coerce(chunk) for chunk in chunks]
-        started = time.perf_counter()
-        report = AddReport(generation=self._truth.generation())
-        taken = 0
-        with progress(show_progress, on_progress) as tell:
-            try:
-                for batch in _batches(chunks, self.settings.batch_size):
-                    report = self._add_batch(batch, report)
-                    taken += len(batch)
-                    tell(taken, total)
-            except Exception as error:
-                done = report.added + report.replaced
-                error.add_note(f"{done} chunks of earlier batches were committed")
-                raise
-            finally:
-                self._bring_up_to_date()
-        return report.model_copy(update={"seconds": time.perf_counter() - started})
-
-    def _add_batch(self, batch: Iterable[ChunkLike], report: AddReport) -> AddReport:
-        by_id: dict[str, Chunk] = {}
-        for chunk in map(Chunk.coerce, batch):
-            if by_id.setdefault(chunk.id, chunk) != chunk:
-                raise InvalidChunkError(
-                    f"id {chunk.id!r} occurs twice in one batch with different content; "
-                    "ids must differ"
-                )
-        changed = self._truth.changed(by_id.values())
-        writes, embedding = self._prepared(changed)
-        outcome = self._truth.apply(writes, embedding=embedding)
-        return report.model_copy(
-            update={
-                "added": report.added + outcome.added,
-                "replaced": report.replaced + outcome.replaced,
-                "unchanged": report.unchanged + len(by_id) - len(changed),
-                "batches": report.batches + 1,
-                "generation": outcome.generation,
-            }
-        )
-
-    def _prepared(self, chunks: list[Chunk]) -> tuple[list[ChunkWrite], EmbeddingState | None]:
-        """Tag and embed, outside of any transaction."""
-        vectors: Iterable[bytes | None] = repeat(None)
-        embedding = None
-        if self._embedder is not None and chunks:
-            matrix = embed_passages(self._embedder, chunks)
-            embedding = self._truth.embeddings.state() or EmbeddingState(
-                embedder_name(self._embedder), matrix.shape[1], self.settings.vector_dtype
-            )
-            if matrix.shape[1] != embedding.dimension:
-                raise SettingsMismatchError(
-                    f"the index holds vectors of {embedding.dimension} numbers, the embedder "
-                    f"gave {matrix.shape[1]}; index.reembed() changes the model"
-                )
-            vectors = map(np.ndarray.tobytes, matrix.astype(embedding.dtype))
-        return [
-            ChunkWrite(chunk, self._candidates(chunk), vector)
-            for chunk, vector in zip(chunks, vectors, strict=False)
-        ], embedding
-
-    def _candidates(self, chunk: Chunk) -> list[Candidate]:
-        given = list(chunk.tags)
-        if self._tagger is not None:
-            given += self._tagger(chunk)
-        return candidates(chunk.text, chunk.title, given)
+        try:
+            return self._writer.add(chunks, show_progress=show_progress, on_progress=on_progress)
+        finally:
+            self._bring_up_to_date()
 
     def put_document(
         self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]
@@ -317,29 +241,7 @@ class HebbianIndex:
             raise ParameterError(
                 f"a document id has 1 to {_MAX_DOCUMENT_ID} characters, got {len(document_id)}"
             )
-        started = time.perf_counter()
-        own: dict[str, Chunk] = {}
-        for chunk in map(Chunk.coerce, chunks):
-            chunk = chunk.model_copy(update={"document_id": document_id})
-            if own.setdefault(chunk.id, chunk) != chunk:
-                raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")
-        changed = self._truth.changed(own.values())
-        writes, embedding = self._prepared(changed)
-        outcome = self._truth.apply(
-            writes,
-            embedding=embedding,
-            delete_ids=self._truth.ids_of_document(document_id) - own.keys(),
-            fingerprints=None if fingerprint is None else {document_id: fingerprint},
-        )
-        return AddReport(
-            added=outcome.added,
-            replaced=outcome.replaced,
-            unchanged=len(own) - len(changed),
-            deleted=outcome.deleted,
-            batches=1,
-            generation=outcome.generation,
-            seconds=time.perf_counter() - started,
-        )
+        return self._writer.put_document(document_id, fingerprint, chunks)
 
     def document_fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of each document that :meth:`put_document` kept one of."""
@@ -377,7 +279,7 @@ class HebbianIndex:
         embedder: Embedder | None = None,
         *,
         show_progress: bool = False,
-        on_progress: Callable[[int, int | None], Any] | None = None,
+        on_progress: OnProgress = None,
     ) -> int:
         """Give every chunk a vector of an embedder; return how many were computed.
 
@@ -394,27 +296,7 @@ class HebbianIndex:
             As for :meth:`add`.
         """
         self._check_open()
-        embedder = embedder or self._embedder
-        if embedder is None:
-            raise ParameterError("reembed takes an embedder; the index was opened without one")
-        state = self._truth.embeddings.state()
-        if state is None or state.name != embedder_name(embedder):
-            dimension = len(embed_question(embedder, "dimension"))
-            state = self._truth.embeddings.begin_epoch(
-                EmbeddingState(embedder_name(embedder), dimension, self.settings.vector_dtype)
-            )
-        self._embedder = embedder
-        total = self._truth.embeddings.count_to_embed(state.epoch)
-        done = 0
-        with progress(show_progress, on_progress) as tell:
-            embeddings = self._truth.embeddings
-            while rows := embeddings.rows_to_embed(state.epoch, self.settings.batch_size):
-                held = self._truth.fetch(rows)
-                matrix = embed_passages(embedder, list(held.values())).astype(state.dtype)
-                vectors = map(np.ndarray.tobytes, matrix)
-                embeddings.write_vectors(state.epoch, dict(zip(held, vectors, strict=True)))
-                done += len(held)
-                tell(done, max(total, done))
+        done = self._writer.reembed(embedder, show_progress=show_progress, on_progress=on_progress)
         self._derived.hold_vectors()
         self._bring_up_to_date()
         return done
@@ -603,19 +485,24 @@ class HebbianIndex:
             strategy=strategy,
             recall_id=id or uuid.uuid4().hex,
             seeds=None if seeds is None else list(seeds),
-            vector=self._query_vector(query, vector) if seeds is None else None,
+            vector=self._query_vector(query, vector, searching=seeds is None),
         )
         self._recalls.put(recall)
         return recall
 
     def _query_vector(
-        self, query: str, vector: Sequence[float] | None
+        self, query: str, vector: Sequence[float] | None, *, searching: bool
     ) -> NDArray[np.float32] | None:
         if vector is not None:
-            return unit_vector(vector)
-        if self._embedder is None or not isinstance(query, str) or not query.strip():
+            return unit_vector(vector)  # also beside seeds: past questions are found by it
+        if (
+            not searching
+            or self._writer.embedder is None
+            or not isinstance(query, str)
+            or not query.strip()
+        ):
             return None
-        return embed_question(self._embedder, query)
+        return embed_question(self._writer.embedder, query)
 
     def get(self, ids: Iterable[str]) -> list[Chunk]:
         """Return chunks by id, in the order of the ids; those not held are left out."""
@@ -816,9 +703,3 @@ def _check_ids(ids: Iterable[str], what: str) -> list[str]:
         if not (isinstance(id_, str) and id_.isprintable()):
             raise ParameterError(f"{what} is a printable str, got {id_!r}")
     return wanted
-
-
-def _batches(chunks: Iterable[ChunkLike], size: int) -> Iterator[list[ChunkLike]]:
-    remaining = iter(chunks)
-    while batch := list(islice(remaining, size)):
-        yield batch

@@ -235,7 +235,6 @@ def bench_learning(
                 shown.append(growth.grid(points))
                 if plots is not None:
                     plot_growth(points, plots, dataset.name)
-        output.show(shown)
         written += shown
         content = {
             "settings": {"k": k, "rounds": rounds, "seeds": seeds, "embedder": _named(embedder)},
@@ -247,6 +246,7 @@ def bench_learning(
             ],
         }
         output.write(written, content)
+        output.show(shown)
     if len(results) > 1:
         pooled = [learning_report.pooled_grid(results, name, seed=seed) for name in _pooled(k)]
         output.show(pooled)

@@ -28,7 +28,7 @@ def plot_learning(result: LearningResult, directory: str | Path) -> Path:
     columns = min(4, len(names))
     rows = -(-len(names) // columns)
     figure = figures.Figure(figsize=(3.4 * columns, 2.9 * rows + 0.5), layout="constrained")
-    axes = figure.subplots(rows, columns, squeeze=False, sharex=True)
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
     arms = [arm for arm in result.arms if arm.curve]
     for at, stratum in enumerate(names):
         axis = axes[at // columns][at % columns]
@@ -46,11 +46,19 @@ def plot_learning(result: LearningResult, directory: str | Path) -> Path:
         axis.grid(visible=True, alpha=0.25)
     for at in range(len(names), rows * columns):
         axes[at // columns][at % columns].set_visible(False)
-    figure.supxlabel(f"questions asked and cited (one pass: {result.learned})", fontsize=10)
     figure.supylabel("R@5", fontsize=10)
+    asked = f"questions asked and cited (one pass: {result.learned})"
     figure.suptitle(result.name, fontsize=11)
     handles, labels = axes[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=min(3, len(arms)), fontsize=9)
+    figure.legend(
+        handles,
+        labels,
+        loc="outside lower center",
+        ncols=min(3, len(arms)),
+        fontsize=9,
+        title=f"over {asked}",
+        title_fontsize=9,
+    )
     return _save(figure, Path(directory), f"learning-{result.name}")
 
 

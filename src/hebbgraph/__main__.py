@@ -1,0 +1,5 @@
+"""``python -m hebbgraph``: the command line."""
+
+from hebbgraph.cli import main
+
+main()
