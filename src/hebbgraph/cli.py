@@ -1,4 +1,4 @@
-"""The command line: ``hebbgraph index | query | stats | export | bench``.
+"""The command line: ``hebbgraph index | query | cite | forget | stats | export | bench``.
 
 Exit codes: 0 success; 1 an error, told in one line; 2 wrong usage; 3 done, but some
 files could not be read.
@@ -9,23 +9,23 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
 from hebbgraph._version import __version__
-from hebbgraph.embedders import SentenceTransformerEmbedder
-from hebbgraph.errors import HebbgraphError, NotAnIndexError
-from hebbgraph.index import HebbianIndex
-from hebbgraph.protocols import Embedder
+from hebbgraph.cli_learning import register as register_learning
+from hebbgraph.cli_shared import AsJson, Db, EmbedderName, Namespace
+from hebbgraph.cli_shared import err as _err
+from hebbgraph.cli_shared import opened as _opened
+from hebbgraph.cli_shared import out as _out
+from hebbgraph.cli_shared import print_json as _print_json
+from hebbgraph.errors import HebbgraphError
 from hebbgraph.records import Hit, Recall
 
 __all__ = ["app", "main"]
@@ -37,18 +37,9 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-_out = Console()
-_err = Console(stderr=True)
+register_learning(app)
 
 _SOME_FILES_FAILED = 3
-
-Db = Annotated[Path, typer.Option("--db", metavar="DIR", help="The index directory.")]
-EmbedderName = Annotated[
-    str | None,
-    typer.Option("--embedder", help="A sentence-transformers model, by name or path."),
-]
-Namespace = Annotated[str, typer.Option(help="The tenant.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
 
 
 class _Format(StrEnum):
@@ -64,26 +55,6 @@ class _Kind(StrEnum):
 class _Strategy(StrEnum):
     spreading = "spreading"
     neighbourhood = "neighbourhood"
-
-
-def _loaded(name: str | None) -> Embedder | None:
-    return None if name is None else SentenceTransformerEmbedder(name)
-
-
-@contextmanager
-def _opened(
-    db: Path, namespace: str, embedder: str | None = None, *, create: bool = False
-) -> Iterator[HebbianIndex]:
-    if not create and not db.exists():
-        raise NotAnIndexError(
-            f"there is no index at {db}; make one: hebbgraph index PATH --db {db}"
-        )
-    with HebbianIndex.open(db, embedder=_loaded(embedder), namespace=namespace) as index:
-        yield index
-
-
-def _print_json(value: Any) -> None:
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
 @app.command()

@@ -19,13 +19,15 @@ from numpy.typing import NDArray
 from hebbgraph.errors import FilterError, NotFoundError, ParameterError
 from hebbgraph.filters import parse_filter
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.learning.effects import learned_effects
 from hebbgraph.learning.episodes import question_features
-from hebbgraph.learning.memory import Memory, Recollection
+from hebbgraph.learning.memory import Memory
+from hebbgraph.learning.overlay import Recollection
 from hebbgraph.learning.teaching import weighted_terms
 from hebbgraph.recall.neighbourhood import FixedTags, retrieved_edges, supporting_chunks
 from hebbgraph.recall.paths import Layer, Path, PathNode
 from hebbgraph.recall.spreading import Activation, SpreadingParameters, spread
-from hebbgraph.records import Chunk, Cue, Explanation, Hit, PathStep, Recall
+from hebbgraph.records import Chunk, Cue, Explanation, Hit, LearnedEffect, PathStep, Recall
 from hebbgraph.seeding.fusion import Evidence, fuse, inhibited
 from hebbgraph.seeding.lexical import query_terms
 from hebbgraph.storage.columns import Columns
@@ -210,9 +212,11 @@ class Recaller:
             raise ParameterError(f"seeds are pairs of chunk id and score: {error}") from error
         if not all(map(np.isfinite, scores.values())):
             raise ParameterError("the score of a seed is NaN or infinite")
-        shift = min(0.0, min(scores.values(), default=0.0))
+        low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+        # Negated distances, say: the last of them is still found, if barely.
+        shift = 0.1 * ((high - low) or 1.0) - low if low < 0 else 0.0
         rows = self._truth.rows_of(scores)
-        return {row: scores[id_] - shift for id_, row in rows.items()}
+        return {row: scores[id_] + shift for id_, row in rows.items()}
 
     def _cues(self, graph: TagGraph, question: _Question) -> tuple[Cue, ...]:
         weights = _idf(graph, np.array(question.cues, dtype=np.int64))
@@ -321,15 +325,14 @@ class Recaller:
         if learned is None:
             return spread(graph, cues, evidence, parameters=self._parameters, allowed=allowed)
         evidence = inhibited(evidence, *learned.inhibited)
-        seeds = learned.seeds_given(evidence)
         return spread(
             graph,
             cues,
             evidence,
             parameters=self._parameters,
             allowed=allowed,
-            plastic=learned.edges_given(evidence),
-            extra_seeds=seeds if len(seeds[0]) else None,
+            plastic=learned.edges(np.sort(cues), evidence.of),
+            extra_seeds=learned.seeds(evidence.of),
         )
 
     def _rank_neighbourhood(
@@ -509,7 +512,10 @@ class Recaller:
         chunks = {slot: held[row] for slot, row in rows.items()}
         return tuple(
             Hit.model_construct(
-                chunk=chunks[slot], score=score, rank=rank, path=self._steps(graph, nodes, chunks, question)
+                chunk=chunks[slot],
+                score=score,
+                rank=rank,
+                path=self._steps(graph, nodes, chunks, question),
             )
             for rank, ((slot, score), nodes) in enumerate(zip(ranked, paths, strict=True), start=1)
         )
@@ -557,16 +563,42 @@ class Recaller:
             chunks = {one: held[row] for one, row in rows.items() if row in held}
             tags, _ = graph.incidence.row(slot)
             hit = recall.hit(chunk_id)
+            score = float(found.scores[at]) if reached else 0.0
+            unlearned, learned = self._learned_effects(graph, question, found, slot, score)
             return Explanation(
                 chunk_id=chunk_id,
                 rank=None if hit is None else hit.rank,
-                score=float(found.scores[at]) if reached else 0.0,
+                score=score,
                 direct=float(found.direct[at]) if reached else 0.0,
                 activation=float(found.arrived[at]) if reached else 0.0,
-                path=self._steps(graph, nodes, chunks, question) if len(chunks) == len(rows) else (),
+                path=(
+                    self._steps(graph, nodes, chunks, question) if len(chunks) == len(rows) else ()
+                ),
                 cues=self._cues(graph, question),
                 tags=tuple(display(graph.phrases.keys[tag]) for tag in tags.tolist()),
+                unlearned_score=unlearned,
+                learned=learned,
             )
+
+    def _learned_effects(
+        self, graph: TagGraph, question: _Question, found: Activation, slot: int, score: float
+    ) -> tuple[float, tuple[LearnedEffect, ...]]:
+        """Return the score without learning, and what made the difference."""
+        if question.learned is None or self._memory is None:
+            return score, ()
+        static = self._spread(graph, replace(question, learned=None), graph.alive)
+        at = int(np.searchsorted(static.chunks, slot))
+        reached = at < len(static.chunks) and static.chunks[at] == slot
+        unlearned = float(static.scores[at]) if reached else 0.0
+        return unlearned, learned_effects(
+            question.learned,
+            found,
+            slot,
+            score - unlearned,
+            evidence=self._evidence(graph, question, graph.alive).of,
+            weights=self._memory.weights,
+            events=self._memory.events,
+        )
 
 
 def _idf(graph: TagGraph, tags: NDArray[np.int64]) -> NDArray[np.float64]:

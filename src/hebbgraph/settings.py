@@ -61,9 +61,6 @@ class LearningSettings(_Frozen):
     families : tuple of {"cue", "pair", "episode", "path"}
         Which edges are learned: cue → cited chunk; cited chunk ↔ cited chunk; past query
         → cited chunk; tag → tag and tag → chunk on the path of a cited hit.
-    competition : float, in [0, 1)
-        Share that an edge loses whenever its source was active and another target was
-        cited, so that a weight tells how often the one led to the other.
     inhibition : float, in [0, 1]
         Negative credit of a chunk that was shown in vain, beside -1 for a rejected one.
     inhibition_floor : float, in [0, 1]
@@ -76,6 +73,10 @@ class LearningSettings(_Frozen):
         The strongest learned edges of a node that take part in a recall.
     out_strength : float, positive
         Homeostasis: learned weights that leave a node are scaled down to this sum.
+    cue_gain, pair_gain, path_gain : float, in [0, 1]
+        How much of a node's activation passes over a learned edge of weight 1: from tags
+        to chunks, from chunk to chunk, and from tag to tag. To a chunk it passes in
+        proportion to the direct evidence for it.
     in_credit : float, positive
         Homeostasis: a chunk that was cited more often than this, in credits, is reached
         by learned edges that much more weakly.
@@ -92,8 +93,13 @@ class LearningSettings(_Frozen):
         Past queries are active above this cosine to the new one.
     episode_overlap : float, in [0, 1)
         The same without embeddings, for the weighted overlap of terms and tags.
+    episode_gain : float, positive
+        The activation that a chunk gets which past queries like this one led to as often
+        as not; see :func:`hebbgraph.graph.plastic.expectation`.
+    episode_prior : float, positive
+        How much past queries must be like this one, together, to be half believed.
     episode_share : float, in [0, 1]
-        The activation that past queries bring at most; what starts elsewhere is 1.
+        The activation that past queries give a chunk at most; what starts elsewhere is 1.
     episode_limit : int, at least 1
         Active past queries, at most.
     episode_merge : float, in [0, 1]
@@ -116,21 +122,25 @@ class LearningSettings(_Frozen):
     w_max: float = Field(default=1.0, gt=0.0, le=1.0)
     half_life_events: float = Field(default=10_000.0, gt=0.0)
     families: tuple[FamilyName, ...] = ("cue", "pair", "episode", "path")
-    competition: float = Field(default=0.3, ge=0.0, lt=1.0)
     inhibition: float = Field(default=0.1, ge=0.0, le=1.0)
     inhibition_floor: float = Field(default=0.3, ge=0.0, le=1.0)
     many_shown: int = Field(default=5, ge=2)
     fan_out: int = Field(default=16, ge=1)
     out_strength: float = Field(default=1.0, gt=0.0)
     in_credit: float = Field(default=10.0, gt=0.0)
+    cue_gain: float = Field(default=0.15, ge=0.0, le=1.0)
+    pair_gain: float = Field(default=0.1, ge=0.0, le=1.0)
+    path_gain: float = Field(default=1.0, ge=0.0, le=1.0)
     min_weight: float = Field(default=0.02, ge=0.0, le=1.0)
     actor_events: float = Field(default=20.0, ge=0.0)
     actor_share: float = Field(default=0.1, ge=0.0, le=1.0)
     require_actor: bool = False
-    episode_similarity: float = Field(default=0.5, ge=0.0, lt=1.0)
+    episode_similarity: float = Field(default=0.55, ge=0.0, lt=1.0)
     episode_overlap: float = Field(default=0.3, ge=0.0, lt=1.0)
+    episode_gain: float = Field(default=0.2, gt=0.0)
+    episode_prior: float = Field(default=0.3, gt=0.0)
     episode_share: float = Field(default=0.6, ge=0.0, le=1.0)
-    episode_limit: int = Field(default=8, ge=1)
+    episode_limit: int = Field(default=16, ge=1)
     episode_merge: float = Field(default=0.95, ge=0.0, le=1.0)
     store_queries: bool = False
     query_retention_days: float = Field(default=30.0, ge=0.0)

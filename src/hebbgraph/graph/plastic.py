@@ -8,20 +8,24 @@ an empty overlay changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
 from hebbgraph.recall.view import EdgeSet
-from hebbgraph.typing import BoolArray, FloatArray, IntArray
+from hebbgraph.typing import FloatArray, IntArray
 
 __all__ = [
     "LearnedEdges",
     "Row",
+    "RowPool",
     "actor_scales",
+    "as_activation",
     "bounded_row",
+    "expectation",
     "pooled",
     "target_scale",
 ]
@@ -69,9 +73,7 @@ def target_scale(credit: FloatArray, *, in_credit: float) -> NDArray[np.float64]
     return np.asarray(scales, dtype=np.float64)
 
 
-def pooled(
-    target: IntArray, weight: FloatArray
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def pooled(target: IntArray, weight: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Put together what several actors, or several sources, learned about the same target.
 
     Like independent causes: ``1 - Π(1 - w)`` over positive weights, minus the same over
@@ -117,7 +119,6 @@ NO_ROW = Row(_NO_INTS, _NO_FLOATS)
 def bounded_row(
     targets: IntArray,
     weights: FloatArray,
-    order: IntArray,
     *,
     min_weight: float,
     fan_out: int,
@@ -126,21 +127,21 @@ def bounded_row(
     """Prune, bound and normalise what leaves one node.
 
     Weights below ``min_weight`` are passed over, of the others the ``fan_out`` largest
-    kept (equals by ``order``), and scaled down to the sum ``out_strength`` if they exceed
-    it.
+    kept (of equals those that come first), and scaled down to the sum ``out_strength``
+    if they exceed it.
 
     Examples
     --------
     >>> weights = np.array([0.9, 0.01, 0.6, 0.5])
-    >>> row = bounded_row(np.arange(4), weights, np.arange(4), min_weight=0.02, fan_out=2,
-    ...                   out_strength=1.0)
+    >>> row = bounded_row(
+    ...     np.arange(4), weights, min_weight=0.02, fan_out=2, out_strength=1.0
+    ... )
     >>> row.targets.tolist(), row.weights.round(3).tolist()
     ([0, 2], [0.6, 0.4])
     """
     keep = np.flatnonzero(weights >= max(min_weight, 1e-12))
     if len(keep) > fan_out:
-        keep = keep[np.lexsort((order[keep], -weights[keep]))[:fan_out]]
-        keep = np.sort(keep)
+        keep = np.sort(keep[np.argsort(-weights[keep], kind="stable")[:fan_out]])
     if not len(keep):
         return NO_ROW
     kept = np.asarray(weights[keep], dtype=np.float64)
@@ -150,48 +151,176 @@ def bounded_row(
     return Row(np.asarray(targets[keep], dtype=np.int64), kept)
 
 
-RowOf: TypeAlias = Callable[[int], Row]
+def expectation(weights: FloatArray, likeness: FloatArray, *, prior: float) -> NDArray[np.float64]:
+    """Return how far past queries lead one to expect each chunk: a kernel estimate.
 
-
-class LearnedEdges(EdgeSet):
-    """Learned edges, read row by row when activation gets there.
-
-    A log of ten thousand feedbacks makes a hundred thousand edges, of which a recall
-    meets a handful; rows are made when met and kept until the next lesson.
+    ``Σ likeness · weight / (prior + Σ likeness)`` [1]_, as Nadaraya and Watson would
+    estimate the chance of being cited, with a prior of nothing.
 
     Parameters
     ----------
-    has_row : ndarray of bool, indexed by source
-        Which nodes have any; numbers beyond its end have none.
+    weights : ndarray of float, shape (n_queries, n_chunks), in [0, 1]
+    likeness : ndarray of float, shape (n_queries,), in [0, 1]
+        How much each past query is like the present one.
+    prior : float, positive
+
+    References
+    ----------
+    .. [1] Nadaraya (1964), On estimating regression.
+
+    Examples
+    --------
+    >>> expectation(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.5, 0.2]), prior=0.3).tolist()
+    [0.7, 0.2]
+    """
+    summed = likeness @ weights
+    return np.asarray(summed / (prior + likeness.sum()), dtype=np.float64)
+
+
+def as_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray[np.float64]:
+    """Return the activation that stands for a chance: ``gain`` times its odds.
+
+    Spreading reads activation x as x / (x + κ), so odds times κ read as the chance
+    itself.
+
+    Examples
+    --------
+    >>> as_activation(np.array([0.0, 0.5, 1.0]), gain=0.2, at_most=0.6).round(3).tolist()
+    [0.0, 0.2, 0.6]
+    """
+    odds = chance / np.maximum(1.0 - chance, 1e-9)
+    return np.asarray(np.minimum(gain * odds, at_most), dtype=np.float64)
+
+
+RowOf: TypeAlias = Callable[[int], Row]
+GateOf: TypeAlias = Callable[[IntArray], FloatArray]
+
+
+class RowPool:
+    """The rows of one kind of learned edge, made when met and kept until they change.
+
+    A log of ten thousand feedbacks makes a hundred thousand edges, of which a recall
+    meets few.
+
+    Parameters
+    ----------
+    size : int
+        Sources are numbers below it; others have no edges.
     row : callable
         Makes the row of a source.
+
+    Examples
+    --------
+    >>> row = Row(np.array([4, 8]), np.array([0.5, 0.25]))
+    >>> pool = RowPool(3, lambda source: row)
+    >>> pool.mark(np.array([1]))
+    >>> owner, targets, weights = pool.of(np.array([0, 1, 7]))
+    >>> owner.tolist(), targets.tolist(), weights.tolist()
+    ([1, 1], [4, 8], [0.5, 0.25])
     """
 
-    def __init__(self, has_row: BoolArray, row: RowOf) -> None:
-        super().__init__(_NO_INTS, _NO_INTS, _NO_FLOATS)
-        object.__setattr__(self, "_has_row", has_row)
-        object.__setattr__(self, "_row", row)
-        object.__setattr__(self, "_size", int(np.count_nonzero(has_row)))
-
-    _has_row: BoolArray
-    _row: RowOf
-    _size: int
+    def __init__(self, size: int, row: RowOf) -> None:
+        self._row = row
+        self._has = np.zeros(size, np.bool_)
+        self._start = np.full(size, -1, np.int64)
+        self._count = np.zeros(size, np.int64)
+        self._targets = GrowableArray(np.int64)
+        self._weights = GrowableArray(np.float64)
+        self._size = 0
 
     def __len__(self) -> int:
         return self._size
 
+    def mark(self, sources: IntArray) -> None:
+        """These sources have edges."""
+        self._has[sources] = True
+        self._size = int(np.count_nonzero(self._has))
+
+    def drop(self, sources: IntArray) -> None:
+        """The rows of these sources have changed."""
+        self._start[sources] = -1
+
+    def clear(self) -> None:
+        """All rows have changed."""
+        self._start[:] = -1
+        self._targets = GrowableArray(np.int64)
+        self._weights = GrowableArray(np.float64)
+
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        inside = sources < len(self._has_row)
-        met = np.zeros(len(sources), np.bool_)
-        met[inside] = self._has_row[sources[inside]]
-        positions = np.flatnonzero(met)
-        rows = [self._row(source) for source in sources[positions].tolist()]
-        if not rows:
-            return _NO_INTS, _NO_INTS, _NO_FLOATS
-        counts = [len(row.targets) for row in rows]
-        return (
-            np.repeat(positions, counts),
-            np.concatenate([row.targets for row in rows]),
-            np.concatenate([row.weights for row in rows]),
+        within = sources < len(self._has)
+        met = (
+            np.flatnonzero(within & self._has[np.where(within, sources, 0)])
+            if len(self._has)
+            else _NO_INTS
         )
+        if not len(met):
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        sources = sources[met]
+        for source in sources[self._start[sources] < 0].tolist():
+            row = self._row(source)
+            self._start[source] = len(self._targets)
+            self._count[source] = len(row.targets)
+            self._targets.extend(row.targets)
+            self._weights.extend(row.weights)
+        counts = self._count[sources]
+        at = concatenated_ranges(self._start[sources], counts)
+        return np.repeat(met, counts), self._targets.view[at], self._weights.view[at]
+
+
+class LearnedEdges(EdgeSet):
+    """Rows of several pools, as spreading reads them.
+
+    Parameters
+    ----------
+    pools : sequence of (RowPool, sources or None)
+        Edges, and the sources (ascending) that they are followed from; None for any.
+    gain : float
+        What weights are multiplied with.
+    gate : callable, optional
+        From targets to another factor, such as the direct evidence for them.
+
+    Examples
+    --------
+    >>> pool = RowPool(2, lambda source: Row(np.array([4]), np.array([0.5])))
+    >>> pool.mark(np.array([0, 1]))
+    >>> edges = LearnedEdges([(pool, np.array([1]))], gain=2.0)
+    >>> [column.tolist() for column in edges.of(np.array([0, 1]))]
+    [[1], [4], [1.0]]
+    """
+
+    _pools: Sequence[tuple[RowPool, IntArray | None]]
+    _gain: float
+    _gate: GateOf | None
+
+    def __init__(
+        self,
+        pools: Sequence[tuple[RowPool, IntArray | None]],
+        *,
+        gain: float = 1.0,
+        gate: GateOf | None = None,
+    ) -> None:
+        super().__init__(_NO_INTS, _NO_INTS, _NO_FLOATS)
+        object.__setattr__(self, "_pools", pools)
+        object.__setattr__(self, "_gain", gain)
+        object.__setattr__(self, "_gate", gate)
+
+    def __len__(self) -> int:
+        return sum(len(pool) for pool, _ in self._pools)
+
+    def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``sources``, target, weight) of the edges that leave them."""
+        parts = []
+        for pool, only in self._pools:
+            if only is None:
+                parts.append(pool.of(sources))
+                continue
+            at = np.flatnonzero(np.isin(sources, only))
+            owner, targets, weights = pool.of(sources[at])
+            parts.append((at[owner], targets, weights))
+        owner, targets, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
+        weights = self._gain * weights
+        if self._gate is not None and len(targets):
+            different, position = np.unique(targets, return_inverse=True)
+            weights = weights * self._gate(different)[position]
+        return owner, targets, weights

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,7 +13,14 @@ from numpy.typing import NDArray
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["ActiveEpisode", "Episodes", "Question", "episode_node", "hash_term", "question_features"]
+__all__ = [
+    "ActiveEpisode",
+    "Episodes",
+    "Question",
+    "episode_node",
+    "hash_term",
+    "question_features",
+]
 
 #: How many of the most similar past queries are looked at for near-duplicates.
 _CANDIDATES = 64
@@ -33,7 +41,8 @@ def episode_node(feedback: Feedback) -> str:
     digest = hashlib.blake2b(digest_size=12)
     digest.update((feedback.embedder or "").encode())
     digest.update(b"" if feedback.vector is None else half(feedback.vector))
-    for name in sorted([*(cue.tag for cue in feedback.cues), *(term for term, _ in feedback.terms)]):
+    names = [*(cue.tag for cue in feedback.cues), *(term for term, _ in feedback.terms)]
+    for name in sorted(names):
         digest.update(name.encode() + b"\x00")
     return f"e:{digest.hexdigest()}"
 
@@ -46,10 +55,13 @@ class Question(NamedTuple):
 
 
 class ActiveEpisode(NamedTuple):
-    """A past query that is like the new one; ``activation`` in (0, 1]."""
+    """A past query that is like the new one, and its near-duplicates.
+
+    ``likeness`` lies in (0, 1]: 0 at the threshold, 1 for the same question.
+    """
 
     nodes: tuple[str, ...]
-    activation: float
+    likeness: float
 
 
 def question_features(
@@ -59,9 +71,7 @@ def question_features(
     return _features(cues, ((hash_term(term), weight) for term, weight in terms))
 
 
-def _features(
-    cues: Mapping[str, float], hashed: Iterable[tuple[str, float]]
-) -> dict[str, float]:
+def _features(cues: Mapping[str, float], hashed: Iterable[tuple[str, float]]) -> dict[str, float]:
     return {f"t:{key}": weight for key, weight in cues.items()} | dict(hashed)
 
 
@@ -210,4 +220,4 @@ class _Vectors:
 
 
 def _norm(features: Mapping[str, float]) -> float:
-    return float(sum(weight * weight for weight in features.values())) ** 0.5
+    return math.sqrt(sum(weight * weight for weight in features.values()))

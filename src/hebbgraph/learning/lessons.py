@@ -7,9 +7,11 @@ shown in vain, while others were cited, lose a little.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from hebbgraph.records import Feedback
@@ -98,7 +100,7 @@ def shared_credit(n_cited: int, n_shown: int, *, many_shown: int) -> float:
     if not n_cited:
         return 0.0
     choice = 1.0 - (n_cited / n_shown) ** 2 if n_shown >= many_shown else 1.0
-    return choice / n_cited**0.5
+    return choice / math.sqrt(n_cited)
 
 
 def lesson_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> Lesson:
@@ -115,7 +117,7 @@ def lesson_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> 
     hashes = {shown.chunk_id: shown.text_hash for shown in feedback.shown}
     cited = [chunk_node(id_, hashes[id_]) for id_ in feedback.cited]
     credit = shared_credit(len(cited), len(hashes), many_shown=settings.many_shown)
-    depressed = {id_: -1.0 for id_ in feedback.rejected}
+    depressed = dict.fromkeys(feedback.rejected, -1.0)
     if credit:
         for id_ in hashes.keys() - set(feedback.cited):
             depressed.setdefault(id_, -settings.inhibition)
@@ -160,7 +162,7 @@ def _path_traces(feedback: Feedback, hashes: dict[str, str], credit: float) -> l
         length = len(path)
         traces += [
             Trace(Family.HOP, one, other, credit, length)
-            for one, other in zip(tags, tags[1:], strict=False)
+            for one, other in pairwise(tags)
             if one != other
         ]
         if tags:

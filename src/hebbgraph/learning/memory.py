@@ -1,4 +1,4 @@
-"""What was learned, as a recall reads it: kept in step with the log and the graph.
+"""What was learned, kept in step with the log and the graph.
 
 Each process folds the log for itself. A recall costs one comparison of counters when
 nothing is new; a new feedback costs its own fold, and the rows that recalls then meet.
@@ -8,85 +8,44 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.plastic import (
-    LearnedEdges,
-    Row,
-    actor_scales,
-    bounded_row,
-    pooled,
-    target_scale,
-)
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.learning.episodes import ActiveEpisode, Episodes, Question, episode_node
+from hebbgraph.learning.episodes import Episodes, Question, episode_node
 from hebbgraph.learning.feedback import text_hash
-from hebbgraph.learning.lessons import Family, lesson_of, tag_node
-from hebbgraph.learning.weights import EdgeRows, RawWeights
-from hebbgraph.recall.paths import PathNode
-from hebbgraph.recall.view import PlasticEdges
-from hebbgraph.records import PathStep
-from hebbgraph.settings import LearningSettings
+from hebbgraph.learning.lessons import Family, lesson_of
+from hebbgraph.learning.overlay import Overlay, Recollection
+from hebbgraph.learning.weights import RawWeights
+from hebbgraph.records import Feedback, PruneReport
+from hebbgraph.settings import FamilyName, LearningSettings
 from hebbgraph.storage.feedback import FeedbackLog
 from hebbgraph.storage.truth import FeedbackState, Truth
 
-__all__ = ["Memory", "Recollection"]
+__all__ = ["Event", "Memory", "family_name"]
 
-_NO_INTS = np.empty(0, np.int64)
-XP = dict(ge=0.0, gc=0.0, gp=0.0, mc=1.0, mp=1.0, mt=1.0, pe=1.0, rel=0.0, spec=0.0)
-_NO_FLOATS = np.empty(0, np.float64)
+_FAMILY_NAMES: dict[Family, FamilyName] = {
+    Family.CUE: "cue",
+    Family.PAIR: "pair",
+    Family.EPISODE: "episode",
+    Family.HOP: "path",
+    Family.ARRIVAL: "path",
+}
 
 
-@dataclass(frozen=True)
-class Recollection:
-    """What a question brings back.
+def family_name(family: Family) -> FamilyName:
+    """Return the name that settings and reports use."""
+    return _FAMILY_NAMES[family]
 
-    Attributes
-    ----------
-    edges : PlasticEdges
-    seeds : (slots, mass)
-        Chunks that past queries like this one led to.
-    inhibited : (slots, factor)
-        Chunks that they did not want, and what is left of their direct evidence.
-    episode_of : dict of slot to (node, mass)
-        The past query that gave each seed most.
-    active : tuple of ActiveEpisode
-    """
 
-    edges: PlasticEdges
-    seeds: tuple[NDArray[np.int64], NDArray[np.float64]]
-    inhibited: tuple[NDArray[np.int64], NDArray[np.float64]]
-    episode_of: dict[int, tuple[str, float]] = field(default_factory=dict)
-    active: tuple[ActiveEpisode, ...] = ()
+class Event(NamedTuple):
+    """Where a lesson came from."""
 
-    def seeds_given(self, evidence):
-        s, m = self.seeds
-        if XP["ge"] and len(s): m = m * evidence.of(s) ** XP["ge"]
-        if XP.get("nw"):
-            m = np.minimum(m, XP["pmax"]); m = XP["kap"] * m / (1 - m)
-        return s, m
-
-    def edges_given(self, evidence):
-        def w(e, g, m):
-            if not len(e): return e
-            class E:
-                def __len__(self): return len(e)
-                def of(self, src):
-                    o, t, x = e.of(src)
-                    return o, t, m * x * evidence.of(t) ** g
-            return E()
-        e = self.edges
-        return PlasticEdges(tag_to_chunk=w(e.tag_to_chunk, XP["gc"], XP["mc"]), chunk_to_chunk=w(e.chunk_to_chunk, XP["gp"], XP["mp"]), tag_to_tag=e.tag_to_tag)
-
-    def episode_step(self, node: PathNode) -> list[PathStep]:
-        """Return the past query in front of a chunk that starts a path, if it lit it."""
-        held = self.episode_of.get(node.id)
-        if held is None or held[1] < node.weight / 2:
-            return []
-        return [PathStep(kind="episode", value=held[0][2:], weight=held[1])]
+    feedback_id: str
+    recall_id: str
+    actor: str | None
 
 
 class Memory:
@@ -105,6 +64,7 @@ class Memory:
         self._truth = truth
         self._settings = settings
         self._lock = threading.RLock()
+        # Rows are never used twice, so what was read of one stays true.
         self._hash_of_row: dict[int, str] = {}
         self._start_anew()
 
@@ -113,7 +73,8 @@ class Memory:
         self._seq = 0
         self.weights = RawWeights(self._settings)
         self.episodes = Episodes(self._settings)
-        self._overlay: _Overlay | None = None
+        self.events: list[Event] = []
+        self._overlay: Overlay | None = None
 
     # -- keeping in step ------------------------------------------------------------
 
@@ -125,13 +86,21 @@ class Memory:
             if state.removed != self._state.removed:
                 self._start_anew()
             for seq, feedback in self._log.after(self._seq):
-                node = episode_node(feedback)
-                self.episodes.add(node, feedback)
-                self.weights.fold(lesson_of(feedback, node, self._settings))
+                self.fold(feedback)
                 self._seq = seq
             self._state = state
+
+    def fold(self, feedback: Feedback) -> None:
+        """Learn from one more feedback."""
+        with self._lock:
+            node = episode_node(feedback)
+            lesson = lesson_of(feedback, node, self._settings)
+            if "episode" in self._settings.families and lesson.traces:
+                self.episodes.add(node, feedback)
+            changed = self.weights.fold(lesson)
+            self.events.append(Event(feedback.id, feedback.recall_id, feedback.actor))
             if self._overlay is not None:
-                self._overlay.outdate()
+                self._overlay.outdate(changed)
 
     # -- reading --------------------------------------------------------------------
 
@@ -162,17 +131,16 @@ class Memory:
         with self._lock:
             if not self.has_learned:
                 return None
-            overlay = self._overlay_for(graph)
             active = self.episodes.active(Question(features, vector), embedder)
-            return overlay.recollection(active)
+            return self.overlay(graph).recollection(active)
 
-    def _overlay_for(self, graph: TagGraph) -> _Overlay:
+    def overlay(self, graph: TagGraph) -> Overlay:
+        """Return the weights in the numbers of a graph."""
         held = self._overlay
         if held is None or not held.fits(graph):
-            rows = held.rows if held is not None and held.graph is graph else {}
-            held = self._overlay = _Overlay(
-                graph, self.weights, self.episodes, self._settings, rows, self._resolve
-            )
+            rows = {} if held is None else held.rows
+            held = Overlay(graph, self.weights, self._settings, rows, self._resolve)
+            self._overlay = held
         held.bring_up_to_date()
         return held
 
@@ -188,190 +156,40 @@ class Memory:
             if row in self._hash_of_row
         }
 
+    # -- surveying ------------------------------------------------------------------
 
-class _Overlay:
-    """Raw weights in the numbers of one graph at one generation."""
+    def survey(self, graph: TagGraph, min_weight: float) -> tuple[PruneReport, list[str]]:
+        """Count edges that are weak or masked; name the feedback that teaches nothing more.
 
-    def __init__(self, graph, weights, episodes, settings, rows, resolve) -> None:  # type: ignore[no-untyped-def]
-        self.graph = graph
-        self._generation = graph.generation
-        self._weights: RawWeights = weights
-        self._episodes: Episodes = episodes
-        self._settings: LearningSettings = settings
-        self.rows: dict[str, tuple[int, str]] = rows
-        self._resolve = resolve
-        self._n_nodes = 0
-        self._n_edges = 0
-        self._number = _NO_INTS  # of each node: its tag or slot here, or -1
-        self._node_of_slot: dict[int, int] = {}
-        self._node_of_tag: dict[int, int] = {}
-        self._rows: dict[tuple[str, int], Row] = {}
-        self._has: dict[str, NDArray[np.bool_]] = {}
-        self._fresh = False
-
-    def fits(self, graph: TagGraph) -> bool:
-        return self.graph is graph and self._generation == graph.generation
-
-    def outdate(self) -> None:
-        self._fresh = False
-
-    def bring_up_to_date(self) -> None:
-        if self._fresh:
-            return
-        self._rows.clear()
-        self._number_nodes()
-        self._mark_sources()
-        events = self._weights.actor_events()
-        self._actor_scale = actor_scales(
-            events, at_least=self._settings.actor_events, share=self._settings.actor_share
-        )
-        self._scale_actors = bool((self._actor_scale < 1.0).any())
-        self._fresh = True
-
-    def _number_nodes(self) -> None:
-        names = self._weights.nodes[self._n_nodes :]
-        if not names:
-            return
-        numbers = np.full(len(names), -1, dtype=np.int64)
-        chunks: dict[str, list[tuple[int, str]]] = {}
-        for position, name in enumerate(names):
-            if name[0] == "t":
-                tag = self.graph.phrases.number(name[2:])
-                if tag is not None:
-                    numbers[position] = tag
-                    self._node_of_tag[tag] = self._n_nodes + position
-            elif name[0] == "c":
-                chunks.setdefault(name[19:], []).append((position, name[2:18]))
-        unknown = [id_ for id_ in chunks if id_ not in self.rows]
-        self.rows.update(self._resolve(unknown))
-        here = [(id_, *self.rows[id_]) for id_ in chunks if id_ in self.rows]
-        known = self.graph.rows
-        if here and len(known):
-            rows = np.array([row for _, row, _ in here], dtype=np.int64)
-            slots = np.minimum(np.searchsorted(known, rows), len(known) - 1)
-            live = (known[slots] == rows) & self.graph.alive[slots]
-            for (id_, _, held), slot, alive in zip(
-                here, slots.tolist(), live.tolist(), strict=True
-            ):
-                for position, wanted in chunks[id_]:
-                    if alive and wanted == held:
-                        numbers[position] = slot
-                        self._node_of_slot[slot] = self._n_nodes + position
-        self._number = np.concatenate((self._number, numbers))
-        self._n_nodes += len(names)
-
-    def _mark_sources(self) -> None:
-        families, sources, _ = self._weights.all_edges()
-        self._n_edges = len(families)
-        for name, wanted, size in (
-            ("tag_to_chunk", (Family.CUE, Family.ARRIVAL), len(self.graph.phrases)),
-            ("tag_to_tag", (Family.HOP,), len(self.graph.phrases)),
-            ("chunk_to_chunk", (Family.PAIR,), self.graph.n_slots),
-        ):
-            has = np.zeros(size, np.bool_)
-            numbers = self._number[sources[np.isin(families, wanted)]]
-            has[numbers[numbers >= 0]] = True
-            self._has[name] = has
-
-    # -- rows -----------------------------------------------------------------------
-
-    def edges(self) -> PlasticEdges:
-        return PlasticEdges(
-            tag_to_chunk=LearnedEdges(self._has["tag_to_chunk"], self._tag_to_chunk),
-            chunk_to_chunk=LearnedEdges(self._has["chunk_to_chunk"], self._chunk_to_chunk),
-            tag_to_tag=LearnedEdges(self._has["tag_to_tag"], self._tag_to_tag),
-        )
-
-    def _tag_to_chunk(self, tag: int) -> Row:
-        node = self._node_of_tag.get(tag)
-        return self._row("c", node, (Family.CUE, Family.ARRIVAL))
-
-    def _tag_to_tag(self, tag: int) -> Row:
-        return self._row("t", self._node_of_tag.get(tag), (Family.HOP,))
-
-    def _chunk_to_chunk(self, slot: int) -> Row:
-        return self._row("p", self._node_of_slot.get(slot), (Family.PAIR,))
-
-    def _row(self, kind: str, node: int | None, families: tuple[Family, ...]) -> Row:
-        key = (kind, -1 if node is None else node)
-        row = self._rows.get(key)
-        if row is None:
-            targets, weights = self._net([self._weights.rows(one, node) for one in families])
-            order = self.graph.phrases.order if kind == "t" else self.graph.id_prefixes
-            row = self._rows[key] = bounded_row(
-                targets,
-                weights,
-                order[targets],
-                min_weight=self._settings.min_weight,
-                fan_out=self._settings.fan_out,
-                out_strength=self._settings.out_strength,
-            )
-        return row
-
-    def _net(self, parts: list[EdgeRows]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Put edges of several actors and families together, in the numbers of the graph."""
-        target = np.concatenate([part.target for part in parts])
-        numbers = self._number[target]
-        keep = numbers >= 0
-        target, numbers = target[keep], numbers[keep]
-        weight = np.concatenate([part.weight for part in parts])[keep]
-        if self._scale_actors:
-            actor = np.concatenate([part.actor for part in parts])[keep]
-            weight = weight * self._actor_scale[actor]
-        scale = target_scale(self._weights.credit(target), in_credit=self._settings.in_credit)
-        return pooled(numbers, np.where(weight > 0, weight * scale, weight))
-
-    # -- episodes -------------------------------------------------------------------
-
-    def recollection(self, active: list[ActiveEpisode]) -> Recollection:
-        share = self._settings.episode_share
-        if XP["rel"] and active:
-            top = active[0].activation
-            active = [a for a in active if a.activation >= XP["rel"] * top]
-        if XP["pe"] != 1: active = [a._replace(activation=a.activation ** XP["pe"]) for a in active]
-        total = max(1.0, sum(episode.activation for episode in active))
-        if XP.get("nw"): total = XP["nw"] + sum(episode.activation for episode in active); share = 1.0
-        mass: dict[int, float] = {}
-        unwanted: dict[int, float] = {}
-        best: dict[int, tuple[str, float]] = {}
-        for episode in active:
-            weight = episode.activation / total
-            rows = [
-                self._weights.rows(Family.EPISODE, self._weights.number(node))
-                for node in episode.nodes
+        The caller holds the lock on the graph.
+        """
+        with self._lock:
+            overlay = self.overlay(graph)
+            families, sources, targets = self.weights.all_edges()
+            weak = np.abs(self.weights.weight(np.arange(len(self.weights)))) < min_weight
+            names = np.array([name[0] for name in self.weights.nodes] or [""])
+            gone = (overlay.number < 0) & (names[: len(overlay.number)] != "e")
+            masked = gone[sources] | gone[targets] if len(families) else weak
+            edges, events = self.weights.taught()
+            useful = np.zeros(len(self.events), np.bool_)
+            useful[events[~(weak | masked)[edges]]] = True
+            idle = [
+                event.feedback_id
+                for event, teaches in zip(self.events, useful.tolist(), strict=True)
+                if not teaches
             ]
-            targets, weights = self._net(rows)
-            positive = bounded_row(
-                targets,
-                weights,
-                self.graph.id_prefixes[targets],
-                min_weight=self._settings.min_weight,
-                fan_out=self._settings.fan_out,
-                out_strength=self._settings.out_strength,
+            report = PruneReport(
+                min_weight=min_weight,
+                edges=_by_family(families),
+                weak=_by_family(families[weak & ~masked]),
+                masked=_by_family(families[masked]),
+                feedback=len(idle),
             )
-            for slot, amount in zip(
-                positive.targets.tolist(), positive.weights.tolist(), strict=True
-            ):
-                amount *= share * weight
-                mass[slot] = mass.get(slot, 0.0) + amount
-                if amount > best.get(slot, ("", 0.0))[1]:
-                    best[slot] = (episode.nodes[0], amount)
-            for slot, amount in zip(targets.tolist(), weights.tolist(), strict=True):
-                if amount < 0:
-                    unwanted[slot] = unwanted.get(slot, 0.0) - amount * weight
-        floor = self._settings.inhibition_floor
-        return Recollection(
-            edges=self.edges(),
-            seeds=_arrays(mass),
-            inhibited=_arrays({slot: 1.0 - min(v, floor) for slot, v in unwanted.items()}),
-            episode_of=best,
-            active=tuple(active),
-        )
+            return report, idle
 
 
-def _arrays(values: dict[int, float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    slots = np.array(sorted(values), dtype=np.int64)
-    return slots, np.array([values[slot] for slot in slots.tolist()], dtype=np.float64)
-
-
-_ = tag_node
+def _by_family(families: NDArray[np.int8]) -> dict[str, int]:
+    counts: dict[str, int] = dict.fromkeys(_FAMILY_NAMES.values(), 0)
+    for family, count in zip(*np.unique(families, return_counts=True), strict=True):
+        counts[_FAMILY_NAMES[Family(int(family))]] += int(count)
+    return counts

@@ -11,7 +11,7 @@ from typing import IO, TypeAlias
 
 import numpy as np
 
-from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
+from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
 from hebbgraph.learning.memory import Memory
 from hebbgraph.records import Feedback, PruneReport, Recall
@@ -126,8 +126,7 @@ class Teaching:
             return self._log.remove(Selection())
         if all(one is None for one in given):
             raise ParameterError(
-                "forget takes a feedback, an actor, a chunk, since or until; "
-                "or everything=True"
+                "forget takes a feedback, an actor, a chunk, since or until; or everything=True"
             )
         selection = Selection(
             ids=None if feedback is None else _feedback_ids(feedback),
@@ -231,11 +230,3 @@ def _seconds(name: str, moment: Moment) -> float:
     if isinstance(moment, int | float) and not isinstance(moment, bool):
         return float(moment)
     raise ParameterError(f"{name} is a datetime or seconds since the epoch, got {moment!r}")
-
-
-def unknown_recall(recall_id: str, keep: int) -> NotFoundError:
-    """Return the error for a recall that is not, or no longer, kept."""
-    return NotFoundError(
-        f"recall {recall_id!r} is not, or no longer, kept "
-        f"(the last {keep} are); hand the Recall itself over"
-    )

@@ -9,6 +9,7 @@ it is folded anew.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,20 @@ class EdgeRows(NamedTuple):
     actor: NDArray[np.int32]
     weight: NDArray[np.float64]
     edge: NDArray[np.int64]
+
+
+def _tick(n_events: int) -> int:
+    """Return the event as of which weights are read: a step back of less than 1 %.
+
+    Decay moves every weight a little with every lesson. So that rows need not be made
+    again each time, readers see it move in steps, which follow from the number of
+    lessons alone: up to 256 each one, then every second, fourth and so on.
+
+    >>> [_tick(n) for n in (3, 255, 300, 1001)]
+    [3, 255, 300, 1000]
+    """
+    step = 1 << max((n_events // 128).bit_length() - 1, 0)
+    return n_events - n_events % step
 
 
 class RawWeights:
@@ -68,7 +83,6 @@ class RawWeights:
         self._w_max = settings.w_max
         self._w_min = -settings.inhibition_floor
         self._retention = 0.5 ** (1.0 / settings.half_life_events)
-        self._rivalry = 1.0 - settings.competition
         self.n_events = 0
         self.nodes: list[Node] = []
         self._numbers: dict[Node, int] = {}
@@ -78,124 +92,136 @@ class RawWeights:
         self._edges: dict[int, int] = {}
         self._others: dict[tuple[int, int], int] = {}
         self._by_source: dict[int, array[int]] = {}
-        # How often each node was active, by family: the clock of competition.
-        self._clock_of: dict[int, int] = {}
-        self._clocks = GrowableArray(np.int64)
-        self._clock = GrowableArray(np.int64)
-        self._updated_at = GrowableArray(np.int64)
         self._weight = GrowableArray(np.float64)
         self._last = GrowableArray(np.int64)
         self._target = GrowableArray(np.int64)
         self._actor = GrowableArray(np.int32)
         self._family = GrowableArray(np.int8)
         self._source = GrowableArray(np.int64)
-        self._credit = GrowableArray(np.float64)
-        self._credited_at = GrowableArray(np.int64)
+        self._credit = array("d")
+        self._credited_at = array("q")
+        # What readers go by; see _tick.
+        self._clock = 0
+        self._seen_credit = np.empty(0)
+        self._seen_actor_events = np.zeros(1)
         self._taught_edge = array("q")
         self._taught_by = array("q")
         self._taught_credit = array("d")
-        self._feedback: list[str] = []
 
     # -- folding --------------------------------------------------------------------
 
-    def fold(self, lesson: Lesson) -> None:
-        """Take one more lesson."""
+    def fold(self, lesson: Lesson) -> Collection[tuple[Family, int]] | None:
+        """Take one more lesson.
+
+        Returns
+        -------
+        collection of (Family, int), or None
+            The nodes whose rows changed; None if the clock that readers go by moved on,
+            and with it every row.
+        """
         actor = self._actors.setdefault(lesson.actor, len(self._actor_events))
         if actor == len(self._actor_events):
             self._actor_events.append(0)
         now = self.n_events
-        self.n_events += 1
         self._actor_events[actor] += 1
-        self._feedback.append(lesson.feedback_id)
+        signals, changed = self._signals(lesson, actor)
+        self.n_events += 1
+        if signals:
+            edges = np.fromiter(signals, dtype=np.int64, count=len(signals))
+            both = np.array(list(signals.values()))
+            weight, last = self._weight.view, self._last.view
+            new = self._rule(
+                weight[edges] * self._retention ** (now - last[edges]),
+                both[:, 0],
+                both[:, 1],
+                learning_rate=self._learning_rate,
+                w_max=self._w_max,
+                w_min=self._w_min,
+            )
+            weight[edges] = np.clip(new, self._w_min, self._w_max)
+            last[edges] = now
+            self._taught_edge.extend(signals)
+            self._taught_by.extend([now] * len(signals))
+            self._taught_credit.extend(credit for credit, _ in signals.values())
+        if (tick := _tick(self.n_events)) == self._clock:
+            return changed
+        self._clock = tick
+        self._seen_credit = self._decayed_credit()
+        self._seen_actor_events = np.array(self._actor_events, dtype=np.float64)
+        return None
+
+    def _signals(
+        self, lesson: Lesson, actor: int
+    ) -> tuple[dict[int, tuple[float, int]], set[tuple[Family, int]]]:
+        """Return credit and path length for each edge of a lesson, making new edges."""
         signals: dict[int, tuple[float, int]] = {}
-        active: set[int] = set()
+        changed: set[tuple[Family, int]] = set()
         cited: dict[int, float] = {}
+        fresh: list[tuple[Family, int, int]] = []
+        first_new = len(self._weight)
+        actors = self._actor.view
         for family, source, target, credit, length in lesson.traces:
-            edge = self._edge(family, source, target, actor, make=credit > 0)
-            if edge is None:
-                continue
-            if credit > 0:
-                active.add(int(self._clock.view[edge]))
+            makes = credit > 0 or family is Family.EPISODE
+            if makes:
+                origin, end = self._intern(source), self._intern(target)
+            else:
+                origin, end = self._numbers.get(source, -1), self._numbers.get(target, -1)
+                if origin < 0 or end < 0:
+                    continue
+            key = (family << _NODE_BITS | origin) << _NODE_BITS | end
+            edge = self._edges.get(key)
+            if edge is not None and edge < first_new and actors[edge] != actor:
+                first, edge = edge, self._others.get((edge, actor))
+                if edge is None:
+                    edge = self._others[first, actor] = first_new + len(fresh)
+                    fresh.append((family, origin, end))
+            elif edge is None:
+                if not makes:
+                    continue
+                edge = self._edges[key] = first_new + len(fresh)
+                fresh.append((family, origin, end))
             held = signals.get(edge)
             if held is None or abs(credit) > abs(held[0]):
                 signals[edge] = (credit, length)
+            changed.add((family, origin))
             if credit > 0 and family is not Family.HOP:
-                node = self._target.view[edge]
-                cited[node] = max(cited.get(node, 0.0), credit)
-        if not signals:
-            return
-        edges = np.fromiter(signals, dtype=np.int64, count=len(signals))
-        both = np.array(list(signals.values()))
-        weight, last = self._weight.view, self._last.view
-        clocks, updated_at = self._clocks.view, self._updated_at.view
-        clocks[list(active)] += 1
-        # An edge that is cited now has not lost against itself.
-        missed = clocks[self._clock.view[edges]] - updated_at[edges] - (both[:, 0] > 0)
-        decayed = weight[edges] * self._retention ** (now - last[edges])
-        decayed *= self._rivalry ** np.maximum(missed, 0)
-        new = self._rule(
-            decayed,
-            both[:, 0],
-            both[:, 1],
-            learning_rate=self._learning_rate,
-            w_max=self._w_max,
-            w_min=self._w_min,
-        )
-        weight[edges] = np.clip(new, self._w_min, self._w_max)
-        last[edges] = now
-        updated_at[edges] = clocks[self._clock.view[edges]]
-        self._taught_edge.extend(signals)
-        self._taught_by.extend([now] * len(signals))
-        self._taught_credit.extend(credit for credit, _ in signals.values())
-        for node, credit in cited.items():
-            gap = now - self._credited_at.view[node]
-            self._credit.view[node] = self._credit.view[node] * self._retention**gap + credit
-            self._credited_at.view[node] = now
+                cited[end] = max(cited.get(end, 0.0), credit)
+        if fresh:
+            self._make(fresh, actor)
+        self._give_credit(cited)
+        return signals, changed
 
-    def _edge(
-        self, family: Family, source: Node, target: Node, actor: int, *, make: bool
-    ) -> int | None:
-        if not make and (source not in self._numbers or target not in self._numbers):
-            return None
-        origin, end = self._intern(source), self._intern(target)
-        key = (family << _NODE_BITS | origin) << _NODE_BITS | end
-        first = self._edges.get(key)
-        if first is None:
-            if not make:
-                return None
-            edge = self._new_edge(family, origin, end, actor)
-            self._edges[key] = edge
-            return edge
-        if self._actor.view[first] == actor:
-            return first
-        other = self._others.get((first, actor))
-        if other is None:
-            other = self._others[first, actor] = self._new_edge(family, origin, end, actor)
-        return other
+    def _make(self, fresh: list[tuple[Family, int, int]], actor: int) -> None:
+        first = len(self._weight)
+        n = len(fresh)
+        self._weight.extend(np.zeros(n))
+        self._last.extend(np.full(n, self.n_events))
+        self._actor.extend(np.full(n, actor))
+        self._family.extend([family for family, _, _ in fresh])
+        self._source.extend([source for _, source, _ in fresh])
+        self._target.extend([target for _, _, target in fresh])
+        for edge, (family, source, _) in enumerate(fresh, start=first):
+            self._by_source.setdefault(family << _NODE_BITS | source, array("q")).append(edge)
 
-    def _new_edge(self, family: Family, source: int, target: int, actor: int) -> int:
-        edge = len(self._weight)
-        self._weight.extend([0.0])
-        self._last.extend([self.n_events])
-        self._target.extend([target])
-        self._actor.extend([actor])
-        self._family.extend([family])
-        self._source.extend([source])
-        here = family << _NODE_BITS | source
-        self._by_source.setdefault(here, array("q")).append(edge)
-        clock = self._clock_of.setdefault(here, len(self._clocks))
-        if clock == len(self._clocks):
-            self._clocks.extend([0])
-        self._clock.extend([clock])
-        self._updated_at.extend([self._clocks.view[clock]])
-        return edge
+    def _give_credit(self, cited: Mapping[int, float]) -> None:
+        credit, credited_at = self._credit, self._credited_at
+        for node, amount in cited.items():
+            gap = self.n_events - credited_at[node]
+            credit[node] = credit[node] * self._retention**gap + amount
+            credited_at[node] = self.n_events
+
+    def _decayed_credit(self) -> NDArray[np.float64]:
+        credit = np.array(self._credit, dtype=np.float64)
+        age = self._clock - np.array(self._credited_at, dtype=np.int64)
+        decayed: NDArray[np.float64] = credit * self._retention ** np.maximum(age, 0)
+        return decayed
 
     def _intern(self, node: Node) -> int:
         number = self._numbers.setdefault(node, len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append(node)
-            self._credit.extend([0.0])
-            self._credited_at.extend([0])
+            self._credit.append(0.0)
+            self._credited_at.append(0)
         return number
 
     # -- reading --------------------------------------------------------------------
@@ -210,7 +236,7 @@ class RawWeights:
     def rows(self, family: Family, source: int | None) -> EdgeRows:
         """Return the edges that leave a node, decayed to now."""
         held = None
-        if source is not None:
+        if source is not None and source >= 0:
             held = self._by_source.get(family << _NODE_BITS | source)
         edges = np.array(held if held is not None else [], dtype=np.int64)
         return EdgeRows(
@@ -219,41 +245,38 @@ class RawWeights:
 
     def weight(self, edges: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the weights of edges, decayed to now."""
-        age = self.n_events - 1 - self._last.view[edges]
-        missed = self._clocks.view[self._clock.view[edges]] - self._updated_at.view[edges]
-        decayed: NDArray[np.float64] = (
-            self._weight.view[edges] * self._retention**age * self._rivalry**missed
-        )
+        age = np.maximum(self._clock - 1 - self._last.view[edges], 0)
+        decayed: NDArray[np.float64] = self._weight.view[edges] * self._retention**age
         return decayed
 
     def credit(self, nodes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return how much credit each node has had, decayed to now."""
-        age = self.n_events - 1 - self._credited_at.view[nodes]
-        decayed: NDArray[np.float64] = self._credit.view[nodes] * self._retention**age
-        return decayed
+        known = nodes < len(self._seen_credit)
+        if not len(self._seen_credit):
+            return np.zeros(len(nodes))
+        return np.where(known, self._seen_credit[np.where(known, nodes, 0)], 0.0)
 
     def actor_events(self) -> NDArray[np.float64]:
         """Return how many lessons came from each actor, the trusted one first."""
-        return np.array(self._actor_events, dtype=np.float64)
+        return self._seen_actor_events
 
     def all_edges(self) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]:
         """Return family, source and target of every edge."""
         return self._family.view, self._source.view, self._target.view
 
-    def teachers(self, edges: NDArray[np.int64]) -> list[tuple[int, str, float]]:
-        """Return (edge, feedback id, credit, decayed to now) for all that shaped the edges."""
-        taught = np.frombuffer(self._taught_edge, dtype=np.int64)
+    def teachers(
+        self, edges: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Return (edge, event, credit decayed to now) for all lessons that shaped edges."""
+        taught = np.array(self._taught_edge, dtype=np.int64)
         at = np.flatnonzero(np.isin(taught, edges))
-        by = np.array(self._taught_by)[at]
-        credit = np.array(self._taught_credit)[at] * self._retention ** (
-            self.n_events - 1 - by
-        )
-        return [
-            (edge, self._feedback[event], amount)
-            for edge, event, amount in zip(
-                taught[at].tolist(), by.tolist(), credit.tolist(), strict=True
-            )
-        ]
+        by = np.array(self._taught_by, dtype=np.int64)[at]
+        credit = np.array(self._taught_credit, dtype=np.float64)[at]
+        return taught[at], by, credit * self._retention ** (self.n_events - 1 - by)
+
+    def taught(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (edge, event) for every time that a lesson touched an edge."""
+        return np.array(self._taught_edge, np.int64), np.array(self._taught_by, np.int64)
 
     def dump(self) -> dict[tuple[str, str, str, str | None], float]:
         """Return every weight by (family, source, target, actor), for comparing."""

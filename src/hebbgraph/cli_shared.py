@@ -1,0 +1,52 @@
+"""What the commands share: options, consoles, and how an index is opened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from hebbgraph.embedders import SentenceTransformerEmbedder
+from hebbgraph.errors import NotAnIndexError
+from hebbgraph.index import HebbianIndex
+from hebbgraph.protocols import Embedder
+
+__all__ = ["AsJson", "Db", "EmbedderName", "Namespace", "err", "opened", "out", "print_json"]
+
+out = Console()
+err = Console(stderr=True)
+
+Db = Annotated[Path, typer.Option("--db", metavar="DIR", help="The index directory.")]
+EmbedderName = Annotated[
+    str | None,
+    typer.Option("--embedder", help="A sentence-transformers model, by name or path."),
+]
+Namespace = Annotated[str, typer.Option(help="The tenant.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+
+
+def _loaded(name: str | None) -> Embedder | None:
+    return None if name is None else SentenceTransformerEmbedder(name)
+
+
+@contextmanager
+def opened(
+    db: Path, namespace: str, embedder: str | None = None, *, create: bool = False
+) -> Iterator[HebbianIndex]:
+    """Open an index for one command."""
+    if not create and not db.exists():
+        raise NotAnIndexError(
+            f"there is no index at {db}; make one: hebbgraph index PATH --db {db}"
+        )
+    with HebbianIndex.open(db, embedder=_loaded(embedder), namespace=namespace) as index:
+        yield index
+
+
+def print_json(value: Any) -> None:
+    """Print a value for programs."""
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))

@@ -1,0 +1,313 @@
+"""Raw weights in the numbers of one graph, and what a question brings back of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.graph.plastic import (
+    GateOf,
+    LearnedEdges,
+    Row,
+    RowPool,
+    actor_scales,
+    as_activation,
+    bounded_row,
+    expectation,
+    pooled,
+    target_scale,
+)
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.learning.episodes import ActiveEpisode
+from hebbgraph.learning.lessons import Family
+from hebbgraph.learning.weights import EdgeRows, RawWeights
+from hebbgraph.recall.paths import PathNode
+from hebbgraph.recall.view import PlasticEdges
+from hebbgraph.records import PathStep
+from hebbgraph.settings import LearningSettings
+from hebbgraph.typing import IntArray
+
+__all__ = ["Overlay", "Recollection", "Resolve"]
+
+_NO_INTS = np.empty(0, np.int64)
+
+Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
+"""From chunk ids to the row and text hash of those that are there."""
+
+
+class Remembered(NamedTuple):
+    """What an active past query says of chunks: slots, and signed weights in [-1, 1]."""
+
+    episode: ActiveEpisode
+    slots: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Recollection:
+    """What a question brings back.
+
+    Attributes
+    ----------
+    overlay : Overlay
+    remembered : tuple of Remembered
+        Active past queries.
+    slots : ndarray of int64
+    chance : ndarray of float64
+        How far the past queries lead one to expect each chunk of ``slots``.
+    inhibited : (slots, factor)
+        Chunks that they did not want, and what is left of the direct evidence for them.
+    """
+
+    overlay: Overlay
+    remembered: tuple[Remembered, ...]
+    slots: NDArray[np.int64]
+    chance: NDArray[np.float64]
+    inhibited: tuple[NDArray[np.int64], NDArray[np.float64]]
+
+    def seeds(self, evidence: GateOf) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Return chunks and the activation that past queries give them."""
+        if not len(self.slots):
+            return None
+        settings = self.overlay.settings
+        chance = self.chance * evidence(self.slots)
+        return self.slots, as_activation(
+            chance, gain=settings.episode_gain, at_most=settings.episode_share
+        )
+
+    def edges(self, cues: IntArray, evidence: GateOf) -> PlasticEdges:
+        """Return the learned edges, those to chunks in proportion to direct evidence."""
+        return self.overlay.edges(cues, evidence)
+
+    def episode_step(self, node: PathNode) -> list[PathStep]:
+        """Return the past query in front of a chunk that starts a way, if it lit it."""
+        best, name = 0.0, ""
+        for episode, slots, weights in self.remembered:
+            at = np.flatnonzero(slots == node.id)
+            if len(at) and episode.likeness * weights[at[0]] > best:
+                best, name = episode.likeness * float(weights[at[0]]), episode.nodes[0]
+        return [PathStep(kind="episode", value=name[2:], weight=best)] if best > 0 else []
+
+
+class Overlay:
+    """Raw weights read through one graph at one generation.
+
+    Parameters
+    ----------
+    graph : TagGraph
+        Its owner holds the lock on it while this object reads.
+    weights : RawWeights
+    settings : LearningSettings
+    rows : dict of chunk id to (row, text hash)
+        What is known already; added to.
+    resolve : callable
+        Finds the others.
+    """
+
+    def __init__(
+        self,
+        graph: TagGraph,
+        weights: RawWeights,
+        settings: LearningSettings,
+        rows: dict[str, tuple[int, str]],
+        resolve: Resolve,
+    ) -> None:
+        self.graph = graph
+        self.settings = settings
+        self.rows = rows
+        self._generation = graph.generation
+        self._weights = weights
+        self._resolve = resolve
+        #: Of each node: its tag or slot in this graph, or -1 when there is none.
+        self.number = _NO_INTS
+        self.node_of_tag: dict[int, int] = {}
+        self.node_of_slot: dict[int, int] = {}
+        self._n_marked = 0
+        tags, slots = len(graph.phrases), graph.n_slots
+        self._pools = {
+            Family.CUE: RowPool(tags, lambda tag: self.row(Family.CUE, tag)),
+            Family.ARRIVAL: RowPool(tags, lambda tag: self.row(Family.ARRIVAL, tag)),
+            Family.HOP: RowPool(tags, lambda tag: self.row(Family.HOP, tag)),
+            Family.PAIR: RowPool(slots, lambda slot: self.row(Family.PAIR, slot)),
+        }
+        self._changed: set[tuple[Family, int]] | None = None
+        self._fresh = False
+        self._actor_scale = np.ones(1)
+        self._scale_actors = False
+
+    def fits(self, graph: TagGraph) -> bool:
+        """Tell whether the numbers are still those of this graph."""
+        return self.graph is graph and self._generation == graph.generation
+
+    def outdate(self, changed: Iterable[tuple[Family, int]] | None) -> None:
+        """There was a lesson: these rows have changed, or (None) all of them."""
+        if changed is None or (self._changed is None and not self._fresh):
+            self._changed = None
+        elif self._changed is None:
+            self._changed = set(changed)
+        else:
+            self._changed.update(changed)
+        self._fresh = False
+
+    def bring_up_to_date(self) -> None:
+        """Take in the nodes and edges of new lessons."""
+        if self._fresh:
+            return
+        self._number_nodes()
+        self._mark_sources()
+        if self._changed is None:
+            for pool in self._pools.values():
+                pool.clear()
+            self._actor_scale = actor_scales(
+                self._weights.actor_events(),
+                at_least=self.settings.actor_events,
+                share=self.settings.actor_share,
+            )
+            self._scale_actors = bool((self._actor_scale < 1.0).any())
+        else:
+            for family, node in self._changed:
+                if family in self._pools and self.number[node] >= 0:
+                    self._pools[family].drop(self.number[node : node + 1])
+        self._changed = None
+        self._fresh = True
+
+    # -- numbers --------------------------------------------------------------------
+
+    def _number_nodes(self) -> None:
+        first = len(self.number)
+        names = self._weights.nodes[first:]
+        numbers = np.full(len(names), -1, dtype=np.int64)
+        chunks: dict[str, list[tuple[int, str]]] = {}
+        for position, name in enumerate(names):
+            if name[0] == "t":
+                tag = self.graph.phrases.number(name[2:])
+                if tag is not None:
+                    numbers[position] = tag
+                    self.node_of_tag[tag] = first + position
+            elif name[0] == "c":
+                chunks.setdefault(name[19:], []).append((position, name[2:18]))
+        self.rows.update(self._resolve([id_ for id_ in chunks if id_ not in self.rows]))
+        here = [(id_, *self.rows[id_]) for id_ in chunks if id_ in self.rows]
+        known = self.graph.rows
+        if here and len(known):
+            rows = np.array([row for _, row, _ in here], dtype=np.int64)
+            slots = np.minimum(np.searchsorted(known, rows), len(known) - 1)
+            live = (known[slots] == rows) & self.graph.alive[slots]
+            for (id_, _, held), slot, alive in zip(
+                here, slots.tolist(), live.tolist(), strict=True
+            ):
+                if not alive:
+                    del self.rows[id_]
+                    continue
+                for position, wanted in chunks[id_]:
+                    if wanted == held:  # else the text has changed since
+                        numbers[position] = slot
+                        self.node_of_slot[slot] = first + position
+        self.number = np.concatenate((self.number, numbers))
+
+    def _mark_sources(self) -> None:
+        families, sources, _ = self._weights.all_edges()
+        families, numbers = families[self._n_marked :], self.number[sources[self._n_marked :]]
+        self._n_marked += len(families)
+        for family, pool in self._pools.items():
+            marked = numbers[families == family]
+            pool.mark(marked[marked >= 0])
+
+    # -- rows -----------------------------------------------------------------------
+
+    def edges(self, cues: IntArray, evidence: GateOf) -> PlasticEdges:
+        """Return the learned edges that spreading follows.
+
+        What was learned about cues counts for tags that the query names; what was
+        learned about the end of a path, for any tag that activation reaches.
+        """
+        settings, pools = self.settings, self._pools
+        return PlasticEdges(
+            tag_to_chunk=LearnedEdges(
+                [(pools[Family.CUE], cues), (pools[Family.ARRIVAL], None)],
+                gain=settings.cue_gain,
+                gate=evidence,
+            ),
+            chunk_to_chunk=LearnedEdges(
+                [(pools[Family.PAIR], None)], gain=settings.pair_gain, gate=evidence
+            ),
+            tag_to_tag=LearnedEdges([(pools[Family.HOP], None)], gain=settings.path_gain),
+        )
+
+    def row(self, family: Family, number: int) -> Row:
+        """Return what leaves a tag or slot."""
+        nodes = self.node_of_slot if family is Family.PAIR else self.node_of_tag
+        return self._bounded(*self.net([self._weights.rows(family, nodes.get(number))]))
+
+    def _bounded(self, targets: NDArray[np.int64], weights: NDArray[np.float64]) -> Row:
+        return bounded_row(
+            targets,
+            weights,
+            min_weight=self.settings.min_weight,
+            fan_out=self.settings.fan_out,
+            out_strength=self.settings.out_strength,
+        )
+
+    def net(self, parts: list[EdgeRows]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Put edges of several actors and families together, in the numbers of the graph.
+
+        What was learned first comes first, in every process that reads the same log.
+        """
+        target = np.concatenate([part.target for part in parts])
+        keep = self.number[target] >= 0
+        target = target[keep]
+        weight = np.concatenate([part.weight for part in parts])[keep]
+        if self._scale_actors:
+            actor = np.concatenate([part.actor for part in parts])[keep]
+            known = actor < len(self._actor_scale)
+            weight = weight * np.where(known, self._actor_scale[np.where(known, actor, 0)], 1.0)
+        scale = target_scale(self._weights.credit(target), in_credit=self.settings.in_credit)
+        nodes, weight = pooled(target, np.where(weight > 0, weight * scale, weight))
+        return self.number[nodes], weight
+
+    def number_of(self, node: str) -> int | None:
+        """Return the number that raw weights give a node."""
+        return self._weights.number(node)
+
+    def has_edges(self, family: Family, node: int) -> bool:
+        """Tell whether any edge of a family leaves a node."""
+        return len(self._weights.rows(family, node).edge) > 0
+
+    # -- past queries ---------------------------------------------------------------
+
+    def recollection(self, active: list[ActiveEpisode]) -> Recollection:
+        """Return what the active past queries expect, together."""
+        remembered = []
+        for episode in active:
+            numbers = map(self._weights.number, episode.nodes)
+            slots, weights = self.net(
+                [self._weights.rows(Family.EPISODE, number) for number in numbers]
+            )
+            row = self._bounded(slots, weights)
+            shunned = weights < 0
+            remembered.append(
+                Remembered(
+                    episode,
+                    np.concatenate((row.targets, slots[shunned])),
+                    np.concatenate((row.weights, weights[shunned])),
+                )
+            )
+        if not any(len(one.slots) for one in remembered):
+            return Recollection(self, (), _NO_INTS, np.empty(0), (_NO_INTS, np.empty(0)))
+        slots = np.unique(np.concatenate([one.slots for one in remembered]))
+        signed = np.zeros((len(remembered), len(slots)))
+        for position, one in enumerate(remembered):
+            signed[position, np.searchsorted(slots, one.slots)] = one.weights
+        likeness = np.array([episode.likeness for episode in active])
+        prior = self.settings.episode_prior
+        chance = expectation(np.maximum(signed, 0.0), likeness, prior=prior)
+        dislike = expectation(np.maximum(-signed, 0.0), likeness, prior=prior)
+        wanted, unwanted = chance > 0, dislike > 0
+        left = 1.0 - np.minimum(dislike[unwanted], self.settings.inhibition_floor)
+        return Recollection(
+            self, tuple(remembered), slots[wanted], chance[wanted], (slots[unwanted], left)
+        )
