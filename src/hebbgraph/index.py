@@ -100,7 +100,13 @@ class HebbianIndex:
         self._writer = Writer(truth, settings, embedder, tagger)
         log = FeedbackLog(database, truth.namespace)
         memory = Memory(log, truth, settings.learning)
-        self._recaller = Recaller(truth, derived, language=settings.language, memory=memory)
+        self._recaller = Recaller(
+            truth,
+            derived,
+            language=settings.language,
+            memory=memory,
+            parameters=settings.recall,
+        )
         self._teaching = Teaching(
             truth, derived, log, memory, settings.learning, language=settings.language
         )

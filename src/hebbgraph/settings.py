@@ -12,6 +12,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hebbgraph.errors import ParameterError
+from hebbgraph.recall.spreading import SpreadingParameters
 
 __all__ = ["FamilyName", "Language", "LearningSettings", "Settings"]
 
@@ -166,6 +167,8 @@ class Settings(_Frozen):
         How long a writer waits for another one before it gives up.
     keep_recalls : int, at least 0
         How many recalls are kept to be found by id, for late feedback; 0 keeps none.
+    recall : SpreadingParameters
+        The constants of spreading; free at each open.
     learning : LearningSettings
 
     Examples
@@ -180,6 +183,7 @@ class Settings(_Frozen):
     batch_size: int = Field(default=1000, ge=1, le=100_000)
     write_wait_seconds: float = Field(default=30.0, ge=0.0)
     keep_recalls: int = Field(default=10_000, ge=0)
+    recall: SpreadingParameters = SpreadingParameters()
     learning: LearningSettings = LearningSettings()
 
     def build(self) -> dict[str, Any]:

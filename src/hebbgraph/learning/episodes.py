@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,11 @@ __all__ = [
 
 #: How many of the most similar past queries are looked at for near-duplicates.
 _CANDIDATES = 64
+#: A word of more past queries than this tells none of them apart.
+_MAX_POSTINGS = 1000
+#: From this many past queries on, those looked at are chosen by a sketch of so many
+#: numbers, and so many are kept.
+_SKETCH_FROM, _SKETCH, _SKETCH_KEPT = 2048, 64, 384
 
 
 def hash_term(term: str) -> str:
@@ -132,19 +138,17 @@ class Episodes:
         assert question.vector is not None
         if vectors is None or vectors.dimension != len(question.vector):
             return None
-        cosine = vectors.matrix @ question.vector
         low = self._settings.episode_similarity
-        at = np.flatnonzero(cosine > low)
-        if len(at) > _CANDIDATES:
-            at = at[np.argpartition(cosine[at], len(at) - _CANDIDATES)[-_CANDIDATES:]]
-        activation = np.minimum((cosine[at] - low) / (1.0 - low), 1.0)
-        return list(zip(vectors.numbers[at].tolist(), activation.tolist(), strict=True))
+        at, cosine = vectors.nearest(question.vector, low)
+        likeness = np.minimum((cosine - low) / (1.0 - low), 1.0)
+        return list(zip(vectors.numbers[at].tolist(), likeness.tolist(), strict=True))
 
     def _by_features(self, question: Question) -> list[tuple[int, float]]:
         norm = _norm(question.features)
         dot: dict[int, float] = {}
         for name, weight in question.features.items():
-            for number, other in self._postings.get(name, ()):
+            postings = self._postings.get(name, ())
+            for number, other in postings if len(postings) <= _MAX_POSTINGS else ():
                 dot[number] = dot.get(number, 0.0) + weight * other
         low = self._settings.episode_overlap
         found = []
@@ -158,32 +162,48 @@ class Episodes:
     def _merged(self, found: list[tuple[int, float]]) -> list[ActiveEpisode]:
         """Count near-duplicates as one, and keep the most similar."""
         found = sorted(found, key=lambda pair: (-pair[1], self.nodes[pair[0]]))
-        groups: list[tuple[list[str], float, int]] = []
-        for number, activation in found:
-            for nodes, _, leader in groups:
-                if self._alike(number, leader):
-                    nodes.append(self.nodes[number])
-                    break
-            else:
-                if len(groups) < self._settings.episode_limit:
-                    groups.append(([self.nodes[number]], activation, number))
-        return [ActiveEpisode(tuple(nodes), activation) for nodes, activation, _ in groups]
+        numbers = [number for number, _ in found]
+        alike = self._alike(numbers)
+        groups: list[ActiveEpisode] = []
+        left = np.ones(len(found), np.bool_)
+        for position, (_, likeness) in enumerate(found):
+            if left[position] and len(groups) < self._settings.episode_limit:
+                members = np.flatnonzero(left & alike[position])
+                left[members] = False
+                nodes = tuple(self.nodes[numbers[member]] for member in members.tolist())
+                groups.append(ActiveEpisode(nodes, likeness))
+        return groups
 
-    def _alike(self, one: int, other: int) -> bool:
+    def _alike(self, numbers: list[int]) -> NDArray[np.bool_]:
+        """Tell, for each two of some past queries, whether they are nearly the same."""
+        alike = np.eye(len(numbers), dtype=np.bool_)
+        without = list(range(len(numbers)))
         for vectors in self._embedders.values():
-            a, b = vectors.of(one), vectors.of(other)
-            if a is not None and b is not None:
-                return float(a @ b) >= self._settings.episode_merge
+            here = [i for i in without if vectors.holds(numbers[i])]
+            without = [i for i in without if not vectors.holds(numbers[i])]
+            rows = vectors.rows([numbers[i] for i in here])
+            alike[np.ix_(here, here)] |= rows @ rows.T >= self._settings.episode_merge
+        for i, j in combinations(without, 2):
+            alike[i, j] = alike[j, i] = self._overlap(numbers[i], numbers[j])
+        return alike
+
+    def _overlap(self, one: int, other: int) -> bool:
         first, second = self._features[one], self._features[other]
         dot = sum(weight * second.get(name, 0.0) for name, weight in first.items())
         return dot >= self._settings.episode_merge * self._norm[one] * self._norm[other]
 
 
 class _Vectors:
-    """Unit vectors of one model's past queries."""
+    """Unit vectors of one model's past queries.
+
+    When there are many, a fixed random projection to few dimensions sorts out most of
+    them first: reading every vector would cost more than the rest of a recall.
+    """
 
     def __init__(self) -> None:
         self._matrix = np.empty((0, 0), dtype=np.float32)
+        self._sketch = np.empty((0, 0), dtype=np.float32)
+        self._projection = np.empty((0, 0), dtype=np.float32)
         self._numbers = np.empty(0, dtype=np.int64)
         self._at: dict[int, int] = {}
 
@@ -192,31 +212,53 @@ class _Vectors:
         return self._matrix.shape[1]
 
     @property
-    def matrix(self) -> NDArray[np.float32]:
-        return self._matrix[: len(self._at)]
-
-    @property
     def numbers(self) -> NDArray[np.int64]:
         return self._numbers[: len(self._at)]
 
     def append(self, number: int, vector: NDArray[np.float32]) -> None:
         if not len(self._matrix):
-            self._matrix = np.empty((64, len(vector)), dtype=np.float32)
+            n = len(vector)
+            self._matrix = np.empty((64, n), dtype=np.float32)
             self._numbers = np.empty(64, dtype=np.int64)
+            drawn = np.random.default_rng(0).normal(size=(n, min(n, _SKETCH)))
+            self._projection = np.linalg.qr(drawn)[0].astype(np.float32)
+            self._sketch = np.empty((64, self._projection.shape[1]), dtype=np.float32)
         size = len(self._at)
         if len(vector) != self.dimension:
             return
         if size == len(self._matrix):
             self._matrix = np.concatenate((self._matrix, np.empty_like(self._matrix)))
+            self._sketch = np.concatenate((self._sketch, np.empty_like(self._sketch)))
             self._numbers = np.concatenate((self._numbers, np.empty_like(self._numbers)))
         norm = float(np.linalg.norm(vector))
         self._matrix[size] = vector / norm if norm > 0 else vector
+        sketch = self._matrix[size] @ self._projection
+        self._sketch[size] = sketch / max(float(np.linalg.norm(sketch)), 1e-9)
         self._numbers[size] = number
         self._at[number] = size
 
-    def of(self, number: int) -> NDArray[np.float32] | None:
-        at = self._at.get(number)
-        return None if at is None else self._matrix[at]
+    def nearest(
+        self, query: NDArray[np.float32], low: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return positions and cosines above ``low``, at most so many as are looked at."""
+        size = len(self._at)
+        if size > _SKETCH_FROM:
+            rough = self._sketch[:size] @ (query @ self._projection)
+            near = np.argpartition(rough, size - _SKETCH_KEPT)[-_SKETCH_KEPT:]
+            cosine = self._matrix[near] @ query
+        else:
+            near = np.arange(size)
+            cosine = self._matrix[:size] @ query
+        kept = np.flatnonzero(cosine > low)
+        if len(kept) > _CANDIDATES:
+            kept = kept[np.argpartition(cosine[kept], len(kept) - _CANDIDATES)[-_CANDIDATES:]]
+        return near[kept], cosine[kept]
+
+    def holds(self, number: int) -> bool:
+        return number in self._at
+
+    def rows(self, numbers: list[int]) -> NDArray[np.float32]:
+        return self._matrix[[self._at[number] for number in numbers]]
 
 
 def _norm(features: Mapping[str, float]) -> float:

@@ -8,7 +8,7 @@ shown in vain, while others were cited, lose a little.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -51,8 +51,9 @@ def chunk_node(chunk_id: str, text_hash: str) -> Node:
 class Trace(NamedTuple):
     """One edge that a feedback speaks of.
 
-    ``credit`` in [-1, 1]; ``length`` counts the edges from the query to the chunk. An
-    edge with negative credit is weakened if it is there, but never made.
+    ``credit`` in [-1, 1]; ``length`` counts the edges from the query to the chunk. With
+    negative credit, an edge is weakened if it is there, but never made; only past queries
+    remember what they did not want.
     """
 
     family: Family
@@ -117,15 +118,7 @@ def lesson_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> 
     hashes = {shown.chunk_id: shown.text_hash for shown in feedback.shown}
     cited = [chunk_node(id_, hashes[id_]) for id_ in feedback.cited]
     credit = shared_credit(len(cited), len(hashes), many_shown=settings.many_shown)
-    depressed = dict.fromkeys(feedback.rejected, -1.0)
-    if credit:
-        for id_ in hashes.keys() - set(feedback.cited):
-            depressed.setdefault(id_, -settings.inhibition)
-    in_vain = [
-        (chunk_node(id_, hashes[id_]), depressed[id_])
-        for id_ in list(hashes)[:_MAX_REJECTED]
-        if id_ in depressed
-    ]
+    in_vain = _shown_in_vain(feedback, hashes, -settings.inhibition if credit else 0.0)
     cited = cited[:_MAX_CITED] if credit else []
     cues = [tag_node(cue.tag) for cue in feedback.cues[:_MAX_CUES]]
     strongest = max((cue.weight for cue in feedback.cues), default=1.0) or 1.0
@@ -151,6 +144,26 @@ def lesson_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> 
     if "path" in settings.families and cited:
         traces += _path_traces(feedback, hashes, credit)
     return Lesson(feedback.id, feedback.actor, traces, episode)
+
+
+def _shown_in_vain(
+    feedback: Feedback, hashes: Mapping[str, str], loss: float
+) -> list[tuple[Node, float]]:
+    """Return chunks that were shown in vain, with their negative credit.
+
+    Beside those that were rejected, they are the ones that stand above a cited chunk:
+    the reader has passed them over, while of those below nothing is known (Joachims,
+    2002, Optimizing search engines using clickthrough data, "skip above").
+    """
+    depressed = dict.fromkeys(feedback.rejected, -1.0)
+    lowest = max((at for at, id_ in enumerate(hashes) if id_ in feedback.cited), default=0)
+    for id_ in list(hashes)[:lowest] if loss else ():
+        if id_ not in feedback.cited:
+            depressed.setdefault(id_, loss)
+    return [
+        (chunk_node(id_, hashes[id_]), credit)
+        for id_, credit in list(depressed.items())[:_MAX_REJECTED]
+    ]
 
 
 def _path_traces(feedback: Feedback, hashes: dict[str, str], credit: float) -> list[Trace]:

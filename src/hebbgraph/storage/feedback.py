@@ -43,6 +43,22 @@ class Selection:
     until: float | None = None
 
 
+#: Statements of the hot path are built once.
+_COUNT = (
+    sa.update(namespaces)
+    .where(namespaces.c.namespace == sa.bindparam("mine"))
+    .values(
+        feedback_added=namespaces.c.feedback_added + sa.bindparam("more"),
+        feedback_removed=namespaces.c.feedback_removed + sa.bindparam("less"),
+    )
+)
+_BY_DIGEST = sa.select(log).where(
+    log.c.namespace == sa.bindparam("mine"),
+    log.c.digest.in_(sa.bindparam("digests", expanding=True)),
+)
+_INSERT = sa.insert(log)
+
+
 class FeedbackLog:
     """The log of one namespace.
 
@@ -83,7 +99,7 @@ class FeedbackLog:
                         held[digest] = feedback
                         fresh.append(self._values(feedback, digest))
                 if fresh:
-                    connection.execute(sa.insert(log), fresh)
+                    connection.execute(_INSERT, fresh)
             if not any(added for _, added in outcome):
                 connection.rollback()
         return outcome
@@ -91,20 +107,15 @@ class FeedbackLog:
     def _count(
         self, connection: sa.Connection, *, log_added: int = 0, log_removed: int = 0
     ) -> None:
-        connection.execute(
-            sa.update(namespaces)
-            .where(namespaces.c.namespace == self._namespace)
-            .values(
-                feedback_added=namespaces.c.feedback_added + log_added,
-                feedback_removed=namespaces.c.feedback_removed + log_removed,
-            )
-        )
+        bound = {"mine": self._namespace, "more": log_added, "less": log_removed}
+        connection.execute(_COUNT, bound)
 
     def _by_digest(
         self, connection: sa.Connection, digests: Sequence[bytes]
     ) -> dict[bytes, Feedback]:
-        query = sa.select(log).where(self._mine(), log.c.digest.in_(digests))
-        return {row.digest: self._read(row) for row in connection.execute(query)}
+        bound = {"mine": self._namespace, "digests": list(digests)}
+        rows = connection.execute(_BY_DIGEST, bound)
+        return {row.digest: self._read(row) for row in rows}
 
     def _values(self, feedback: Feedback, digest: bytes) -> dict[str, Any]:
         vector = feedback.vector
