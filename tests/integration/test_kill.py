@@ -18,7 +18,7 @@ import pytest
 import hebbgraph
 from hebbgraph import Chunk, HebbianIndex
 
-N_KILLS = 54
+N_KILLS = int(os.environ.get("HEBBGRAPH_KILLS", "54"))  # more under make soak
 SEED = 20_240_611
 LONGEST_LIFE_SECONDS = 0.5
 
