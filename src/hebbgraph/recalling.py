@@ -324,7 +324,7 @@ class Recaller:
         learned = question.learned
         if learned is None:
             return spread(graph, cues, evidence, parameters=self._parameters, allowed=allowed)
-        evidence = inhibited(evidence, *learned.inhibited)
+        evidence = inhibited(evidence, *learned.inhibited())
         return spread(
             graph,
             cues,

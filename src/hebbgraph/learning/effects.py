@@ -137,11 +137,7 @@ def _ways(recollection: Recollection, found: Activation, slot: int, evidence: Ga
 def _episodes(recollection: Recollection, slot: int, evidence: GateOf) -> list[_Way]:
     seeds = recollection.seeds(evidence)
     mass = 0.0 if seeds is None else float(seeds[1][seeds[0] == slot].sum())
-    found = []
-    for episode, slots, weights in recollection.remembered:
-        weight = float(weights[slots == slot].sum())
-        if weight:
-            found.append((episode, weight * episode.likeness))
+    found = recollection.opinions(slot)
     total = sum(max(amount, 0.0) for _, amount in found) or 1.0
     ways = []
     for episode, amount in found:
@@ -179,7 +175,7 @@ def _hops(overlay: Overlay, layer: Layer, slot: int, on_tag: dict[int, float]) -
 def _anywhere(recollection: Recollection, found: Activation) -> list[_Way]:
     overlay = recollection.overlay
     ways = []
-    for episode, _, weights in recollection.remembered:
+    for episode, weights in zip(recollection.active, recollection.signed, strict=False):
         amount = float(np.abs(weights).sum()) * episode.likeness
         numbers = map(overlay.number_of, episode.nodes)
         ways += [_Way(Family.EPISODE, number, amount) for number in numbers if number is not None]

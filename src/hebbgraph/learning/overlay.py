@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +24,7 @@ from hebbgraph.graph.plastic import (
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import ActiveEpisode
 from hebbgraph.learning.lessons import Family
-from hebbgraph.learning.weights import EdgeRows, RawWeights
+from hebbgraph.learning.weights import RawWeights
 from hebbgraph.recall.paths import PathNode
 from hebbgraph.recall.view import PlasticEdges
 from hebbgraph.records import PathStep
@@ -34,17 +34,12 @@ from hebbgraph.typing import IntArray
 __all__ = ["Overlay", "Recollection", "Resolve"]
 
 _NO_INTS = np.empty(0, np.int64)
+_ANY = 1 << 30
+#: Activation reaches hundreds of tags, each of which may know ends of paths.
+_PATH_FAN_OUT = 4
 
 Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
 """From chunk ids to the row and text hash of those that are there."""
-
-
-class Remembered(NamedTuple):
-    """What an active past query says of chunks: slots, and signed weights in [-1, 1]."""
-
-    episode: ActiveEpisode
-    slots: NDArray[np.int64]
-    weights: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -54,43 +49,62 @@ class Recollection:
     Attributes
     ----------
     overlay : Overlay
-    remembered : tuple of Remembered
-        Active past queries.
-    slots : ndarray of int64
-    chance : ndarray of float64
-        How far the past queries lead one to expect each chunk of ``slots``.
-    inhibited : (slots, factor)
-        Chunks that they did not want, and what is left of the direct evidence for them.
+    active : tuple of ActiveEpisode
+        Past queries like the question.
+    slots : ndarray of int64, shape (n_slots,), ascending
+        Chunks that they have an opinion on.
+    signed : ndarray of float64, shape (n_active, n_slots), in [-1, 1]
+        The opinion of each on each.
     """
 
     overlay: Overlay
-    remembered: tuple[Remembered, ...]
+    active: tuple[ActiveEpisode, ...]
     slots: NDArray[np.int64]
-    chance: NDArray[np.float64]
-    inhibited: tuple[NDArray[np.int64], NDArray[np.float64]]
+    signed: NDArray[np.float64]
+
+    def _expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        likeness = np.array([episode.likeness for episode in self.active])
+        return expectation(weights, likeness, prior=self.overlay.settings.episode_prior)
 
     def seeds(self, evidence: GateOf) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-        """Return chunks and the activation that past queries give them."""
-        if not len(self.slots):
+        """Return chunks that past queries led to, and the activation that they get."""
+        chance = self._expected(np.maximum(self.signed, 0.0)) if self.active else np.empty(0)
+        wanted = chance > 0
+        if not wanted.any():
             return None
-        settings = self.overlay.settings
-        chance = self.chance * evidence(self.slots)
-        return self.slots, as_activation(
-            chance, gain=settings.episode_gain, at_most=settings.episode_share
+        slots, settings = self.slots[wanted], self.overlay.settings
+        return slots, as_activation(
+            chance[wanted] * evidence(slots),
+            gain=settings.episode_gain,
+            at_most=settings.episode_share,
         )
+
+    def inhibited(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return chunks that past queries did not want, and what is left of the evidence."""
+        dislike = self._expected(np.maximum(-self.signed, 0.0)) if self.active else np.empty(0)
+        unwanted = dislike > 0
+        floor = self.overlay.settings.inhibition_floor
+        return self.slots[unwanted], 1.0 - np.minimum(dislike[unwanted], floor)
 
     def edges(self, cues: IntArray, evidence: GateOf) -> PlasticEdges:
         """Return the learned edges, those to chunks in proportion to direct evidence."""
         return self.overlay.edges(cues, evidence)
 
+    def opinions(self, slot: int) -> list[tuple[ActiveEpisode, float]]:
+        """Return the past queries that have an opinion on a chunk, times their likeness."""
+        column = self.signed[:, self.slots == slot].sum(axis=1)
+        return [
+            (episode, weight * episode.likeness)
+            for episode, weight in zip(self.active, column.tolist(), strict=True)
+            if weight
+        ]
+
     def episode_step(self, node: PathNode) -> list[PathStep]:
         """Return the past query in front of a chunk that starts a way, if it lit it."""
-        best, name = 0.0, ""
-        for episode, slots, weights in self.remembered:
-            at = np.flatnonzero(slots == node.id)
-            if len(at) and episode.likeness * weights[at[0]] > best:
-                best, name = episode.likeness * float(weights[at[0]]), episode.nodes[0]
-        return [PathStep(kind="episode", value=name[2:], weight=best)] if best > 0 else []
+        best = max(self.opinions(node.id), key=lambda pair: pair[1], default=None)
+        if best is None or best[1] <= 0:
+            return []
+        return [PathStep(kind="episode", value=best[0].nodes[0][2:], weight=best[1])]
 
 
 class Overlay:
@@ -241,33 +255,36 @@ class Overlay:
     def row(self, family: Family, number: int) -> Row:
         """Return what leaves a tag or slot."""
         nodes = self.node_of_slot if family is Family.PAIR else self.node_of_tag
-        return self._bounded(*self.net([self._weights.rows(family, nodes.get(number))]))
-
-    def _bounded(self, targets: NDArray[np.int64], weights: NDArray[np.float64]) -> Row:
+        _, targets, weights = self._net(family, [nodes.get(number)])
+        on_path = family in (Family.HOP, Family.ARRIVAL)
         return bounded_row(
             targets,
             weights,
             min_weight=self.settings.min_weight,
-            fan_out=self.settings.fan_out,
+            fan_out=min(self.settings.fan_out, _PATH_FAN_OUT if on_path else _ANY),
             out_strength=self.settings.out_strength,
         )
 
-    def net(self, parts: list[EdgeRows]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Put edges of several actors and families together, in the numbers of the graph.
+    def _net(
+        self, family: Family, sources: Sequence[int | None], group: IntArray | None = None
+    ) -> tuple[IntArray, NDArray[np.int64], NDArray[np.float64]]:
+        """Put together what leaves some nodes: group, number in the graph, and weight.
 
-        What was learned first comes first, in every process that reads the same log.
+        Parts of several actors, and of several sources of one group, are pooled. What was
+        learned first comes first, in every process that reads the same log.
         """
-        target = np.concatenate([part.target for part in parts])
-        keep = self.number[target] >= 0
-        target = target[keep]
-        weight = np.concatenate([part.weight for part in parts])[keep]
+        owner, rows = self._weights.rows_of(family, sources)
+        keep = self.number[rows.target] >= 0
+        owner, target, weight = owner[keep], rows.target[keep], rows.weight[keep]
         if self._scale_actors:
-            actor = np.concatenate([part.actor for part in parts])[keep]
+            actor = rows.actor[keep]
             known = actor < len(self._actor_scale)
             weight = weight * np.where(known, self._actor_scale[np.where(known, actor, 0)], 1.0)
         scale = target_scale(self._weights.credit(target), in_credit=self.settings.in_credit)
-        nodes, weight = pooled(target, np.where(weight > 0, weight * scale, weight))
-        return self.number[nodes], weight
+        n_nodes = max(len(self.number), 1)
+        key = (owner if group is None else group[owner]) * n_nodes + target
+        key, weight = pooled(key, np.where(weight > 0, weight * scale, weight))
+        return key // n_nodes, self.number[key % n_nodes], weight
 
     def number_of(self, node: str) -> int | None:
         """Return the number that raw weights give a node."""
@@ -279,35 +296,18 @@ class Overlay:
 
     # -- past queries ---------------------------------------------------------------
 
-    def recollection(self, active: list[ActiveEpisode]) -> Recollection:
+    def recollection(self, active: Sequence[ActiveEpisode]) -> Recollection:
         """Return what the active past queries expect, together."""
-        remembered = []
-        for episode in active:
-            numbers = map(self._weights.number, episode.nodes)
-            slots, weights = self.net(
-                [self._weights.rows(Family.EPISODE, number) for number in numbers]
-            )
-            row = self._bounded(slots, weights)
-            shunned = weights < 0
-            remembered.append(
-                Remembered(
-                    episode,
-                    np.concatenate((row.targets, slots[shunned])),
-                    np.concatenate((row.weights, weights[shunned])),
-                )
-            )
-        if not any(len(one.slots) for one in remembered):
-            return Recollection(self, (), _NO_INTS, np.empty(0), (_NO_INTS, np.empty(0)))
-        slots = np.unique(np.concatenate([one.slots for one in remembered]))
-        signed = np.zeros((len(remembered), len(slots)))
-        for position, one in enumerate(remembered):
-            signed[position, np.searchsorted(slots, one.slots)] = one.weights
-        likeness = np.array([episode.likeness for episode in active])
-        prior = self.settings.episode_prior
-        chance = expectation(np.maximum(signed, 0.0), likeness, prior=prior)
-        dislike = expectation(np.maximum(-signed, 0.0), likeness, prior=prior)
-        wanted, unwanted = chance > 0, dislike > 0
-        left = 1.0 - np.minimum(dislike[unwanted], self.settings.inhibition_floor)
-        return Recollection(
-            self, tuple(remembered), slots[wanted], chance[wanted], (slots[unwanted], left)
+        nodes = [self._weights.number(node) for episode in active for node in episode.nodes]
+        sizes = [len(episode.nodes) for episode in active]
+        group, numbers, weights = self._net(
+            Family.EPISODE, nodes, np.repeat(np.arange(len(active)), sizes)
         )
+        if not len(numbers):
+            return Recollection(self, (), _NO_INTS, np.empty((0, 0)))
+        slots, column = np.unique(numbers, return_inverse=True)
+        signed = np.zeros((len(active), len(slots)))
+        signed[group, column] = np.where(np.abs(weights) >= self.settings.min_weight, weights, 0.0)
+        total = np.maximum(signed, 0.0).sum(axis=1, keepdims=True) / self.settings.out_strength
+        signed = np.where(signed > 0, signed / np.maximum(total, 1.0), signed)
+        return Recollection(self, tuple(active), slots, signed)

@@ -9,7 +9,7 @@ it is folded anew.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -235,11 +235,20 @@ class RawWeights:
 
     def rows(self, family: Family, source: int | None) -> EdgeRows:
         """Return the edges that leave a node, decayed to now."""
-        held = None
-        if source is not None and source >= 0:
-            held = self._by_source.get(family << _NODE_BITS | source)
-        edges = np.array(held if held is not None else [], dtype=np.int64)
-        return EdgeRows(
+        return self.rows_of(family, [source])[1]
+
+    def rows_of(
+        self, family: Family, sources: Sequence[int | None]
+    ) -> tuple[NDArray[np.int64], EdgeRows]:
+        """Return (position in ``sources``, edge) of the edges that leave some nodes."""
+        held = [
+            None if source is None else self._by_source.get(family << _NODE_BITS | source)
+            for source in sources
+        ]
+        parts = [np.array([] if one is None else one, dtype=np.int64) for one in held]
+        edges = np.concatenate(parts) if parts else np.empty(0, np.int64)
+        owner = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+        return owner, EdgeRows(
             self._target.view[edges], self._actor.view[edges], self.weight(edges), edges
         )
 
