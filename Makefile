@@ -8,7 +8,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 INTEGRATIONS := integrations/langchain integrations/llama_index
 DATASETS ?= $(wildcard ../shared/data/*)
 
-.PHONY: demo test check format bench bench-minilm soak clean
+.PHONY: demo test check format bench bench-minilm soak fuzz clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -22,7 +22,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.test-installed: pyproject.toml constraints.txt $(INTEGRATIONS:%=%/pyproject.toml) \
 		$(VENV)/.installed
-	$(PIP) --editable ".[files,bench,usearch]" --group test
+	$(PIP) --editable ".[files,bench,neural,postgres,usearch]" --group test
 	$(PIP) $(INTEGRATIONS:%=--editable %) $(INTEGRATIONS:%=--group %/pyproject.toml:test)
 	@touch $@
 
@@ -57,7 +57,11 @@ bench-minilm: $(VENV)/.test-installed  ## The same with all-MiniLM-L6-v2, which 
 
 soak: $(VENV)/.test-installed  ## Ten times the kills, and properties over many more examples.
 	HEBBGRAPH_KILLS=500 $(BIN)/python -m pytest tests/integration/test_kill.py
-	$(BIN)/python -m pytest tests/properties --hypothesis-profile=default
+	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/integration/test_faults.py
+	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/properties --hypothesis-profile=default
+
+fuzz: $(VENV)/.test-installed  ## A million strange inputs: queries, filters, chunks, answers, files.
+	$(BIN)/python tests/fuzz/fuzzing.py $(or $(INPUTS),1000000)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo.hebb

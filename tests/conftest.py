@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -9,12 +10,16 @@ from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import settings
+from pg_server import PostgresServer
 
 from hebbgraph import Chunk, HebbianIndex
+from hebbgraph.graph.phrases import PhraseTable
 
 # The same examples in every run; ``--hypothesis-profile=default`` draws others.
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")
+
+SOAK = bool(os.environ.get("HEBBGRAPH_SOAK"))
 
 CORPUS = [
     Chunk(
@@ -99,10 +104,17 @@ def read_graph(index: HebbianIndex) -> GraphContent:
     df = graph.df(in_vocabulary).tolist()
     return GraphContent(
         vocabulary=frozenset(keys[number] for number in in_vocabulary.tolist()),
-        matched=frozenset(graph.phrases.matcher),
+        matched=frozenset(matched_phrases(graph.phrases)),
         postings=postings,
         df={keys[n]: count for n, count in zip(in_vocabulary.tolist(), df, strict=True) if count},
     )
+
+
+def matched_phrases(phrases: PhraseTable) -> set[str]:
+    """All that can be found in text, which ought to be the vocabulary."""
+    tokens = [key.split(" ") for key in phrases.keys]
+    found = {n for given in (False, True) for n in phrases.match(tokens, given=given)[3].tolist()}
+    return {phrases.keys[number] for number in found}
 
 
 def rebuilt(index: HebbianIndex) -> HebbianIndex:
@@ -116,6 +128,52 @@ def rebuilt(index: HebbianIndex) -> HebbianIndex:
 @pytest.fixture(scope="session")
 def corpus() -> list[Chunk]:
     return list(CORPUS)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests of a module marked ``every_database`` on each of them."""
+    marked = metafunc.definition.get_closest_marker
+    if (
+        marked("every_database")
+        and not marked("sqlite_only")
+        and (SOAK or not marked("server_in_soak"))
+    ):
+        metafunc.parametrize("backend", ["sqlite", "postgresql"], indirect=True)
+
+
+@pytest.fixture(autouse=True)
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where indexes are kept: "sqlite", unless a marker says otherwise.
+
+    On PostgreSQL every directory that a test opens becomes the cache of a schema, and
+    every ":memory:" a schema of its own.
+    """
+    name: str = getattr(request, "param", "sqlite")
+    if name == "sqlite":
+        return name
+    server: PostgresServer = request.getfixturevalue("postgres")
+    schemas: dict[str, str] = {}
+    plain_open = HebbianIndex.open
+
+    def open_on_server(location: str | Path, **options: Any) -> HebbianIndex:
+        if location == ":memory:":
+            return plain_open(server.url(server.new_schema()), **options)
+        schema = schemas.get(str(location)) or server.new_schema()
+        schemas[str(location)] = schema
+        return plain_open(server.url(schema), **{"cache_dir": location} | options)
+
+    monkeypatch.setattr(HebbianIndex, "open", open_on_server)
+    return name
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server, one for all tests."""
+    if reason := PostgresServer.missing():
+        pytest.skip(reason)
+    server = PostgresServer()
+    yield server
+    server.remove()
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from __future__ import annotations
 from hebbgraph._version import __version__
 from hebbgraph.errors import (
     ClosedIndexError,
+    ConnectionLostError,
     ConversionError,
     DamagedIndexError,
     DatasetError,
@@ -32,13 +33,23 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.index import HebbianIndex
-from hebbgraph.records import AddReport, Chunk, Cue, Explanation, Hit, PathStep, Recall
+from hebbgraph.records import (
+    AddReport,
+    Chunk,
+    Cue,
+    Explanation,
+    Hit,
+    PathStep,
+    Recall,
+    TaggingReport,
+)
 from hebbgraph.settings import Settings
 
 __all__ = [
     "AddReport",
     "Chunk",
     "ClosedIndexError",
+    "ConnectionLostError",
     "ConversionError",
     "Cue",
     "DamagedIndexError",
@@ -63,5 +74,6 @@ __all__ = [
     "Settings",
     "SettingsMismatchError",
     "StorageError",
+    "TaggingReport",
     "__version__",
 ]

@@ -20,7 +20,8 @@ from rich.table import Table
 
 from hebbgraph._version import __version__
 from hebbgraph.cli_learning import register as register_learning
-from hebbgraph.cli_shared import AsJson, Db, EmbedderName, Namespace
+from hebbgraph.cli_operations import register as register_operations
+from hebbgraph.cli_shared import AsJson, Db, EmbedderName, Namespace, TaggerName
 from hebbgraph.cli_shared import err as _err
 from hebbgraph.cli_shared import opened as _opened
 from hebbgraph.cli_shared import out as _out
@@ -38,6 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 register_learning(app)
+register_operations(app)
 
 _SOME_FILES_FAILED = 3
 
@@ -50,11 +52,14 @@ class _Format(StrEnum):
 class _Kind(StrEnum):
     tags = "tags"
     incidence = "incidence"
+    colonies = "colonies"
 
 
 class _Strategy(StrEnum):
     spreading = "spreading"
     neighbourhood = "neighbourhood"
+    neural = "neural"
+    breadth_first = "breadth_first"
 
 
 @app.command()
@@ -63,6 +68,7 @@ def index(
     db: Db,
     namespace: Namespace = "default",
     embedder: EmbedderName = None,
+    tagger: TaggerName = None,
     prune: Annotated[
         bool, typer.Option(help="Remove documents whose files below PATHS are gone.")
     ] = False,
@@ -77,7 +83,7 @@ def index(
 
     settings = ChunkSettings(chunk_tokens=(min(200, max_tokens), max_tokens))
     with (
-        _opened(db, namespace, embedder, create=True) as opened,
+        _opened(db, namespace, embedder, tagger=tagger, create=True) as opened,
         Progress(console=_err, transient=True) as bar,
     ):
         task = bar.add_task("reading", total=None)
@@ -102,6 +108,8 @@ def index(
             _err.print(f"passed over, by suffix: {escape(kinds)}")
         for path, reason in report.failed:
             _err.print(f"[red]failed[/red] {escape(path)}: {escape(reason)}")
+        for chunk_id, reason in report.untagged:
+            _err.print(f"not tagged by the model: {escape(chunk_id)}: {escape(reason)}")
     if report.failed:
         raise typer.Exit(_SOME_FILES_FAILED)
 
@@ -215,7 +223,9 @@ def export(
 
 @app.command()
 def bench(
-    datasets: Annotated[list[Path], typer.Argument(help="Folders or files of evaluation sets.")],
+    datasets: Annotated[
+        list[Path] | None, typer.Argument(help="Folders or files of evaluation sets.")
+    ] = None,
     embedder: EmbedderName = None,
     cache: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep vectors here for the next run.")
@@ -237,7 +247,14 @@ def bench(
         typer.Option(help="Instead: speed on so many recombined chunks.", metavar="N", min=1),
     ] = None,
     vectors: Annotated[
-        bool, typer.Option("--vectors", help="With --scale: with random vectors too.")
+        bool, typer.Option("--vectors", help="With --scale: with simulated vectors too.")
+    ] = False,
+    pagerank: Annotated[
+        bool,
+        typer.Option(
+            "--pagerank",
+            help="Instead: spreading beside PageRank on the same graph; with --scale, their times.",
+        ),
     ] = False,
     learning: Annotated[
         bool, typer.Option("--learning", help="Instead: what is learned from citations.")
@@ -246,27 +263,47 @@ def bench(
     feedbacks: Annotated[
         int, typer.Option(help="With --learning: what so many feedbacks cost.", min=0)
     ] = 0,
+    taggers: Annotated[
+        bool, typer.Option("--taggers", help="Instead: each tagger, and tags spoilt on purpose.")
+    ] = False,
+    paper: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Instead: a paper's own experiment, as published."),
+    ] = None,
     plots: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="With --learning: curves as PNG.")
+        Path | None,
+        typer.Option(metavar="DIR", help="With --learning or --paper: curves as PNG."),
     ] = None,
     json_path: Annotated[
         Path | None, typer.Option("--json", help="Where the figures go, as JSON.")
     ] = None,
 ) -> None:
     """Measure against BM25 and others on evaluation sets, in one run."""
-    from hebbgraph.evaluation import benchmark, studies
+    from hebbgraph.evaluation import benchmark, papers, studies
     from hebbgraph.evaluation.embedding import LazyEmbedder
 
-    if ablation + bool(scale) + learning > 1:
-        raise typer.BadParameter("--ablation, --scale and --learning are studies of their own")
+    if ablation + bool(scale) + learning + taggers + bool(paper) > 1:
+        raise typer.BadParameter(
+            "--ablation, --scale, --learning, --taggers and --paper are studies of their own"
+        )
+    datasets = datasets or []
     model = None if embedder is None else LazyEmbedder(embedder)
     common: dict[str, Any] = {"k": k, "seed": seed, "json_path": json_path, "console": _out}
+    if pagerank:
+        del common["k"]
+        common |= {"embedder": model, "cache": cache, "queries": queries}
+        studies.bench_walks(datasets, scale or (), **common)
+        return
     if scale:
-        studies.bench_scale(datasets, scale, vectors=vectors, **common)
+        studies.bench_scale(datasets, scale, vectors=vectors, queries=queries, **common)
         return
     common |= {"embedder": model, "cache": cache}
-    if ablation:
+    if paper:
+        papers.bench_paper(paper, datasets, plots=plots, queries=queries, **common)
+    elif ablation:
         studies.bench_ablation(datasets, queries=queries, **common)
+    elif taggers:
+        studies.bench_taggers(datasets, queries=queries, **common)
     elif learning:
         studies.bench_learning(datasets, rounds=rounds, feedbacks=feedbacks, plots=plots, **common)
     else:

@@ -16,7 +16,17 @@ from hebbgraph.errors import NotAnIndexError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.protocols import Embedder
 
-__all__ = ["AsJson", "Db", "EmbedderName", "Namespace", "err", "opened", "out", "print_json"]
+__all__ = [
+    "AsJson",
+    "Db",
+    "EmbedderName",
+    "Namespace",
+    "TaggerName",
+    "err",
+    "opened",
+    "out",
+    "print_json",
+]
 
 out = Console()
 err = Console(stderr=True)
@@ -25,6 +35,14 @@ Db = Annotated[Path, typer.Option("--db", metavar="DIR", help="The index directo
 EmbedderName = Annotated[
     str | None,
     typer.Option("--embedder", help="A sentence-transformers model, by name or path."),
+]
+TaggerName = Annotated[
+    str | None,
+    typer.Option(
+        "--tagger",
+        help="More tags: keyphrases (by the embedder), spacy:PIPELINE, gliner:MODEL, or "
+        "MODULE:ATTRIBUTE of your own.",
+    ),
 ]
 Namespace = Annotated[str, typer.Option(help="The tenant.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
@@ -36,14 +54,29 @@ def _loaded(name: str | None) -> Embedder | None:
 
 @contextmanager
 def opened(
-    db: Path, namespace: str, embedder: str | None = None, *, create: bool = False
+    db: Path | str,
+    namespace: str,
+    embedder: str | None = None,
+    *,
+    tagger: str | None = None,
+    create: bool = False,
+    cache_dir: Path | None = None,
 ) -> Iterator[HebbianIndex]:
     """Open an index for one command."""
-    if not create and not db.exists():
+    is_url = "://" in str(db)
+    if not create and not is_url and not Path(db).exists():
         raise NotAnIndexError(
             f"there is no index at {db}; make one: hebbgraph index PATH --db {db}"
         )
-    with HebbianIndex.open(db, embedder=_loaded(embedder), namespace=namespace) as index:
+    model = _loaded(embedder)
+    named = None
+    if tagger is not None:
+        from hebbgraph.taggers.named import tagger_named
+
+        named = tagger_named(tagger, model)
+    with HebbianIndex.open(
+        db, embedder=model, tagger=named, namespace=namespace, cache_dir=cache_dir
+    ) as index:
         yield index
 
 

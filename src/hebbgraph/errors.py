@@ -19,7 +19,8 @@
         ├── DamagedIndexError                      the database cannot be read
         ├── ReadOnlyIndexError                     reading works, writing does not
         ├── IndexLockedError                       another writer holds it
-        └── DiskFullError                          no space is left
+        ├── DiskFullError                          no space is left
+        └── ConnectionLostError                    the database server went away
 
 Each child also inherits the builtin that a stranger would catch. A message
 says what arrived, what fits, and what to do.
@@ -98,3 +99,17 @@ class IndexLockedError(StorageError):
 
 class DiskFullError(StorageError):
     """No space is left where the index lives."""
+
+
+class ConnectionLostError(StorageError):
+    """The database server cannot be reached, or was lost on the way.
+
+    Attributes
+    ----------
+    maybe_kept : bool
+        True if it happened while committing, so that the write may be there or not.
+        Doing it again does no harm: the same chunk replaces itself, and the same
+        feedback counts once.
+    """
+
+    maybe_kept: bool = False

@@ -10,7 +10,8 @@ A filter is a dict in the manner of MongoDB, as most vector stores read it::
 Operators: ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all
 $text_match $text_match_insensitive $is_empty``; ``$and $or $not`` combine filters. A key
 names a top-level metadata field; a dotted key (``"author.name"``) reaches into objects.
-``$id`` and ``$document_id`` stand for the chunk's own. On a list-valued field, equality,
+``$id`` and ``$document_id`` stand for the chunk's own, ``$colony`` for the community that
+it belongs to (``HebbianIndex.colonies``). On a list-valued field, equality,
 comparison and membership hold if they hold for the list itself or one of its elements
 (``$ne`` and ``$nin`` if they hold for all).
 """
@@ -136,10 +137,10 @@ def _parse(where: object, depth: int, budget: list[int]) -> Filter:
             parts.append(_All(inner) if key == "$and" else _Any(inner))
         elif key == "$not":
             parts.append(_Not(_parse(value, depth + 1, budget)))
-        elif key.startswith("$") and key not in ("$id", "$document_id"):
+        elif key.startswith("$") and key not in ("$id", "$document_id", "$colony"):
             raise FilterError(
                 f"unknown operator {key!r}; filters combine by $and, $or and $not, "
-                "and $id and $document_id name the chunk's own"
+                "and $id, $document_id and $colony name the chunk's own"
             )
         else:
             parts.extend(_conditions(key, value, budget))

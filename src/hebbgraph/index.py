@@ -6,6 +6,7 @@ import asyncio
 import functools
 import logging
 import os
+import time
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
@@ -23,13 +24,26 @@ from hebbgraph.errors import (
     SettingsMismatchError,
 )
 from hebbgraph.graph.statistics import Stats, graph_stats
-from hebbgraph.indexing import ChunkLike, OnProgress, Writer
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.indexing import ChunkLike, OnProgress, Writer, tagger_name
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.teaching import Moment, Teaching
+from hebbgraph.limits import MAX_ID
 from hebbgraph.protocols import Embedder
 from hebbgraph.recalling import Recaller, StrategyName, Where
-from hebbgraph.records import AddReport, Chunk, Explanation, Feedback, PruneReport, Recall
+from hebbgraph.recalling.neural import layer_of
+from hebbgraph.records import (
+    AddReport,
+    Chunk,
+    Colony,
+    DoctorReport,
+    Explanation,
+    Feedback,
+    PruneReport,
+    Recall,
+)
 from hebbgraph.settings import Settings
+from hebbgraph.storage.colonies import Colonies, ColonyState
 from hebbgraph.storage.database import Database
 from hebbgraph.storage.derived import Derived, derived_directory
 from hebbgraph.storage.embedding import EmbeddingState
@@ -40,7 +54,7 @@ from hebbgraph.storage.truth import Truth
 if TYPE_CHECKING:
     import networkx as nx
 
-    from hebbgraph.protocols import Tagger
+    from hebbgraph.protocols import CueModel, Tagger
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -50,7 +64,8 @@ __all__ = ["ChunkLike", "HebbianIndex"]
 logger = logging.getLogger(__name__)
 
 _MAX_NAMESPACE = 256
-_MAX_DOCUMENT_ID = 512
+#: In a long add, so many times as long as showing some of it took is spent on adding.
+_SHARE_WITHOUT_SHOWING = 10.0
 
 
 def _in_thread(method: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]]:
@@ -68,8 +83,8 @@ def _in_thread(method: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]
 class HebbianIndex:
     """A retriever over a tagged graph of chunks; see :meth:`open`.
 
-    One object serves many threads. Every blocking method has an async twin (``arecall``
-    for ``recall``) that runs it in a thread.
+    One object serves many threads of one process; after a fork, open another. Every
+    blocking method has an async twin (``arecall`` for ``recall``) that runs it in a thread.
 
     Examples
     --------
@@ -92,25 +107,27 @@ class HebbianIndex:
         settings: Settings,
         embedder: Embedder | None,
         tagger: Tagger | None,
+        colonies: Colonies,
+        cue_model: CueModel | None = None,
     ) -> None:
+        self._cue_model = cue_model
         self._database = database
         self._truth = truth
         self._derived = derived
         self._recalls = recalls
+        self._colonies = colonies
         self._writer = Writer(truth, settings, embedder, tagger)
-        log = FeedbackLog(database, truth.namespace)
-        memory = Memory(log, truth, settings.learning)
-        self._recaller = Recaller(
-            truth,
-            derived,
-            language=settings.language,
-            memory=memory,
-            parameters=settings.recall,
-        )
+        if "vectors" in settings.aliases:
+            derived.embedding_phrases = self._writer.embed_phrases
+        self._log = log = FeedbackLog(database, truth.namespace)
+        self._memory = memory = Memory(log, truth, settings.learning)
+        self._recaller = Recaller(truth, derived, settings, memory=memory, colonies=colonies)
         self._teaching = Teaching(
             truth, derived, log, memory, settings.learning, language=settings.language
         )
         self._closed = False
+        self._next_showing = 0.0
+        self._process = os.getpid()
         self.settings = settings
 
     @classmethod
@@ -120,6 +137,7 @@ class HebbianIndex:
         *,
         embedder: Embedder | None = None,
         tagger: Tagger | None = None,
+        cue_model: CueModel | None = None,
         settings: Settings | None = None,
         namespace: str = "default",
         cache_dir: str | Path | None = None,
@@ -135,7 +153,11 @@ class HebbianIndex:
             added, and questions when asked. An index that has vectors can be opened
             without it: dense search is then off, and recalls say so.
         tagger : callable, optional
-            Given a chunk, returns tags for it, beside those found without any model.
+            Given a chunk, returns tags for it, beside those found without any model; see
+            :mod:`hebbgraph.taggers`. Which one is saved; opening without it is allowed.
+        cue_model : callable, optional
+            Asked at each recall which concepts the question is about; those that are
+            tags of the index become cues. Without it no recall asks a model.
         settings : Settings, optional
         namespace : str
             Nothing is shared between namespaces: no chunk, tag or statistic.
@@ -157,6 +179,12 @@ class HebbianIndex:
             truth.settle(settings.build())
             if embedder is not None:
                 _check_embedder(embedder, truth.embeddings.state())
+            if tagger is not None:
+                if not callable(tagger):
+                    raise ParameterError(
+                        f"a tagger is a callable from a chunk to tags, got {tagger!r}"
+                    )
+                truth.answers.settle(tagger_name(tagger))
             derived = Derived(
                 truth,
                 None if root is None else derived_directory(root, namespace),
@@ -164,11 +192,18 @@ class HebbianIndex:
                 writable=not database.read_only,
                 wait_seconds=settings.write_wait_seconds,
                 with_vectors=embedder is not None,
-                approximate=settings.vector_search == "usearch",
+                vector_search=settings.vector_search,
             )
             store = None if root is None or database.read_only else root / "recalls.sqlite3"
             recalls = RecallStore(store, settings.keep_recalls)
-            return cls(database, truth, derived, recalls, settings, embedder, tagger)
+            colonies = Colonies(
+                None if root is None else derived_directory(root, namespace),
+                settings.colonies,
+                writable=not database.read_only,
+            )
+            return cls(
+                database, truth, derived, recalls, settings, embedder, tagger, colonies, cue_model
+            )
         except BaseException:
             database.dispose()
             raise
@@ -177,6 +212,11 @@ class HebbianIndex:
     def namespace(self) -> str:
         """The tenant that this object sees."""
         return self._truth.namespace
+
+    @property
+    def repairs(self) -> tuple[str, ...]:
+        """What was found broken since it was opened, and was built anew from the truth."""
+        return tuple(self._derived.repairs)
 
     def __repr__(self) -> str:
         return f"HebbianIndex({self._database.place!r}, namespace={self.namespace!r})"
@@ -215,10 +255,16 @@ class HebbianIndex:
             many chunks of earlier batches were.
         """
         self._check_open()
-        try:
-            return self._writer.add(chunks, show_progress=show_progress, on_progress=on_progress)
-        finally:
-            self._bring_up_to_date()
+        with self._truth.acknowledging_at_the_end():
+            try:
+                return self._writer.add(
+                    chunks,
+                    show_progress=show_progress,
+                    on_progress=on_progress,
+                    after_batch=self._show_to_readers,
+                )
+            finally:
+                self._bring_up_to_date()
 
     def put_document(
         self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]
@@ -243,10 +289,12 @@ class HebbianIndex:
         """
         self._check_open()
         _check_ids([document_id], "a document id")
-        if not document_id or len(document_id) > _MAX_DOCUMENT_ID:
+        if not document_id or len(document_id) > MAX_ID:
             raise ParameterError(
-                f"a document id has 1 to {_MAX_DOCUMENT_ID} characters, got {len(document_id)}"
+                f"a document id has 1 to {MAX_ID} characters, got {len(document_id)}"
             )
+        if fingerprint is not None:
+            _check_ids([fingerprint], "a fingerprint")
         return self._writer.put_document(document_id, fingerprint, chunks)
 
     def document_fingerprints(self) -> dict[str, str]:
@@ -268,6 +316,14 @@ class HebbianIndex:
         outcome = self._truth.apply(delete_ids=wanted, delete_documents=documents)
         self._bring_up_to_date()
         return outcome.deleted
+
+    def _show_to_readers(self) -> None:
+        """In a long add, let readers of this process see some of it now and then."""
+        if self._derived.readers_lag and time.monotonic() >= self._next_showing:
+            started = time.monotonic()
+            self._bring_up_to_date()
+            took = time.monotonic() - started
+            self._next_showing = time.monotonic() + max(1.0, _SHARE_WITHOUT_SHOWING * took)
 
     def _bring_up_to_date(self) -> None:
         """Derive what follows from a committed batch.
@@ -306,6 +362,39 @@ class HebbianIndex:
         self._derived.hold_vectors()
         self._bring_up_to_date()
         return done
+
+    def retag(
+        self,
+        tagger: Tagger | None = None,
+        *,
+        show_progress: bool = False,
+        on_progress: OnProgress = None,
+    ) -> AddReport:
+        """Tag every chunk again, batch by batch; ids, vectors and what was learned stay.
+
+        For chunks that were added without the tagger, whose tagging had failed, or when
+        another tagger takes over. Answers of a language model that are kept cost nothing,
+        so a run that was interrupted goes on where it stopped. Until a batch is reached,
+        its chunks keep the tags they have.
+
+        Parameters
+        ----------
+        tagger : callable, optional
+            Takes over; left out, the one that the index was opened with, or the model-free
+            tags alone if there is none.
+        show_progress, on_progress
+            As for :meth:`add`.
+
+        Returns
+        -------
+        AddReport
+            ``replaced`` counts the chunks whose tags changed.
+        """
+        self._check_open()
+        try:
+            return self._writer.retag(tagger, show_progress=show_progress, on_progress=on_progress)
+        finally:
+            self._bring_up_to_date()
 
     # -- learning -------------------------------------------------------------------
 
@@ -448,6 +537,7 @@ class HebbianIndex:
         id: str | None = None,
         seeds: Iterable[tuple[str, float]] | None = None,
         vector: Sequence[float] | None = None,
+        per_colony: int | None = None,
     ) -> Recall:
         """Return the k most active chunks for a question.
 
@@ -463,6 +553,9 @@ class HebbianIndex:
             ``"spreading"``: k chunks come back whenever as many pass the filter.
             ``"neighbourhood"``: BambooKG's recall as published; it answers only for tags
             that it has learned, and with no more chunks than support them.
+            ``"breadth_first"``: Bio-RAG's search as published; chunks that it does not
+            reach do not come back. ``"neural"``: NAKG's relevance over what
+            :func:`hebbgraph.neural.train` learned.
         id : str, optional
             The recall's id; left out, a new one.
         seeds : iterable of (chunk id, score), optional
@@ -470,6 +563,9 @@ class HebbianIndex:
             takes the place of ours. Unknown ids are passed over.
         vector : sequence of float, optional
             The question's embedding, if you have it already.
+        per_colony : int, optional
+            At most so many hits of one colony (:meth:`colonies`), while others are left:
+            hits from different parts of the corpus.
 
         Returns
         -------
@@ -484,6 +580,7 @@ class HebbianIndex:
         self._check_open()
         if id is not None:
             _check_ids([id], "a recall id")
+        named, notes = self._named(query)
         recall = self._recaller.recall(
             query,
             k=k,
@@ -492,9 +589,23 @@ class HebbianIndex:
             recall_id=id or uuid.uuid4().hex,
             seeds=None if seeds is None else list(seeds),
             vector=self._query_vector(query, vector, searching=seeds is None),
+            per_colony=per_colony,
+            named=named,
         )
+        if notes:
+            recall = recall.model_copy(update={"notes": (*recall.notes, *notes)})
         self._recalls.put(recall)
         return recall
+
+    def _named(self, query: str) -> tuple[list[str], tuple[str, ...]]:
+        """Ask the model that names cues, if there is one; its failure is a note."""
+        if self._cue_model is None or not isinstance(query, str) or not query.strip():
+            return [], ()
+        try:
+            return [str(phrase) for phrase in self._cue_model(query)], ()
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            return [], (f"no cues by the model: {reason}",)
 
     def _query_vector(
         self, query: str, vector: Sequence[float] | None, *, searching: bool
@@ -517,6 +628,31 @@ class HebbianIndex:
         rows = self._truth.rows_of(wanted)
         held = self._truth.fetch(rows.values())
         return [held[rows[id_]] for id_ in wanted if id_ in rows and rows[id_] in held]
+
+    def ids(self, where: Where = None) -> list[str]:
+        """Return the ids of all chunks that pass a filter, sorted.
+
+        Parameters
+        ----------
+        where : dict or callable, optional
+            As for :meth:`recall`.
+
+        Raises
+        ------
+        FilterError
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add([
+        ...         {"id": "a", "text": "Owls hunt at night.", "metadata": {"lang": "en"}},
+        ...         {"id": "b", "text": "Eulen jagen nachts.", "metadata": {"lang": "de"}},
+        ...     ])
+        ...     index.ids(where={"lang": "de"})
+        ['b']
+        """
+        self._check_open()
+        return self._recaller.ids(where)
 
     def find_recall(self, recall_id: str) -> Recall | None:
         """Return a recent recall by its id, or None if it is not, or no longer, kept."""
@@ -557,39 +693,146 @@ class HebbianIndex:
     def stats(self) -> Stats:
         """Count chunks, tags and edges; see :class:`~hebbgraph.graph.statistics.Stats`."""
         self._check_open()
-        self._derived.refresh()
-        with self._derived.lock:
-            return graph_stats(self._derived.graph)
+        with self._derived.held():
+            graph = self._derived.graph
+            layer = layer_of(self._derived, graph, self.settings.neural)
+            found = self._colony_state(graph).colony if self._colonies.exist else np.empty(0)
+            return graph_stats(
+                graph,
+                None if layer is None else layer.counts(),
+                colonies=len(np.unique(found[found >= 0])),
+            )
 
-    def to_networkx(self, kind: Literal["tags", "incidence"] = "tags") -> nx.Graph[str]:
+    def colonies(self, *, rebuild: bool = False) -> list[Colony]:
+        """Return the communities of chunks, the largest first.
+
+        They are found when first asked for, by the Louvain method over shared tags and
+        similar vectors; afterwards chunks that come and go move only their surroundings.
+        ``recall(where={"$colony": id})`` looks at one, ``recall(per_colony=n)`` at many.
+
+        Parameters
+        ----------
+        rebuild : bool
+            Find them anew; a colony keeps its id as far as it keeps its chunks.
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add([
+        ...         {"id": "a", "title": "Petrel", "text": "Ida Moss built the Petrel."},
+        ...         {"id": "b", "title": "Ida Moss", "text": "Ida Moss built boats."},
+        ...         {"id": "c", "title": "Hemp", "text": "Hemp makes rope."},
+        ...         {"id": "d", "title": "Rope", "text": "Rope is made of hemp."},
+        ...     ])
+        ...     [(colony.id, colony.chunks) for colony in index.colonies()]
+        [(0, 2), (1, 2)]
+        """
+        self._check_open()
+        with self._derived.held():
+            graph = self._derived.graph
+            return self._colonies.describe(graph, self._colony_state(graph, rebuild=rebuild))
+
+    def _colony_state(self, graph: TagGraph, *, rebuild: bool = False) -> ColonyState:
+        return self._colonies.at(graph, self._derived.vectors, rebuild=rebuild)
+
+    def to_networkx(self, kind: Literal["tags", "incidence", "colonies"] = "tags") -> nx.Graph[str]:
         """Return the graph for networkx.
 
         Parameters
         ----------
-        kind : {"tags", "incidence"}
+        kind : {"tags", "incidence", "colonies"}
             Tags joined by how many chunks hold both; or chunks and tags, joined where a
-            chunk holds a tag.
+            chunk holds a tag; or chunks joined by shared tags and similar vectors, each
+            with the colony that it belongs to.
         """
         self._check_open()
-        from hebbgraph.graph.export import incidence_graph, tag_graph
+        from hebbgraph.graph.export import colony_graph, incidence_graph, tag_graph
 
-        if kind not in ("tags", "incidence"):
-            raise ParameterError(f"kind is 'tags' or 'incidence', got {kind!r}")
-        self._derived.refresh()
-        with self._derived.lock:
+        if kind not in ("tags", "incidence", "colonies"):
+            raise ParameterError(f"kind is 'tags', 'incidence' or 'colonies', got {kind!r}")
+        with self._derived.held():
             graph = self._derived.graph
             if kind == "tags":
                 return tag_graph(graph)
+            if kind == "colonies":
+                state = self._colony_state(graph)
+                return colony_graph(
+                    state.generation,
+                    state.rows,
+                    state.colony,
+                    self._colonies.edges(state),
+                    self._truth.ids(state.rows.tolist()),
+                    {one.id: one.name for one in self._colonies.describe(graph, state)},
+                )
             return incidence_graph(graph, self._truth.ids(graph.rows[graph.alive].tolist()))
 
     def compact(self) -> None:
         """Rewrite derived parts without what deleted chunks left, and shrink the files."""
         self._check_open()
         self._derived.compact()
+        if self._colonies.exist:
+            self.colonies(rebuild=True)
         self._truth.drop_tombstones()
         self._teaching.expire_queries()
         self._recalls.clear()
         self._database.vacuum()
+
+    def doctor(self, *, repair: bool = False) -> DoctorReport:
+        """Check all that must always hold, against everything built anew in memory.
+
+        The database's own check and the digest of each chunk; the feedback log; the
+        checksums of snapshot and lexical index; vocabulary, postings and document
+        frequencies, the rows of the lexical index, vectors, and learned weights against
+        those that follow from the truth alone. It takes as long, and as much memory, as
+        building the index.
+
+        Parameters
+        ----------
+        repair : bool
+            Build derived parts anew where something does not hold. What is wrong with
+            the database itself needs a backup.
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add(["Owls hunt at night."])
+        ...     index.doctor().ok
+        True
+        """
+        self._check_open()
+        from hebbgraph.doctor import examine
+
+        return examine(
+            self._truth,
+            self._derived,
+            self._log,
+            self._memory,
+            lambda: Memory(self._log, self._truth, self.settings.learning),
+            language=self.settings.language,
+            repair=repair,
+        )
+
+    def backup(self, path: str | Path) -> Path:
+        """Copy the truth, as it is now, into a new directory; others may go on writing.
+
+        All namespaces, with their feedback; what is derived is built when the copy is
+        opened, which works like any index. To put it back: :meth:`restore`. For SQLite;
+        PostgreSQL has ``pg_dump``.
+        """
+        self._check_open()
+        from hebbgraph.storage.backup import back_up
+
+        return back_up(self._database, Path(path))
+
+    @staticmethod
+    def restore(backup: str | Path, location: str | Path) -> None:
+        """Put a backup in the place of an index directory, all namespaces at once.
+
+        Other processes may have it open: their next recall sees the restored state.
+        """
+        from hebbgraph.storage.backup import restore
+
+        restore(Path(backup), Path(location))
 
     # -- without blocking the event loop ---------------------------------------------
 
@@ -597,18 +840,23 @@ class HebbianIndex:
     aput_document = _in_thread(put_document)
     adelete = _in_thread(delete)
     areembed = _in_thread(reembed)
+    aretag = _in_thread(retag)
     areinforce = _in_thread(reinforce)
     aforget = _in_thread(forget)
     aexport_feedback = _in_thread(export_feedback)
     aimport_feedback = _in_thread(import_feedback)
     aprune = _in_thread(prune)
     aget = _in_thread(get)
+    aids = _in_thread(ids)
     arecall = _in_thread(recall)
     afind_recall = _in_thread(find_recall)
     aexplain = _in_thread(explain)
     astats = _in_thread(stats)
+    acolonies = _in_thread(colonies)
     ato_networkx = _in_thread(to_networkx)
     acompact = _in_thread(compact)
+    adoctor = _in_thread(doctor)
+    abackup = _in_thread(backup)
 
     # -- life -----------------------------------------------------------------------
 
@@ -617,6 +865,8 @@ class HebbianIndex:
         if self._closed:
             return
         self._closed = True
+        if self._process != os.getpid():
+            return  # what is open belongs to the process before the fork
         try:
             self._derived.close()
         except OSError as error:
@@ -628,6 +878,10 @@ class HebbianIndex:
     def _check_open(self) -> None:
         if self._closed:
             raise ClosedIndexError(f"{self!r} is closed; open it again")
+        if self._process != os.getpid():
+            raise ClosedIndexError(
+                f"{self!r} was opened before this process was forked; open another one here"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -708,4 +962,6 @@ def _check_ids(ids: Iterable[str], what: str) -> list[str]:
     for id_ in wanted:
         if not (isinstance(id_, str) and id_.isprintable()):
             raise ParameterError(f"{what} is a printable str, got {id_!r}")
+        if len(id_) > MAX_ID:
+            raise ParameterError(f"{what} has at most {MAX_ID} characters, got {len(id_)}")
     return wanted

@@ -8,24 +8,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, repeat
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hebbgraph.embedders import embed_passages, embed_question, embedder_name
 from hebbgraph.errors import InvalidChunkError, ParameterError, SettingsMismatchError
 from hebbgraph.progress import progress
-from hebbgraph.protocols import Embedder, Tagger
-from hebbgraph.records import AddReport, Chunk
+from hebbgraph.protocols import BatchTagger, Embedder, Tagger
+from hebbgraph.records import AddReport, Chunk, TaggingReport
 from hebbgraph.settings import Settings
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.truth import ChunkWrite, Truth
 from hebbgraph.tagging import Candidate, candidates
 
-__all__ = ["ChunkLike", "OnProgress", "Writer"]
+__all__ = ["ChunkLike", "OnProgress", "Writer", "tagger_name"]
 
 ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
 OnProgress: TypeAlias = Callable[[int, int | None], Any] | None
+_T = TypeVar("_T")
 
 
 class Writer:
@@ -48,7 +50,12 @@ class Writer:
         self.embedder = embedder
 
     def add(
-        self, chunks: Iterable[ChunkLike], *, show_progress: bool, on_progress: OnProgress
+        self,
+        chunks: Iterable[ChunkLike],
+        *,
+        show_progress: bool,
+        on_progress: OnProgress,
+        after_batch: Callable[[], None],
     ) -> AddReport:
         """See :meth:`hebbgraph.HebbianIndex.add`."""
         if isinstance(chunks, Chunk | str | bytes | Mapping):
@@ -67,16 +74,22 @@ class Writer:
         with progress(show_progress, on_progress) as tell:
             try:
                 for batch in _batches(chunks, self._settings.batch_size):
-                    report = self._add_batch(batch, report)
+                    report = self._add_batch(batch, report, _ahead(tell, taken, total))
                     taken += len(batch)
                     tell(taken, total)
+                    after_batch()
             except Exception as error:
                 done = report.added + report.replaced
                 error.add_note(f"{done} chunks of earlier batches were committed")
                 raise
         return report.model_copy(update={"seconds": time.perf_counter() - started})
 
-    def _add_batch(self, batch: Iterable[ChunkLike], report: AddReport) -> AddReport:
+    def _add_batch(
+        self,
+        batch: Iterable[ChunkLike],
+        report: AddReport,
+        tell: Callable[[int], object] | None = None,
+    ) -> AddReport:
         by_id: dict[str, Chunk] = {}
         for chunk in map(Chunk.coerce, batch):
             if by_id.setdefault(chunk.id, chunk) != chunk:
@@ -85,8 +98,10 @@ class Writer:
                     "ids must differ"
                 )
         changed = self._truth.changed(by_id.values())
-        writes, embedding = self._prepared(changed)
+        writes, embedding, tagging = self._prepared(changed, tell)
         outcome = self._truth.apply(writes, embedding=embedding)
+        if tagging is not None and report.tagging is not None:
+            tagging = report.tagging + tagging
         return report.model_copy(
             update={
                 "added": report.added + outcome.added,
@@ -94,11 +109,15 @@ class Writer:
                 "unchanged": report.unchanged + len(by_id) - len(changed),
                 "batches": report.batches + 1,
                 "generation": outcome.generation,
+                "tagging": tagging or report.tagging,
             }
         )
 
-    def _prepared(self, chunks: list[Chunk]) -> tuple[list[ChunkWrite], EmbeddingState | None]:
+    def _prepared(
+        self, chunks: list[Chunk], tell: Callable[[int], object] | None = None
+    ) -> tuple[list[ChunkWrite], EmbeddingState | None, TaggingReport | None]:
         """Tag and embed, outside of any transaction."""
+        tags, tagging = self._tags(chunks, tell)
         vectors: Iterable[bytes | None] = repeat(None)
         embedding = None
         if self.embedder is not None and chunks:
@@ -112,16 +131,81 @@ class Writer:
                     f"gave {matrix.shape[1]}; index.reembed() changes the model"
                 )
             vectors = map(np.ndarray.tobytes, matrix.astype(embedding.dtype))
-        return [
-            ChunkWrite(chunk, self._candidates(chunk), vector)
-            for chunk, vector in zip(chunks, vectors, strict=False)
-        ], embedding
+        return (
+            [
+                ChunkWrite(chunk, self._candidates(chunk, more), vector)
+                for chunk, more, vector in zip(chunks, tags, vectors, strict=False)
+            ],
+            embedding,
+            tagging,
+        )
 
-    def _candidates(self, chunk: Chunk) -> list[Candidate]:
-        given = list(chunk.tags)
-        if self._tagger is not None:
-            given += self._tagger(chunk)
-        return candidates(chunk.text, chunk.title, given)
+    def _candidates(self, chunk: Chunk, more: Iterable[str]) -> list[Candidate]:
+        return _candidates(chunk, more, from_text=self._settings.text_tags)
+
+    def _tags(
+        self, chunks: list[Chunk], tell: Callable[[int], object] | None = None
+    ) -> tuple[list[tuple[str, ...]], TaggingReport | None]:
+        """Ask the tagger, if there is one; no transaction is open."""
+        tagger = self._tagger
+        if tagger is None:
+            return [()] * len(chunks), None
+        if isinstance(tagger, BatchTagger):
+            return tagger.tag_chunks(chunks, store=self._truth.answers, on_progress=tell)
+        tags = []
+        for chunk in chunks:
+            tags.append(tuple(tagger(chunk)))
+            if tell is not None:
+                tell(len(tags))
+        return tags, TaggingReport(tagged=len(tags))
+
+    def retag(
+        self, tagger: Tagger | None, *, show_progress: bool, on_progress: OnProgress
+    ) -> AddReport:
+        """See :meth:`hebbgraph.HebbianIndex.retag`."""
+        if tagger is not None:
+            self._tagger = tagger
+            self._truth.answers.settle(tagger_name(tagger), instead=True)
+        started = time.perf_counter()
+        report = AddReport(generation=self._truth.generation())
+        total, done = self._truth.count(), 0
+        with progress(show_progress, on_progress) as tell:
+            for rows in _batches(self._truth.rows_by_id(), self._settings.batch_size):
+                report = self._retag_batch(rows, report, _ahead(tell, done, total))
+                done += len(rows)
+                tell(done, max(total, done))
+        return report.model_copy(update={"seconds": time.perf_counter() - started})
+
+    def _retag_batch(
+        self, rows: list[int], report: AddReport, tell: Callable[[int], object]
+    ) -> AddReport:
+        held = self._truth.fetch(rows)
+        tags, tagging = self._tags(list(held.values()), tell)
+        state = self._truth.embeddings.state()
+        vectors = dict(self._truth.embeddings.vectors(held, state.epoch) if state else ())
+        known = {row: found for row, _, found in self._truth.candidates(held)}
+        writes = []
+        for (row, chunk), more in zip(held.items(), tags, strict=True):
+            found = self._candidates(chunk, more)
+            by_kind: dict[str, list[str]] = {}
+            for key, kind in found:
+                by_kind.setdefault(kind, []).append(key)
+            if by_kind != known.get(row):
+                writes.append(ChunkWrite(chunk, found, vectors.get(row)))
+        outcome = self._truth.apply(
+            writes, embedding=state, instead_of={held[row].id: row for row in held}
+        )
+        if tagging is not None and report.tagging is not None:
+            tagging = report.tagging + tagging
+        return report.model_copy(
+            update={
+                "replaced": report.replaced + outcome.replaced,
+                "unchanged": report.unchanged + len(held) - len(writes),
+                "batches": report.batches + 1,
+                "generation": outcome.generation,
+                "tagging": tagging or report.tagging,
+            }
+        )
 
     def put_document(
         self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]
@@ -134,7 +218,7 @@ class Writer:
             if own.setdefault(chunk.id, chunk) != chunk:
                 raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")
         changed = self._truth.changed(own.values())
-        writes, embedding = self._prepared(changed)
+        writes, embedding, tagging = self._prepared(changed)
         outcome = self._truth.apply(
             writes,
             embedding=embedding,
@@ -149,7 +233,14 @@ class Writer:
             batches=1,
             generation=outcome.generation,
             seconds=time.perf_counter() - started,
+            tagging=tagging,
         )
+
+    def embed_phrases(self, phrases: list[str]) -> NDArray[np.float32] | None:
+        """Embed phrases to unit length; None without an embedder."""
+        if self.embedder is None:
+            return None
+        return embed_passages(self.embedder, [Chunk(text=phrase) for phrase in phrases])
 
     def reembed(
         self, embedder: Embedder | None, *, show_progress: bool, on_progress: OnProgress
@@ -179,7 +270,38 @@ class Writer:
         return done
 
 
-def _batches(chunks: Iterable[ChunkLike], size: int) -> Iterator[list[ChunkLike]]:
-    remaining = iter(chunks)
+def tagger_name(tagger: Tagger) -> str:
+    """Return the name that is saved for a tagger: its own, else that of its function or class.
+
+    Examples
+    --------
+    >>> tagger_name(tagger_name)
+    'hebbgraph.indexing.tagger_name'
+    """
+    name = getattr(tagger, "name", None)
+    if isinstance(name, str) and name:
+        return name
+    kind = type(tagger)
+    if isinstance(own := getattr(tagger, "__qualname__", None), str):
+        return f"{getattr(tagger, '__module__', None) or kind.__module__}.{own}"
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _ahead(
+    tell: Callable[[int, int | None], object], before: int, total: int | None
+) -> Callable[[int], object]:
+    """Tell how far a batch has come as part of the whole."""
+    return lambda done: tell(before + done, total)
+
+
+def _candidates(chunk: Chunk, more: Iterable[str], *, from_text: bool) -> list[Candidate]:
+    given = [*chunk.tags, *more]
+    if from_text:
+        return candidates(chunk.text, chunk.title, given)
+    return [one for one in candidates("", chunk.title, given) if one.kind in ("title", "given")]
+
+
+def _batches(values: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    remaining = iter(values)
     while batch := list(islice(remaining, size)):
         yield batch

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
 
-from hebbgraph.records import Chunk
+from hebbgraph.records import Chunk, TaggingReport
 
-__all__ = ["Embedder", "Progress", "Tagger"]
+__all__ = ["AnswerStore", "BatchTagger", "CueModel", "Embedder", "Progress", "Tagger"]
 
 
 @runtime_checkable
@@ -27,6 +27,40 @@ class Tagger(Protocol):
     """A chunk to tags, beside those that are found without any model."""
 
     def __call__(self, chunk: Chunk, /) -> Iterable[str]: ...
+
+
+class AnswerStore(Protocol):
+    """Keeps what a tagger answered, by its name and the content of the chunk."""
+
+    def get(self, tagger: str, wanted: Sequence[Chunk], /) -> dict[int, tuple[str, ...]]:
+        """Return the answers that are kept, by position."""
+        ...
+
+    def put(self, tagger: str, answers: Mapping[int, tuple[Chunk, Sequence[str]]], /) -> None:
+        """Keep answers."""
+        ...
+
+
+@runtime_checkable
+class BatchTagger(Protocol):
+    """A tagger that is given many chunks at once, and tells what that took."""
+
+    def tag_chunks(
+        self,
+        chunks: Sequence[Chunk],
+        /,
+        *,
+        store: AnswerStore | None = None,
+        on_progress: Callable[[int], object] | None = None,
+    ) -> tuple[list[tuple[str, ...]], TaggingReport]:
+        """Return tags by position, none where it failed, and a report."""
+        ...
+
+
+class CueModel(Protocol):
+    """A question to the concepts that a recall should start from."""
+
+    def __call__(self, query: str, /) -> Iterable[str]: ...
 
 
 class Progress(Protocol):

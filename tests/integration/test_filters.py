@@ -9,6 +9,8 @@ import pytest
 
 from hebbgraph import Chunk, FilterError, HebbianIndex, Recall
 
+pytestmark = pytest.mark.every_database
+
 
 @pytest.fixture(scope="module")
 def index(corpus: list[Chunk]) -> Iterator[HebbianIndex]:
@@ -83,6 +85,7 @@ def _passing(index: HebbianIndex, where: Any) -> set[str]:
 )  # fmt: skip
 def test_by_hand(index: HebbianIndex, where: Any, expected: set[str]) -> None:
     assert _passing(index, where) == expected
+    assert index.ids(where) == sorted(expected)
 
 
 @pytest.mark.parametrize(

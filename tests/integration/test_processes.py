@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import os
 import subprocess
 import sys
@@ -10,11 +11,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import hebbgraph
-from hebbgraph import Chunk, HebbianIndex, Recall
+from hebbgraph import Chunk, HebbianIndex, Recall, Settings
+from hebbgraph.storage.lexical import LexicalIndex
 
 COUNT = 10
 
@@ -206,6 +209,147 @@ def test_threads_may_write_at_once(
         writer.join(60)
     assert not errors
     assert index.stats().chunks == 8 + 8
+    assert_like_rebuilt(index)
+
+
+def test_recalls_go_on_while_a_batch_is_derived(
+    make_index: Callable[..., HebbianIndex],
+    monkeypatch: pytest.MonkeyPatch,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    """With what was acknowledged before; and when the add returns, with all of it."""
+    index = make_index(settings=Settings(batch_size=2))
+    index.recall("Petrel")
+    inside, go_on = threading.Event(), threading.Event()
+    update = LexicalIndex.update
+
+    def slow(self: LexicalIndex, *args: Any, **options: Any) -> None:
+        inside.set()
+        assert go_on.wait(60)
+        update(self, *args, **options)
+
+    monkeypatch.setattr(LexicalIndex, "update", slow)
+    more = [{"id": f"new{n}", "text": f"Pilot {n} met Ida Moss."} for n in range(6)]
+    adding = threading.Thread(target=index.add, args=(more,))
+    adding.start()
+    try:
+        assert inside.wait(60)
+        recall = index.recall("Who met Ida Moss?", k=20)  # it hangs if it has to wait
+        assert len(recall.hits) == 8
+        assert recall.generation == 4
+        assert index.stats().chunks == 8
+        assert adding.is_alive()
+    finally:
+        go_on.set()
+        adding.join(60)
+    assert len(index.recall("Who met Ida Moss?", k=20).hits) == 14
+    assert_like_rebuilt(index)
+
+
+def test_a_change_of_another_process_is_not_taken_for_an_open_call(
+    make_index: Callable[..., HebbianIndex],
+    open_index: Callable[..., HebbianIndex],
+) -> None:
+    """It was acknowledged, so a reader waits for it, and gets the open call's batches too."""
+    index, other = make_index(), open_index()
+    with index._truth.acknowledging_at_the_end():
+        index._writer.add(
+            [{"id": "mine", "text": "Ida"}],
+            show_progress=False,
+            on_progress=None,
+            after_batch=lambda: None,
+        )
+        assert len(index.recall("Ida", k=20).hits) == 8
+        other.add([{"id": "theirs", "text": "Ida"}])
+        assert len(index.recall("Ida", k=20).hits) == 10
+    assert len(index.recall("Ida", k=20).hits) == 10
+
+
+def test_a_reader_that_finds_the_graph_gone_does_not_lock_out_a_writer(
+    make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order of the two locks: whoever refreshes takes the graph's last."""
+    index = make_index()
+    derived = index._derived
+    keep_up = derived.keep_up
+    n_calls = 0
+    holds, let_go = threading.Event(), threading.Event()
+
+    def refresher() -> None:
+        with derived._refreshing:
+            holds.set()
+            assert let_go.wait(60)
+            with derived.lock:
+                pass
+
+    def lost_meanwhile() -> int:
+        nonlocal n_calls
+        n_calls += 1
+        generation = keep_up()
+        if n_calls == 1:
+            derived._graph = None  # as a step of another thread that fails leaves it
+            thread.start()
+            assert holds.wait(60)
+            threading.Timer(0.05, let_go.set).start()
+        return generation
+
+    thread = threading.Thread(target=refresher)
+    monkeypatch.setattr(derived, "keep_up", lost_meanwhile)
+    with derived.held() as generation:
+        assert generation == 1
+        assert derived.graph.n_chunks == 8
+    thread.join(60)
+    assert not thread.is_alive()
+    assert n_calls == 2
+
+
+def test_a_busy_folder_gives_an_older_answer_and_no_error(
+    make_index: Callable[..., HebbianIndex],
+    open_index: Callable[..., HebbianIndex],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    index = make_index(settings=Settings(write_wait_seconds=0.1))
+    index.recall("Petrel")
+    other = open_index()
+    with other._derived._locked():
+        other._writer.put_document("new", None, ["Slate from the north."])
+        assert len(index.recall("Slate", k=20).hits) == 8
+        assert "an older generation answers" in caplog.text
+        other._truth.apply(delete_ids=["bare"], delete_documents=["new"])
+        with pytest.raises(hebbgraph.IndexLockedError, match="try again"):
+            index.recall("Slate", k=20)
+    assert len(index.recall("Slate", k=20).hits) == 7
+
+
+# -- forks -------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_an_index_opened_before_a_fork_says_so_in_the_child(
+    make_index: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    index = make_index()
+    recall = index.recall("Petrel")
+    child = os.fork()
+    if not child:
+        status = 1
+        try:
+            with pytest.raises(hebbgraph.ClosedIndexError, match="forked; open another one"):
+                index.recall("Petrel")
+            index.close()
+            gc.collect()
+            with HebbianIndex.open(tmp_path / "index") as own:
+                own.add([{"id": "child", "text": "Ida Moss had a child."}])
+                own.reinforce(recall, ["petrel"])
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(child, 0)[1] == 0
+    assert index.add([{"id": "parent", "text": "Ida Moss was a parent."}]).added == 1
+    assert len(index.recall("Ida Moss", k=20).hits) == 10
+    assert index._teaching._log.count() == 1
     assert_like_rebuilt(index)
 
 

@@ -9,11 +9,17 @@ from __future__ import annotations
 import json
 import os
 import random
+import sqlite3
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
+
 from hebbgraph import Chunk, HebbianIndex, Settings
+from hebbgraph.storage import schema
+from hebbgraph.storage.database import DATABASE_NAME
 
 NAMES = ["Ada Fenn", "Brisk Hollow", "Corin Vale", "Dun Harrow", "Fenn Hollow", "Gull Rock"]
 UNIVERSE = 24
@@ -38,8 +44,29 @@ def make_step(rng: random.Random) -> dict[str, Any]:
     return {"add": [make_chunk(number, rng).model_dump() for number in numbers]}
 
 
+def older_step(connection: sa.Connection) -> None:
+    """A migration that has something to do, and can be seen to have been cut short."""
+    connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS steps (half INTEGER)")
+    connection.exec_driver_sql("INSERT INTO steps VALUES (1)")
+    for _ in range(20):
+        connection.exec_driver_sql("UPDATE chunks SET candidates = candidates || ' '")
+    connection.exec_driver_sql("UPDATE chunks SET candidates = trim(candidates)")
+    connection.exec_driver_sql("INSERT INTO steps VALUES (2)")
+
+
+def make_older(place: str) -> None:
+    """Let the database be of the version before this one."""
+    with closing(sqlite3.connect(Path(place) / DATABASE_NAME, timeout=30)) as connection:
+        connection.execute(
+            "UPDATE meta SET value = ? WHERE key = 'schema_version'",
+            (str(schema.SCHEMA_VERSION - 1),),
+        )
+        connection.commit()
+
+
 def churn(place: str, log: str, seed: int) -> None:
-    """Write batches until killed."""
+    """Write batches, cite, compact, migrate, until killed."""
+    schema.MIGRATIONS = {schema.SCHEMA_VERSION - 1: older_step}
     rng = random.Random(seed)
     descriptor = os.open(log, os.O_WRONLY | os.O_APPEND)
 
@@ -49,18 +76,30 @@ def churn(place: str, log: str, seed: int) -> None:
     tell(opening=seed)
     index = HebbianIndex.open(place)
     while True:
-        step = make_step(rng)
-        tell(begun=step)
-        if "add" in step:
-            index.add(step["add"])
-        else:
-            index.delete(step["delete"])
-        tell(done=True)
-        if rng.random() < 0.1:
+        draw = rng.random()
+        if draw < 0.1:
+            tell(begun={"compact": True})
             index.compact()
-        elif rng.random() < 0.1:
+        elif draw < 0.2:
             index.close()
+            tell(begun={"migrate": True})
+            make_older(place)
             index = HebbianIndex.open(place)
+        elif draw < 0.4:
+            recall = index.recall(f"mill {rng.choice(NAMES)}", k=5)
+            cited = [hit.chunk.id for hit in recall.hits[-2:]]
+            if len(recall.hits) < 3:
+                continue
+            tell(begun={"reinforce": recall.id})
+            index.reinforce(recall, cited)
+        else:
+            step = make_step(rng)
+            tell(begun=step)
+            if "add" in step:
+                index.add(step["add"])
+            else:
+                index.delete(step["delete"])
+        tell(done=True)
 
 
 def _say(line: object) -> None:
@@ -92,7 +131,9 @@ def write(place: str, name: str, count: int) -> None:
 
     Both begin when a line is read.
     """
-    with HebbianIndex.open(place, settings=Settings(write_wait_seconds=60)) as index:
+    cache = os.environ.get("HEBBGRAPH_CACHE")  # when the place is a URL
+    settings = Settings(write_wait_seconds=60)
+    with HebbianIndex.open(place, settings=settings, cache_dir=cache) as index:
         _say("open")
         sys.stdin.readline()
         for n in range(count):
@@ -108,7 +149,8 @@ def write(place: str, name: str, count: int) -> None:
 
 if __name__ == "__main__":
     mode, where, *rest = sys.argv[1:]
-    Path(where).parent.mkdir(parents=True, exist_ok=True)
+    if "://" not in where:
+        Path(where).parent.mkdir(parents=True, exist_ok=True)
     if mode == "serve":
         serve(where, rest[0])
     else:

@@ -17,19 +17,20 @@ import pytest
 import hebbgraph
 
 PUBLIC = [
-    "AddReport", "Chunk", "ClosedIndexError", "ConversionError", "Cue", "DamagedIndexError",
-    "DatasetError", "DiskFullError", "Explanation", "FeedbackError", "FilterError",
-    "HebbgraphError", "HebbianIndex", "Hit", "IndexLockedError", "InvalidChunkError",
-    "MissingExtraError", "NewerVersionError", "NotAnIndexError", "NotFoundError",
-    "ParameterError", "PathStep", "ReadOnlyIndexError", "Recall", "Settings",
-    "SettingsMismatchError", "StorageError", "__version__",
+    "AddReport", "Chunk", "ClosedIndexError", "ConnectionLostError", "ConversionError", "Cue",
+    "DamagedIndexError", "DatasetError", "DiskFullError", "Explanation", "FeedbackError",
+    "FilterError", "HebbgraphError", "HebbianIndex", "Hit", "IndexLockedError",
+    "InvalidChunkError", "MissingExtraError", "NewerVersionError", "NotAnIndexError",
+    "NotFoundError", "ParameterError", "PathStep", "ReadOnlyIndexError", "Recall", "Settings",
+    "SettingsMismatchError", "StorageError", "TaggingReport", "__version__",
 ]  # fmt: skip
 
 # Promised: no model, no framework. Beside those, what a recall does not need.
 NOT_IMPORTED = [
+    "tenacity", "spacy", "gliner",
     "torch", "transformers", "sentence_transformers", "langchain", "langchain_core",
-    "llama_index", "networkx", "pandas", "scipy", "usearch", "bm25s", "ranx", "rich.progress",
-    "typer", "pypdfium2", "mammoth", "bs4",
+    "llama_index", "networkx", "pandas", "scipy", "usearch", "numkong", "bm25s", "ranx",
+    "rich.progress", "typer", "pypdfium2", "mammoth", "bs4",
 ]  # fmt: skip
 
 

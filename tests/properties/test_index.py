@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from hebbgraph import Chunk, HebbianIndex, Settings
 from hebbgraph.graph import tag_graph
 
+pytestmark = pytest.mark.every_database
+
 # Few words, so that phrases come, cover each other ("Ash Fenn" in "Ash Fenn Mill", "Fenn
 # Mill" across both), overlap, and go again.
 NAMES = [
@@ -102,6 +104,7 @@ def _check_same(index: HebbianIndex, held: dict[str, Chunk], content: Content) -
             assert [s for _, s in got] == pytest.approx([s for _, s in want], abs=1e-9)
 
 
+@pytest.mark.server_in_soak
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -138,6 +141,7 @@ def test_so_it_does_on_disk_with_reopening(
             index.close()
 
 
+@pytest.mark.server_in_soak
 @settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -158,6 +162,7 @@ def test_so_it_does_when_every_step_folds(
 BYSTANDERS = [Chunk(id=f"b{n}", text=f"Bystander number {n} saw nothing.") for n in range(40)]
 
 
+@pytest.mark.server_in_soak
 @settings(
     max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -224,6 +229,7 @@ def test_adding_the_same_again_changes_nothing(corpus: list[Chunk], content: Con
         assert (content(index), index.stats()) == before
 
 
+@pytest.mark.sqlite_only
 def test_a_recall_changes_nothing(
     make_index: Callable[..., HebbianIndex], tmp_path: Path, content: Content
 ) -> None:

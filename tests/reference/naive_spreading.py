@@ -143,12 +143,12 @@ def naive_spread(
             for tag in order:
                 side = back if tag in titles[c] else ahead
                 pair = side.setdefault(tag, [0.0, 0.0])
-                pair[0] += p.damping * trusted[c] * weight[tag] / whole
-                pair[1] += p.damping * plain[c] * weight[tag] / whole
+                pair[0] += trusted[c] * weight[tag] / whole
+                pair[1] += plain[c] * weight[tag] / whole
         arrived_trusted, arrived_plain = to_chunks(ahead, back, True)
         for (source, target), weight in (chunk_to_chunk or {}).items():
             if mass.get(source) and allowed(target):
-                amount = p.damping * mass[source] * weight
+                amount = mass[source] * weight
                 arrived_trusted[target] += amount
                 credit[target] += amount
         trusted, plain = arrived_trusted, arrived_plain

@@ -16,7 +16,7 @@ SAYS = {
     "query_engine.py": "it has rank 1.",
     "ingestion_pipeline.py": "One changed, two gone: 10 chunks",
     "agent.py": "First for a reworded question: Anton Reve kept bees",
-    "over_vector_store_index.py": "After, the chapel's rank is 2",
+    "over_vector_store_index.py": "After, the chapel's rank is 1",
 }
 
 

@@ -30,7 +30,7 @@ from llama_index.retrievers.hebbgraph import (
     SkipEmbedding,
     TagExtractor,
 )
-from llama_index.retrievers.hebbgraph.writing import add_nodes, held_ids
+from llama_index.retrievers.hebbgraph.writing import add_nodes
 
 
 def same_graph(one: HebbianIndex, other: HebbianIndex) -> bool:
@@ -79,7 +79,7 @@ def test_add_get_delete(store: HebbianVectorStore, nodes: list[TextNode]) -> Non
     store.delete_nodes(filters=ship)
     store.delete_nodes(["lamp", "teale"], MetadataFilters(
         filters=[MetadataFilter(key="title", value="Skerrow Light")]))  # fmt: skip
-    assert len(held_ids(store.index)) == 8
+    assert len(store.index.ids()) == 8
     assert_exact(store)
     store.clear()
     store.clear()
@@ -146,7 +146,7 @@ def test_under_a_vector_store_index(nodes: list[TextNode]) -> None:
     assert vectors.as_retriever(similarity_top_k=2).retrieve(QUESTION)[0].node_id == "petrel"
     vectors.delete_ref_doc("petrel.md")
     vectors.insert(Document(text="The Petrel is now a house.", id_="house.md"))
-    assert "petrel" not in held_ids(store.index)
+    assert "petrel" not in store.index.ids()
     assert_exact(store)
 
 
@@ -206,11 +206,11 @@ def test_pipeline_with_changed_and_deleted_documents(workers: int | None) -> Non
     first = documents(petrel="Ida Moss", kestrel="Otto Brandt", linnet="Ida Moss")
     pipeline.run(documents=first, num_workers=workers)
     assert store.index.stats().documents == 3 if hasattr(store.index.stats(), "documents") else True
-    before = held_ids(store.index)
+    before = store.index.ids()
     assert_exact(store)
 
     pipeline.run(documents=first, num_workers=workers)  # nothing new
-    assert held_ids(store.index) == before
+    assert store.index.ids() == before
 
     pipeline.run(
         documents=documents(petrel="Ida Moss", kestrel="Anton Reve"), num_workers=workers
@@ -236,7 +236,7 @@ def test_pipeline_without_splitting() -> None:
     pipeline = pipeline_into(store, steps=[SkipEmbedding()])
     pipeline.run(documents=documents(petrel="Ida Moss", kestrel="Otto Brandt"))
     pipeline.run(documents=documents(petrel="Anton Reve"))
-    assert held_ids(store.index) == ["petrel.md"]
+    assert store.index.ids() == ["petrel.md"]
     assert "Anton Reve" in store.get_nodes()[0].get_content()
     assert_exact(store)
 
@@ -277,9 +277,9 @@ def test_over_a_vector_store_index(nodes: list[TextNode]) -> None:
     late = TextNode(id_="late", text=QUESTION)
     vectors.insert_nodes([late])
     assert "late" in [one.node_id for one in retriever.retrieve(QUESTION)]  # as the source had it
-    assert "late" not in held_ids(retriever.index)
+    assert "late" not in retriever.index.ids()
     retriever.refresh(vectors, [*nodes[2:], late])
-    assert held_ids(retriever.index) == sorted(
+    assert retriever.index.ids() == sorted(
         [*(node.node_id for node in nodes[2:]), "late"]
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from hebbgraph.documents.convert import (
     read_document,
 )
 from hebbgraph.documents.cut import TokenCounter
-from hebbgraph.documents.ingest import DocumentIndex, IngestReport, ingest
+from hebbgraph.documents.ingesting import DocumentIndex, IngestReport, ingest
 from hebbgraph.documents.outline import Heading
 from hebbgraph.documents.split import ChunkSettings, estimate_tokens, split_document
 from hebbgraph.documents.walk import Discovery, FoundFile, discover, fingerprint

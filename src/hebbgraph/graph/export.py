@@ -10,8 +10,9 @@ import numpy as np
 from hebbgraph.graph.cooccurrence import edges
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.tagging import display
+from hebbgraph.typing import FloatArray, IntArray
 
-__all__ = ["incidence_graph", "tag_graph"]
+__all__ = ["colony_graph", "incidence_graph", "tag_graph"]
 
 
 def tag_graph(graph: TagGraph) -> nx.Graph[str]:
@@ -27,6 +28,39 @@ def tag_graph(graph: TagGraph) -> nx.Graph[str]:
         result.add_node(display(keys[tag]), df=df)
     for source, target, weight in zip(*edges(graph.incidence, live), strict=True):
         result.add_edge(display(keys[source]), display(keys[target]), weight=int(weight))
+    return result
+
+
+def colony_graph(
+    generation: int,
+    rows: IntArray,
+    colony: IntArray,
+    edges: tuple[IntArray, IntArray, FloatArray],
+    ids: Mapping[int, str],
+    names: Mapping[int, str],
+) -> nx.Graph[str]:
+    """Return chunks, joined as colonies were found from them.
+
+    Nodes carry ``colony`` (-1 for none) and ``name``, the colony's; edges ``weight``.
+
+    Parameters
+    ----------
+    generation : int
+    rows, colony : ndarray of int, shape (n,)
+    edges : (sources, targets, weights)
+        Positions in ``rows``.
+    ids : mapping of row to chunk id
+    names : mapping of colony to its name
+    """
+    result: nx.Graph[str] = nx.Graph(generation=generation)
+    held = [ids.get(row) for row in rows.tolist()]
+    for id_, number in zip(held, colony.tolist(), strict=True):
+        if id_ is not None:
+            result.add_node(id_, colony=number, name=names.get(number, ""))
+    for source, target, weight in zip(*(column.tolist() for column in edges), strict=True):
+        one, other = held[source], held[target]
+        if weight > 0 and one is not None and other is not None:
+            result.add_edge(one, other, weight=weight)
     return result
 
 

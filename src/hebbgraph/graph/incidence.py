@@ -1,4 +1,4 @@
-"""Which chunk holds which tag: compressed arrays and a small delta on top."""
+"""Which chunk holds which tag: compressed arrays in a few levels."""
 
 from __future__ import annotations
 
@@ -11,10 +11,14 @@ from numpy.typing import NDArray
 from hebbgraph.graph.arrays import concatenated_ranges, transpose
 from hebbgraph.typing import BoolArray, IntArray
 
-__all__ = ["Incidence", "Postings"]
+__all__ = ["Columns", "Incidence", "Postings"]
 
 _NO_INTS = np.empty(0, dtype=np.int32)
 _NO_BOOLS = np.empty(0, dtype=np.bool_)
+_NOWHERE = -1
+#: A level that has outgrown this share of the one below is merged into it, so that there
+#: are few, and a row is moved a bounded number of times.
+_MERGE_SHARE = 8
 
 
 class Postings(NamedTuple):
@@ -34,29 +38,69 @@ class Postings(NamedTuple):
         return cls(np.zeros(1, dtype=np.int64), _NO_INTS, _NO_BOOLS)
 
 
-class Incidence:
-    """The bipartite graph chunk – tag, changeable row by row.
+class Columns(NamedTuple):
+    """Compressed columns: the chunks of each tag, ascending, and whose title it is."""
 
-    Chunks and tags are small integers. Rows of the base arrays that were set again or
-    cleared are marked stale and skipped; what they now hold lies in dictionaries, small
-    because the owner folds them into new base arrays (:meth:`postings`) in time.
+    indptr: NDArray[np.int64]
+    chunks: NDArray[np.int32]
+    is_title: NDArray[np.bool_]
+
+
+class _Level(NamedTuple):
+    """Rows set at about the same time; ``slots`` and ``tags`` None for all from 0 on."""
+
+    slots: NDArray[np.int64] | None
+    rows: Postings
+    tags: NDArray[np.int64] | None
+    columns: Columns
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.rows.indptr) - 1
+
+    @classmethod
+    def of(cls, slots: NDArray[np.int64], rows: Postings) -> _Level:
+        """Make a level of rows whose slots ascend."""
+        tags, codes = np.unique(rows.tags, return_inverse=True)
+        indptr, owners, order = transpose(rows.indptr, codes, len(tags))
+        columns = Columns(indptr, slots[owners].astype(np.int32), rows.is_title[order])
+        return cls(slots, rows, tags.astype(np.int64), columns)
+
+
+class Incidence:
+    """The bipartite graph chunk – tag; it is never changed, see :meth:`updated`.
+
+    Chunks and tags are small integers. The base level holds rows from 0 on, perhaps
+    mapped into memory; each level above holds rows that were set later. A chunk's row is
+    that of the one level that it belongs to, and rows of it below are passed over.
+
+    Parameters
+    ----------
+    base : Postings
+    n_tags : int
+    columns : Columns, optional
+        ``base`` by tag, if that is known.
     """
 
-    def __init__(self, base: Postings, n_tags: int) -> None:
-        self._base = base
+    def __init__(self, base: Postings, n_tags: int, columns: Columns | None = None) -> None:
+        if columns is None:
+            indptr, chunks, order = transpose(base.indptr, base.tags, n_tags)
+            columns = Columns(indptr, chunks, base.is_title[order])
         n_rows = len(base.indptr) - 1
-        self._column_indptr, self._column_chunks, order = transpose(base.indptr, base.tags, n_tags)
-        self._column_is_title = base.is_title[order]
-        self._stale = np.zeros(n_rows, dtype=np.bool_)
-        self._any_stale = False
-        self._rows: dict[int, tuple[NDArray[np.int32], NDArray[np.bool_]]] = {}
-        self._columns: dict[int, dict[int, bool]] = {}
-        self._df = np.diff(self._column_indptr).astype(np.int32)
+        self._levels: list[_Level] = [_Level(None, base, None, columns)]
+        self._level_of = np.zeros(n_rows, dtype=np.int8)
+        self._all_in_base = True
+        self._df = np.diff(columns.indptr).astype(np.int32)
+
+    @property
+    def n_levels(self) -> int:
+        """How many levels a reader looks at."""
+        return len(self._levels)
 
     @property
     def delta_size(self) -> int:
-        """How many rows differ from the base arrays."""
-        return len(self._rows)
+        """How many rows lie above the base level."""
+        return sum(level.n_rows for level in self._levels[1:])
 
     def df(self, tags: IntArray) -> NDArray[np.int32]:
         """Return how many chunks hold each tag."""
@@ -67,40 +111,12 @@ class Incidence:
             return np.zeros(len(tags), dtype=np.int32)
         return np.where(known, self._df[np.where(known, tags, 0)], 0).astype(np.int32)
 
-    def set_row(self, chunk: int, tags: NDArray[np.int32], is_title: NDArray[np.bool_]) -> None:
-        """Give a chunk these tags (ascending, different) in place of what it had."""
-        self.clear_row(chunk)
-        if len(tags) and tags[-1] >= len(self._df):
-            grown = np.zeros(max(int(tags[-1]) + 1, len(self._df) * 5 // 4), dtype=np.int32)
-            grown[: len(self._df)] = self._df
-            self._df = grown
-        self._df[tags] += 1
-        self._rows[chunk] = (tags, is_title)
-        for tag, own in zip(tags.tolist(), is_title.tolist(), strict=True):
-            self._columns.setdefault(tag, {})[chunk] = own
-
-    def clear_row(self, chunk: int) -> None:
-        """Take all tags from a chunk."""
-        tags, _ = self.row(chunk)
-        self._df[tags] -= 1
-        if chunk in self._rows:
-            del self._rows[chunk]
-            for tag in tags.tolist():
-                column = self._columns[tag]
-                del column[chunk]
-                if not column:
-                    del self._columns[tag]
-        if chunk < len(self._stale):
-            self._stale[chunk] = self._any_stale = True
+    # -- reading --------------------------------------------------------------------
 
     def row(self, chunk: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
         """Return the tags of one chunk and which are its title."""
-        if (held := self._rows.get(chunk)) is not None:
-            return held
-        if chunk >= len(self._stale) or self._stale[chunk]:
-            return _NO_INTS, _NO_BOOLS
-        here = slice(self._base.indptr[chunk], self._base.indptr[chunk + 1])
-        return self._base.tags[here], self._base.is_title[here]
+        _, tags, is_title = self.tags_of(np.array([chunk]))
+        return tags.astype(np.int32), is_title
 
     def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Gather the rows of several chunks.
@@ -116,27 +132,29 @@ class Incidence:
         tags : ndarray of int32, shape (nnz,)
         is_title : ndarray of bool, shape (nnz,)
         """
-        in_base = chunks < len(self._stale)
-        if self._any_stale or not in_base.all():
-            safe = np.where(in_base, chunks, 0)
-            in_base &= ~self._stale[safe] if len(self._stale) else False
-        positions = np.flatnonzero(in_base)
-        rows = chunks[positions]
-        starts = self._base.indptr[rows]
-        counts = self._base.indptr[rows + 1] - starts
-        at = concatenated_ranges(starts, counts)
-        owner = np.repeat(positions, counts)
-        tags = self._base.tags[at]
-        is_title = self._base.is_title[at]
-        if len(positions) == len(chunks):
-            return owner, tags, is_title
-        parts = [(owner, tags, is_title)]
-        parts += [
-            (np.full(len(held[0]), position), *held)
-            for position in np.flatnonzero(~in_base).tolist()
-            if (held := self._rows.get(int(chunks[position]))) is not None
-        ]
+        level_of = self._levels_of(chunks)
+        parts = []
+        for number, level in enumerate(self._levels):
+            at = np.flatnonzero(level_of == number)
+            if not len(at):
+                continue
+            rows = chunks[at]
+            if level.slots is not None:
+                rows = np.searchsorted(level.slots, rows)
+            held = level.rows
+            starts = held.indptr[rows]
+            counts = held.indptr[rows + 1] - starts
+            places = concatenated_ranges(starts, counts)
+            parts.append((np.repeat(at, counts), held.tags[places], held.is_title[places]))
         return _concatenate(parts)
+
+    def _levels_of(self, chunks: IntArray) -> IntArray:
+        known = chunks < len(self._level_of)
+        if known.all():
+            return self._level_of[chunks]
+        if not len(self._level_of):
+            return np.full(len(chunks), _NOWHERE)
+        return np.where(known, self._level_of[np.where(known, chunks, 0)], _NOWHERE)
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Gather the columns of several tags.
@@ -153,75 +171,128 @@ class Incidence:
         is_title : ndarray of bool, shape (nnz,)
             Whether the tag is the chunk's own title.
         """
-        n_columns = len(self._column_indptr) - 1
-        in_base = tags < n_columns
-        columns = np.where(in_base, tags, 0)
-        starts = self._column_indptr[columns]
-        counts = (
-            np.where(in_base, self._column_indptr[columns + 1] - starts, 0)
-            if n_columns
-            else (np.zeros(len(tags), dtype=np.int64))
-        )
-        at = concatenated_ranges(starts, counts)
-        owner = np.repeat(np.arange(len(tags)), counts)
-        chunks = self._column_chunks[at]
-        is_title = self._column_is_title[at]
-        if not self._rows and not self._any_stale:
-            return owner, chunks, is_title
-        fresh = ~self._stale[chunks]
-        parts = [(owner[fresh], chunks[fresh], is_title[fresh])]
-        for position, tag in enumerate(tags.tolist()):
-            if column := self._columns.get(tag):
-                held = np.fromiter(column, dtype=np.int32, count=len(column))
-                own = np.fromiter(column.values(), dtype=np.bool_, count=len(column))
-                parts.append((np.full(len(held), position), held, own))
+        parts = []
+        for number, level in enumerate(self._levels):
+            n_columns = len(level.columns.indptr) - 1
+            if level.tags is None:
+                at = np.flatnonzero(tags < n_columns)
+                columns = tags[at]
+            elif n_columns:
+                columns = np.minimum(np.searchsorted(level.tags, tags), n_columns - 1)
+                at = np.flatnonzero(level.tags[columns] == tags)
+                columns = columns[at]
+            else:
+                continue
+            starts = level.columns.indptr[columns]
+            counts = level.columns.indptr[columns + 1] - starts
+            places = concatenated_ranges(starts, counts)
+            owner = np.repeat(at, counts)
+            chunks, is_title = level.columns.chunks[places], level.columns.is_title[places]
+            if not self._all_in_base:
+                fresh = self._level_of[chunks] == number
+                owner, chunks, is_title = owner[fresh], chunks[fresh], is_title[fresh]
+            parts.append((owner, chunks, is_title))
         return _concatenate(parts)
 
     def postings(self, chunks: IntArray) -> Postings:
-        """Return the rows of these chunks, in this order, as new base arrays."""
-        return _compress(len(chunks), *self.tags_of(chunks))
+        """Return the rows of these chunks, in this order."""
+        owner, tags, is_title = self.tags_of(chunks)
+        indptr = np.zeros(len(chunks) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(owner, minlength=len(chunks)), out=indptr[1:])
+        return Postings(indptr, tags.astype(np.int32), is_title)
 
-    def merged(
-        self,
-        n_chunks: int,
-        n_tags: int,
-        kept: IntArray,
-        changed: IntArray,
-        postings: Postings,
+    @property
+    def columns(self) -> Columns | None:
+        """The columns of the base level, if that is all there is."""
+        return self._levels[0].columns if self._all_in_base else None
+
+    # -- changing -------------------------------------------------------------------
+
+    def updated(
+        self, n_chunks: int, n_tags: int, removed: IntArray, changed: IntArray, rows: Postings
     ) -> Incidence:
-        """Return the graph with many rows set at once, and nothing in its delta.
+        """Return the graph with some rows cleared and others set.
+
+        It shares what has not changed, and may replace the present one in one step while
+        others still read that.
 
         Parameters
         ----------
         n_chunks, n_tags : int
-            The new size.
-        kept : ndarray of int64
-            Chunks whose rows stay as they are; those neither kept nor changed end up empty.
-        changed : ndarray of int64
-        postings : Postings
+            The new size, not less than before.
+        removed : ndarray of int64
+            Chunks to take all tags from.
+        changed : ndarray of int64, different
+            Chunks that get new rows in place of what they had.
+        rows : Postings
             The rows of ``changed``.
         """
-        owner, tags, is_title = self.tags_of(kept)
-        new_owner = np.repeat(changed, np.diff(postings.indptr))
-        base = _compress(
-            n_chunks,
-            np.concatenate((kept[owner], new_owner)),
-            np.concatenate((tags, postings.tags)),
-            np.concatenate((is_title, postings.is_title)),
-        )
-        return Incidence(base, n_tags)
+        cleared = np.concatenate((removed, changed))
+        df = np.zeros(max(n_tags, len(self._df)), dtype=np.int32)
+        df[: len(self._df)] = self._df
+        np.subtract.at(df, self.tags_of(cleared)[1], 1)
+        np.add.at(df, rows.tags, 1)
+        level_of = np.full(max(n_chunks, len(self._level_of)), _NOWHERE, dtype=np.int8)
+        level_of[: len(self._level_of)] = self._level_of
+        level_of[cleared] = _NOWHERE
+
+        result = object.__new__(Incidence)
+        result._df, result._level_of = df, level_of
+        result._levels = list(self._levels)
+        if len(changed):
+            order = np.argsort(changed, kind="stable")
+            slots = changed[order].astype(np.int64)
+            if not np.array_equal(slots, changed):
+                rows = _reordered(rows, order)
+            level_of[changed] = len(result._levels)
+            result._levels.append(_Level.of(slots, rows))
+        while result._is_due_for_merging():
+            result._merge()
+        result._all_in_base = len(result._levels) == 1 and not (level_of != 0).any()
+        return result
+
+    def _is_due_for_merging(self) -> bool:
+        if len(self._levels) == 1:
+            return False
+        *_, below, last = self._levels
+        return last.n_rows * _MERGE_SHARE > below.n_rows
+
+    def _merge(self) -> None:
+        """Put the last two levels together."""
+        number = len(self._levels) - 2
+        below = self._levels[number]
+        within = np.flatnonzero(self._level_of >= number)
+        rows = self.postings(within)
+        if below.slots is None:
+            indptr = np.zeros(len(self._level_of) + 1, dtype=np.int64)
+            indptr[within + 1] = np.diff(rows.indptr)
+            np.cumsum(indptr, out=indptr)
+            base = Postings(indptr, rows.tags, rows.is_title)
+            column_indptr, chunks, order = transpose(base.indptr, base.tags, len(self._df))
+            columns = Columns(column_indptr, chunks, base.is_title[order])
+            merged = _Level(None, base, None, columns)
+            self._level_of[:] = 0
+        else:
+            merged = _Level.of(within, rows)
+            self._level_of[within] = number
+        self._levels[number:] = [merged]
 
 
-def _compress(n_rows: int, owner: IntArray, tags: IntArray, is_title: BoolArray) -> Postings:
-    order = np.lexsort((tags, owner))
-    indptr = np.zeros(n_rows + 1, dtype=np.int64)
-    np.cumsum(np.bincount(owner, minlength=n_rows), out=indptr[1:])
-    return Postings(indptr, tags[order].astype(np.int32), is_title[order])
+def _reordered(rows: Postings, order: IntArray) -> Postings:
+    starts = rows.indptr[order]
+    counts = rows.indptr[order + 1] - starts
+    at = concatenated_ranges(starts, counts)
+    indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
+    return Postings(indptr, rows.tags[at], rows.is_title[at])
 
 
 def _concatenate(
     parts: Sequence[tuple[IntArray, IntArray, BoolArray]],
 ) -> tuple[IntArray, IntArray, BoolArray]:
+    if not parts:
+        return np.empty(0, dtype=np.int64), _NO_INTS, _NO_BOOLS
+    if len(parts) == 1:
+        return parts[0]
     owners, values, flags = (np.concatenate(part) for part in zip(*parts, strict=True))
     order = np.argsort(owners, kind="stable")
     return owners[order], values[order], flags[order]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
+from hebbgraph.recall.grouping import among_sorted, distinct
 from hebbgraph.recall.view import EdgeSet
 from hebbgraph.typing import FloatArray, IntArray
 
@@ -28,6 +29,7 @@ __all__ = [
     "expectation",
     "pooled",
     "target_scale",
+    "unless_same",
 ]
 
 _NO_INTS = np.empty(0, np.int64)
@@ -96,10 +98,11 @@ def pooled(target: IntArray, weight: FloatArray) -> tuple[NDArray[np.int64], NDA
     >>> pooled(np.array([7, 3, 7]), np.array([0.5, -0.2, 0.5]))
     (array([3, 7]), array([-0.2 ,  0.75]))
     """
-    different, position = np.unique(target, return_inverse=True)
+    different, position = distinct(target)
     if len(different) == len(target):
-        order = np.argsort(target, kind="stable")
-        return different.astype(np.int64), np.asarray(weight[order], dtype=np.float64)
+        alone = np.empty(len(target))
+        alone[position] = weight
+        return different.astype(np.int64), alone
     kept_up, kept_down = np.ones(len(different)), np.ones(len(different))
     np.multiply.at(kept_up, position, 1.0 - np.maximum(weight, 0.0))
     np.multiply.at(kept_down, position, 1.0 + np.minimum(weight, 0.0))
@@ -177,6 +180,26 @@ def expectation(weights: FloatArray, likeness: FloatArray, *, prior: float) -> N
     return np.asarray(summed / (prior + likeness.sum()), dtype=np.float64)
 
 
+def unless_same(factor: FloatArray, same: FloatArray) -> NDArray[np.float64]:
+    """Return what a doubt leaves of a past query: ``same + (1 - same) * factor``.
+
+    A past query either asks the same as the present one, and then what it led to answers
+    it, or is about something near, and then a factor in [0, 1] says how far it counts.
+
+    Parameters
+    ----------
+    factor : ndarray of float, in [0, 1]
+    same : ndarray of float, in [0, 1], that broadcasts with it
+        The chance that both ask the same.
+
+    Examples
+    --------
+    >>> unless_same(np.array([0.2, 0.2, 0.2]), np.array([0.0, 0.5, 1.0])).tolist()
+    [0.2, 0.6, 1.0]
+    """
+    return np.asarray(same + (1.0 - same) * factor, dtype=np.float64)
+
+
 def as_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray[np.float64]:
     """Return the activation that stands for a chance: ``gain`` times its odds.
 
@@ -192,8 +215,20 @@ def as_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray
     return np.asarray(np.minimum(gain * odds, at_most), dtype=np.float64)
 
 
-RowOf: TypeAlias = Callable[[int], Row]
+RowsOf: TypeAlias = Callable[[Sequence[int]], Sequence[Row]]
 GateOf: TypeAlias = Callable[[IntArray], FloatArray]
+
+
+def _first_largest(values: FloatArray, n: int) -> NDArray[np.int64]:
+    """Return where the n largest values are, of equals the first, in order.
+
+    >>> _first_largest(np.array([1.0, 3.0, 1.0, 2.0]), 3).tolist()
+    [0, 1, 3]
+    """
+    last = np.partition(values, len(values) - n)[-n]
+    above = np.flatnonzero(values > last)
+    equal = np.flatnonzero(values == last)[: n - len(above)]
+    return np.sort(np.concatenate((above, equal)))
 
 
 class RowPool:
@@ -205,22 +240,22 @@ class RowPool:
     Parameters
     ----------
     size : int
-        Sources are numbers below it; others have no edges.
-    row : callable
-        Makes the row of a source.
+        Sources are numbers below it.
+    rows : callable
+        Makes the rows of some sources.
 
     Examples
     --------
     >>> row = Row(np.array([4, 8]), np.array([0.5, 0.25]))
-    >>> pool = RowPool(3, lambda source: row)
+    >>> pool = RowPool(3, lambda sources: [row for _ in sources])
     >>> pool.mark(np.array([1]))
-    >>> owner, targets, weights = pool.of(np.array([0, 1, 7]))
+    >>> owner, targets, weights = pool.of(np.array([0, 1, 2]))
     >>> owner.tolist(), targets.tolist(), weights.tolist()
     ([1, 1], [4, 8], [0.5, 0.25])
     """
 
-    def __init__(self, size: int, row: RowOf) -> None:
-        self._row = row
+    def __init__(self, size: int, rows: RowsOf) -> None:
+        self._rows = rows
         self._has = np.zeros(size, np.bool_)
         self._start = np.full(size, -1, np.int64)
         self._count = np.zeros(size, np.int64)
@@ -236,6 +271,10 @@ class RowPool:
         self._has[sources] = True
         self._size = int(np.count_nonzero(self._has))
 
+    def among(self, sources: IntArray) -> IntArray:
+        """Return those of some sources that have edges."""
+        return sources[self._has[sources]]
+
     def drop(self, sources: IntArray) -> None:
         """The rows of these sources have changed."""
         self._start[sources] = -1
@@ -248,23 +287,22 @@ class RowPool:
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        within = sources < len(self._has)
-        met = (
-            np.flatnonzero(within & self._has[np.where(within, sources, 0)])
-            if len(self._has)
-            else _NO_INTS
-        )
+        met = self._has[sources].nonzero()[0]
         if not len(met):
             return _NO_INTS, _NO_INTS, _NO_FLOATS
         sources = sources[met]
-        for source in sources[self._start[sources] < 0].tolist():
-            row = self._row(source)
-            self._start[source] = len(self._targets)
-            self._count[source] = len(row.targets)
-            self._targets.extend(row.targets)
-            self._weights.extend(row.weights)
+        starts = self._start[sources]
+        unmade = sources[starts < 0].tolist()
+        if unmade:
+            rows = self._rows(unmade)
+            lengths = np.array([len(row.targets) for row in rows])
+            self._start[unmade] = len(self._targets) + lengths.cumsum() - lengths
+            self._count[unmade] = lengths
+            self._targets.extend(np.concatenate([row.targets for row in rows]))
+            self._weights.extend(np.concatenate([row.weights for row in rows]))
+            starts = self._start[sources]
         counts = self._count[sources]
-        at = concatenated_ranges(self._start[sources], counts)
+        at = concatenated_ranges(starts, counts)
         return np.repeat(met, counts), self._targets.view[at], self._weights.view[at]
 
 
@@ -273,40 +311,54 @@ class LearnedEdges(EdgeSet):
 
     Parameters
     ----------
-    pools : sequence of (RowPool, sources or None)
+    pools : sequence of (RowPool or EdgeSet, sources or None)
         Edges, and the sources (ascending) that they are followed from; None for any.
     gain : float
         What weights are multiplied with.
     gate : callable, optional
         From targets to another factor, such as the direct evidence for them.
+    limit : int
+        At most so many edges are followed in one step, the strongest.
 
     Examples
     --------
-    >>> pool = RowPool(2, lambda source: Row(np.array([4]), np.array([0.5])))
+    >>> row = Row(np.array([4]), np.array([0.5]))
+    >>> pool = RowPool(2, lambda sources: [row for _ in sources])
     >>> pool.mark(np.array([0, 1]))
     >>> edges = LearnedEdges([(pool, np.array([1]))], gain=2.0)
     >>> [column.tolist() for column in edges.of(np.array([0, 1]))]
     [[1], [4], [1.0]]
     """
 
-    _pools: Sequence[tuple[RowPool, IntArray | None]]
+    _pools: Sequence[tuple[RowPool | EdgeSet, IntArray | None]]
     _gain: float
     _gate: GateOf | None
+    _limit: int
+    _n: int
 
     def __init__(
         self,
-        pools: Sequence[tuple[RowPool, IntArray | None]],
+        pools: Sequence[tuple[RowPool | EdgeSet, IntArray | None]],
         *,
         gain: float = 1.0,
         gate: GateOf | None = None,
+        limit: int = 1 << 30,
     ) -> None:
         super().__init__(_NO_INTS, _NO_INTS, _NO_FLOATS)
-        object.__setattr__(self, "_pools", pools)
+        followed = [
+            (pool, pool.among(only) if isinstance(pool, RowPool) and only is not None else only)
+            for pool, only in pools
+        ]
+        object.__setattr__(
+            self, "_pools", [(pool, only) for pool, only in followed if only is None or len(only)]
+        )
         object.__setattr__(self, "_gain", gain)
         object.__setattr__(self, "_gate", gate)
+        object.__setattr__(self, "_limit", limit)
+        object.__setattr__(self, "_n", sum(len(pool) for pool, _ in self._pools))
 
     def __len__(self) -> int:
-        return sum(len(pool) for pool, _ in self._pools)
+        return self._n
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
@@ -315,12 +367,21 @@ class LearnedEdges(EdgeSet):
             if only is None:
                 parts.append(pool.of(sources))
                 continue
-            at = np.flatnonzero(np.isin(sources, only))
-            owner, targets, weights = pool.of(sources[at])
-            parts.append((at[owner], targets, weights))
-        owner, targets, weights = (np.concatenate(column) for column in zip(*parts, strict=True))
-        weights = self._gain * weights
-        if self._gate is not None and len(targets):
-            different, position = np.unique(targets, return_inverse=True)
-            weights = weights * self._gate(different)[position]
-        return owner, targets, weights
+            at = among_sorted(sources, only).nonzero()[0]
+            if len(at):
+                owner, targets, weights = pool.of(sources[at])
+                parts.append((at[owner], targets, weights))
+        if not parts:
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        if len(parts) == 1:
+            [(owner, targets, weights)] = parts
+        else:
+            owner, targets, weights = map(np.concatenate, zip(*parts, strict=True))
+        if not len(targets):
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        if self._gate is not None:
+            weights = weights * self._gate(targets)
+        if len(weights) > self._limit:
+            best = _first_largest(weights, self._limit)
+            owner, targets, weights = owner[best], targets[best], weights[best]
+        return owner, targets, self._gain * weights

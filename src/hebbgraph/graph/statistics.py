@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
@@ -31,6 +33,11 @@ class Stats(BaseModel):
     degrees : dict
         Percentiles of the number of neighbours of a tag.
     generation : int
+    neural : dict
+        Of the trained neural layer, if there is one: ``chunks`` that it knows, ``edges``
+        between them, and the ``generation`` that it was trained on.
+    colonies : int
+        Communities of chunks; 0 if none were ever asked for.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -44,10 +51,14 @@ class Stats(BaseModel):
     untagged_share: float
     degrees: dict[str, float]
     generation: int
+    neural: dict[str, int] = {}
+    colonies: int = 0
 
 
-def graph_stats(graph: TagGraph) -> Stats:
-    """Count a graph."""
+def graph_stats(
+    graph: TagGraph, neural: Mapping[str, int] | None = None, *, colonies: int = 0
+) -> Stats:
+    """Count a graph, whose colonies were counted elsewhere."""
     live = np.flatnonzero(graph.alive)
     indptr, tags, _ = graph.incidence.postings(live)
     per_chunk = np.diff(indptr)
@@ -68,4 +79,6 @@ def graph_stats(graph: TagGraph) -> Stats:
         untagged_share=float(np.mean(per_chunk == 0)) if len(live) else 0.0,
         degrees={f"p{p}": float(v) for p, v in zip(_PERCENTILES, percentiles, strict=True)},
         generation=graph.generation,
+        neural=dict(neural or {}),
+        colonies=colonies,
     )

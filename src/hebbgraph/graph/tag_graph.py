@@ -7,71 +7,76 @@ the same vocabulary and postings, whatever happened on the way.
 
 from __future__ import annotations
 
-from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, islice
 from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
-from hebbgraph.graph.incidence import Incidence, Postings
-from hebbgraph.graph.phrases import PhraseTable
+from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges, transpose
+from hebbgraph.graph.incidence import Columns, Incidence, Postings
+from hebbgraph.graph.phrases import PhraseArrays, PhraseTable
 from hebbgraph.typing import BoolArray, IntArray
 
 __all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange"]
 
-_ANCHOR_KINDS = ("title", "given")
 _TITLE, _GIVEN, _OTHER = 0, 1, 2
-#: More changed rows than this share of the graph are folded in at once.
+#: With more dead chunks or new phrases than this share, the graph is made anew.
 _FOLD_SHARE = 8
 _FOLD_MIN = 256
+_PAGE = 512  # chunks whose candidates are numbered together
 
 
 class VocabularyChange(NamedTuple):
-    """Phrases that joined and left the vocabulary."""
+    """Phrases that became known, and that no longer are."""
 
     entered: list[int]
     left: list[int]
 
 
 class TaggedChunks:
-    """Chunks with the tags found in them, in flat buffers: no object a posting."""
+    """Chunks with the tags found in them, in flat arrays: no object a posting."""
 
     def __init__(self) -> None:
-        self._slots = array("q")
-        self._ends = array("q", [0])
-        self._tags = array("i")
-        self._is_title = array("b")
+        self._slots: list[NDArray[np.int64]] = []
+        self._counts: list[NDArray[np.int64]] = []
+        self._tags: list[NDArray[np.int32]] = []
+        self._is_title: list[NDArray[np.bool_]] = []
 
     def __len__(self) -> int:
-        return len(self._slots)
+        return sum(map(len, self._slots))
 
-    def append(self, slot: int, tags: Iterable[int], titles: Collection[int]) -> None:
-        """Add one chunk; ``titles`` are those of its tags that are its own title."""
-        self._slots.append(slot)
-        for tag in sorted(set(tags)):
-            self._tags.append(tag)
-            self._is_title.append(tag in titles)
-        self._ends.append(len(self._tags))
+    def extend(
+        self,
+        slots: NDArray[np.int64],
+        counts: NDArray[np.int64],
+        tags: NDArray[np.int32],
+        is_title: NDArray[np.bool_],
+    ) -> None:
+        """Add chunks with so many tags each (ascending, different)."""
+        self._slots.append(slots)
+        self._counts.append(counts)
+        self._tags.append(tags)
+        self._is_title.append(is_title)
 
     @property
     def slots(self) -> NDArray[np.int64]:
         """The chunks, in the order they were added."""
-        return np.array(self._slots, dtype=np.int64)
+        return np.concatenate((np.empty(0, np.int64), *self._slots))
 
     @property
     def postings(self) -> Postings:
         """Their tags, in the same order."""
         return Postings(
-            np.array(self._ends, dtype=np.int64),
-            np.array(self._tags, dtype=np.int32),
-            np.array(self._is_title, dtype=np.bool_),
+            np.cumsum(np.concatenate((np.zeros(1, np.int64), *self._counts))),
+            np.concatenate((np.empty(0, np.int32), *self._tags)),
+            np.concatenate((np.empty(0, np.bool_), *self._is_title)),
         )
 
 
 class GraphArrays(NamedTuple):
-    """The whole graph as arrays: what a snapshot keeps."""
+    """Chunks, their candidates, and postings by chunk and by tag: what a snapshot keeps."""
 
     rows: NDArray[np.int64]
     id_prefixes: NDArray[np.uint64]
@@ -81,8 +86,9 @@ class GraphArrays(NamedTuple):
     posting_indptr: NDArray[np.int64]
     posting_tags: NDArray[np.int32]
     posting_is_title: NDArray[np.bool_]
-    candidate_counts: NDArray[np.int32]
-    anchor_counts: NDArray[np.int32]
+    column_indptr: NDArray[np.int64]
+    column_chunks: NDArray[np.int32]
+    column_is_title: NDArray[np.bool_]
 
 
 class TagGraph:
@@ -100,12 +106,13 @@ class TagGraph:
     incidence : Incidence
     """
 
-    def __init__(self, generation: int, arrays: GraphArrays, keys: Sequence[str]) -> None:
+    def __init__(self, generation: int, arrays: GraphArrays, phrases: PhraseArrays) -> None:
         self.generation = generation
-        self.phrases = PhraseTable(keys, arrays.candidate_counts, arrays.anchor_counts)
+        self.phrases = PhraseTable(phrases)
         self.incidence = Incidence(
             Postings(arrays.posting_indptr, arrays.posting_tags, arrays.posting_is_title),
-            len(keys),
+            len(self.phrases),
+            Columns(arrays.column_indptr, arrays.column_chunks, arrays.column_is_title),
         )
         self._rows = GrowableArray(np.int64, arrays.rows)
         self._alive = GrowableArray(np.bool_, np.ones(len(arrays.rows), dtype=np.bool_))
@@ -131,10 +138,11 @@ class TagGraph:
                 posting_indptr=zero,
                 posting_tags=ints,
                 posting_is_title=np.empty(0, dtype=np.bool_),
-                candidate_counts=ints,
-                anchor_counts=ints,
+                column_indptr=zero,
+                column_chunks=ints,
+                column_is_title=np.empty(0, dtype=np.bool_),
             ),
-            (),
+            PhraseArrays.empty(),
         )
 
     # -- the numbers of chunks ------------------------------------------------------
@@ -191,35 +199,37 @@ class TagGraph:
             Rows ascending, above all that are known. They get slots, but are not live
             before :meth:`commit`.
         """
-        lost, lost_anchors = self._staged_candidates(removed)
-        first = len(self._candidates)
-        rows, prefixes = array("q"), array("Q")
-        ends, numbers, kinds = array("q"), array("i"), array("b")
-        for row, id_prefix, by_kind in added:
-            rows.append(row)
-            prefixes.append(id_prefix)
-            seen: set[tuple[int, int]] = set()
-            for kind in sorted(by_kind, key=_kind_code):
-                code = _kind_code(kind)
-                for number in self.phrases.intern(by_kind[kind]):
-                    if (number, code) not in seen:
-                        seen.add((number, code))
-                        numbers.append(number)
-                        kinds.append(code)
-            ends.append(first + len(numbers))
-        self._rows.extend(rows)
-        self._alive.extend(np.zeros(len(rows), dtype=np.bool_))
-        self._id_prefixes.extend(prefixes)
-        self._candidate_indptr.extend(ends)
-        self._candidates.extend(numbers)
-        self._candidate_kinds.extend(kinds)
-        gained, gained_anchors = self._staged_candidates(
-            np.arange(len(self._rows) - len(rows), len(self._rows))
+        lost, lost_anchors, lost_given = self._staged_candidates(removed)
+        first = len(self._rows)
+        remaining = iter(added)
+        while page := list(islice(remaining, _PAGE)):
+            self._stage_page(page)
+        gained, gained_anchors, gained_given = self._staged_candidates(
+            np.arange(first, len(self._rows))
         )
+        self.phrases.count_given(gained_given, lost_given)
         return VocabularyChange(*self.phrases.count(gained, gained_anchors, lost, lost_anchors))
 
-    def _staged_candidates(self, slots: IntArray) -> tuple[IntArray, IntArray]:
-        """Phrases once for each slot that proposes them, and those that are anchors."""
+    def _stage_page(self, page: Sequence[tuple[int, int, Mapping[str, Iterable[str]]]]) -> None:
+        keys: list[str] = []
+        kinds: list[NDArray[np.int8]] = []
+        ends = []
+        for _, _, by_kind in page:
+            for kind in sorted(by_kind, key=_kind_code):
+                different = dict.fromkeys(by_kind[kind])
+                keys += different
+                kinds.append(np.full(len(different), _kind_code(kind), np.int8))
+            ends.append(len(keys))
+        before = len(self._candidates)
+        self._rows.extend([row for row, _, _ in page])
+        self._alive.extend(np.zeros(len(page), dtype=np.bool_))
+        self._id_prefixes.extend(np.array([prefix for _, prefix, _ in page], dtype=np.uint64))
+        self._candidates.extend(self.phrases.intern(keys))
+        self._candidate_kinds.extend(np.concatenate((np.empty(0, np.int8), *kinds)))
+        self._candidate_indptr.extend(before + np.array(ends, dtype=np.int64))
+
+    def _staged_candidates(self, slots: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Phrases once for each slot that proposes, is entitled by, and was given them."""
         indptr = self._candidate_indptr.view
         starts = indptr[slots]
         counts = indptr[slots + 1] - starts
@@ -227,45 +237,65 @@ class TagGraph:
         kinds = self._candidate_kinds.view[at]
         n_phrases = max(len(self.phrases), 1)
         pairs = np.repeat(slots, counts) * n_phrases + self._candidates.view[at]
-        anchors = pairs[kinds != _OTHER]
-        return np.unique(pairs) % n_phrases, np.unique(anchors) % n_phrases
+        return (
+            np.unique(pairs[kinds != _GIVEN]) % n_phrases,
+            np.unique(pairs[kinds == _TITLE]) % n_phrases,
+            np.unique(pairs[kinds == _GIVEN]) % n_phrases,
+        )
 
-    def tag(self, into: TaggedChunks, slot: int, passages: Iterable[list[str]]) -> None:
-        """Match the tokens of one chunk with the vocabulary (pass 2).
+    def tag(
+        self, into: TaggedChunks, slots: IntArray, passages: Sequence[Sequence[list[str]]]
+    ) -> None:
+        """Match the tokens of chunks with the vocabulary (pass 2).
 
-        Its titles and the tags given by the caller are its tags in any case.
+        Their titles, and the tags given by a model or the caller, are their tags in any case.
+
+        Parameters
+        ----------
+        into : TaggedChunks
+        slots : ndarray of int64, shape (n,)
+        passages : sequence of sequences of lists of tokens
+            Those of each chunk.
         """
-        here = slice(*self._candidate_indptr.view[slot : slot + 2].tolist())
-        numbers = self._candidates.view[here]
-        kinds = self._candidate_kinds.view[here]
-        titles = set(numbers[kinds == _TITLE].tolist())
-        found = titles.union(numbers[kinds == _GIVEN].tolist())
-        for tokens in passages:
-            found.update(self.phrases.matcher.match(tokens))
-        into.append(slot, found, titles)
+        lengths = np.fromiter(map(len, passages), np.int64, len(passages))
+        chunk_of = np.repeat(np.arange(len(slots)), lengths)
+        passage, _, _, found = self.phrases.match(list(chain.from_iterable(passages)))
+        indptr = self._candidate_indptr.view
+        starts = indptr[slots]
+        counts = indptr[slots + 1] - starts
+        at = concatenated_ranges(starts, counts)
+        kinds = self._candidate_kinds.view[at]
+        own = np.flatnonzero(kinds != _OTHER)
+        n_phrases = max(len(self.phrases), 1)
+        proposed = (
+            np.repeat(np.arange(len(slots)), counts)[own] * n_phrases
+            + self._candidates.view[at[own]]
+        )
+        titles = np.unique(proposed[kinds[own] == _TITLE])
+        matched = chunk_of[passage] * n_phrases + found
+        pairs = np.unique(np.concatenate((proposed, matched)))
+        into.extend(
+            np.asarray(slots, dtype=np.int64),
+            np.bincount(pairs // n_phrases, minlength=len(slots)).astype(np.int64),
+            (pairs % n_phrases).astype(np.int32),
+            np.isin(pairs, titles, assume_unique=True),
+        )
 
-    def commit(self, generation: int, removed: IntArray, tagged: TaggedChunks) -> None:
-        """Set the postings of added and matched-again chunks; drop those of removed ones."""
+    def incidence_after(self, removed: IntArray, tagged: TaggedChunks) -> Incidence:
+        """Return the postings as :meth:`commit` will set them; slow, and changes nothing."""
+        return self.incidence.updated(
+            self.n_slots, len(self.phrases), removed, tagged.slots, tagged.postings
+        )
+
+    def commit(self, generation: int, removed: IntArray, incidence: Incidence) -> None:
+        """Make a step visible: its postings are there, and removed chunks are not."""
         alive = self._alive.writable()
         # A staged chunk that was deleted before its text could be read lives on without
         # tags; the next step removes it, candidates and all.
         alive[self._n_committed :] = True
         alive[removed] = False
         self._n_committed = len(alive)
-        slots = tagged.slots
-        if len(slots) > max(_FOLD_MIN, self.n_slots // _FOLD_SHARE):
-            changed = np.concatenate((removed, slots))
-            kept = np.setdiff1d(np.flatnonzero(alive), changed)
-            self.incidence = self.incidence.merged(
-                self.n_slots, len(self.phrases), kept, slots, tagged.postings
-            )
-        else:
-            for slot in removed.tolist():
-                self.incidence.clear_row(slot)
-            indptr, tags, is_title = tagged.postings
-            for position, slot in enumerate(slots.tolist()):
-                here = slice(indptr[position], indptr[position + 1])
-                self.incidence.set_row(slot, tags[here], is_title[here])
+        self.incidence = incidence
         self._n_live = int(np.count_nonzero(alive))
         self.generation = generation
 
@@ -273,19 +303,23 @@ class TagGraph:
     def is_due_for_folding(self) -> bool:
         """Whether so much has changed that new base arrays pay."""
         dead = self.n_slots - self._n_live
-        return dead + self.incidence.delta_size > max(_FOLD_MIN, self.n_slots // _FOLD_SHARE)
+        return dead > max(_FOLD_MIN, self.n_slots // _FOLD_SHARE) or self.phrases.n_fresh > max(
+            _FOLD_MIN, len(self.phrases) // _FOLD_SHARE
+        )
 
     # -- as arrays ------------------------------------------------------------------
 
-    def arrays(self) -> tuple[GraphArrays, list[str]]:
-        """Return the graph without dead chunks and phrases, and the phrases' keys."""
+    def arrays(self) -> tuple[GraphArrays, PhraseArrays]:
+        """Return the graph without dead chunks and phrases."""
         live = np.flatnonzero(self.alive)
         indptr = self._candidate_indptr.view
         counts = indptr[live + 1] - indptr[live]
         at = concatenated_ranges(indptr[live], counts)
-        used = self.phrases.candidate_counts > 0
+        used = (self.phrases.candidate_counts > 0) | (self.phrases.given_counts > 0)
         renumbered = (np.cumsum(used) - 1).astype(np.int32)
         postings = self.incidence.postings(live)
+        tags = renumbered[postings.tags]
+        column_indptr, chunks, order = transpose(postings.indptr, tags, int(np.count_nonzero(used)))
         arrays = GraphArrays(
             rows=self.rows[live],
             id_prefixes=self.id_prefixes[live],
@@ -293,12 +327,13 @@ class TagGraph:
             candidates=renumbered[self._candidates.view[at]],
             candidate_kinds=self._candidate_kinds.view[at],
             posting_indptr=postings.indptr,
-            posting_tags=renumbered[postings.tags],
+            posting_tags=tags,
             posting_is_title=postings.is_title,
-            candidate_counts=self.phrases.candidate_counts[used],
-            anchor_counts=self.phrases.anchor_counts[used],
+            column_indptr=column_indptr,
+            column_chunks=chunks,
+            column_is_title=postings.is_title[order],
         )
-        return arrays, [self.phrases.keys[number] for number in np.flatnonzero(used).tolist()]
+        return arrays, self.phrases.arrays(used)
 
     def folded(self) -> TagGraph:
         """Return the same graph with everything in its base arrays."""
@@ -307,8 +342,17 @@ class TagGraph:
     # -- reading by phrase ----------------------------------------------------------
 
     def cues(self, tokens: list[str]) -> list[int]:
-        """Return the tags that a query's tokens name and some live chunk holds, in order."""
-        found = dict.fromkeys(self.phrases.matcher.match(tokens))
+        """Return the tags that a query's tokens name and some live chunk holds.
+
+        Known phrases in the order of the tokens, then given ones that are not part of one.
+        """
+        _, first, last, known = self.phrases.match([tokens])
+        if not self.phrases.has_given:
+            tags = np.fromiter(dict.fromkeys(known.tolist()), dtype=np.int64)
+            return tags[self.incidence.df(tags) > 0].tolist() if len(tags) else []
+        _, starts, stops, given = self.phrases.match([tokens], given=True)
+        inside = (first <= starts[:, None]) & (stops[:, None] <= last)
+        found = dict.fromkeys([*known.tolist(), *given[~inside.any(axis=1)].tolist()])
         tags = np.fromiter(found, dtype=np.int64)
         return tags[self.incidence.df(tags) > 0].tolist() if len(tags) else []
 

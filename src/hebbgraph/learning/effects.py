@@ -71,6 +71,7 @@ def learned_effects(
     """
     if not change:
         return ()
+    recollection = recollection.recognised(evidence)
     overlay = recollection.overlay
     only = overlay.node_of_slot.get(slot)
     ways = [] if only is None else _ways(recollection, found, slot, evidence)

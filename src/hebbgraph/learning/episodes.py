@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
+from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.graph.arrays import GrowableArray
+from hebbgraph.recall.grouping import best
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
@@ -24,12 +26,10 @@ __all__ = [
 ]
 
 #: How many of the most similar past queries are looked at for near-duplicates.
-_CANDIDATES = 64
-#: A word of more past queries than this tells none of them apart.
-_MAX_POSTINGS = 1000
+_CANDIDATES = 32
 #: From this many past queries on, those looked at are chosen by a sketch of so many
 #: numbers, and so many are kept.
-_SKETCH_FROM, _SKETCH, _SKETCH_KEPT = 2048, 64, 384
+_SKETCH_FROM, _SKETCH, _SKETCH_KEPT = 2048, 48, 256
 
 
 def hash_term(term: str) -> str:
@@ -95,9 +95,9 @@ class Episodes:
         self.nodes: list[str] = []
         self._numbers: dict[str, int] = {}
         self._embedders: dict[str, _Vectors] = {}
-        self._postings: dict[str, list[tuple[int, float]]] = {}
-        self._norm: list[float] = []
-        self._features: list[dict[str, float]] = []
+        self._postings: dict[str, _Posting] = {}
+        self._norm = GrowableArray(np.float64)
+        self._features: list[Mapping[str, float]] = []
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -110,9 +110,9 @@ class Episodes:
         self.nodes.append(node)
         features = _features({cue.tag: cue.weight for cue in feedback.cues}, feedback.terms)
         self._features.append(features)
-        self._norm.append(_norm(features))
+        self._norm.extend([_norm(features)])
         for name, weight in features.items():
-            self._postings.setdefault(name, []).append((number, weight))
+            self._postings.setdefault(name, _Posting()).append(number, weight)
         if feedback.vector is not None:
             vectors = self._embedders.setdefault(feedback.embedder or "", _Vectors())
             vectors.append(number, np.asarray(feedback.vector, dtype=np.float32))
@@ -126,71 +126,103 @@ class Episodes:
         embedder : str, optional
             The model of the question's vector; vectors of others are not compared.
         """
-        found = self._by_vector(question, embedder) if question.vector is not None else None
-        if found is None:
+        if question.vector is not None and self.compares(question.vector, embedder):
+            found = self._by_vector(question.vector, self._embedders[embedder or ""])
+        else:
             found = self._by_features(question)
         return self._merged(found)
 
-    def _by_vector(
-        self, question: Question, embedder: str | None
-    ) -> list[tuple[int, float]] | None:
+    def compares(self, vector: NDArray[np.float32] | None, embedder: str | None) -> bool:
+        """Tell whether a vector of a model can be compared with those of past queries."""
         vectors = self._embedders.get(embedder or "")
-        assert question.vector is not None
-        if vectors is None or vectors.dimension != len(question.vector):
-            return None
+        return vector is not None and vectors is not None and vectors.dimension == len(vector)
+
+    def _by_vector(self, vector: NDArray[np.float32], vectors: _Vectors) -> list[tuple[int, float]]:
         low = self._settings.episode_similarity
-        at, cosine = vectors.nearest(question.vector, low)
+        at, cosine = vectors.nearest(vector, low)
         likeness = np.minimum((cosine - low) / (1.0 - low), 1.0)
         return list(zip(vectors.numbers[at].tolist(), likeness.tolist(), strict=True))
 
     def _by_features(self, question: Question) -> list[tuple[int, float]]:
-        norm = _norm(question.features)
-        dot: dict[int, float] = {}
+        dot = np.zeros(len(self.nodes))
         for name, weight in question.features.items():
-            postings = self._postings.get(name, ())
-            for number, other in postings if len(postings) <= _MAX_POSTINGS else ():
-                dot[number] = dot.get(number, 0.0) + weight * other
+            if (posting := self._postings.get(name)) is not None:
+                numbers, weights = posting.arrays()
+                dot[numbers] += weight * weights
+        at = np.flatnonzero(dot)
+        norms = max(_norm(question.features), 1e-9) * np.maximum(self._norm.view[at], 1e-9)
+        similarity = dot[at] / norms
         low = self._settings.episode_overlap
-        found = []
-        for number, product in dot.items():
-            similarity = product / (norm * self._norm[number] or 1.0)
-            if similarity > low:
-                found.append((number, min((similarity - low) / (1.0 - low), 1.0)))
-        found.sort(key=lambda pair: (-pair[1], self.nodes[pair[0]]))
-        return found[:_CANDIDATES]
+        kept = np.flatnonzero(similarity > low)
+        if len(kept) > _CANDIDATES:
+            kept = kept[best(similarity[kept], _CANDIDATES)]
+        likeness = np.minimum((similarity[kept] - low) / (1.0 - low), 1.0)
+        return list(zip(at[kept].tolist(), likeness.tolist(), strict=True))
 
     def _merged(self, found: list[tuple[int, float]]) -> list[ActiveEpisode]:
         """Count near-duplicates as one, and keep the most similar."""
+        if len(found) < 2:
+            return [ActiveEpisode((self.nodes[number],), likeness) for number, likeness in found]
         found = sorted(found, key=lambda pair: (-pair[1], self.nodes[pair[0]]))
         numbers = [number for number, _ in found]
         alike = self._alike(numbers)
         groups: list[ActiveEpisode] = []
-        left = np.ones(len(found), np.bool_)
-        for position, (_, likeness) in enumerate(found):
-            if left[position] and len(groups) < self._settings.episode_limit:
-                members = np.flatnonzero(left & alike[position])
-                left[members] = False
-                nodes = tuple(self.nodes[numbers[member]] for member in members.tolist())
-                groups.append(ActiveEpisode(nodes, likeness))
+        left = set(range(len(found)))
+        for position, row in enumerate(alike.tolist()):
+            if position in left and len(groups) < self._settings.episode_limit:
+                members = [other for other in sorted(left) if row[other]]
+                left.difference_update(members)
+                nodes = tuple(self.nodes[numbers[member]] for member in members)
+                groups.append(ActiveEpisode(nodes, found[position][1]))
         return groups
 
     def _alike(self, numbers: list[int]) -> NDArray[np.bool_]:
         """Tell, for each two of some past queries, whether they are nearly the same."""
         alike = np.eye(len(numbers), dtype=np.bool_)
-        without = list(range(len(numbers)))
+        without = np.arange(len(numbers))
         for vectors in self._embedders.values():
-            here = [i for i in without if vectors.holds(numbers[i])]
-            without = [i for i in without if not vectors.holds(numbers[i])]
-            rows = vectors.rows([numbers[i] for i in here])
+            at = vectors.positions(numbers)
+            here = np.flatnonzero(at >= 0)
+            without = np.intersect1d(without, np.flatnonzero(at < 0))
+            rows = vectors.rows(at[here])
             alike[np.ix_(here, here)] |= rows @ rows.T >= self._settings.episode_merge
-        for i, j in combinations(without, 2):
-            alike[i, j] = alike[j, i] = self._overlap(numbers[i], numbers[j])
+        if len(without) > 1:
+            alike[np.ix_(without, without)] |= self._overlap([numbers[at] for at in without])
         return alike
 
-    def _overlap(self, one: int, other: int) -> bool:
-        first, second = self._features[one], self._features[other]
-        dot = sum(weight * second.get(name, 0.0) for name, weight in first.items())
-        return dot >= self._settings.episode_merge * self._norm[one] * self._norm[other]
+    def _overlap(self, numbers: list[int]) -> NDArray[np.bool_]:
+        """Tell, for each two of some past queries, whether they use nearly the same words."""
+        columns: dict[str, int] = {}
+        entries = [
+            (row, columns.setdefault(name, len(columns)), weight)
+            for row, number in enumerate(numbers)
+            for name, weight in self._features[number].items()
+        ]
+        weights = np.zeros((len(numbers), len(columns)))
+        rows, at, values = zip(*entries, strict=True) if entries else ((), (), ())
+        weights[list(rows), list(at)] = values
+        norm = self._norm.view[numbers]
+        near = self._settings.episode_merge * norm[:, None] * norm[None, :]
+        return np.asarray(weights @ weights.T >= near)
+
+
+class _Posting:
+    """The past queries that have a feature, and its weight in each."""
+
+    def __init__(self) -> None:
+        self._numbers = array("q")
+        self._weights = array("d")
+        self._held: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
+
+    def append(self, number: int, weight: float) -> None:
+        self._numbers.append(number)
+        self._weights.append(weight)
+        self._held = None
+
+    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        if self._held is None:
+            self._held = np.array(self._numbers), np.array(self._weights)
+        return self._held
 
 
 class _Vectors:
@@ -254,11 +286,12 @@ class _Vectors:
             kept = kept[np.argpartition(cosine[kept], len(kept) - _CANDIDATES)[-_CANDIDATES:]]
         return near[kept], cosine[kept]
 
-    def holds(self, number: int) -> bool:
-        return number in self._at
+    def positions(self, numbers: list[int]) -> NDArray[np.int64]:
+        """Return where the vectors of some queries are; -1 for those without."""
+        return np.array([self._at.get(number, -1) for number in numbers], dtype=np.int64)
 
-    def rows(self, numbers: list[int]) -> NDArray[np.float32]:
-        return self._matrix[[self._at[number] for number in numbers]]
+    def rows(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
+        return self._matrix[positions]
 
 
 def _norm(features: Mapping[str, float]) -> float:

@@ -13,13 +13,12 @@ from pydantic import ValidationError
 
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.episodes import hash_term
+from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
 from hebbgraph.records import Chunk, Cue, Feedback, PathStep, Recall, ShownChunk
 from hebbgraph.settings import LearningSettings
 from hebbgraph.tagging import phrase_key
 
 __all__ = ["feedback_digest", "feedback_of", "read_feedback", "text_hash"]
-
-_MAX_ID = 512
 
 
 def text_hash(title: str, text: str) -> str:
@@ -89,10 +88,10 @@ def feedback_of(
     if settings.require_actor and actor is None:
         raise FeedbackError("feedback must name its actor here: pass actor=...")
     if actor is not None and not (
-        isinstance(actor, str) and actor.strip() and actor.isprintable() and len(actor) <= _MAX_ID
+        isinstance(actor, str) and actor.strip() and actor.isprintable() and len(actor) <= MAX_ID
     ):
         raise ParameterError(
-            f"an actor is a printable str of at most {_MAX_ID} characters, got {actor!r}"
+            f"an actor is a printable str of at most {MAX_ID} characters, got {actor!r}"
         )
     cited_ids = _ids("cited", cited)
     rejected_ids = _ids("rejected", rejected or ())
@@ -183,12 +182,17 @@ def read_feedback(line: str | bytes, *, number: int) -> Feedback:
     FeedbackError
         With the number of the line.
     """
+    if len(line) > MAX_FEEDBACK_LINE:
+        raise FeedbackError(f"line {number}: {len(line)} characters, at most {MAX_FEEDBACK_LINE}")
     try:
         feedback = Feedback.model_validate_json(line)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         field = ".".join(str(part) for part in first["loc"]) or "record"
         raise FeedbackError(f"line {number}: {field}: {first['msg']}") from error
+    for name in ("id", "recall_id", "actor", "origin"):
+        if not (getattr(feedback, name) or "").isprintable():
+            raise FeedbackError(f"line {number}: {name} takes printable characters only")
     shown = {chunk.chunk_id for chunk in feedback.shown}
     if len(shown) < len(feedback.shown):
         raise FeedbackError(f"line {number}: a chunk is shown twice")

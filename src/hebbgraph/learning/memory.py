@@ -7,7 +7,7 @@ nothing is new; a new feedback costs its own fold, and the rows that recalls the
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -64,11 +64,12 @@ class Memory:
         self._truth = truth
         self._settings = settings
         self._lock = threading.RLock()
+        self.start_anew()
+
+    def start_anew(self) -> None:
+        """Forget what was folded; the next refresh folds all of the log."""
         # Rows are never used twice, so what was read of one stays true.
         self._hash_of_row: dict[int, str] = {}
-        self._start_anew()
-
-    def _start_anew(self) -> None:
         self._state = FeedbackState()
         self._seq = 0
         self.weights = RawWeights(self._settings)
@@ -84,7 +85,7 @@ class Memory:
             return
         with self._lock:
             if state.removed != self._state.removed:
-                self._start_anew()
+                self.start_anew()
             for seq, feedback in self._log.after(self._seq):
                 self.fold(feedback)
                 self._seq = seq
@@ -112,7 +113,7 @@ class Memory:
     def recollect(
         self,
         graph: TagGraph,
-        features: Mapping[str, float],
+        features: Callable[[], Mapping[str, float]],
         vector: NDArray[np.float32] | None,
         embedder: str | None,
     ) -> Recollection | None:
@@ -122,8 +123,9 @@ class Memory:
         ----------
         graph : TagGraph
             The caller holds the lock on it.
-        features : mapping of str to float
-            From :func:`hebbgraph.learning.episodes.question_features`.
+        features : callable
+            Returns those of :func:`hebbgraph.learning.episodes.question_features`; asked
+            only if vectors cannot be compared.
         vector : ndarray of float32, optional
         embedder : str, optional
             The model of the vector.
@@ -131,7 +133,9 @@ class Memory:
         with self._lock:
             if not self.has_learned:
                 return None
-            active = self.episodes.active(Question(features, vector), embedder)
+            by_vector = self.episodes.compares(vector, embedder)
+            question = Question({} if by_vector else features(), vector)
+            active = self.episodes.active(question, embedder)
             return self.overlay(graph).recollection(active)
 
     def overlay(self, graph: TagGraph) -> Overlay:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -20,6 +22,7 @@ from hebbgraph.graph.plastic import (
     expectation,
     pooled,
     target_scale,
+    unless_same,
 )
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import ActiveEpisode
@@ -37,6 +40,8 @@ _NO_INTS = np.empty(0, np.int64)
 _ANY = 1 << 30
 #: Activation reaches hundreds of tags, each of which may know ends of paths.
 _PATH_FAN_OUT = 4
+#: Learned edges that one step follows: the cost of a recall must not grow with the log.
+_MAX_EDGES = 64
 
 Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
 """From chunk ids to the row and text hash of those that are there."""
@@ -55,33 +60,65 @@ class Recollection:
         Chunks that they have an opinion on.
     signed : ndarray of float64, shape (n_active, n_slots), in [-1, 1]
         The opinion of each on each.
+    same : ndarray of float64, shape (n_active,), in [0, 1]
+        The chance that a past query asks the same: its likeness, squared.
     """
 
     overlay: Overlay
     active: tuple[ActiveEpisode, ...]
     slots: NDArray[np.int64]
     signed: NDArray[np.float64]
+    same: NDArray[np.float64]
 
     def _expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         likeness = np.array([episode.likeness for episode in self.active])
         return expectation(weights, likeness, prior=self.overlay.settings.episode_prior)
 
+    def recognised(self, evidence: GateOf) -> Recollection:
+        """Return the past queries in proportion to how far direct evidence agrees with them.
+
+        One that is like the question, but led to nothing that direct evidence sees too, is
+        about something else. Where it sees one of its chunks, that one brings the others
+        back (pattern completion, as in an autoassociative memory [1]_).
+
+        References
+        ----------
+        .. [1] Hopfield (1982), Neural networks and physical systems with emergent
+           collective computational abilities.
+        """
+        if not self.active:
+            return self
+        seen = np.where(self.signed > 0, evidence(self.slots), 0.0).max(axis=1)
+        agreement = unless_same(seen**self.overlay.settings.episode_agreement, self.same)
+        active = (
+            episode._replace(likeness=episode.likeness * factor)
+            for episode, factor in zip(self.active, agreement.tolist(), strict=True)
+        )
+        return replace(self, active=tuple(active))
+
     def seeds(self, evidence: GateOf) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-        """Return chunks that past queries led to, and the activation that they get."""
-        chance = self._expected(np.maximum(self.signed, 0.0)) if self.active else np.empty(0)
+        """Return chunks that past queries led to, and the activation that they get.
+
+        A chunk gets it in proportion to the direct evidence for it, unless the question
+        was asked before.
+        """
+        if not self.active:
+            return None
+        gate = unless_same(evidence(self.slots)[None, :], self.same[:, None])
+        chance = self._expected(np.maximum(self.signed, 0.0) * gate)
         wanted = chance > 0
         if not wanted.any():
             return None
-        slots, settings = self.slots[wanted], self.overlay.settings
-        return slots, as_activation(
-            chance[wanted] * evidence(slots),
-            gain=settings.episode_gain,
-            at_most=settings.episode_share,
+        settings = self.overlay.settings
+        return self.slots[wanted], as_activation(
+            chance[wanted], gain=settings.episode_gain, at_most=settings.episode_share
         )
 
     def inhibited(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return chunks that past queries did not want, and what is left of the evidence."""
-        dislike = self._expected(np.maximum(-self.signed, 0.0)) if self.active else np.empty(0)
+        if not self.active:
+            return _NO_INTS, np.empty(0)
+        dislike = self._expected(np.maximum(-self.signed, 0.0))
         unwanted = dislike > 0
         floor = self.overlay.settings.inhibition_floor
         return self.slots[unwanted], 1.0 - np.minimum(dislike[unwanted], floor)
@@ -90,9 +127,16 @@ class Recollection:
         """Return the learned edges, those to chunks in proportion to direct evidence."""
         return self.overlay.edges(cues, evidence)
 
+    def path_edges(self) -> PlasticEdges:
+        """Return what was learned about the edges of cited paths, weights as they are."""
+        return self.overlay.path_edges()
+
     def opinions(self, slot: int) -> list[tuple[ActiveEpisode, float]]:
         """Return the past queries that have an opinion on a chunk, times their likeness."""
-        column = self.signed[:, self.slots == slot].sum(axis=1)
+        at = int(self.slots.searchsorted(slot))
+        if at == len(self.slots) or self.slots[at] != slot:
+            return []
+        column = self.signed[:, at]
         return [
             (episode, weight * episode.likeness)
             for episode, weight in zip(self.active, column.tolist(), strict=True)
@@ -143,10 +187,10 @@ class Overlay:
         self._n_marked = 0
         tags, slots = len(graph.phrases), graph.n_slots
         self._pools = {
-            Family.CUE: RowPool(tags, lambda tag: self.row(Family.CUE, tag)),
-            Family.ARRIVAL: RowPool(tags, lambda tag: self.row(Family.ARRIVAL, tag)),
-            Family.HOP: RowPool(tags, lambda tag: self.row(Family.HOP, tag)),
-            Family.PAIR: RowPool(slots, lambda slot: self.row(Family.PAIR, slot)),
+            Family.CUE: RowPool(tags, partial(self.rows_of, Family.CUE)),
+            Family.ARRIVAL: RowPool(tags, partial(self.rows_of, Family.ARRIVAL)),
+            Family.HOP: RowPool(tags, partial(self.rows_of, Family.HOP)),
+            Family.PAIR: RowPool(slots, partial(self.rows_of, Family.PAIR)),
         }
         self._changed: set[tuple[Family, int]] | None = None
         self._fresh = False
@@ -236,8 +280,9 @@ class Overlay:
     def edges(self, cues: IntArray, evidence: GateOf) -> PlasticEdges:
         """Return the learned edges that spreading follows.
 
-        What was learned about cues counts for tags that the query names; what was
-        learned about the end of a path, for any tag that activation reaches.
+        What was learned about cues, and about tags that led on to others, counts for
+        tags that the query names; what was learned about the end of a path, for any tag
+        that activation reaches.
         """
         settings, pools = self.settings, self._pools
         return PlasticEdges(
@@ -245,25 +290,48 @@ class Overlay:
                 [(pools[Family.CUE], cues), (pools[Family.ARRIVAL], None)],
                 gain=settings.cue_gain,
                 gate=evidence,
+                limit=_MAX_EDGES,
             ),
             chunk_to_chunk=LearnedEdges(
-                [(pools[Family.PAIR], None)], gain=settings.pair_gain, gate=evidence
+                [(pools[Family.PAIR], None)],
+                gain=settings.pair_gain,
+                gate=evidence,
+                limit=_MAX_EDGES,
             ),
-            tag_to_tag=LearnedEdges([(pools[Family.HOP], None)], gain=settings.path_gain),
+            tag_to_tag=LearnedEdges(
+                [(pools[Family.HOP], cues)], gain=settings.path_gain, limit=_MAX_EDGES
+            ),
+        )
+
+    def path_edges(self) -> PlasticEdges:
+        """Return the learned edges of cited paths, from any node and ungated (Bio-RAG)."""
+        pools = self._pools
+        return PlasticEdges(
+            tag_to_chunk=LearnedEdges([(pools[Family.ARRIVAL], None)]),
+            tag_to_tag=LearnedEdges([(pools[Family.HOP], None)]),
         )
 
     def row(self, family: Family, number: int) -> Row:
         """Return what leaves a tag or slot."""
+        return self.rows_of(family, [number])[0]
+
+    def rows_of(self, family: Family, numbers: Sequence[int]) -> list[Row]:
+        """Return what leaves each of some tags or slots."""
         nodes = self.node_of_slot if family is Family.PAIR else self.node_of_tag
-        _, targets, weights = self._net(family, [nodes.get(number)])
+        owner, targets, weights = self._net(family, [nodes.get(number) for number in numbers])
+        ends = owner.searchsorted(np.arange(len(numbers) + 1)).tolist()
         on_path = family in (Family.HOP, Family.ARRIVAL)
-        return bounded_row(
-            targets,
-            weights,
-            min_weight=self.settings.min_weight,
-            fan_out=min(self.settings.fan_out, _PATH_FAN_OUT if on_path else _ANY),
-            out_strength=self.settings.out_strength,
-        )
+        fan_out = min(self.settings.fan_out, _PATH_FAN_OUT if on_path else _ANY)
+        return [
+            bounded_row(
+                targets[start:end],
+                weights[start:end],
+                min_weight=self.settings.min_weight,
+                fan_out=fan_out,
+                out_strength=self.settings.out_strength,
+            )
+            for start, end in pairwise(ends)
+        ]
 
     def _net(
         self, family: Family, sources: Sequence[int | None], group: IntArray | None = None
@@ -298,16 +366,19 @@ class Overlay:
 
     def recollection(self, active: Sequence[ActiveEpisode]) -> Recollection:
         """Return what the active past queries expect, together."""
+        if not active:
+            return Recollection(self, (), _NO_INTS, np.empty((0, 0)), np.empty(0))
         nodes = [self._weights.number(node) for episode in active for node in episode.nodes]
         sizes = [len(episode.nodes) for episode in active]
         group, numbers, weights = self._net(
             Family.EPISODE, nodes, np.repeat(np.arange(len(active)), sizes)
         )
         if not len(numbers):
-            return Recollection(self, (), _NO_INTS, np.empty((0, 0)))
+            return Recollection(self, (), _NO_INTS, np.empty((0, 0)), np.empty(0))
         slots, column = np.unique(numbers, return_inverse=True)
         signed = np.zeros((len(active), len(slots)))
         signed[group, column] = np.where(np.abs(weights) >= self.settings.min_weight, weights, 0.0)
         total = np.maximum(signed, 0.0).sum(axis=1, keepdims=True) / self.settings.out_strength
         signed = np.where(signed > 0, signed / np.maximum(total, 1.0), signed)
-        return Recollection(self, tuple(active), slots, signed)
+        same = np.array([episode.likeness for episode in active]) ** 2
+        return Recollection(self, tuple(active), slots, signed, same)

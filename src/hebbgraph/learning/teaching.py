@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import IO, TypeAlias
 
@@ -14,6 +15,7 @@ import numpy as np
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
 from hebbgraph.learning.memory import Memory
+from hebbgraph.limits import MAX_ID
 from hebbgraph.records import Feedback, PruneReport, Recall
 from hebbgraph.seeding.lexical import query_terms
 from hebbgraph.settings import LearningSettings
@@ -89,15 +91,15 @@ class Teaching:
             actor,
             namespace=self._truth.namespace,
             settings=self._settings,
-            terms=self._terms,
+            terms=partial(self._terms, recall.generation),
             embedder=None if embedding is None else embedding.name,
         )
         [(kept, _)] = self._log.append([(feedback, feedback_digest(feedback))])
         self.expire_queries(every_seconds=_EXPIRE_EVERY_SECONDS)
         return kept
 
-    def _terms(self, query: str) -> Sequence[tuple[str, float]]:
-        with self._derived.lock:
+    def _terms(self, generation: int, query: str) -> Sequence[tuple[str, float]]:
+        with self._derived.held(at_least=generation):
             return weighted_terms(self._derived, query_terms(tokenize(query), self._language))
 
     def expire_queries(self, *, every_seconds: float = 0.0) -> None:
@@ -106,6 +108,14 @@ class Teaching:
         if self._settings.store_queries and now - self._expired_at >= every_seconds:
             self._expired_at = now
             self._log.expire_queries(now - self._settings.query_retention_days * _DAY)
+
+    def count(self) -> int:
+        """Return how many feedbacks the log holds."""
+        return self._log.count()
+
+    def ids(self) -> list[str]:
+        """Return the id of each feedback, in order."""
+        return [feedback.id for _, feedback in self._log.after(0)]
 
     # -- taking back ----------------------------------------------------------------
 
@@ -163,8 +173,15 @@ class Teaching:
 
     def import_(self, file: str | Path | IO[str], origin: str) -> int:
         """See :meth:`hebbgraph.HebbianIndex.import_feedback`."""
-        if not (isinstance(origin, str) and origin.strip() and origin.isprintable()):
-            raise ParameterError(f"an origin is a printable str, got {origin!r}")
+        if not (
+            isinstance(origin, str)
+            and origin.strip()
+            and origin.isprintable()
+            and len(origin) <= MAX_ID
+        ):
+            raise ParameterError(
+                f"an origin is a printable str of at most {MAX_ID} characters, got {origin!r:.80}"
+            )
         if not isinstance(file, str | os.PathLike):
             return self._read(file, origin)
         with Path(file).open(encoding="utf-8") as stream:
@@ -206,9 +223,9 @@ class Teaching:
         threshold = self._settings.min_weight if min_weight is None else min_weight
         if not (isinstance(threshold, int | float) and 0.0 <= threshold <= 1.0):
             raise ParameterError(f"min_weight lies in [0, 1], got {min_weight!r}")
-        self._derived.refresh()
+        self._derived.keep_up()
         self._memory.refresh(self._derived.feedback)
-        with self._derived.lock:
+        with self._derived.held():
             report, idle = self._memory.survey(self._derived.graph, float(threshold))
         if dry_run or not idle:
             return report

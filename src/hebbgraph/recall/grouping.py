@@ -6,7 +6,7 @@ import numpy as np
 
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["among", "among_sorted", "best", "best_per_owner", "sum_by"]
+__all__ = ["among", "among_sorted", "best", "best_per_owner", "distinct", "sum_by"]
 
 _TIES = 4  # how many times its size a cut may grow to keep equals together
 
@@ -18,6 +18,26 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
     [4.0, 0.0, 2.0]
     """
     return np.asarray(np.bincount(position, weights=values, minlength=n), dtype=np.float64)
+
+
+def distinct(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the different values, ascending, and where among them each value is.
+
+    ``numpy.unique(values, return_inverse=True)`` in half the calls: most arrays here are
+    so short that calls are what they cost.
+
+    >>> different, position = distinct(np.array([5, 3, 5]))
+    >>> different.tolist(), position.tolist()
+    ([3, 5], [1, 0, 1])
+    """
+    order = values.argsort()
+    ascending = values[order]
+    first = np.empty(len(values), np.bool_)
+    first[:1] = True
+    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+    position = np.empty(len(values), np.int64)
+    position[order] = first.cumsum() - 1
+    return ascending[first], position
 
 
 def among(values: IntArray, few: IntArray) -> BoolArray:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from hebbgraph.recall.grouping import best, sum_by
+from hebbgraph.recall.grouping import best, distinct, sum_by
 from hebbgraph.typing import FloatArray, IntArray
 
 __all__ = ["Flows", "Layer", "Path", "PathNode", "strongest_path"]
@@ -49,6 +51,24 @@ class Flows(NamedTuple):
     credit: FloatArray
 
 
+class _Ways:
+    """Edges by target, found by bisection."""
+
+    def __init__(self, edges: Edges) -> None:
+        sources, targets, mass = edges
+        order = targets.argsort(kind="stable")
+        self._targets: list[int] = targets[order].tolist()
+        self._ways: list[tuple[float, int]] = list(
+            zip(mass[order].tolist(), sources[order].tolist(), strict=True)
+        )
+
+    def into(self, target: int) -> list[tuple[float, int]]:
+        """Return (mass, source) of the edges into a node, strongest first."""
+        first = bisect_left(self._targets, target)
+        ways = self._ways[first : bisect_right(self._targets, target, first)]
+        return sorted(ways, key=lambda way: (-way[0], way[1]))
+
+
 @dataclass
 class Layer:
     """The chunks that one step reached, and the flows that reached them.
@@ -85,6 +105,31 @@ class Layer:
     seed_trusted: FloatArray = field(default_factory=lambda: _NO_FLOATS)
     seed_plain: FloatArray = field(default_factory=lambda: _NO_FLOATS)
 
+    @cached_property
+    def arrived(self) -> dict[int, float]:
+        """The mass that arrived on each chunk."""
+        return dict(zip(self.receivers.tolist(), (self.trusted + self.plain).tolist(), strict=True))
+
+    @cached_property
+    def into_chunks(self) -> _Ways:
+        """What flowed into each chunk from tags."""
+        return _Ways(self.flows)
+
+    @cached_property
+    def leapt(self) -> _Ways:
+        """What flowed into each chunk over learned edges from chunks."""
+        return _Ways(self.leaps)
+
+    @cached_property
+    def hopped(self) -> _Ways:
+        """What flowed into each tag over learned edges from tags."""
+        return _Ways(self.hops)
+
+    @cached_property
+    def into_tags(self) -> _Ways:
+        """What flowed into each tag from chunks."""
+        return _Ways(self.sources)
+
     @classmethod
     def gather(
         cls,
@@ -106,7 +151,7 @@ class Layer:
             targets = np.concatenate([chunks, leaps[1]])
             trusted = np.concatenate([trusted, leaps[2]])
             credit = np.concatenate([credit, leaps[2]])
-        receivers, position = np.unique(targets, return_inverse=True)
+        receivers, position = distinct(targets)
         n = len(receivers)
         return cls(
             receivers=receivers,
@@ -124,9 +169,7 @@ class Layer:
 
     def start(self, parts: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> None:
         """Let mass start here: (chunks, trusted, plain), repeated chunks add up."""
-        seeds, position = np.unique(
-            np.concatenate([chunks for chunks, _, _ in parts]), return_inverse=True
-        )
+        seeds, position = distinct(np.concatenate([chunks for chunks, _, _ in parts]))
         n = len(seeds)
         self.seeds = seeds
         self.seed_trusted = sum_by(position, np.concatenate([mass for _, mass, _ in parts]), n)
@@ -137,7 +180,7 @@ class Layer:
         chunks, trusted, plain = self.receivers, self.trusted, self.plain
         if len(self.seeds):
             both = np.concatenate([chunks, self.seeds])
-            chunks, position = np.unique(both, return_inverse=True)
+            chunks, position = distinct(both)
             trusted = sum_by(position, np.concatenate([trusted, self.seed_trusted]), len(chunks))
             plain = sum_by(position, np.concatenate([plain, self.seed_plain]), len(chunks))
         at = best(trusted + plain, limit)
@@ -170,10 +213,7 @@ def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrive
 
 
 def _arrived_on(layer: Layer, chunk: int) -> float:
-    at = int(np.searchsorted(layer.receivers, chunk))
-    if at == len(layer.receivers) or layer.receivers[at] != chunk:
-        return 0.0
-    return float(layer.trusted[at] + layer.plain[at])
+    return layer.arrived.get(chunk, 0.0)
 
 
 def _seeded_on(layer: Layer, chunk: int) -> float:
@@ -187,8 +227,8 @@ def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...
     """Return the strongest way on which ``chunk`` received mass in step ``depth``."""
     layer = layers[depth]
     end = PathNode("chunk", chunk, _arrived_on(layer, chunk))
-    ways = [(mass, "tag", tag) for mass, tag in _into(layer.flows, chunk)]
-    ways += [(mass, "chunk", source) for mass, source in _into(layer.leaps, chunk)]
+    ways = [(mass, "tag", tag) for mass, tag in layer.into_chunks.into(chunk)]
+    ways += [(mass, "chunk", source) for mass, source in layer.leapt.into(chunk)]
     for mass, kind, node in sorted(ways, key=lambda way: (-way[0], way[1], way[2])):
         before = (
             _trace_tag(layers, depth, node, seen)
@@ -220,14 +260,14 @@ def _trace_tag(
     """Return the strongest way to a tag of step ``depth``."""
     layer = layers[depth]
     if depth == 0:
-        hops = [] if hopped else _into(layer.hops, tag)
+        hops = [] if hopped else layer.hopped.into(tag)
         if not hops:
             return (PathNode("tag", tag, 0.0),)
         mass, source = hops[0]
         return (PathNode("tag", source, 0.0), PathNode("tag", tag, mass))
-    ways = [(mass, "chunk", node) for mass, node in _into(layer.sources, tag)]
+    ways = [(mass, "chunk", node) for mass, node in layer.into_tags.into(tag)]
     if not hopped:
-        ways += [(mass, "tag", node) for mass, node in _into(layer.hops, tag)]
+        ways += [(mass, "tag", node) for mass, node in layer.hopped.into(tag)]
     for mass, kind, node in sorted(ways, key=lambda way: (-way[0], way[1], way[2])):
         before = (
             _trace_chunk(layers, depth - 1, node, seen)
@@ -237,12 +277,3 @@ def _trace_tag(
         if before is not None:
             return (*before, PathNode("tag", tag, mass))
     return None
-
-
-def _into(edges: Edges, target: int) -> list[tuple[float, int]]:
-    """Return (mass, source) of the edges into a node, strongest first."""
-    sources, targets, mass = edges
-    at = np.flatnonzero(targets == target)
-    return sorted(
-        ((float(mass[i]), int(sources[i])) for i in at), key=lambda way: (-way[0], way[1])
-    )

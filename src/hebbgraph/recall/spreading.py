@@ -29,10 +29,10 @@ One step, from chunks with mass :math:`m_c` to chunks with mass :math:`m_{c'}`:
 
 .. math::
 
-    m_t &= \sum_c \alpha\, m_c\, \frac{w_t\, g_t}{\sum_{t'} w_{t'}\, g_{t'}} \\
+    m_t &= \sum_c m_c\, \frac{w_t\, g_t}{\sum_{t'} w_{t'}\, g_{t'}} \\
     m_{c'} &= \sum_t m_t\, \frac{s_{tc'}\, f(c')}{\lambda + \sum_{c''} s_{tc''} f(c'')}
 
-with damping :math:`\alpha`; specificity :math:`w_t = \log(1 + N / df_t)^2`;
+with specificity :math:`w_t = \log(1 + N / df_t)^2`;
 :math:`g` = ``inhibition`` for tags that the query names, else 1; :math:`s` =
 ``title_salience`` for links, 1 for mentions (a backlink is shared among mentions
 alone); leak :math:`\lambda`: a tag that leads to nothing relevant loses its mass.
@@ -49,7 +49,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.recall.grouping import among, among_sorted, best, best_per_owner, sum_by
+from hebbgraph.recall.grouping import among, among_sorted, best, best_per_owner, distinct, sum_by
 from hebbgraph.recall.paths import Flows, Layer, Path, strongest_path
 from hebbgraph.recall.view import EdgeSet, IncidenceView, PlasticEdges
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
@@ -96,8 +96,6 @@ class SpreadingParameters:
         Share of the mass that starts on the query's tags, if it names any.
     inhibition : float, in [0, 1]
         Weight of tags that the query already names, so that flow goes to new ones.
-    damping : float, in [0, 1]
-        Share of a chunk's mass that it passes on.
     n_steps : int, at least 0
         Steps chunk → tag → chunk after the seeds.
     title_salience : float, at least 0
@@ -128,7 +126,6 @@ class SpreadingParameters:
     sharpness: float = 16.0
     cue_share: float = 0.4
     inhibition: float = 0.1
-    damping: float = 0.8
     n_steps: int = 2
     title_salience: float = 32.0
     leak: float = 1.0
@@ -148,7 +145,6 @@ class SpreadingParameters:
             ("n_seeds", 1, None),
             ("cue_share", 0, 1),
             ("inhibition", 0, 1),
-            ("damping", 0, 1),
             ("n_steps", 0, None),
             ("title_salience", 0, None),
             ("mention_credit", 0, 1),
@@ -316,7 +312,7 @@ def spread(
 
     n = len(candidates)
     reached = [candidates, *(chunks for chunks, _ in arrivals)]
-    chunks, position = np.unique(np.concatenate(reached), return_inverse=True)
+    chunks, position = distinct(np.concatenate(reached))
     credit = np.concatenate([amount for _, amount in arrivals])
     x = sum_by(position[n:], credit, len(chunks))
     is_candidate = np.zeros(len(chunks), np.bool_)
@@ -398,15 +394,15 @@ class _Step:
         owner, tags, is_title, weight = owner[keep], tags[keep], is_title[keep], weight[keep]
         total = sum_by(owner, weight, len(sources))
         total[total == 0] = 1.0
-        share = p.damping * weight / total[owner]
+        share = weight / total[owner]
         out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
-        reached, position = np.unique(tags, return_inverse=True)
+        reached, position = distinct(tags)
         if len(reached) > p.tag_beam:
             kept = best(sum_by(position, out_trusted + out_plain, len(reached)), p.tag_beam)
             keep = among_sorted(position, kept)
             owner, tags, is_title = owner[keep], tags[keep], is_title[keep]
             out_trusted, out_plain = out_trusted[keep], out_plain[keep]
-            reached, position = np.unique(tags, return_inverse=True)
+            reached, position = distinct(tags)
         n = len(reached)
         position = position + n * is_title
         layer = self.from_tags(
@@ -450,7 +446,7 @@ class _Step:
         if self.allowed is not None:
             keep = _mask(self.allowed, chunks)
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
-        reached, position = np.unique(chunks, return_inverse=True)
+        reached, position = distinct(chunks)
         pull = self.evidence.of(reached)[position]
         n = len(tags)
         total = sum_by(owner + n * is_title, pull, 2 * n).reshape(2, n)
@@ -472,19 +468,21 @@ class _Step:
             if len(self.plastic.chunk_to_chunk) and leaping is not None:
                 sources, held = leaping
                 owner, targets, weight = self._learned(self.plastic.chunk_to_chunk, sources)
-                leaps = (sources[owner], targets, p.damping * held[owner] * weight)
+                leaps = (sources[owner], targets, held[owner] * weight)
         return Layer.gather(flows, leaps=leaps, hops=hops)
 
     def _hop(
         self, edges: EdgeSet, tags: IntArray, trusted: FloatArray, plain: FloatArray
-    ) -> tuple[IntArray, FloatArray, FloatArray, tuple[IntArray, IntArray, FloatArray]]:
+    ) -> tuple[IntArray, FloatArray, FloatArray, tuple[IntArray, IntArray, FloatArray] | None]:
         """Add what learned tag → tag edges pass; it counts as trusted, from mentions."""
         owner, targets, weight = edges.of(tags)
+        if not len(owner):
+            return tags, trusted, plain, None
         df = self.view.df(targets)
         keep = (df > 0) & (df <= self.cut)
         owner, targets, weight = owner[keep], targets[keep], weight[keep]
         mass = (trusted + plain).sum(axis=0)[owner] * weight
-        every, position = np.unique(np.concatenate([tags, targets]), return_inverse=True)
+        every, position = distinct(np.concatenate([tags, targets]))
         known, new = position[: len(tags)], position[len(tags) :]
         all_trusted, all_plain = np.zeros((2, len(every))), np.zeros((2, len(every)))
         all_trusted[:, known], all_plain[:, known] = trusted, plain

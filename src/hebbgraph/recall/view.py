@@ -9,7 +9,7 @@ import numpy as np
 
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["EdgeSet", "IncidenceView", "PlasticEdges"]
+__all__ = ["EdgeSet", "IncidenceView", "JoinedEdges", "PlasticEdges"]
 
 
 class IncidenceView(Protocol):
@@ -82,6 +82,36 @@ class EdgeSet:
         ends = np.cumsum(counts)
         at = np.arange(int(counts.sum())) + np.repeat(first - ends + counts, counts)
         return owner, self.targets[at], self.weights[at]
+
+
+class JoinedEdges(EdgeSet):
+    """Several sets of edges as one.
+
+    Examples
+    --------
+    >>> one = EdgeSet.from_arrays(np.array([7]), np.array([1]), np.array([0.5]))
+    >>> two = EdgeSet.from_arrays(np.array([8, 7]), np.array([2, 3]), np.array([0.5, 0.1]))
+    >>> owner, targets, weights = JoinedEdges(one, two).of(np.array([7, 8]))
+    >>> owner.tolist(), targets.tolist()
+    ([0, 0, 1], [1, 3, 2])
+    """
+
+    parts: tuple[EdgeSet, ...]
+
+    def __init__(self, *parts: EdgeSet) -> None:
+        object.__setattr__(self, "parts", parts)
+
+    def __len__(self) -> int:
+        return sum(len(part) for part in self.parts)
+
+    def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``sources``, target, weight) of the edges that leave them."""
+        found = [part.of(sources) for part in self.parts if len(part)]
+        if not found:
+            return EdgeSet.empty().of(sources)
+        owner, targets, weights = (np.concatenate(each) for each in zip(*found, strict=True))
+        order = np.argsort(owner, kind="stable")
+        return owner[order], targets[order], weights[order]
 
 
 @dataclass(frozen=True)

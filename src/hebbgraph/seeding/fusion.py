@@ -37,6 +37,17 @@ class Evidence:
     values: FloatArray
     elsewhere: float | Callable[[IntArray], FloatArray] = 0.05
 
+    def roughly(self, chunks: IntArray, *, floor: float = 0.05) -> FloatArray:
+        """Return the evidence of any chunks, that of other than candidates being ``floor``.
+
+        For questions about many chunks: it looks at no vector.
+        """
+        if not len(self.chunks):
+            return np.full(len(chunks), floor)
+        at = np.searchsorted(self.chunks, chunks)
+        at[at == len(self.chunks)] = 0
+        return np.where(self.chunks[at] == chunks, self.values[at], floor)
+
     def of(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, in their order."""
         if not len(self.chunks):
@@ -110,6 +121,7 @@ def fuse(
     dense[np.searchsorted(chunks, dense_chunks)] = dense_scores
     unknown = np.isnan(dense)
     dense[unknown] = similarity(chunks[unknown])
+    similarity = _remembered(similarity)
     low, high = float(dense.min()), float(dense.max())
     width = max(high - low, 1e-12)
 
@@ -119,6 +131,26 @@ def fuse(
 
     values = dense_weight * ((dense - low) / width) + (1.0 - dense_weight) * lexical
     return Evidence(chunks, values, elsewhere)
+
+
+def _remembered(similarity: Callable[[IntArray], FloatArray]) -> Callable[[IntArray], FloatArray]:
+    """Compute each chunk's similarity once: steps of spreading meet the same chunks again."""
+    chunks, values = np.empty(0, np.int64), _NO_FLOATS
+
+    def remembered(others: IntArray) -> FloatArray:
+        nonlocal chunks, values
+        new = others
+        if len(chunks):
+            at = np.minimum(np.searchsorted(chunks, others), len(chunks) - 1)
+            new = others[chunks[at] != others]
+        if len(new):
+            new = np.unique(new)
+            both = np.concatenate([chunks, new])
+            order = both.argsort(kind="stable")
+            chunks, values = both[order], np.concatenate([values, similarity(new)])[order]
+        return values[np.searchsorted(chunks, others)]
+
+    return remembered
 
 
 def inhibited(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evidence:

@@ -49,6 +49,8 @@ class ApproximateNeighbours:
         self._dimension = dimension
         self._index = index if index is not None else _new_index(dimension)
         self.last_row = last_row
+        #: The file that the index is mapped from; None once it lies in memory.
+        self._mapped: Path | None = None
 
     def __len__(self) -> int:
         return len(self._index)
@@ -56,8 +58,14 @@ class ApproximateNeighbours:
     def add(self, rows: IntArray, vectors: NDArray[np.float32]) -> None:
         """Add rows (ascending, above all that are here)."""
         if len(rows):
+            self._take_into_memory()
             self._index.add(rows.astype(np.uint64), vectors)
             self.last_row = int(rows[-1])
+
+    def _take_into_memory(self) -> None:
+        """Copy what is mapped: only then can it grow."""
+        if self._mapped is not None:
+            self._index, self._mapped = self._index.copy(), None
 
     def search(self, query: NDArray[np.float32], limit: int) -> NDArray[np.int64]:
         """Return about the nearest rows, deleted ones included."""
@@ -65,7 +73,9 @@ class ApproximateNeighbours:
         return np.asarray(found.keys, dtype=np.int64)
 
     def save(self, directory: Path, revision: int, epoch: int) -> None:
-        """Write it beside the snapshot; the stamp goes last."""
+        """Write it beside the snapshot, unless it is mapped from there; the stamp goes last."""
+        if self._mapped is not None:
+            return
         (directory / _STAMP).unlink(missing_ok=True)
         partial = directory / f"{_FILE}.partial"
         self._index.save(str(partial))
@@ -77,16 +87,18 @@ class ApproximateNeighbours:
 
     @classmethod
     def load(cls, directory: Path, dimension: int, revision: int, epoch: int) -> Self | None:
-        """Read what :meth:`save` wrote for the same vectors, or return None."""
+        """Map what :meth:`save` wrote for the same vectors, or return None."""
         empty = _new_index(dimension)
         try:
             stamp = json.loads((directory / _STAMP).read_bytes())
             if (stamp["revision"], stamp["epoch"]) != (revision, epoch):
                 return None
-            empty.load(str(directory / _FILE))
+            empty.view(str(directory / _FILE))
             if len(empty) != stamp["n"] or empty.ndim != dimension:
                 raise ValueError(f"{len(empty)} vectors, {stamp['n']} expected")
-            return cls(dimension, empty, int(stamp["last_row"]))
+            held = cls(dimension, empty, int(stamp["last_row"]))
+            held._mapped = directory / _FILE
+            return held
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:

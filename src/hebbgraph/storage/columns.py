@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -46,8 +47,14 @@ class _Column:
 class Columns:
     """The metadata fields of a graph's chunks, by slot."""
 
-    def __init__(self, truth: Truth, graph: TagGraph) -> None:
+    def __init__(
+        self,
+        truth: Truth,
+        graph: TagGraph,
+        colony_of: Callable[[], NDArray[np.int64]] | None = None,
+    ) -> None:
         self._truth = truth
+        self._colony_of = colony_of
         self.graph = graph
         self._columns: OrderedDict[str, _Column] = OrderedDict()
 
@@ -57,6 +64,10 @@ class Columns:
 
     def where(self, field: str, predicate: Predicate) -> NDArray[np.bool_]:
         """Return, for each slot, whether the predicate holds for its value."""
+        if field == "$colony" and self._colony_of is not None:
+            numbers, codes = np.unique(self._colony_of(), return_inverse=True)
+            found = [predicate(MISSING if one < 0 else one) for one in numbers.tolist()]
+            return np.array(found, dtype=np.bool_)[codes]
         column = self._column(field)
         holds = np.fromiter(
             (predicate(value) for value in column.values), np.bool_, len(column.values)

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
+import logging
 import os
-import sqlite3
+import random
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
-from sqlalchemy import event
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
-from sqlalchemy.pool import StaticPool
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 
 from hebbgraph.errors import (
-    DamagedIndexError,
+    ConnectionLostError,
     DiskFullError,
-    IndexLockedError,
     MissingExtraError,
     NewerVersionError,
     NotAnIndexError,
@@ -29,11 +29,58 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.storage import schema
+from hebbgraph.storage.forking import leave_to_parent
+from hebbgraph.storage.postgresql import PostgresDialect
+from hebbgraph.storage.sqlite import SqliteDialect
 
-__all__ = ["DATABASE_NAME", "Database"]
+__all__ = ["DATABASE_NAME", "Database", "retried"]
+
+logger = logging.getLogger(__name__)
 
 DATABASE_NAME = "truth.sqlite3"
 _APPLICATION = "hebbgraph"
+_FIRST_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 2.0
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class Dialect(Protocol):
+    """What differs from one database system to the other."""
+
+    owns_whole_database: bool
+
+    def engine(self, url: sa.URL) -> sa.Engine: ...
+    def reading(self, engine: sa.Engine) -> sa.Engine: ...
+    def begin_writing(self, connection: sa.Connection) -> None: ...
+    def exclude_others(self, connection: sa.Connection) -> None: ...
+    def translate(self, error: Exception) -> StorageError | None: ...
+    def vacuum(self, engine: sa.Engine) -> None: ...
+    def ask_quick_check(self, connection: sa.Connection) -> list[str]: ...
+
+
+class _HasDatabase(Protocol):
+    database: Database
+
+
+_Self = TypeVar("_Self", bound=_HasDatabase)
+
+
+def retried(
+    method: Callable[Concatenate[_Self, _P], _R],
+) -> Callable[Concatenate[_Self, _P], _R]:
+    """Make a method that does one transaction try again when the connection is lost.
+
+    For methods that may be done twice, or that leave :attr:`ConnectionLostError.maybe_kept`
+    to be settled by themselves.
+    """
+
+    @functools.wraps(method)
+    def persistent(self: _Self, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return self.database.retrying(lambda: method(self, *args, **kwargs))
+
+    return persistent
 
 
 class Database:
@@ -53,19 +100,19 @@ class Database:
         self.place = place
         self.read_only = read_only
         self.wait_seconds = wait_seconds
-        self._is_sqlite = url.get_backend_name() == "sqlite"
-        in_memory = self._is_sqlite and not url.database
-        options: dict[str, Any] = {}
-        if self._is_sqlite:
-            options["connect_args"] = {"timeout": wait_seconds, "check_same_thread": False}
-        if in_memory:
-            options["poolclass"] = StaticPool
-        self.engine = sa.create_engine(url, **options)
+        name = url.get_backend_name()
+        if name not in _DIALECTS:
+            raise ParameterError(
+                f"{place}: an index lies in SQLite or PostgreSQL, got {name!r}; "
+                "write postgresql+psycopg://user@host/database"
+            )
+        self.dialect = _DIALECTS[name](place, read_only=read_only, wait_seconds=wait_seconds)
+        self.engine = self.dialect.engine(url)
+        self._reading = self.dialect.reading(self.engine)
+        leave_to_parent(self)
         # One connection serves every thread of an in-memory database.
+        in_memory = name == "sqlite" and not url.database
         self._serialise = threading.RLock() if in_memory else contextlib.nullcontext()
-        if self._is_sqlite:
-            event.listen(self.engine, "connect", self._configure_sqlite)
-            event.listen(self.engine, "begin", self._begin_sqlite)
 
     @classmethod
     def in_directory(cls, directory: Path, *, wait_seconds: float, create: bool = True) -> Database:
@@ -108,12 +155,15 @@ class Database:
         try:
             parsed = sa.make_url(url)
             place = parsed.render_as_string(hide_password=True)
+            if parsed.drivername == "postgresql":  # the driver that the extra brings
+                parsed = parsed.set(drivername="postgresql+psycopg")
             database = cls(parsed, place=place, read_only=False, wait_seconds=wait_seconds)
-        except ArgumentError as error:
+        except (ArgumentError, NoSuchModuleError) as error:
             raise ParameterError(f"not the URL of a database: {error}") from error
         except ModuleNotFoundError as error:
             raise MissingExtraError(
-                f"the driver for {parsed.drivername} is not installed: {error}"
+                f"the driver for {parsed.drivername} is not installed ({error}); "
+                "pip install 'hebbgraph[postgres]'"
             ) from error
         return database._prepared()
 
@@ -125,25 +175,10 @@ class Database:
             raise
         return self
 
-    def _configure_sqlite(self, connection: Any, record: Any) -> None:
-        connection.isolation_level = None  # transactions are begun by _begin_sqlite
-        cursor = connection.cursor()
-        if not self.read_only:
-            cursor.execute("PRAGMA journal_mode=WAL")
-            # An acknowledged batch survives a power cut, not only a killed process.
-            cursor.execute("PRAGMA synchronous=FULL")
-        cursor.execute("PRAGMA cache_size=-32768")
-        cursor.execute("PRAGMA secure_delete=ON")  # deleting erases
-        cursor.close()
-
-    def _begin_sqlite(self, connection: sa.Connection) -> None:
-        writing = connection.get_execution_options().get("writing", False)
-        connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
-
     @contextlib.contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """One consistent view of the database."""
-        with self._serialise, self._translated(), self.engine.connect() as connection:
+        with self._serialise, self._translated(), self._reading.connect() as connection:
             yield connection
 
     @contextlib.contextmanager
@@ -153,38 +188,46 @@ class Database:
             raise ReadOnlyIndexError(
                 f"{self.place} is read-only; reading works, writing needs a writable directory"
             )
-        with self._serialise, self._translated(), self.engine.connect() as connection:
-            connection = connection.execution_options(writing=True)
-            with connection.begin():
-                yield connection
+        committing = False
+        try:
+            with self._serialise, self._translated(), self.engine.connect() as connection:
+                connection = connection.execution_options(writing=True)
+                with connection.begin():
+                    self.dialect.begin_writing(connection)
+                    yield connection
+                    committing = True
+        except ConnectionLostError as error:
+            error.maybe_kept = committing
+            raise
+
+    def retrying(self, work: Callable[[], _R]) -> _R:
+        """Do one transaction, again and again for as long as a writer waits, if the
+        connection is lost.
+        """
+        deadline = time.monotonic() + self.wait_seconds
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return work()
+            except ConnectionLostError as error:
+                if time.monotonic() + pause > deadline:
+                    raise
+                logger.warning("%s: trying again", error)
+            # Not all at once when many lost it together.
+            time.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
         try:
             yield
         except SQLAlchemyError as error:
-            raise self._translate(error) from error
+            raise self.translate(error) from error
 
-    def _translate(self, error: SQLAlchemyError) -> StorageError:
-        cause = error.orig if isinstance(error, DBAPIError) else None
-        message = str(cause or error)
-        name = getattr(cause, "sqlite_errorname", "")
-        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            return IndexLockedError(
-                f"{self.place}: another writer held the index for more than "
-                f"{self.wait_seconds:g} s; try again, or raise write_wait_seconds"
-            )
-        if name == "SQLITE_FULL" or "disk is full" in message:
-            return DiskFullError(
-                errno.ENOSPC, f"{self.place}: no space left; nothing of this batch was kept"
-            )
-        if name.startswith("SQLITE_READONLY"):
-            return ReadOnlyIndexError(f"{self.place} is read-only: {message}")
-        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-            return DamagedIndexError(
-                f"{self.place}: the database cannot be read ({message}); restore a backup"
-            )
-        return StorageError(f"{self.place}: {message}")
+    def translate(self, error: SQLAlchemyError) -> StorageError:
+        """Say an error of the database in our own words."""
+        cause = getattr(error, "orig", None) or error
+        return self.dialect.translate(error) or StorageError(f"{self.place}: {cause}")
 
     def _bring_up_to_date(self) -> None:
         with self.read() as connection:
@@ -198,7 +241,7 @@ class Database:
         """Return the schema version, or None for an empty database."""
         tables = sa.inspect(connection).get_table_names()
         if schema.meta.name not in tables:
-            if tables and self._is_sqlite:
+            if tables and self.dialect.owns_whole_database:
                 raise NotAnIndexError(f"{self.place} holds another application's database")
             return None
         query = sa.select(schema.meta.c.key, schema.meta.c.value)
@@ -214,6 +257,7 @@ class Database:
         return version
 
     def _migrate(self, connection: sa.Connection) -> None:
+        self.dialect.exclude_others(connection)
         # Looked up again: another process may have done it while we waited.
         version = self._version(connection)
         if version is None:
@@ -236,19 +280,18 @@ class Database:
 
     def vacuum(self) -> None:
         """Give the space of deleted rows back."""
-        if self._is_sqlite:
-            with self._serialise, self._translated(), self.engine.connect() as connection:
-                raw = connection.connection.driver_connection
-                assert raw is not None
-                try:
-                    raw.execute("VACUUM")
-                    raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-                except sqlite3.Error as error:
-                    raise self._translate(DBAPIError("VACUUM", None, error)) from error
+        with self._serialise, self._translated():
+            self.dialect.vacuum(self.engine)
 
     def dispose(self) -> None:
         """Close every connection."""
         self.engine.dispose()
+
+
+_DIALECTS: dict[str, Callable[..., Dialect]] = {
+    "sqlite": SqliteDialect,
+    "postgresql": PostgresDialect,
+}
 
 
 def _found(directory: Path, path: Path) -> bool:

@@ -13,20 +13,26 @@ import contextlib
 import hashlib
 import logging
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from filelock import FileLock, Timeout
+from numpy.typing import NDArray
 
 from hebbgraph.errors import HebbgraphError, IndexLockedError
-from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph
+from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
 from hebbgraph.storage.approximate import ApproximateNeighbours
+from hebbgraph.storage.checksums import damaged_files
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.lexical import LexicalIndex
-from hebbgraph.storage.snapshot import load_snapshot, save_snapshot
+from hebbgraph.storage.neural import NeuralStore
+from hebbgraph.storage.paths import make_way
+from hebbgraph.storage.snapshot import has_snapshot, load_snapshot, save_snapshot
 from hebbgraph.storage.truth import Changes, FeedbackState, Truth
-from hebbgraph.storage.vectors import VectorTable
+from hebbgraph.storage.vector_file import VectorFile
+from hebbgraph.storage.vectors import VectorSearch, VectorTable
 from hebbgraph.tagging import lexical_terms, tokenize
 from hebbgraph.typing import IntArray
 
@@ -37,6 +43,11 @@ logger = logging.getLogger(__name__)
 #: With more than one phrase entering the vocabulary for so many chunks, matching all of
 #: them again costs less than asking the lexical index for each phrase.
 _REMATCH_ALL_SHARE = 2
+_PAGE = 500  # texts that are matched together
+
+
+class _FolderLockedError(IndexLockedError):
+    """Another process works on the derived parts."""
 
 
 class Derived:
@@ -54,8 +65,8 @@ class Derived:
         How long to wait for another process that works on the folder.
     with_vectors : bool
         Whether vectors are held in memory.
-    approximate : bool
-        Whether nearest neighbours are searched for approximately.
+    vector_search : {"exact", "quantized", "usearch"}
+        How nearest neighbours are found.
     """
 
     def __init__(
@@ -67,29 +78,40 @@ class Derived:
         writable: bool,
         wait_seconds: float,
         with_vectors: bool = False,
-        approximate: bool = False,
+        vector_search: VectorSearch = "exact",
     ) -> None:
         self._truth = truth
         self._with_vectors = with_vectors
-        self._approximate = approximate
+        self._approximate = vector_search == "usearch"
+        self._quantized = vector_search == "quantized"
         self._embedding: EmbeddingState | None = None
         self._feedback = FeedbackState()
         self._language = language
         self._directory = directory if writable else None
+        #: What was found broken and built anew.
+        self.repairs: list[str] = []
         self._shared = directory
         self._wait_seconds = wait_seconds
         self._folder_lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         if self._directory is not None:
-            self._directory.mkdir(parents=True, exist_ok=True)
+            if make_way(self._directory / "lock", for_file=True):
+                self.repairs.append("something else lay where derived parts belong")
             self._folder_lock = FileLock(self._directory / "lock", timeout=wait_seconds)
         #: Held while the graph's arrays are read or changed; never for long.
         self.lock = threading.RLock()
+        #: Phrases to unit vectors, where there is an embedder; set by the index.
+        self.embedding_phrases: Callable[[list[str]], NDArray[np.float32] | None] | None = None
         self._refreshing = threading.RLock()
         self._graph: TagGraph | None = None
         self._lexical: LexicalIndex | None = None
         self._vectors: VectorTable | None = None
         self._saved_generation = -1
         self._snapshot_is_trusted = True
+        #: What a reader has: that of the last step that was taken as a whole.
+        self._generation = -1
+        self._readers_lag = False
+        #: What NAKG has learned, if it was trained.
+        self.neural = NeuralStore(directory, writable=writable)
 
     # -- what readers use -----------------------------------------------------------
 
@@ -129,9 +151,79 @@ class Derived:
         """How far the feedback log had come at the last refresh."""
         return self._feedback
 
+    def embed_phrases(self, phrases: list[str]) -> NDArray[np.float32] | None:
+        """Embed phrases, or return None without an embedder."""
+        return None if self.embedding_phrases is None else self.embedding_phrases(phrases)
+
     def hold_vectors(self) -> None:
         """Hold vectors in memory from the next refresh on."""
         self._with_vectors = True
+
+    @property
+    def readers_lag(self) -> bool:
+        """Whether some reader was given less than the truth held since the last refresh."""
+        return self._readers_lag
+
+    def keep_up(self) -> int:
+        """Refresh for a reader: as far as any write was acknowledged, and no further.
+
+        While a call of this process adds many batches, its other threads go on with what
+        they have, instead of waiting for the next step or taking it on themselves.
+        """
+        if (current := self._current()) is not None:
+            return current
+        with self._refreshing:
+            if (current := self._current()) is not None:  # another thread did it
+                return current
+            try:
+                return self.refresh()
+            except _FolderLockedError as error:
+                if self._graph is None:
+                    raise
+                logger.warning("an older generation answers: %s", error)
+                return self._generation
+
+    def _current(self) -> int | None:
+        """Return the generation that is held, if it is new enough for a reader."""
+        state = self._truth.state()
+        needed = self._truth.acknowledged(state.generation)
+        held = self._generation
+        if self._graph is None or self._lexical is None or not needed <= held <= state.generation:
+            return None
+        if not self._lexical.is_there or (
+            self._with_vectors and state.embedding != self._embedding
+        ):
+            return None
+        self._embedding = state.embedding
+        self._feedback = state.feedback
+        self._readers_lag |= held < state.generation
+        return held
+
+    @contextlib.contextmanager
+    def held(
+        self, before: Callable[[], object] | None = None, *, at_least: int | None = None
+    ) -> Iterator[int]:
+        """Hold everything still for a reader, and yield the generation.
+
+        Parts that another thread has let go of meanwhile are loaded first, and without
+        the lock: whoever refreshes takes it last. ``before`` is called after that, and
+        before the lock is taken. With ``at_least``, what is in memory will do if it is of
+        that generation or a later one, and the truth is not asked.
+        """
+        if at_least is not None:
+            with self.lock:
+                there = self._graph is not None and self._lexical is not None
+                if there and self._generation >= at_least:
+                    yield self._generation
+                    return
+        while True:
+            generation = self.keep_up()
+            if before is not None:
+                before()
+            with self.lock:
+                if self._graph is not None and self._lexical is not None:
+                    yield generation
+                    return
 
     def refresh(self) -> int:
         """Bring everything to the state of the truth; return its generation.
@@ -146,6 +238,7 @@ class Derived:
                 raise
             except (OSError, ValueError) as error:
                 logger.warning("derived parts failed (%s): reading them again", error)
+                self.repairs.append(f"derived parts failed while open: {error}")
                 if isinstance(error, ValueError) and self._directory is not None:
                     with self._locked():  # that is how Tantivy tells of broken files
                         LexicalIndex.discard(self._directory / "lexical")
@@ -154,11 +247,13 @@ class Derived:
     def start_over(self) -> None:
         """Forget graph and lexical index, on disk too: they do not belong to this truth."""
         logger.warning("derived parts name chunks that are not there: building them anew")
+        self.repairs.append("derived parts did not belong to this truth")
         with self._refreshing:
             self._snapshot_is_trusted = False
             if self._directory is not None:
                 with self._locked():
                     LexicalIndex.discard(self._directory / "lexical")
+                    VectorFile.discard(self._directory)
             with self.lock:
                 self._graph = None
                 self._lexical = None
@@ -167,7 +262,11 @@ class Derived:
     def _refreshed(self) -> int:
         try:
             self._load()
-            return self._catch_up()
+            self._readers_lag = False
+            self._generation = self._catch_up()
+            return self._generation
+        except _FolderLockedError:
+            raise  # nothing was begun: what is held is whole
         except BaseException:
             with self.lock:
                 self._graph = None
@@ -180,6 +279,8 @@ class Derived:
             graph = None
             if self._shared is not None and self._snapshot_is_trusted:
                 graph = load_snapshot(self._shared)
+                if graph is None and has_snapshot(self._shared):
+                    self.repairs.append("the graph's snapshot was damaged, or of another version")
             self._saved_generation = -1 if graph is None else graph.generation
             with self.lock:
                 self._graph = graph or TagGraph.empty()
@@ -189,7 +290,10 @@ class Derived:
     def _open_lexical(self) -> LexicalIndex:
         if self._directory is not None:
             with self._locked():
-                return LexicalIndex(self._directory / "lexical")
+                opened = LexicalIndex(self._directory / "lexical")
+            if opened.damage is not None:
+                self.repairs.append(f"the lexical index was damaged: {opened.damage}")
+            return opened
         if self._shared is not None and (self._shared / "lexical").is_dir():
             return LexicalIndex.copy_of(self._shared / "lexical")
         return LexicalIndex(None)
@@ -200,7 +304,7 @@ class Derived:
             with self._folder_lock:
                 yield
         except Timeout as error:
-            raise IndexLockedError(
+            raise _FolderLockedError(
                 f"{self._directory}: another process worked on the derived parts for more "
                 f"than {self._wait_seconds:g} s; try again, or raise write_wait_seconds"
             ) from error
@@ -233,19 +337,26 @@ class Derived:
         self._embedding = changes.embedding
         self._feedback = changes.feedback
         if self._with_vectors and changes.embedding is not None:
-            self._advance_vectors(changes.embedding)
+            self._advance_vectors(changes.embedding, changes.generation)
         return changes.generation
 
-    def _advance_vectors(self, state: EmbeddingState) -> None:
+    def _advance_vectors(self, state: EmbeddingState, generation: int) -> None:
         table = self._vectors
         rows = self.graph.rows
         if table is not None and table.state == state:
             known = table.last_row
             if len(rows) and rows[-1] > known:
-                with self.lock:
-                    table.extend(self._truth, rows[np.searchsorted(rows, known, "right") :])
+                fresh = rows[np.searchsorted(rows, known, "right") :]
+                with self._locked(), self.lock:
+                    table.extend(self._truth, fresh, generation)
             return
-        table = VectorTable.load(self._truth, state, rows[self.graph.alive])
+        live = rows[self.graph.alive]
+        if self._directory is not None:
+            with self._locked():
+                file = VectorFile(self._directory, state, generation)
+                table = VectorTable.load(self._truth, state, live, file, generation)
+        else:
+            table = VectorTable.load(self._truth, state, live)
         if self._approximate:
             saved = None
             if self._shared is not None:
@@ -253,6 +364,8 @@ class Derived:
                     self._shared, state.dimension, state.revision, state.epoch
                 )
             table.use_approximate_search(saved)
+        elif self._quantized:
+            table.use_quantized_search()
         with self.lock:
             self._vectors = table
 
@@ -261,10 +374,8 @@ class Derived:
         first_slot = graph.n_slots
         with self.lock:
             vocabulary = graph.stage(removed, self._candidates(changes.added))
-        older = np.setdiff1d(self._chunks_to_match_again(graph, *vocabulary), removed)
         tagged = TaggedChunks()
-        for _ in self._matched(graph, older, tagged):
-            pass
+        n_older = self._match_older(graph, removed, vocabulary, tagged)
         new = self._matched(graph, np.arange(first_slot, graph.n_slots), tagged)
         if lexical is not None:
             lexical.update(
@@ -276,17 +387,33 @@ class Derived:
         else:
             for _ in new:
                 pass
+        incidence = graph.incidence_after(removed, tagged)
         with self.lock:
-            graph.commit(changes.generation, removed, tagged)
-            if graph.is_due_for_folding:
-                self._graph = graph.folded()
+            graph.commit(changes.generation, removed, incidence)
+        if graph.is_due_for_folding:
+            self._fold(graph)
         logger.debug(
             "generation %d: %d chunks added, %d removed, %d matched again",
             changes.generation,
             graph.n_slots - first_slot,
             len(removed),
-            len(older),
+            n_older,
         )
+
+    def _match_older(
+        self, graph: TagGraph, removed: IntArray, change: VocabularyChange, into: TaggedChunks
+    ) -> int:
+        """Match again the chunks that the vocabulary has changed for; return how many."""
+        older = np.setdiff1d(self._chunks_to_match_again(graph, *change), removed)
+        for _ in self._matched(graph, older, into):
+            pass
+        return len(older)
+
+    def _fold(self, graph: TagGraph) -> None:
+        """Make new base arrays; readers have the old ones until they are ready."""
+        folded = graph.folded()
+        with self.lock:
+            self._graph = folded
 
     def _candidates(self, rows: IntArray) -> Iterator[tuple[int, int, dict[str, list[str]]]]:
         for row, id_, by_kind in self._truth.candidates(rows):
@@ -297,10 +424,12 @@ class Derived:
     ) -> Iterator[tuple[int, tuple[list[str], list[str]]]]:
         """Match the text of each slot, and yield its row and tokens."""
         rows = graph.rows[slots]
-        for row, title, text in self._truth.texts(rows):
-            passages = (tokenize(title), tokenize(text))
-            graph.tag(into, int(slots[np.searchsorted(rows, row)]), passages)
-            yield row, passages
+        texts = self._truth.texts(rows)
+        while page := list(islice(texts, _PAGE)):
+            passages = [(tokenize(title), tokenize(text)) for _, title, text in page]
+            there = np.array([row for row, _, _ in page], dtype=np.int64)
+            graph.tag(into, slots[np.searchsorted(rows, there)], passages)
+            yield from zip(there.tolist(), passages, strict=True)
 
     def _chunks_to_match_again(
         self, graph: TagGraph, entered: list[int], left: list[int]
@@ -343,6 +472,22 @@ class Derived:
     def _terms(self, passages: Iterable[list[str]]) -> list[str]:
         return [term for tokens in passages for term in lexical_terms(tokens, self._language)]
 
+    # -- on disk ----------------------------------------------------------------------
+
+    def snapshot_problems(self) -> list[str]:
+        """Tell what is wrong with the snapshot's files."""
+        if self._shared is None or not has_snapshot(self._shared):
+            return []
+        return [] if load_snapshot(self._shared) is not None else ["damaged or of another version"]
+
+    def lexical_problems(self) -> list[str]:
+        """Tell what is wrong with the files of the lexical index."""
+        if self._shared is None or not (self._shared / "lexical").is_dir():
+            return []
+        with self._locked():
+            damaged = damaged_files(self._shared / "lexical")
+        return [f"damaged: {', '.join(damaged)}"] if damaged else []
+
     # -- keeping --------------------------------------------------------------------
 
     def save(self) -> None:
@@ -361,19 +506,23 @@ class Derived:
         """Drop what deleted chunks left behind, in memory and on disk."""
         with self._refreshing:
             generation = self.refresh()
-            with self.lock:
-                assert self._graph is not None
-                self._graph = self._graph.folded()
-                if self._vectors is not None:
-                    self._vectors = self._vectors.kept(self._graph.rows)
-                    if self._approximate:
-                        self._vectors.use_approximate_search(None)
-            assert self._lexical is not None
+            # Readers have the old ones until the new ones are ready.
+            assert self._graph is not None
+            graph, vectors = self._graph.folded(), self._vectors
             with self._locked():
+                if vectors is not None:
+                    vectors = vectors.kept(graph.rows, generation)
+                    if self._approximate:
+                        vectors.use_approximate_search(None)
                 # Rewritten whole: afterwards its statistics count live chunks alone, and
                 # the terms of deleted ones are gone from the disk.
-                self._lexical.clear()
-                self._advance_lexical(self._lexical)
+                lexical = LexicalIndex(
+                    None if self._directory is None else self._directory / "lexical"
+                )
+                lexical.clear()
+                self._advance_lexical(lexical)
+            with self.lock:
+                self._graph, self._vectors, self._lexical = graph, vectors, lexical
             self._saved_generation = -1
             self.save()
             logger.info("compacted generation %d", generation)

@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 import sqlalchemy as sa
 
 from hebbgraph.errors import SettingsMismatchError
+from hebbgraph.storage.database import retried
 from hebbgraph.storage.reading import ChunkReader
 from hebbgraph.storage.schema import chunks, namespaces
 
@@ -41,13 +42,16 @@ class EmbeddingState(NamedTuple):
 class Embeddings(ChunkReader):
     """Reading and writing vectors."""
 
+    @retried
     def state(self) -> EmbeddingState | None:
         """Return which model the vectors are of; None before the first."""
         with self.database.read() as connection:
             return self._state(connection)
 
-    def _state(self, connection: sa.Connection) -> EmbeddingState | None:
+    def _state(self, connection: sa.Connection, *, writing: bool = False) -> EmbeddingState | None:
         query = sa.select(namespaces.c.embedding).where(namespaces.c.namespace == self.namespace)
+        if writing:  # what is read here is written back changed
+            query = query.with_for_update()
         return EmbeddingState.read(connection.execute(query).scalar())
 
     def settle(self, connection: sa.Connection, wanted: EmbeddingState) -> None:
@@ -72,15 +76,17 @@ class Embeddings(ChunkReader):
             .values(embedding=state.saved())
         )
 
+    @retried
     def begin_epoch(self, state: EmbeddingState) -> EmbeddingState:
         """Let another model take over; the vectors of the one before no longer count."""
         with self.database.write() as connection:
-            held = self._state(connection)
+            held = self._state(connection, writing=True)
             if held is not None:
                 state = state._replace(epoch=held.epoch + 1, revision=held.revision + 1)
             self._save(connection, state)
         return state
 
+    @retried
     def rows_to_embed(self, epoch: int, limit: int) -> list[int]:
         """Return rows that have no vector of this epoch."""
         with self.database.read() as connection:
@@ -92,6 +98,7 @@ class Embeddings(ChunkReader):
             )
             return list(connection.execute(query).scalars())
 
+    @retried
     def count_to_embed(self, epoch: int) -> int:
         """Return how many rows have no vector of this epoch."""
         with self.database.read() as connection:
@@ -102,6 +109,7 @@ class Embeddings(ChunkReader):
             )
             return connection.execute(query).scalar_one()
 
+    @retried
     def write_vectors(self, epoch: int, vectors: Mapping[int, bytes]) -> None:
         """Give vectors to rows, in one transaction; rows that are gone are passed over.
 
@@ -111,7 +119,7 @@ class Embeddings(ChunkReader):
             If another model has taken over meanwhile.
         """
         with self.database.write() as connection:
-            held = self._state(connection)
+            held = self._state(connection, writing=True)
             if held is None or held.epoch != epoch:
                 raise SettingsMismatchError(
                     f"{self.database.place}: another model took over meanwhile; open it again"

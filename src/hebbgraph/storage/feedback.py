@@ -7,7 +7,7 @@ commit order and the same feedback, sent twice at once, is kept once.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from hebbgraph.records import Cue, Feedback, PathStep, ShownChunk
-from hebbgraph.storage.database import Database
+from hebbgraph.storage.database import Database, retried
 from hebbgraph.storage.schema import feedback as log
 from hebbgraph.storage.schema import namespaces
 
@@ -56,6 +56,9 @@ _BY_DIGEST = sa.select(log).where(
     log.c.namespace == sa.bindparam("mine"),
     log.c.digest.in_(sa.bindparam("digests", expanding=True)),
 )
+_BY_ONE_DIGEST = sa.select(log).where(
+    log.c.namespace == sa.bindparam("mine"), log.c.digest == sa.bindparam("digest")
+)
 _INSERT = sa.insert(log)
 
 
@@ -69,11 +72,12 @@ class FeedbackLog:
     """
 
     def __init__(self, database: Database, namespace: str) -> None:
-        self._database = database
+        self.database = database
         self._namespace = namespace
 
     # -- writing --------------------------------------------------------------------
 
+    @retried
     def append(self, entries: Sequence[tuple[Feedback, bytes]]) -> list[tuple[Feedback, bool]]:
         """Add feedback in one transaction, each only if its digest is new.
 
@@ -87,7 +91,7 @@ class FeedbackLog:
             Each as it is in the log, and whether it was added now.
         """
         outcome: list[tuple[Feedback, bool]] = []
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             self._count(connection, log_added=1)
             for page in _pages(entries):
                 held = self._by_digest(connection, [digest for _, digest in page])
@@ -113,8 +117,13 @@ class FeedbackLog:
     def _by_digest(
         self, connection: sa.Connection, digests: Sequence[bytes]
     ) -> dict[bytes, Feedback]:
-        bound = {"mine": self._namespace, "digests": list(digests)}
-        rows = connection.execute(_BY_DIGEST, bound)
+        if len(digests) == 1:
+            rows = connection.execute(
+                _BY_ONE_DIGEST, {"mine": self._namespace, "digest": digests[0]}
+            )
+        else:
+            bound = {"mine": self._namespace, "digests": list(digests)}
+            rows = connection.execute(_BY_DIGEST, bound)
         return {row.digest: self._read(row) for row in rows}
 
     def _values(self, feedback: Feedback, digest: bytes) -> dict[str, Any]:
@@ -127,29 +136,30 @@ class FeedbackLog:
             "actor": feedback.actor,
             "origin": feedback.origin,
             "created_at": feedback.created_at,
-            "query": feedback.query,
+            # PostgreSQL keeps no NUL in a text.
+            "query": None if feedback.query is None else feedback.query.replace("\0", " "),
             "body": _body(feedback),
             "vector": None if vector is None else np.array(vector, np.float16).tobytes(),
         }
 
     def remove(self, selection: Selection) -> list[Feedback]:
         """Erase feedback; return what was erased."""
-        with self._database.write() as connection:
-            self._count(connection, log_removed=1)
+
+        def erase(connection: sa.Connection) -> list[Feedback]:
             found = list(self._select(connection, selection))
             for page in _pages([feedback.id for feedback in found]):
                 connection.execute(sa.delete(log).where(self._mine(), log.c.id.in_(page)))
-            if not found:
-                connection.rollback()
-        return found
+            return found
+
+        return self._erasing(erase)
 
     def remove_chunk(self, chunk_id: str, selection: Selection) -> list[Feedback]:
         """Rewrite feedback as if a chunk had never been shown; return what was touched.
 
         Feedback that then neither cites nor rejects anything is erased.
         """
-        with self._database.write() as connection:
-            self._count(connection, log_removed=1)
+
+        def erase(connection: sa.Connection) -> list[Feedback]:
             found = [
                 feedback
                 for feedback in self._select(connection, selection)
@@ -163,13 +173,29 @@ class FeedbackLog:
                     connection.execute(sa.update(log).where(row).values(body=_body(rest)))
                 else:
                     connection.execute(sa.delete(log).where(row))
-            if not found:
-                connection.rollback()
-        return found
+            return found
 
+        return self._erasing(erase)
+
+    def _erasing(self, erase: Callable[[sa.Connection], list[Feedback]]) -> list[Feedback]:
+        """Erase in one transaction; return what was touched."""
+        touched: dict[str, Feedback] = {}  # also by a commit of which no answer came
+
+        def attempt() -> list[Feedback]:
+            with self.database.write() as connection:
+                self._count(connection, log_removed=1)
+                found = erase(connection)
+                touched.update((feedback.id, feedback) for feedback in found)
+                if not found:
+                    connection.rollback()
+            return list(touched.values())
+
+        return self.database.retrying(attempt)
+
+    @retried
     def expire_queries(self, before: float) -> int:
         """Erase the texts of questions asked before a time; return how many."""
-        with self._database.write() as connection:
+        with self.database.write() as connection:
             done = connection.execute(
                 sa.update(log)
                 .where(self._mine(), log.c.query.is_not(None), log.c.created_at < before)
@@ -182,28 +208,31 @@ class FeedbackLog:
     def after(self, seq: int) -> Iterator[tuple[int, Feedback]]:
         """Yield (sequence number, feedback) of what came after ``seq``, in order."""
         while True:
-            with self._database.read() as connection:
-                query = (
-                    sa.select(log)
-                    .where(self._mine(), log.c.seq > seq)
-                    .order_by(log.c.seq)
-                    .limit(_PAGE)
-                )
-                page = connection.execute(query).all()
+            page = self._page_after(seq)
             if not page:
                 return
             for row in page:
                 seq = row.seq
                 yield seq, self._read(row)
 
+    @retried
+    def _page_after(self, seq: int) -> Sequence[sa.Row[Any]]:
+        with self.database.read() as connection:
+            query = (
+                sa.select(log).where(self._mine(), log.c.seq > seq).order_by(log.c.seq).limit(_PAGE)
+            )
+            return connection.execute(query).all()
+
+    @retried
     def select(self, selection: Selection) -> list[Feedback]:
         """Return the feedback that a selection names, in order."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             return list(self._select(connection, selection))
 
+    @retried
     def count(self) -> int:
         """Return how many feedbacks there are."""
-        with self._database.read() as connection:
+        with self.database.read() as connection:
             query = sa.select(sa.func.count()).select_from(log).where(self._mine())
             return connection.execute(query).scalar_one()
 

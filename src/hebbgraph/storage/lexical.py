@@ -20,6 +20,8 @@ from pathlib import Path
 import numpy as np
 import tantivy
 
+from hebbgraph.storage.checksums import damaged_files
+from hebbgraph.storage.paths import make_way, remove
 from hebbgraph.typing import FloatArray, IntArray
 
 __all__ = ["LEXICAL_FORMAT", "LexicalIndex"]
@@ -30,6 +32,8 @@ LEXICAL_FORMAT = 1
 _STAMP = "hebbgraph.json"
 _HEAP_BYTES = 64_000_000
 _MAX_PHRASE_HITS = 1_000_000
+#: Up to so many bytes, opening looks at every checksum; above, ``doctor`` does.
+_MAX_BYTES_TO_CHECK = 64_000_000
 _SEGMENT_FILES = ("idx", "term", "pos", "fast", "fieldnorm", "store")
 
 
@@ -50,6 +54,8 @@ class LexicalIndex:
         self._schema = builder.build()
         self._directory = directory
         self._generation = 0
+        #: Why what lay there was thrown away, if it was.
+        self.damage: str | None = None
         if directory is None:
             self._index = tantivy.Index(self._schema)
         else:
@@ -58,15 +64,19 @@ class LexicalIndex:
         self.refresh()
 
     def _open(self, directory: Path) -> tantivy.Index:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_way(directory / _STAMP)
         stamp = _read_stamp(directory)
         if stamp is not None:
             try:
                 _check_files(directory)
+                _check_sums(directory)
                 return tantivy.Index(self._schema, path=str(directory))
             except (OSError, ValueError, KeyError, TypeError) as error:
                 logger.warning("lexical index at %s is damaged (%s): rebuilding", directory, error)
-        shutil.rmtree(directory, ignore_errors=True)
+                self.damage = str(error)
+        elif any(directory.glob("*.idx")):
+            self.damage = "it does not say which generation it is of"
+        remove(directory)
         directory.mkdir(parents=True, exist_ok=True)
         return tantivy.Index(self._schema, path=str(directory))
 
@@ -90,6 +100,11 @@ class LexicalIndex:
     def generation(self) -> int:
         """The generation of the truth that was last reached, 0 when empty."""
         return self._generation
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its folder still is, for what is open can be read when it is gone."""
+        return self._directory is None or (self._directory / _STAMP).exists()
 
     def refresh(self) -> int:
         """See what other processes have committed; return the generation."""
@@ -228,6 +243,15 @@ class LexicalIndex:
         """Return how many rows hold a term (rows deleted since the last merge included)."""
         return self._searcher.doc_freq("terms", term)
 
+    def rows(self) -> IntArray:
+        """Return all rows, ascending."""
+        searcher = self._searcher
+        hits = searcher.search(
+            tantivy.Query.all_query(), max(searcher.num_docs, 1), count=False
+        ).hits
+        rows = searcher.fast_field_values("row", [address for _, address in hits])
+        return np.sort(np.array(rows, dtype=np.int64))
+
     def __len__(self) -> int:
         return self._searcher.num_docs
 
@@ -238,6 +262,14 @@ def _check_files(directory: Path) -> None:
         name = segment["segment_id"].replace("-", "")
         for suffix in _SEGMENT_FILES:
             (directory / f"{name}.{suffix}").stat()
+
+
+def _check_sums(directory: Path) -> None:
+    """Raise ValueError for a file whose content has changed, where that is quickly seen."""
+    if sum(path.stat().st_size for path in directory.iterdir()) <= _MAX_BYTES_TO_CHECK and (
+        damaged := damaged_files(directory)
+    ):
+        raise ValueError(f"checksum of {damaged[0]}")
 
 
 def _read_stamp(directory: Path) -> int | None:
@@ -251,5 +283,7 @@ def _read_stamp(directory: Path) -> int | None:
 def _write_stamp(directory: Path, generation: int) -> None:
     path = directory / _STAMP
     partial = path.with_suffix(".partial")
+    make_way(partial, for_file=True)
     partial.write_text(json.dumps({"format": LEXICAL_FORMAT, "generation": generation}))
+    make_way(path, for_file=True)
     os.replace(partial, path)

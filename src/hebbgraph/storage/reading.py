@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
@@ -14,7 +14,7 @@ from pydantic_core import from_json, to_json
 
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.records import Chunk
-from hebbgraph.storage.database import Database
+from hebbgraph.storage.database import Database, retried
 from hebbgraph.storage.schema import chunks, documents
 
 __all__ = ["ChunkReader", "as_json", "digest", "pages"]
@@ -45,6 +45,7 @@ class ChunkReader:
         self.database = database
         self.namespace = namespace
 
+    @retried
     def count(self) -> int:
         """Return how many chunks there are."""
         with self.database.read() as connection:
@@ -57,9 +58,12 @@ class ChunkReader:
     def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
         query = _by_row(*columns)
         for page in pages(int(row) for row in rows):
-            with self.database.read() as connection:
-                bound = {"namespace": self.namespace, "rows": page}
-                yield connection.execute(query, bound).all()
+            yield self._ask(query, {"rows": page})
+
+    @retried
+    def _ask(self, query: sa.Select[Any], bound: Mapping[str, Any]) -> Sequence[Any]:
+        with self.database.read() as connection:
+            return connection.execute(query, {"namespace": self.namespace, **bound}).all()
 
     def candidates(self, rows: Iterable[int]) -> Iterator[tuple[int, str, dict[str, list[str]]]]:
         """Yield (row, id, candidate keys by kind), ascending; rows that are gone are left out."""
@@ -110,26 +114,28 @@ class ChunkReader:
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the row of each id that is there."""
         found: dict[str, int] = {}
-        with self.database.read() as connection:
-            for page in pages(ids):
-                query = sa.select(chunks.c.id, chunks.c.row).where(
-                    self._mine(), chunks.c.id.in_(page)
-                )
-                found.update(connection.execute(query).all())
+        for page in pages(ids):
+            query = sa.select(chunks.c.id, chunks.c.row).where(self._mine(), chunks.c.id.in_(page))
+            found.update(self._ask(query, {}))
         return found
 
     def changed(self, candidates: Iterable[Chunk]) -> list[Chunk]:
         """Return those chunks that are not held, or held with another content."""
         by_id = {chunk.id: chunk for chunk in candidates}
-        held: dict[str, bytes] = {}
-        with self.database.read() as connection:
-            for page in pages(by_id):
-                query = sa.select(chunks.c.id, chunks.c.digest).where(
-                    self._mine(), chunks.c.id.in_(page)
-                )
-                held.update(connection.execute(query).all())
+        held = self.digests(by_id)
         return [chunk for id_, chunk in by_id.items() if held.get(id_) != digest(chunk)]
 
+    def digests(self, ids: Iterable[str]) -> dict[str, bytes]:
+        """Return what :func:`digest` said of each chunk that is there."""
+        held: dict[str, bytes] = {}
+        for page in pages(ids):
+            query = sa.select(chunks.c.id, chunks.c.digest).where(
+                self._mine(), chunks.c.id.in_(page)
+            )
+            held.update(self._ask(query, {}))
+        return held
+
+    @retried
     def ids_of_document(self, document_id: str) -> set[str]:
         """Return the ids of a document's chunks."""
         with self.database.read() as connection:
@@ -140,14 +146,14 @@ class ChunkReader:
         """Yield all rows in the order of their ids, a page at a time."""
         last = ""
         while True:
-            with self.database.read() as connection:
-                query = sa.select(chunks.c.row, chunks.c.id).where(self._mine(), chunks.c.id > last)
-                page = connection.execute(query.order_by(chunks.c.id).limit(_PAGE)).all()
+            query = sa.select(chunks.c.row, chunks.c.id).where(self._mine(), chunks.c.id > last)
+            page = self._ask(query.order_by(chunks.c.id).limit(_PAGE), {})
             if not page:
                 return
             yield from (row for row, _ in page)
             last = page[-1][1]
 
+    @retried
     def fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of each document that was read from a file."""
         with self.database.read() as connection:

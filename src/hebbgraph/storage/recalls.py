@@ -14,6 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from hebbgraph.records import Recall
+from hebbgraph.storage.forking import leave_to_parent
 
 __all__ = ["RecallStore"]
 
@@ -47,6 +48,7 @@ class RecallStore:
         self._lock = threading.Lock()
         self._since_pruning = 0
         self._connection: sqlite3.Connection | None = None
+        leave_to_parent(self)
         if keep:
             with self._best_effort("opened"):
                 self._connection = sqlite3.connect(

@@ -20,12 +20,19 @@ __all__ = [
     "feedback",
     "meta",
     "namespaces",
+    "tag_answers",
     "tombstones",
 ]
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 
 METADATA = sa.MetaData()
+
+
+def _name(length: int) -> sa.String:
+    """A string that orders by its bytes, as SQLite and Python order it, on any server."""
+    return sa.String(length).with_variant(sa.String(length, collation="C"), "postgresql")
+
 
 #: Facts about the database itself: ``schema_version``, ``application``.
 meta = sa.Table(
@@ -41,7 +48,7 @@ meta = sa.Table(
 namespaces = sa.Table(
     "namespaces",
     METADATA,
-    sa.Column("namespace", sa.String(256), primary_key=True),
+    sa.Column("namespace", _name(256), primary_key=True),
     sa.Column("generation", sa.BigInteger, nullable=False),
     sa.Column("floor", sa.BigInteger, nullable=False),
     sa.Column("build_settings", sa.Text, nullable=False),
@@ -60,9 +67,9 @@ chunks = sa.Table(
     "chunks",
     METADATA,
     sa.Column("row", _ROW_ID, primary_key=True, autoincrement=True),
-    sa.Column("namespace", sa.String(256), nullable=False),
-    sa.Column("id", sa.String(512), nullable=False),
-    sa.Column("document_id", sa.String(512)),
+    sa.Column("namespace", _name(256), nullable=False),
+    sa.Column("id", _name(512), nullable=False),
+    sa.Column("document_id", _name(512)),
     sa.Column("title", sa.Text, nullable=False),
     sa.Column("text", sa.Text, nullable=False),
     sa.Column("metadata", sa.Text, nullable=False),
@@ -85,7 +92,7 @@ tombstones = sa.Table(
     "tombstones",
     METADATA,
     sa.Column("row", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("namespace", sa.String(256), nullable=False),
+    sa.Column("namespace", _name(256), nullable=False),
     sa.Column("generation", sa.BigInteger, nullable=False),
     sa.Index("ix_tombstones_namespace_generation", "namespace", "generation"),
 )
@@ -94,9 +101,9 @@ tombstones = sa.Table(
 documents = sa.Table(
     "documents",
     METADATA,
-    sa.Column("namespace", sa.String(256), primary_key=True),
-    sa.Column("document_id", sa.String(512), primary_key=True),
-    sa.Column("fingerprint", sa.String(128), nullable=False),
+    sa.Column("namespace", _name(256), primary_key=True),
+    sa.Column("document_id", _name(512), primary_key=True),
+    sa.Column("fingerprint", sa.String(512), nullable=False),
 )
 
 #: What was cited. ``seq`` follows commit order within a namespace, for it is given out
@@ -107,11 +114,11 @@ feedback = sa.Table(
     "feedback",
     METADATA,
     sa.Column("seq", _ROW_ID, primary_key=True, autoincrement=True),
-    sa.Column("namespace", sa.String(256), nullable=False),
-    sa.Column("id", sa.String(64), nullable=False),
+    sa.Column("namespace", _name(256), nullable=False),
+    sa.Column("id", _name(64), nullable=False),
     sa.Column("digest", sa.LargeBinary(16), nullable=False),
-    sa.Column("recall_id", sa.String(512), nullable=False),
-    sa.Column("actor", sa.String(512)),
+    sa.Column("recall_id", _name(512), nullable=False),
+    sa.Column("actor", _name(512)),
     sa.Column("origin", sa.String(512), nullable=False),
     sa.Column("created_at", sa.Double, nullable=False),
     sa.Column("query", sa.Text),
@@ -123,5 +130,22 @@ feedback = sa.Table(
     sqlite_autoincrement=True,
 )
 
+#: What a model answered about a chunk's content, so that it is asked once. ``tagger`` names
+#: model and prompt; the row goes when the chunk goes that it is about.
+tag_answers = sa.Table(
+    "tag_answers",
+    METADATA,
+    sa.Column("namespace", _name(256), primary_key=True),
+    sa.Column("tagger", _name(256), primary_key=True),
+    sa.Column("content", sa.LargeBinary(16), primary_key=True),
+    sa.Column("tags", sa.Text, nullable=False),
+    sa.Index("ix_tag_answers_namespace_content", "namespace", "content"),
+)
+
+
+def _add_tag_answers(connection: sa.Connection) -> None:
+    tag_answers.create(connection)
+
+
 #: ``MIGRATIONS[n]`` brings a database of version n to version n + 1, in one transaction.
-MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {}
+MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {1: _add_tag_answers}

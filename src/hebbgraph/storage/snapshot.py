@@ -10,23 +10,25 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from hebbgraph.graph.phrases import PhraseArrays
 from hebbgraph.graph.tag_graph import GraphArrays, TagGraph
+from hebbgraph.storage.paths import make_way, remove
 
 __all__ = ["SNAPSHOT_FORMAT", "load_snapshot", "save_snapshot"]
 
 logger = logging.getLogger(__name__)
 
 #: Raised when arrays, tokens or the rules of the vocabulary change.
-SNAPSHOT_FORMAT = 1
+SNAPSHOT_FORMAT = 3
 _MANIFEST = "manifest.json"
 _CURRENT = "CURRENT"
-_KEYS = "keys.txt"
 
 
 def save_snapshot(directory: Path, graph: TagGraph) -> None:
@@ -35,33 +37,37 @@ def save_snapshot(directory: Path, graph: TagGraph) -> None:
     The caller holds the lock on derived parts. The name in ``CURRENT`` changes last, in
     one step, so that a reader sees the old snapshot or the new one.
     """
-    arrays, keys = graph.arrays()
+    arrays, phrases = graph.arrays()
     name = f"graph-{graph.generation}"
     partial = directory / f"{name}.partial"
-    shutil.rmtree(partial, ignore_errors=True)
+    remove(partial)
     partial.mkdir(parents=True)
     checksums = {}
-    for field, values in arrays._asdict().items():
+    for field, values in (arrays._asdict() | phrases._asdict()).items():
         np.save(partial / f"{field}.npy", values, allow_pickle=False)
         checksums[f"{field}.npy"] = _checksum(partial / f"{field}.npy")
-    (partial / _KEYS).write_bytes("\n".join(keys).encode())
-    checksums[_KEYS] = _checksum(partial / _KEYS)
     manifest = {
         "format": SNAPSHOT_FORMAT,
         "generation": graph.generation,
-        "n_keys": len(keys),
         "checksums": checksums,
     }
     (partial / _MANIFEST).write_text(json.dumps(manifest))
     final = directory / name
-    shutil.rmtree(final, ignore_errors=True)
+    remove(final)
     os.replace(partial, final)
     current = directory / f"{_CURRENT}.partial"
+    make_way(current, for_file=True)
     current.write_text(name)
+    make_way(directory / _CURRENT, for_file=True)
     os.replace(current, directory / _CURRENT)
     for old in directory.glob("graph-*"):
         if old.name != name:
-            shutil.rmtree(old, ignore_errors=True)
+            remove(old)
+
+
+def has_snapshot(directory: Path) -> bool:
+    """Tell whether a snapshot lies there, be it whole or not."""
+    return (directory / _CURRENT).exists() or any(directory.glob("graph-*"))
 
 
 def load_snapshot(directory: Path) -> TagGraph | None:
@@ -79,17 +85,11 @@ def load_snapshot(directory: Path) -> TagGraph | None:
             if _checksum(folder / Path(file).name) != expected:
                 logger.warning("graph snapshot is damaged (%s): rebuilding", folder / file)
                 return None
-        arrays = GraphArrays(
-            **{
-                field: np.load(folder / f"{field}.npy", mmap_mode="r", allow_pickle=False)
-                for field in GraphArrays._fields
-            }
+        return TagGraph(
+            int(manifest["generation"]),
+            GraphArrays(*(_mapped(folder / f"{name}.npy") for name in GraphArrays._fields)),
+            PhraseArrays(*(_mapped(folder / f"{name}.npy") for name in PhraseArrays._fields)),
         )
-        text = (folder / _KEYS).read_bytes().decode()
-        keys = text.split("\n") if manifest["n_keys"] else []
-        if len(keys) != manifest["n_keys"]:
-            raise ValueError(f"{len(keys)} phrases, {manifest['n_keys']} expected")
-        return TagGraph(int(manifest["generation"]), arrays, keys)
     except FileNotFoundError as error:
         if (directory / _CURRENT).exists():
             logger.warning("graph snapshot is incomplete (%s): rebuilding", error)
@@ -97,6 +97,13 @@ def load_snapshot(directory: Path) -> TagGraph | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         logger.warning("graph snapshot at %s cannot be read (%s): rebuilding", directory, error)
         return None
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    """Map an array into memory, as a plain one: the subclass makes every look slower."""
+    if not (mapped := np.load(path, mmap_mode="r", allow_pickle=False)).size:
+        return np.array(mapped)
+    return np.asarray(mapped)
 
 
 def _checksum(path: Path) -> int:

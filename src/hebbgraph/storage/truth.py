@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
 
-from hebbgraph.errors import SettingsMismatchError
+from hebbgraph.errors import ConnectionLostError, SettingsMismatchError
 from hebbgraph.records import Chunk
-from hebbgraph.storage.database import Database
+from hebbgraph.storage.answers import TagAnswers
+from hebbgraph.storage.database import Database, retried
 from hebbgraph.storage.embedding import Embeddings, EmbeddingState
 from hebbgraph.storage.reading import ChunkReader, as_json, digest, pages
 from hebbgraph.storage.schema import chunks, documents, namespaces, tombstones
 from hebbgraph.tagging import Candidate
 from hebbgraph.typing import IntArray
 
-__all__ = ["Changes", "ChunkWrite", "FeedbackState", "Outcome", "Truth"]
+__all__ = ["Changes", "ChunkWrite", "FeedbackState", "Outcome", "State", "Truth"]
 
 #: Statements of the hot path are built once.
 _STATE = sa.select(
@@ -31,6 +34,22 @@ _STATE = sa.select(
 ).where(namespaces.c.namespace == sa.bindparam("namespace"))
 
 
+_MINE: sa.BindParameter[str] = sa.bindparam("mine")
+_NEWEST: sa.BindParameter[int] = sa.bindparam("newest")
+#: What no write can lead to.
+_IMPOSSIBLE: Mapping[str, sa.Select[Any]] = {
+    "chunks of a generation that is still to come": sa.select(sa.func.count())
+    .select_from(chunks)
+    .where(chunks.c.namespace == _MINE, chunks.c.generation > _NEWEST),
+    "tombstones of a generation that is still to come": sa.select(sa.func.count())
+    .select_from(tombstones)
+    .where(tombstones.c.namespace == _MINE, tombstones.c.generation > _NEWEST),
+    "rows that are both there and gone": sa.select(sa.func.count())
+    .select_from(chunks.join(tombstones, chunks.c.row == tombstones.c.row))
+    .where(chunks.c.namespace == _MINE, sa.literal(0) <= _NEWEST),
+}
+
+
 class FeedbackState(NamedTuple):
     """How often feedback was added to a namespace's log, and how often taken away."""
 
@@ -39,6 +58,14 @@ class FeedbackState(NamedTuple):
 
 
 _NO_FEEDBACK = FeedbackState()
+
+
+class State(NamedTuple):
+    """How far a namespace has come."""
+
+    generation: int
+    embedding: EmbeddingState | None
+    feedback: FeedbackState
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +121,10 @@ class Truth(ChunkReader):
     def __init__(self, database: Database, namespace: str) -> None:
         super().__init__(database, namespace)
         self.embeddings = Embeddings(database, namespace)
+        self.answers = TagAnswers(database, namespace)
+        self._call = threading.local()
+        self._unacknowledged: set[int] = set()
+        self._lock = threading.Lock()
 
     # -- settings and state ---------------------------------------------------------
 
@@ -107,21 +138,7 @@ class Truth(ChunkReader):
         """
         saved = self._saved_settings()
         if saved is None and not self.database.read_only:
-            with self.database.write() as connection:
-                held = connection.execute(
-                    sa.select(namespaces.c.build_settings).where(
-                        namespaces.c.namespace == self.namespace
-                    )
-                ).scalar()
-                if held is None:
-                    connection.execute(
-                        sa.insert(namespaces).values(
-                            namespace=self.namespace,
-                            generation=0,
-                            floor=0,
-                            build_settings=json.dumps(dict(build_settings), sort_keys=True),
-                        )
-                    )
+            self._make_namespace(build_settings)
             saved = self._saved_settings()
         if saved is None:
             return
@@ -133,6 +150,24 @@ class Truth(ChunkReader):
                     "value, or build a new index"
                 )
 
+    @retried
+    def _make_namespace(self, build_settings: Mapping[str, Any]) -> None:
+        with self.database.write() as connection:
+            self.database.dialect.exclude_others(connection)
+            query = sa.select(namespaces.c.namespace).where(
+                namespaces.c.namespace == self.namespace
+            )
+            if connection.execute(query).scalar() is None:
+                connection.execute(
+                    sa.insert(namespaces).values(
+                        namespace=self.namespace,
+                        generation=0,
+                        floor=0,
+                        build_settings=json.dumps(dict(build_settings), sort_keys=True),
+                    )
+                )
+
+    @retried
     def _saved_settings(self) -> dict[str, Any] | None:
         with self.database.read() as connection:
             saved = connection.execute(
@@ -142,15 +177,61 @@ class Truth(ChunkReader):
             ).scalar()
         return None if saved is None else json.loads(saved)
 
+    @retried
     def generation(self) -> int:
         """Return the number of the last committed batch."""
         with self.database.read() as connection:
             return connection.execute(self._generation_query()).scalar() or 0
 
+    @retried
+    def state(self) -> State:
+        """Return how far the namespace has come."""
+        with self.database.read() as connection:
+            held = connection.execute(_STATE, {"namespace": self.namespace}).one_or_none()
+        if held is None:
+            return State(0, None, _NO_FEEDBACK)
+        return State(
+            held.generation,
+            EmbeddingState.read(held.embedding),
+            FeedbackState(held.feedback_added, held.feedback_removed),
+        )
+
     def _generation_query(self) -> sa.Select[Any]:
         return sa.select(namespaces.c.generation).where(namespaces.c.namespace == self.namespace)
 
     # -- writing --------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def acknowledging_at_the_end(self) -> Iterator[None]:
+        """Take the writes of this thread as one call, which nobody needs to see before its end.
+
+        Those that remove nothing: a reader cannot go on with chunks that are gone.
+        """
+        mine: list[int] = []
+        self._call.generations = mine
+        try:
+            yield
+        finally:
+            self._call.generations = None
+            self._acknowledge(mine)
+
+    def _acknowledge(self, generations: Iterable[int]) -> None:
+        with self._lock:
+            self._unacknowledged.difference_update(generations)
+
+    def acknowledged(self, generation: int) -> int:
+        """Return the newest generation up to this one that was not written by an open call."""
+        with self._lock:
+            while generation in self._unacknowledged:
+                generation -= 1
+        return generation
+
+    def _note(self, generation: int) -> None:
+        mine: list[int] | None = getattr(self._call, "generations", None)
+        if mine is not None:
+            with self._lock:
+                mine.append(generation)
+                self._unacknowledged.add(generation)
 
     def apply(
         self,
@@ -160,6 +241,7 @@ class Truth(ChunkReader):
         delete_documents: Iterable[str] = (),
         fingerprints: Mapping[str, str] | None = None,
         embedding: EmbeddingState | None = None,
+        instead_of: Mapping[str, int] | None = None,
     ) -> Outcome:
         """Write, replace and delete in one transaction.
 
@@ -172,32 +254,93 @@ class Truth(ChunkReader):
         fingerprints : mapping of document id to fingerprint
         embedding : EmbeddingState, optional
             What the vectors of ``writes`` are of.
+        instead_of : mapping of chunk id to row, optional
+            Chunks of ``writes`` that are no longer in their row are passed over: they
+            were replaced or deleted meanwhile.
 
         Raises
         ------
         SettingsMismatchError
             If vectors of another model are here by now.
         """
-        new_ids = [write.chunk.id for write in writes]
-        doomed_documents = list(delete_documents)
-        with self.database.write() as connection:
-            # First the counter: its row lock makes generations follow commit order.
-            generation = self._advance(connection)
-            if embedding is not None:
-                self.embeddings.settle(connection, embedding)
-            replaced = self._rows_where(connection, chunks.c.id, new_ids)
-            deleted = self._rows_where(connection, chunks.c.id, delete_ids)
-            deleted |= self._rows_where(connection, chunks.c.document_id, doomed_documents)
-            deleted -= replaced
-            self._remove(connection, replaced | deleted, generation)
-            for page in pages(writes):
-                rows = [self._values(write, generation, embedding) for write in page]
-                connection.execute(sa.insert(chunks), rows)
-            self._write_fingerprints(connection, doomed_documents, fingerprints or {})
-            if not (writes or deleted or doomed_documents or fingerprints):
-                connection.rollback()
-                generation -= 1
+        doomed_ids, doomed_documents = list(delete_ids), list(delete_documents)
+        tried: list[Outcome] = []
+
+        def attempt() -> Outcome:
+            try:
+                with self.database.write() as connection:
+                    tried.append(
+                        self._written(
+                            connection,
+                            writes,
+                            doomed_ids,
+                            doomed_documents,
+                            fingerprints or {},
+                            embedding,
+                            instead_of,
+                        )
+                    )
+                    if not (tried[-1].replaced or tried[-1].deleted):
+                        self._note(tried[-1].generation)
+            except BaseException as error:
+                # Another process may commit this number next.
+                self._acknowledge(outcome.generation for outcome in tried)
+                # Lost while committing: what is there tells whether it was kept.
+                lost = isinstance(error, ConnectionLostError) and error.maybe_kept
+                if not (lost and self._is_so(writes, doomed_ids, doomed_documents, instead_of)):
+                    raise
+            return tried[-1]
+
+        return self.database.retrying(attempt)
+
+    def _written(
+        self,
+        connection: sa.Connection,
+        writes: Sequence[ChunkWrite],
+        doomed_ids: Sequence[str],
+        doomed_documents: Sequence[str],
+        fingerprints: Mapping[str, str],
+        embedding: EmbeddingState | None,
+        instead_of: Mapping[str, int] | None,
+    ) -> Outcome:
+        # First the counter: its row lock makes generations follow commit order.
+        generation = self._advance(connection)
+        if embedding is not None:
+            self.embeddings.settle(connection, embedding)
+        replaced = self._rows_where(connection, chunks.c.id, [w.chunk.id for w in writes])
+        if instead_of is not None:
+            writes = [w for w in writes if instead_of[w.chunk.id] in replaced]
+            replaced = {instead_of[write.chunk.id] for write in writes}
+        deleted = self._rows_where(connection, chunks.c.id, doomed_ids)
+        deleted |= self._rows_where(connection, chunks.c.document_id, doomed_documents)
+        deleted -= replaced
+        self.answers.forget(connection, replaced | deleted, [write.chunk for write in writes])
+        self._remove(connection, replaced | deleted, generation)
+        for page in pages(writes):
+            rows = [self._values(write, generation, embedding) for write in page]
+            connection.execute(sa.insert(chunks), rows)
+        self._write_fingerprints(connection, doomed_documents, fingerprints)
+        if not (writes or deleted or doomed_documents or fingerprints):
+            connection.rollback()
+            generation -= 1
         return Outcome(len(writes) - len(replaced), len(replaced), len(deleted), generation)
+
+    def _is_so(
+        self,
+        writes: Sequence[ChunkWrite],
+        doomed_ids: Sequence[str],
+        doomed_documents: Sequence[str],
+        instead_of: Mapping[str, int] | None,
+    ) -> bool:
+        """Tell whether the truth is as a write would have left it."""
+        if instead_of is not None:  # the same chunks, in new rows
+            rows = self.rows_of(write.chunk.id for write in writes)
+            return all(instead_of[id_] != row for id_, row in rows.items())
+        wanted = {write.chunk.id: digest(write.chunk) for write in writes}
+        held = self.digests([*wanted, *doomed_ids])
+        return held == wanted and not any(
+            self.ids_of_document(document) - wanted.keys() for document in doomed_documents
+        )
 
     def _advance(self, connection: sa.Connection) -> int:
         connection.execute(
@@ -267,20 +410,40 @@ class Truth(ChunkReader):
                 ],
             )
 
+    @retried
     def drop_tombstones(self) -> None:
         """Forget which rows are gone; copies older than now will start from nothing."""
         with self.database.write() as connection:
-            connection.execute(
-                sa.delete(tombstones).where(tombstones.c.namespace == self.namespace)
-            )
             connection.execute(
                 sa.update(namespaces)
                 .where(namespaces.c.namespace == self.namespace)
                 .values(floor=namespaces.c.generation)
             )
+            connection.execute(
+                sa.delete(tombstones).where(tombstones.c.namespace == self.namespace)
+            )
+
+    # -- checking -------------------------------------------------------------------
+
+    def problems(self) -> Iterator[str]:
+        """Tell what does not hold in the database itself."""
+        with self.database.read() as connection:
+            yield from self.database.dialect.ask_quick_check(connection)
+            newest = connection.execute(self._generation_query()).scalar() or 0
+            bound = {"mine": self.namespace, "newest": newest}
+            for what, query in _IMPOSSIBLE.items():
+                if count := connection.execute(query, bound).scalar():
+                    yield f"{count} {what}"
+        for page in pages(self.rows_by_id()):
+            held = self.fetch(page)
+            told = self.digests(chunk.id for chunk in held.values())
+            for chunk in held.values():
+                if told.get(chunk.id, b"") not in (digest(chunk), b""):
+                    yield f"chunk {chunk.id!r} is not what was written"
 
     # -- reading --------------------------------------------------------------------
 
+    @retried
     def changes_since(self, generation: int) -> Changes:
         """Return the rows that came and went after ``generation``."""
         with self.database.read() as connection:

@@ -142,15 +142,17 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
     Returns
     -------
     list of Candidate
-        Unique keys; where a phrase is proposed for several reasons, the first of
-        title, given, acronym or code, name, term stays. A chunk with fewer than three
+        Each key once; where a phrase is proposed for several reasons, the first of
+        title, acronym or code, name, term stays. Then the given ones that are no title,
+        be they proposed by the text or not: they take nothing away. A chunk with fewer than three
         names in its text, and one in German, whose nouns all have capitals, proposes
         up to 24 salient terms beside them; text in scripts without spaces up to 64.
 
     Notes
     -----
-    A key is a proposal only: it becomes a tag when it is a title, was given, or is
-    proposed by a second chunk.
+    A key is a proposal only: it becomes known, and a tag of every chunk that mentions it,
+    when it is a title or is proposed by a second chunk. What was given is a tag of this
+    chunk, and of no other for that.
 
     Examples
     --------
@@ -162,8 +164,7 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
     found: dict[str, Kind] = {}
     for key in _title_keys(title) if title else ():
         found.setdefault(key, "title")
-    for tag in tags:
-        found.setdefault(phrase_key(tag), "given")
+    given = [key for key in dict.fromkeys(map(phrase_key, tags)) if key and key not in found]
 
     shaped = shape_text(text, "english")
     language = dominant_language(shaped.units[:_READ_FOR_LANGUAGE])
@@ -190,4 +191,5 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
             found.setdefault(_KEYS[term], "term")
     found.pop("", None)
     # What Candidate._make does, without a Python call for each.
-    return list(map(tuple.__new__, repeat(Candidate), found.items()))
+    proposed = list(map(tuple.__new__, repeat(Candidate), found.items()))
+    return proposed + [Candidate(key, "given") for key in given]

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,79 +57,76 @@ def _check(incidence: Incidence, oracle: dict[int, Row], n_tags: int) -> None:
         assert dict(zip(held.tolist(), own.tolist(), strict=True)) == oracle.get(chunk, {})
 
 
+def _set(incidence: Incidence, rows: dict[int, Row], removed: Iterable[int] = ()) -> Incidence:
+    changed = np.array(list(rows), dtype=np.int64)
+    gone = np.array(sorted(removed), dtype=np.int64)
+    return incidence.updated(8, N_TAGS + 2, gone, changed, _postings([*rows.values()]))
+
+
 def test_by_hand() -> None:
-    incidence = Incidence(_postings([{0: True, 1: False}, {1: True}]), 2)
-    assert incidence.df(np.array([0, 1])).tolist() == [1, 2]
-    incidence.set_row(0, *_arrays({1: False, 3: True}))
-    assert incidence.df(np.array([0, 1, 2, 3, 9])).tolist() == [0, 2, 0, 1, 0]
-    assert _gathered(incidence.chunks_of(np.array([1, 3]))) == [
+    first = Incidence(_postings([{0: True, 1: False}, {1: True}]), 2)
+    assert first.df(np.array([0, 1])).tolist() == [1, 2]
+    second = _set(first, {0: {1: False, 3: True}})
+    assert second.df(np.array([0, 1, 2, 3, 9])).tolist() == [0, 2, 0, 1, 0]
+    assert _gathered(second.chunks_of(np.array([1, 3]))) == [
         (0, 0, False), (0, 1, True), (1, 0, True),
     ]  # fmt: skip
-    incidence.clear_row(0)
-    incidence.clear_row(0)  # clearing twice is clearing once
-    assert incidence.df(np.array([0, 1, 3])).tolist() == [0, 1, 0]
-    assert _gathered(incidence.chunks_of(np.array([0, 1, 3]))) == [(1, 1, True)]
-    assert incidence.delta_size == 0
+    third = _set(_set(second, {}, {0}), {}, {0})  # clearing twice is clearing once
+    assert third.df(np.array([0, 1, 3])).tolist() == [0, 1, 0]
+    assert _gathered(third.chunks_of(np.array([0, 1, 3]))) == [(1, 1, True)]
+    # What others hold has not changed.
+    assert _gathered(first.tags_of(np.array([0]))) == [(0, 0, True), (0, 1, False)]
 
 
 def test_a_row_set_twice_holds_the_second() -> None:
-    incidence = Incidence(Postings.empty(), 0)
-    incidence.set_row(2, *_arrays({0: False, 1: True}))
-    incidence.set_row(2, *_arrays({1: False}))
+    incidence = _set(Incidence(Postings.empty(), 0), {2: {0: False, 1: True}})
+    incidence = _set(incidence, {2: {1: False}})
     assert _gathered(incidence.tags_of(np.array([2]))) == [(0, 1, False)]
     assert incidence.df(np.array([0, 1])).tolist() == [0, 1]
+
+
+def test_levels_are_few_and_a_row_is_moved_few_times() -> None:
+    rows: list[Row] = [{n % 5: False} for n in range(4000)]
+    incidence = Incidence(_postings(rows), N_TAGS)
+    most = 0
+    for n in range(300):
+        changed = np.array([n * 13 % 4000], dtype=np.int64)
+        rows[int(changed[0])] = {n % 7: True}
+        incidence = incidence.updated(4000, 7, changed[:0], changed, _postings([{n % 7: True}]))
+        most = max(most, incidence.n_levels)
+    assert 2 <= most <= 5
+    assert incidence.delta_size < 500 + 8
+    _check(incidence, dict(enumerate(rows)), 5)
+    assert incidence.df(np.arange(7)).tolist() == [sum(t in row for row in rows) for t in range(7)]
 
 
 _ROW = st.dictionaries(st.integers(0, N_TAGS + 1), st.booleans(), max_size=4)
 _BASE = st.lists(
     st.dictionaries(st.integers(0, N_TAGS - 1), st.booleans(), max_size=4), max_size=N_CHUNKS
 )
-_STEPS = st.lists(st.tuples(st.integers(0, N_CHUNKS + 1), st.none() | _ROW), max_size=12)
-
-
-@given(_BASE, _STEPS)
-def test_any_steps_equal_a_dict(base: list[Row], steps: list[tuple[int, Row | None]]) -> None:
-    incidence = Incidence(_postings(base), N_TAGS)
-    oracle = {chunk: dict(row) for chunk, row in enumerate(base)}
-    for chunk, row in steps:
-        if row is None:
-            incidence.clear_row(chunk)
-            oracle.pop(chunk, None)
-        else:
-            incidence.set_row(chunk, *_arrays(row))
-            oracle[chunk] = row
-        _check(incidence, oracle, N_TAGS + 2)
-
-
-@given(
-    _BASE, _STEPS, st.dictionaries(st.integers(0, 7), _ROW, max_size=4), st.sets(st.integers(0, 7))
+_STEPS = st.lists(
+    st.tuples(st.dictionaries(st.integers(0, 7), _ROW, max_size=4), st.sets(st.integers(0, 7))),
+    max_size=8,
 )
-def test_merging_many_rows_equals_a_dict(
-    base: list[Row],
-    steps: list[tuple[int, Row | None]],
-    changed: dict[int, Row],
-    dropped: set[int],
+
+
+@given(_BASE, _STEPS, st.sampled_from([1, 2, 8]))
+def test_any_steps_equal_a_dict(
+    base: list[Row], steps: list[tuple[dict[int, Row], set[int]]], share: int
 ) -> None:
-    incidence = Incidence(_postings(base), N_TAGS)
-    oracle = {chunk: dict(row) for chunk, row in enumerate(base)}
-    for chunk, row in steps:
-        oracle.pop(chunk, None)
-        incidence.clear_row(chunk)
-        if row is not None:
-            incidence.set_row(chunk, *_arrays(row))
-            oracle[chunk] = row
-    kept = np.array(sorted(set(range(8)) - changed.keys() - dropped), dtype=np.int64)
-    merged = incidence.merged(
-        8, N_TAGS + 2, kept, np.array(list(changed), dtype=np.int64), _postings([*changed.values()])
-    )
-    expected = {chunk: row for chunk, row in oracle.items() if chunk in set(kept.tolist())}
-    _check(merged, expected | changed, N_TAGS + 2)
-    assert merged.delta_size == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hebbgraph.graph.incidence._MERGE_SHARE", share)
+        incidence = Incidence(_postings(base), N_TAGS)
+        oracle = {chunk: dict(row) for chunk, row in enumerate(base)}
+        for changed, dropped in steps:
+            incidence = _set(incidence, changed, dropped - changed.keys())
+            oracle = {at: row for at, row in oracle.items() if at not in dropped} | changed
+            _check(incidence, oracle, N_TAGS + 2)
 
 
 def test_postings_are_rows_in_the_order_asked_for() -> None:
     incidence = Incidence(_postings([{0: True}, {2: False, 1: True}, {}]), 3)
-    incidence.set_row(3, *_arrays({0: False}))
+    incidence = _set(incidence, {3: {0: False}})
     indptr, tags, is_title = incidence.postings(np.array([3, 1, 2]))
     assert indptr.tolist() == [0, 1, 3, 3]
     assert tags.tolist() == [0, 1, 2]

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph.graph.phrases import PhraseTable
+from hebbgraph.tagging import PhraseMatcher
 
 
 def _ints(*values: int) -> np.ndarray:
@@ -13,6 +14,14 @@ def _ints(*values: int) -> np.ndarray:
 
 def _words(table: PhraseTable) -> set[str]:
     return {table.keys[number] for number in np.flatnonzero(table.in_vocabulary).tolist()}
+
+
+def _found(table: PhraseTable, *texts: str) -> list[int]:
+    return table.match([text.split() for text in texts])[3].tolist()
+
+
+def _matched(table: PhraseTable) -> set[str]:
+    return {table.keys[number] for number in _found(table, *table.keys)}
 
 
 def test_interning_numbers_each_phrase_once() -> None:
@@ -28,9 +37,9 @@ def test_one_candidate_is_no_tag_and_two_are() -> None:
     assert table.count(_ints(moss), _ints(), _ints(), _ints()) == ([], [])
     assert table.count(_ints(moss), _ints(), _ints(), _ints()) == ([moss], [])
     assert table.count(_ints(moss), _ints(), _ints(), _ints()) == ([], [])
-    assert table.matcher.match(["ida", "moss"]) == [moss]
+    assert _found(table, "ida moss") == [moss]
     assert table.count(_ints(), _ints(), _ints(moss, moss), _ints()) == ([], [moss])
-    assert table.matcher.match(["ida", "moss"]) == []
+    assert _found(table, "ida moss") == []
 
 
 def test_one_anchor_is_enough() -> None:
@@ -50,20 +59,23 @@ def test_a_step_that_changes_nothing_on_balance_says_nothing() -> None:
 
 
 def test_made_from_counts_it_knows_its_vocabulary() -> None:
-    counts, anchors = np.array([1, 2, 1], np.int32), np.array([0, 0, 1], np.int32)
-    table = PhraseTable(["a gull", "a tern", "an auk"], counts, anchors)
-    assert _words(table) == set(table.matcher) == {"a tern", "an auk"}
+    grown = PhraseTable()
+    numbers = grown.intern(["gone", "a gull", "a tern", "an auk"])
+    grown.count(_ints(*numbers[1:], numbers[2]), _ints(numbers[3]), _ints(), _ints())
+    table = PhraseTable(grown.arrays(np.array([False, True, True, True])))
+    assert list(table.keys) == ["a gull", "a tern", "an auk"]
+    assert table.candidate_counts.tolist() == [1, 2, 1]
+    assert _words(table) == _matched(table) == {"a tern", "an auk"}
+    assert table.intern(["an auk", "a tern", "new", "a gull"]) == [2, 1, 3, 0]
+    assert (table.number("an auk"), table.number("gone"), table.n_fresh) == (2, None, 1)
 
 
 def test_order_follows_from_the_text_alone() -> None:
-    one, other = PhraseTable(["x", "y"], *_zeros(2)), PhraseTable()
+    one, other = PhraseTable(), PhraseTable()
+    one.intern(["x", "y"])
     other.intern(["y"])
     other.intern(["x"])
     assert one.order.tolist() == other.order[::-1].tolist()
-
-
-def _zeros(n: int) -> tuple[np.ndarray, np.ndarray]:
-    return np.zeros(n, np.int32), np.zeros(n, np.int32)
 
 
 @given(
@@ -87,7 +99,7 @@ def test_the_vocabulary_is_a_function_of_what_lives(
         else []
     )
     for sign, batch in ((1, proposals), (-1, [proposals[i] for i in gone])):
-        numbers = table.intern(key for key, _ in batch)
+        numbers = table.intern([key for key, _ in batch])
         anchors = [n for n, (_, is_anchor) in zip(numbers, batch, strict=True) if is_anchor]
         change = (_ints(*numbers), _ints(*anchors))
         nothing = (_ints(), _ints())
@@ -97,4 +109,39 @@ def test_the_vocabulary_is_a_function_of_what_lives(
     rest = [pair for i, pair in enumerate(proposals) if i not in gone]
     keys = [key for key, _ in rest]
     expected = {key for key, is_anchor in rest if is_anchor or keys.count(key) >= 2}
-    assert _words(table) == set(table.matcher) == known == expected
+    assert _words(table) == _matched(table) == known == expected
+
+
+_WORDS = st.sampled_from(["a", "b", "c", "東", "京"])
+_KEYS = st.lists(_WORDS, min_size=1, max_size=4).map(" ".join)
+
+
+@given(
+    st.lists(st.tuples(_KEYS, st.booleans()), max_size=12),
+    st.lists(st.lists(_WORDS, max_size=12), max_size=4),
+)
+def test_matching_many_passages_at_once_is_matching_one_by_one(
+    steps: list[tuple[str, bool]], passages: list[list[str]]
+) -> None:
+    """Phrases come, go, and are folded on the way; a trie says what is to be found."""
+    table, oracle = PhraseTable(), PhraseMatcher()
+    for number, (key, folds) in enumerate(steps):
+        (at,) = table.intern([key])
+        if table.in_vocabulary[at]:
+            table.count(_ints(), _ints(), _ints(at), _ints(at))
+            oracle.discard(key)
+        else:
+            table.count(_ints(at), _ints(at), _ints(), _ints())
+            oracle.add(key, number)
+        if folds:
+            table = PhraseTable(table.arrays(table.candidate_counts > 0))
+    owner, starts, stops, numbers = table.match(passages)
+    names = {oracle.get(key): key for key in oracle}
+    expected = [
+        (at, start, stop, names[found])
+        for at, tokens in enumerate(passages)
+        for start, stop, found in oracle.spans(tokens)
+    ]
+    keys = [table.keys[number] for number in numbers.tolist()]
+    found = zip(owner.tolist(), starts.tolist(), stops.tolist(), keys, strict=True)
+    assert list(found) == expected

@@ -16,7 +16,6 @@ from hebbgraph.seeding.fusion import Evidence
 ONE_STEP = SpreadingParameters(
     n_seeds=1,
     cue_share=0.4,
-    damping=0.8,
     n_steps=1,
     title_salience=32.0,
     leak=1.0,
@@ -53,8 +52,7 @@ def test_one_link_by_hand() -> None:
     # The cue's 0.4 goes to chunk 0 but for the leak; the seed starts with 0.6.
     on_0 = 0.4 * 32 / (32 + 1)
     mass = 0.6 + on_0
-    # All of it but the damping goes to tag 1: tag 0 is no other chunk's.
-    on_tag_1 = 0.8 * mass
+    on_tag_1 = mass  # all of it: tag 0 is no other chunk's
     pull = 32 * 0.05 + 1.0 + 1.0  # the title of chunk 1, the mention in chunk 0, the leak
     assert credit(found, 1) == pytest.approx(on_tag_1 * 32 * 0.05 / pull)
     assert credit(found, 0) == pytest.approx(on_0 + 0.6 * on_tag_1 * 1.0 / pull)
@@ -77,7 +75,7 @@ def test_paths_name_the_cue_the_seed_and_the_bridge() -> None:
 def test_a_backlink_leads_to_the_chunks_that_mention_a_title() -> None:
     view = ArrayView([[0], [0]], titles=[{0}, set()])
     found = spread(view, cues(), evidence({0: 1.0}, elsewhere=0.5), parameters=ONE_STEP)
-    assert credit(found, 1) == pytest.approx(0.8 * 0.5 / (0.5 + 1.0))
+    assert credit(found, 1) == pytest.approx(0.5 / (0.5 + 1.0))
     assert nodes(found, 1) == [("chunk", 0), ("tag", 0), ("chunk", 1)]
 
 
@@ -99,7 +97,7 @@ def test_only_trusted_mass_uses_co_mentions() -> None:
     direct = evidence({0: 1.0}, elsewhere=0.5)
     assert spread(view, cues(), direct, parameters=ONE_STEP).chunks.tolist() == [0]
     named = spread(view, cues(0), direct, parameters=ONE_STEP)
-    on_tag_1 = 0.8 * (0.6 + 0.4 * 32 / 33)
+    on_tag_1 = 0.6 + 0.4 * 32 / 33
     assert credit(named, 1) == pytest.approx(0.6 * on_tag_1 * 0.5 / (0.5 + 1.0 + 1.0))
 
 
@@ -107,7 +105,7 @@ def test_a_seed_without_title_is_trusted_a_little() -> None:
     view = ArrayView([[1], [1]])
     parameters = SpreadingParameters(n_seeds=1, n_steps=1, untitled_trust=0.25)
     found = spread(view, cues(), evidence({0: 1.0}, 0.5), parameters=parameters)
-    assert credit(found, 1) == pytest.approx(0.6 * 0.25 * 0.8 * 0.5 / (0.5 + 1.0 + 1.0))
+    assert credit(found, 1) == pytest.approx(0.6 * 0.25 * 0.5 / (0.5 + 1.0 + 1.0))
 
 
 def test_cues_do_not_lead_to_chunks_that_only_mention_them() -> None:
@@ -173,7 +171,7 @@ def test_learned_edge_between_chunks() -> None:
     view = ArrayView([[], []])
     plastic = PlasticEdges(chunk_to_chunk=edge(0, 1, 0.5))
     found = spread(view, cues(), evidence({0: 1.0}), parameters=ONE_STEP, plastic=plastic)
-    assert credit(found, 1) == pytest.approx(0.8 * 0.5)
+    assert credit(found, 1) == pytest.approx(0.5)
     assert nodes(found, 1) == [("chunk", 0), ("chunk", 1)]
 
 
@@ -201,7 +199,7 @@ def test_extra_seeds_count_as_arrived_and_spread() -> None:
     view = ArrayView([[], [0], [0]], titles=[set(), set(), {0}])
     extra = (np.array([1]), np.array([0.3]))
     found = spread(view, cues(), evidence({0: 1.0}), parameters=ONE_STEP, extra_seeds=extra)
-    on_tag = 0.8 * 0.3
+    on_tag = 0.3
     pull = 32 * 0.05 + 0.05 + 1.0
     assert credit(found, 2) == pytest.approx(on_tag * 32 * 0.05 / pull)
     assert credit(found, 1) == pytest.approx(0.3 + 0.6 * on_tag * 0.05 / pull)
@@ -220,7 +218,7 @@ def test_without_plastic_edges_nothing_changes() -> None:
     [
         {"n_seeds": 0},
         {"cue_share": 1.5},
-        {"damping": -0.1},
+        {"inhibition": -0.1},
         {"leak": 0.0},
         {"half_saturation": 0.0},
         {"beam": 0},

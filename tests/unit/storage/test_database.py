@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import io
+import json
 import os
 import shutil
 import sqlite3
@@ -105,6 +107,26 @@ def test_migrations_run_one_after_the_other(
     index.close()
     open_index()
     assert steps == [1, 2]
+
+
+def test_a_database_of_version_1_is_read(
+    open_index: Callable[..., HebbianIndex],
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "index"
+    place.mkdir()
+    with closing(sqlite3.connect(place / DATABASE_NAME)) as connection:
+        connection.executescript(Path(__file__).with_name("version_1.sql").read_text())
+    index = open_index()
+    assert _meta(place)["schema_version"] == str(schema.SCHEMA_VERSION)
+    assert index.ids() == ["moss", "petrel"]
+    recall = index.recall("Where was the builder of the Petrel born?", k=2)
+    assert {hit.chunk.id for hit in recall.hits} == {"moss", "petrel"}
+    index.export_feedback(log := io.StringIO())
+    assert json.loads(log.getvalue())["cited"] == ["moss"]
+    index.add([Chunk(id="new", text="Tessel Bay freezes in winter.")])
+    assert_like_rebuilt(index)
 
 
 def test_a_migration_that_fails_leaves_the_older_version(

@@ -12,6 +12,7 @@ from typing import TypeAlias
 import pytest
 
 from hebbgraph import Chunk, HebbianIndex, Recall, Settings
+from hebbgraph.graph.phrases import PhraseArrays
 from hebbgraph.graph.tag_graph import GraphArrays
 
 QUESTION = "Where was the builder of the Petrel born?"
@@ -55,7 +56,8 @@ def folder(tmp_path: Path, saved: list[Answer]) -> Path:
 
 
 SNAPSHOT_FILES = [
-    *(f"{field}.npy" for field in GraphArrays._fields), "keys.txt", "manifest.json", "CURRENT",
+    *(f"{field}.npy" for field in (*GraphArrays._fields, *PhraseArrays._fields)),
+    "manifest.json", "CURRENT",
 ]  # fmt: skip
 
 
@@ -120,7 +122,7 @@ def test_a_damaged_snapshot_is_built_anew(
     assert not caplog.records
 
 
-@pytest.mark.parametrize("field", ["generation", "format", "n_keys"])
+@pytest.mark.parametrize("field", ["generation", "format"])
 def test_every_number_of_the_manifest_counts(
     open_index: Callable[..., HebbianIndex],
     saved: list[Answer],
@@ -400,3 +402,20 @@ def test_the_store_of_recalls_is_bounded(
     assert kept == recalls[-3:]
     silent = open_index("silent", settings=Settings(keep_recalls=0))
     assert silent.find_recall(silent.recall("Petrel").id) is None
+
+
+def test_what_is_held_will_do_for_an_older_generation_only(
+    tmp_path: Path, saved: list[Answer], corpus: list[Chunk]
+) -> None:
+    with (
+        HebbianIndex.open(tmp_path / "index") as index,
+        HebbianIndex.open(tmp_path / "index") as other,
+    ):
+        before = index.recall(QUESTION).generation
+        other.add([corpus[0].model_copy(update={"text": "The Petrel sank."})])
+        after = other.recall(QUESTION).generation
+        assert after > before
+        with index._derived.held(at_least=before) as held:
+            assert held == before
+        with index._derived.held(at_least=after) as held:
+            assert held == after

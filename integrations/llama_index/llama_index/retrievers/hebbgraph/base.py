@@ -35,7 +35,7 @@ __all__ = ["DEFAULT_TOP_K", "HebbianRetriever", "Strategy"]
 
 logger = logging.getLogger(__name__)
 
-Strategy = Literal["spreading", "neighbourhood"]
+Strategy = Literal["spreading", "neighbourhood", "breadth_first", "neural"]
 
 DEFAULT_TOP_K = 10
 _MAX_QUERY_CHARACTERS = 65_536

@@ -8,19 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from llama_index.core.vector_stores.types import (
     FilterCondition,
     FilterOperator,
     MetadataFilter,
     MetadataFilters,
 )
-from numpy.typing import NDArray
 
-from hebbgraph import Chunk
-from hebbgraph.filters import MISSING, Predicate, parse_filter
-
-__all__ = ["passing", "to_where"]
+__all__ = ["to_where"]
 
 _NAMES: Mapping[FilterOperator, str] = {
     FilterOperator.EQ: "$eq",
@@ -105,37 +100,3 @@ def _one(one: MetadataFilter) -> dict[str, Any]:
     elif one.operator in _OF_LISTS and not isinstance(operand, list):
         operand = [operand]
     return {one.key: {_NAMES[one.operator]: operand}}
-
-
-class _Reader:
-    """The fields of a few chunks, for a filter."""
-
-    def __init__(self, chunks: Sequence[Chunk]) -> None:
-        self._chunks = chunks
-
-    def where(self, field: str, predicate: Predicate) -> NDArray[np.bool_]:
-        return np.array([predicate(_read(chunk, field)) for chunk in self._chunks], np.bool_)
-
-    def all(self) -> NDArray[np.bool_]:
-        return np.ones(len(self._chunks), np.bool_)
-
-
-def _read(chunk: Chunk, field: str) -> Any:
-    if field == "$id":
-        return chunk.id
-    if field == "$document_id":
-        return MISSING if chunk.document_id is None else chunk.document_id
-    value: Any = chunk.metadata
-    if field in value:
-        return value[field]
-    for name in field.split("."):
-        if not isinstance(value, dict) or name not in value:
-            return MISSING
-        value = value[name]
-    return value
-
-
-def passing(chunks: Sequence[Chunk], where: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the chunks that pass a filter."""
-    mask = parse_filter(where).mask(_Reader(chunks))
-    return [chunk.id for chunk, passes in zip(chunks, mask.tolist(), strict=True) if passes]

@@ -23,9 +23,9 @@ from pydantic import PrivateAttr
 from hebbgraph import HebbianIndex, ParameterError, Recall
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
-from llama_index.retrievers.hebbgraph.filters import passing, to_where
+from llama_index.retrievers.hebbgraph.filters import to_where
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
-from llama_index.retrievers.hebbgraph.writing import add_nodes, held_ids
+from llama_index.retrievers.hebbgraph.writing import add_nodes
 
 __all__ = ["HebbianVectorStore"]
 
@@ -156,7 +156,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
 
     def clear(self) -> None:
         """Delete all nodes of this namespace."""
-        if ids := held_ids(self._index):
+        if ids := self._index.ids():
             self._index.delete(ids)
 
     async def aclear(self) -> None:
@@ -171,11 +171,13 @@ class HebbianVectorStore(BasePydanticVectorStore):
         filters: MetadataFilters | None = None,
     ) -> list[BaseNode]:
         """Return nodes by id (those not held are left out), by filter, or all."""
-        ids = held_ids(self._index) if node_ids is None else node_ids
-        chunks = self._index.get(ids)
-        if (where := to_where(filters)) is not None:
-            passed = set(passing(chunks, where))
-            chunks = [chunk for chunk in chunks if chunk.id in passed]
+        where = to_where(filters)
+        if node_ids is None:
+            node_ids = self._index.ids(where)
+        elif where is not None:
+            passed = set(self._index.ids(where))
+            node_ids = [id_ for id_ in node_ids if id_ in passed]
+        chunks = self._index.get(node_ids)
         return [chunk_to_node(chunk) for chunk in chunks]
 
     async def aget_nodes(

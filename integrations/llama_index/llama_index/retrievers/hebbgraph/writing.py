@@ -1,4 +1,4 @@
-"""Nodes into an index: adding, mirroring another index, listing."""
+"""Nodes into an index: adding, and mirroring another index."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hebbgraph.embedders import passage_text
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.nodes import node_to_chunk
 
-__all__ = ["add_nodes", "held_ids", "mirror"]
+__all__ = ["add_nodes", "mirror"]
 
 logger = logging.getLogger(__name__)
 
@@ -33,12 +33,6 @@ def add_nodes(
         return index.add([chunk for chunk, _ in by_id.values()], show_progress=show_progress)
 
 
-def held_ids(index: HebbianIndex) -> list[str]:
-    """Return the ids of all chunks of an index, sorted."""
-    graph = index.to_networkx("incidence")
-    return sorted(data["label"] for _, data in graph.nodes(data=True) if data["bipartite"] == 0)
-
-
 def mirror(
     index: HebbianIndex, vector_index: VectorStoreIndex, nodes: Sequence[BaseNode] | None = None
 ) -> None:
@@ -46,7 +40,7 @@ def mirror(
     wanted = list(nodes) if nodes is not None else _nodes_of(vector_index)
     add_nodes(index, wanted)
     ids = {node.node_id for node in wanted}
-    if gone := [id_ for id_ in held_ids(index) if id_ not in ids]:
+    if gone := [id_ for id_ in index.ids() if id_ not in ids]:
         index.delete(gone)
 
 

@@ -21,7 +21,7 @@ from hebbgraph.documents.split import ChunkSettings, split_document
 from hebbgraph.documents.walk import Discovery, FoundFile, discover, fingerprint
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
 from hebbgraph.protocols import Progress
-from hebbgraph.records import Chunk
+from hebbgraph.records import AddReport, Chunk
 
 __all__ = ["DocumentIndex", "IngestReport", "ingest"]
 
@@ -61,6 +61,9 @@ class IngestReport(BaseModel):
         Their chunks of an earlier run, if any, are still in the index.
     chunks : int
         In the documents of ``indexed``.
+    untagged : tuple of (chunk id, reason)
+        Chunks about which a tagging model gave no answer; they have the tags that are
+        found without it.
     unsupported : dict
         Suffix to number of files passed over.
     links : int
@@ -75,6 +78,7 @@ class IngestReport(BaseModel):
     removed: tuple[str, ...] = ()
     failed: tuple[tuple[str, str], ...] = ()
     chunks: int = 0
+    untagged: tuple[tuple[str, str], ...] = ()
     unsupported: dict[str, int] = {}
     links: int = 0
     seconds: float = 0.0
@@ -151,6 +155,7 @@ def ingest(
     known = index.document_fingerprints()
     salt = f"{_FORMAT}:{settings.signature}:{encoding or ''}"
     indexed, skipped, chunk_count = [], [], 0
+    untagged: list[tuple[str, str]] = []
     for done, (document_id, file) in enumerate(identified, start=1):
         try:
             _check_id(document_id, file)
@@ -160,7 +165,9 @@ def ingest(
                 skipped.append(document_id)
             else:
                 chunks = _chunks(data, document_id, file, settings, max_bytes, encoding)
-                index.put_document(document_id, print_, chunks)
+                put = index.put_document(document_id, print_, chunks)
+                if isinstance(put, AddReport) and put.tagging is not None:
+                    untagged += put.tagging.failed
                 indexed.append(document_id)
                 chunk_count += len(chunks)
         except (ConversionError, MissingExtraError) as error:
@@ -180,6 +187,7 @@ def ingest(
         removed=tuple(removed),
         failed=tuple(failed),
         chunks=chunk_count,
+        untagged=tuple(untagged),
         unsupported=found.unsupported,
         links=found.links,
         seconds=time.perf_counter() - started,

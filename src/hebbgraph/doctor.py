@@ -1,0 +1,192 @@
+"""Everything that must always hold, checked; and derived parts built anew where it does not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
+
+from hebbgraph.errors import HebbgraphError
+from hebbgraph.learning.memory import Memory
+from hebbgraph.learning.weights import RawWeights
+from hebbgraph.records import DoctorReport, Finding
+from hebbgraph.storage.checking import (
+    difference_of_graphs,
+    rebuilt,
+    sets_apart,
+    some_phrases,
+)
+from hebbgraph.storage.derived import Derived
+from hebbgraph.storage.feedback import FeedbackLog
+from hebbgraph.storage.truth import Truth
+from hebbgraph.tagging import lexical_terms
+
+__all__ = ["examine"]
+
+_PHRASES = 200
+
+
+def examine(
+    truth: Truth,
+    derived: Derived,
+    log: FeedbackLog,
+    memory: Memory,
+    fresh_memory: Callable[[], Memory],
+    *,
+    language: str,
+    repair: bool,
+) -> DoctorReport:
+    """Check one namespace; see :meth:`hebbgraph.HebbianIndex.doctor`.
+
+    Parameters
+    ----------
+    truth, derived, log, memory
+        Of the index.
+    fresh_memory : callable
+        Makes a memory that has folded nothing yet.
+    language : str
+    repair : bool
+    """
+    found = [
+        *_guarded("database", truth.problems),
+        *_guarded("feedback", lambda: _feedback_problems(log)),
+    ]
+    derived_findings = list(_derived_problems(truth, derived, language))
+    learned = list(_learned_problems(derived, memory, fresh_memory))
+    if repair and derived_findings:
+        derived.start_over()
+        derived.refresh()
+        derived.save()
+        remaining = {f.part for f in _derived_problems(truth, derived, language)}
+        derived_findings = [
+            finding.model_copy(update={"repaired": finding.part not in remaining})
+            for finding in derived_findings
+        ]
+    if repair and learned:
+        memory.start_anew()
+        memory.refresh(derived.feedback)
+        mended = not list(_learned_problems(derived, memory, fresh_memory))
+        learned = [finding.model_copy(update={"repaired": mended}) for finding in learned]
+    return DoctorReport(
+        generation=truth.generation(),
+        chunks=truth.count(),
+        feedbacks=log.count(),
+        findings=(*found, *derived_findings, *learned),
+        notes=tuple(_notes(truth)),
+    )
+
+
+def _named(part: str, problems: Iterable[str]) -> Iterator[Finding]:
+    return (Finding(part=part, problem=problem) for problem in problems)
+
+
+def _guarded(part: str, check: Callable[[], Iterable[str]]) -> Iterator[Finding]:
+    """Take a check that breaks down for a finding: it ran into what it looks for."""
+    try:
+        yield from _named(part, list(check()))
+    except HebbgraphError:
+        raise
+    except (OSError, ValueError, IndexError, KeyError) as error:
+        yield Finding(part=part, problem=f"cannot be read: {error}")
+
+
+def _derived_problems(truth: Truth, derived: Derived, language: str) -> Iterator[Finding]:
+    # Files first: what is in memory may be whole while the disk is not.
+    yield from _guarded("snapshot", derived.snapshot_problems)
+    yield from _guarded("lexical", derived.lexical_problems)
+    derived.refresh()
+    fresh = rebuilt(truth, language)
+
+    def graph() -> Iterator[str]:
+        with derived.held() as generation:
+            if generation == fresh.graph.generation:  # else a writer came in between
+                found = difference_of_graphs(derived.graph, fresh.graph)
+                if found is not None:
+                    yield found
+
+    def lexical() -> Iterator[str]:
+        with derived.held() as generation:
+            if generation != fresh.graph.generation:
+                return
+            held, live = derived.lexical.rows(), fresh.lexical.rows()
+            if not np.array_equal(held, live):
+                yield f"{len(held)} rows, {len(live)} expected"
+                return
+            for phrase in some_phrases(fresh.graph, _PHRASES):
+                terms = lexical_terms(phrase.split(" "), language)
+                if terms and not np.array_equal(
+                    np.sort(derived.lexical.rows_with_phrase(terms)),
+                    np.sort(fresh.lexical.rows_with_phrase(terms)),
+                ):
+                    yield f"the chunks that hold {phrase!r} are others"
+                    return
+
+    def vectors() -> Iterator[str]:
+        with derived.held() as generation:
+            table = derived.vectors
+            if table is None or generation != fresh.graph.generation:
+                return
+            rows = fresh.graph.rows[fresh.graph.alive]
+            expected = [row for row, _ in truth.embeddings.vectors(rows, table.state.epoch)]
+            lost = np.setdiff1d(np.array(expected, dtype=np.int64), table.rows)
+            if len(lost):
+                yield f"{len(lost)} vectors of the truth are not held"
+
+    yield from _guarded("graph", graph)
+    yield from _guarded("lexical", lexical)
+    yield from _guarded("vectors", vectors)
+
+
+def _feedback_problems(log: FeedbackLog) -> Iterator[str]:
+    last = 0
+    for seq, feedback in log.after(0):
+        if seq <= last:
+            yield f"sequence number {seq} follows {last}"
+        last = seq
+        shown = {chunk.chunk_id for chunk in feedback.shown}
+        if not {*feedback.cited, *feedback.rejected} <= shown:
+            yield f"feedback {feedback.id}: what it cites was not shown"
+
+
+def _learned_problems(
+    derived: Derived, memory: Memory, fresh_memory: Callable[[], Memory]
+) -> Iterator[Finding]:
+    state = derived.feedback
+    memory.refresh(state)
+    fresh = fresh_memory()
+    fresh.refresh(state)
+    difference = _difference_of_weights(memory.weights, fresh.weights)
+    if difference is not None:
+        yield Finding(part="learned", problem=difference)
+
+
+def _notes(truth: Truth) -> Iterator[str]:
+    state = truth.embeddings.state()
+    if state is not None and (missing := truth.embeddings.count_to_embed(state.epoch)):
+        yield f"{missing} chunks have no vector of {state.name!r}: reembed() makes them"
+
+
+def _difference_of_weights(found: RawWeights, expected: RawWeights) -> str | None:
+    """Say how two folds of a log differ; None if they are the same."""
+    if found.n_events != expected.n_events:
+        return f"{found.n_events} lessons, {expected.n_events} expected"
+    one, other = _weights(found), _weights(expected)
+    if one.keys() != other.keys():
+        return (
+            f"edges: {sets_apart(set(one.keys() - other.keys()), set(other.keys() - one.keys()))}"
+        )
+    off = [edge for edge, weight in one.items() if abs(weight - other[edge]) > 1e-12]
+    return f"{len(off)} weights differ, e.g. of {off[0]}" if off else None
+
+
+def _weights(weights: RawWeights) -> dict[tuple[object, ...], float]:
+    """Return the weight of each edge by family and names, all actors together."""
+    families, sources, targets = weights.all_edges()
+    values = weights.weight(np.arange(len(weights))).tolist()
+    total: dict[tuple[object, ...], float] = {}
+    for family, source, target, value in zip(
+        families.tolist(), sources.tolist(), targets.tolist(), values, strict=True
+    ):
+        edge = (family, weights.nodes[source], weights.nodes[target])
+        total[edge] = total.get(edge, 0.0) + value
+    return total

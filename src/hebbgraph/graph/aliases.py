@@ -1,0 +1,211 @@
+"""Variants of one concept, joined by edges of their own: derived, light, never merged.
+
+Three kinds, each found from the vocabulary as it is, and gone with the tags:
+
+- **spelling**: equal but for inflection, spaces and hyphens: "schooner" and "schooners",
+  "spider man" and "spiderman". (Case, accents and the dots of "U.S." are folded away
+  before a phrase becomes a tag.)
+- **acronyms**: the initials of another tag: "us army" and "united states army"; a bare
+  acronym ("nato") only with an expansion that shares a chunk with it.
+- **vectors**: embeddings that are almost the same.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import combinations
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.recall.view import EdgeSet
+from hebbgraph.tagging import lexical_terms
+from hebbgraph.tagging.segment import stop_words
+from hebbgraph.typing import IntArray
+
+__all__ = [
+    "AliasKind",
+    "Aliases",
+    "acronym_pairs",
+    "near_pairs",
+    "spelling_pairs",
+]
+
+AliasKind: TypeAlias = Literal["spelling", "acronyms", "vectors"]
+Pair: TypeAlias = tuple[int, int]
+
+_SHORTEST = 4  # characters of a spelling that says enough
+_LARGEST_GROUP = 8  # tags of one spelling; more of them are no variants of a name
+_LONGEST_EXPANSION = 8  # words
+_LEAST_COSINE = 0.95
+_BLOCK = 2048
+
+
+def spelling_pairs(keys: Sequence[str], language: str = "english") -> list[Pair]:
+    """Return pairs of phrases that differ in inflection, spaces and hyphens alone.
+
+    Examples
+    --------
+    >>> spelling_pairs(["spider man", "schooner", "spiderman", "schooners", "man"])
+    [(0, 2), (1, 3)]
+    """
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for number, key in enumerate(keys):
+        groups[_spelling(key, language)].append(number)
+    return sorted(
+        pair
+        for spelling, group in groups.items()
+        if len(spelling) >= _SHORTEST and 1 < len(group) <= _LARGEST_GROUP
+        for pair in combinations(group, 2)
+    )
+
+
+def _spelling(key: str, language: str) -> str:
+    stems = []
+    for token in key.split(" "):
+        terms = lexical_terms([token], language)
+        stems.append(terms[0] if len(terms) == 1 else token)
+    return "".join(char for char in "".join(stems) if char.isalnum())
+
+
+def acronym_pairs(keys: Sequence[str], share_a_chunk: Callable[[int, int], bool]) -> list[Pair]:
+    """Return pairs of a phrase with initials and one that spells them out.
+
+    Parameters
+    ----------
+    keys : sequence of str
+    share_a_chunk : callable
+        Whether two of them, by position, are tags of one chunk. Bare acronyms, and those
+        with several expansions, are joined only to expansions that do.
+
+    Examples
+    --------
+    >>> keys = ["nato", "north atlantic treaty organization", "us army", "united states army"]
+    >>> acronym_pairs(keys, lambda one, other: True)
+    [(0, 1), (2, 3)]
+    """
+    numbers = {key: number for number, key in enumerate(keys)}
+    expansions: defaultdict[int, set[int]] = defaultdict(set)
+    for number, key in enumerate(keys):
+        for short in _contractions(key):
+            if (found := numbers.get(short)) is not None and found != number:
+                expansions[found].add(number)
+    return sorted(
+        (short, long)
+        for short, longs in expansions.items()
+        for long in longs
+        if (" " in keys[short] and len(longs) == 1) or share_a_chunk(short, long)
+    )
+
+
+def _contractions(key: str) -> Iterator[str]:
+    """Yield a phrase with its first or last words, or all, as initials."""
+    words = key.split(" ")
+    if not 2 <= len(words) <= _LONGEST_EXPANSION or not key.isascii():
+        return
+    stop = stop_words()
+    size = len(words)
+    for first, last in {(0, stop_) for stop_ in range(2, size + 1)} | {
+        (start, size) for start in range(size - 1)
+    }:
+        run = words[first:last]
+        for chosen in (run, [word for word in run if word not in stop]):
+            initials = "".join(word[0] for word in chosen)
+            whole = first == 0 and last == size
+            if len(chosen) >= (3 if whole else 2) and initials.isalpha():
+                yield " ".join([*words[:first], initials, *words[last:]])
+
+
+def near_pairs(vectors: NDArray[np.float32], least: float = _LEAST_COSINE) -> list[Pair]:
+    """Return pairs of unit vectors whose cosine is at least so much.
+
+    Examples
+    --------
+    >>> near_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], np.float32))
+    [(0, 2)]
+    """
+    pairs = []
+    for start in range(0, len(vectors), _BLOCK):
+        rows, columns = np.nonzero(vectors[start : start + _BLOCK] @ vectors[start:].T >= least)
+        above = rows < columns
+        pairs += list(
+            zip((rows[above] + start).tolist(), (columns[above] + start).tolist(), strict=True)
+        )
+    return sorted(pairs)
+
+
+class Aliases:
+    """The alias edges of a graph, found anew when it has changed.
+
+    Parameters
+    ----------
+    kinds : collection of {"spelling", "acronyms", "vectors"}
+    weight : float, in [0, 1]
+        The share of a tag's activation that passes to each of its variants.
+    language : str
+    embed : callable, optional
+        Phrases to unit vectors, or None where there is no embedder; for ``vectors``.
+    """
+
+    def __init__(
+        self,
+        kinds: Iterable[AliasKind],
+        *,
+        weight: float,
+        language: str,
+        embed: Callable[[list[str]], NDArray[np.float32] | None] | None = None,
+    ) -> None:
+        self.kinds = frozenset(kinds)
+        self.weight = weight
+        self._language = language
+        self._embed = embed
+        self._vectors: dict[str, NDArray[np.float32]] = {}
+        self._of: tuple[TagGraph, int] | None = None
+        self._edges = EdgeSet.empty()
+
+    def edges(self, graph: TagGraph) -> EdgeSet:
+        """Return them for a graph, whose owner holds its lock."""
+        if not self.kinds:
+            return self._edges
+        if self._of is None or self._of[0] is not graph or self._of[1] != graph.generation:
+            self._edges = self._found(graph)
+            self._of = (graph, graph.generation)
+        return self._edges
+
+    def _found(self, graph: TagGraph) -> EdgeSet:
+        tags = np.flatnonzero(graph.phrases.in_vocabulary)
+        keys = [graph.phrases.keys[tag] for tag in tags.tolist()]
+        pairs: set[Pair] = set()
+        if "spelling" in self.kinds:
+            pairs.update(spelling_pairs(keys, self._language))
+        if "acronyms" in self.kinds:
+            pairs.update(acronym_pairs(keys, _sharing(graph, tags)))
+        if "vectors" in self.kinds and (vectors := self._embedded(keys)) is not None:
+            pairs.update(near_pairs(vectors))
+        if not pairs:
+            return EdgeSet.empty()
+        ends = tags[np.array(sorted(pairs), dtype=np.int64)]
+        sources = np.concatenate((ends[:, 0], ends[:, 1]))
+        targets = np.concatenate((ends[:, 1], ends[:, 0]))
+        return EdgeSet.from_arrays(sources, targets, np.full(len(sources), self.weight))
+
+    def _embedded(self, keys: list[str]) -> NDArray[np.float32] | None:
+        missing = [key for key in keys if key not in self._vectors]
+        if missing and self._embed is not None:
+            vectors = self._embed(missing)
+            if vectors is not None:
+                self._vectors.update(zip(missing, vectors, strict=True))
+        if not keys or any(key not in self._vectors for key in keys):
+            return None
+        return np.stack([self._vectors[key] for key in keys])
+
+
+def _sharing(graph: TagGraph, tags: IntArray) -> Callable[[int, int], bool]:
+    def share(one: int, other: int) -> bool:
+        owner, chunks, _ = graph.chunks_of(tags[[one, other]])
+        return bool(np.intersect1d(chunks[owner == 0], chunks[owner == 1]).size)
+
+    return share

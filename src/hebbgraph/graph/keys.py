@@ -1,0 +1,98 @@
+"""Many short strings in one array of bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.typing import IntArray
+
+__all__ = ["Keys", "packed"]
+
+
+def packed(keys: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Return strings as UTF-8, one after the other, and where each begins.
+
+    Returns
+    -------
+    data : ndarray of uint8, shape (n_bytes,)
+    offsets : ndarray of int64, shape (n + 1,)
+
+    Examples
+    --------
+    >>> data, offsets = packed(["new", "", "york"])
+    >>> data.tobytes(), offsets.tolist()
+    (b'newyork', [0, 3, 3, 7])
+    """
+    encoded = [key.encode("utf-8", "surrogatepass") for key in keys]
+    offsets = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum(np.fromiter(map(len, encoded), np.int64, len(encoded)), out=offsets[1:])
+    return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
+
+
+class Keys(Sequence[str]):
+    """A sequence of strings: an array (perhaps mapped into memory) and a list after it.
+
+    Examples
+    --------
+    >>> keys = Keys(*packed(["new", "york"]))
+    >>> keys.append("times")
+    >>> list(keys), keys[1], len(keys)
+    (['new', 'york', 'times'], 'york', 3)
+    """
+
+    def __init__(self, data: NDArray[np.uint8], offsets: NDArray[np.int64]) -> None:
+        self._data = data
+        self._offsets = offsets
+        self._n_packed = len(offsets) - 1
+        self._added: list[str] = []
+
+    def __len__(self) -> int:
+        return self._n_packed + len(self._added)
+
+    @overload
+    def __getitem__(self, number: int, /) -> str: ...
+    @overload
+    def __getitem__(self, number: slice, /) -> list[str]: ...
+    def __getitem__(self, number: int | slice, /) -> str | list[str]:
+        if isinstance(number, slice):
+            return [self[at] for at in range(*number.indices(len(self)))]
+        number = int(number)
+        if number < 0:
+            number += len(self)
+        if number >= self._n_packed:
+            return self._added[number - self._n_packed]
+        if number < 0:
+            raise IndexError(f"{number} of {len(self)} strings")
+        start, stop = self._offsets[number : number + 2].tolist()
+        return self._data[start:stop].tobytes().decode("utf-8", "surrogatepass")
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.__getitem__, range(len(self)))
+
+    def append(self, key: str) -> None:
+        """Add a string at the end."""
+        self._added.append(key)
+
+    def taken(self, numbers: IntArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return some of the strings (numbers ascending) as :func:`packed` does."""
+        split = int(np.searchsorted(numbers, self._n_packed))
+        old, new = numbers[:split], numbers[split:]
+        counts = self._offsets[old + 1] - self._offsets[old]
+        inside = np.zeros(len(self._data) + 1, dtype=np.int8)
+        if split == self._n_packed:
+            kept = np.asarray(self._data)
+        else:
+            np.add.at(inside, self._offsets[old], 1)
+            np.subtract.at(inside, self._offsets[old + 1], 1)
+            kept = self._data[np.cumsum(inside[:-1], dtype=np.int8).astype(np.bool_)]
+        data, offsets = packed(self._added[number - self._n_packed] for number in new.tolist())
+        starts = np.zeros(split + 1, dtype=np.int64)
+        np.cumsum(counts, out=starts[1:])
+        return (
+            np.concatenate((kept, data)),
+            np.concatenate((starts, starts[-1] + offsets[1:])),
+        )

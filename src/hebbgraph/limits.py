@@ -1,0 +1,33 @@
+"""How large things may get. What is larger is refused with an error that names the limit.
+
+Limits bound what one request can cost, and keep every database's columns wide enough.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "MAX_FEEDBACK_LINE",
+    "MAX_ID",
+    "MAX_METADATA_BYTES",
+    "MAX_SEEDS",
+    "MAX_TAG",
+    "MAX_TAGS",
+    "MAX_TEXT",
+    "MAX_TITLE",
+]
+
+#: Characters of the id of a chunk, document, recall, actor or origin.
+MAX_ID = 512
+#: Characters of a chunk's text. A chunk is a passage; this is for those who never split.
+MAX_TEXT = 10_000_000
+#: Characters of a title.
+MAX_TITLE = 4096
+#: Tags given with one chunk, and characters of one.
+MAX_TAGS = 256
+MAX_TAG = 512
+#: A chunk's metadata as JSON, in UTF-8.
+MAX_METADATA_BYTES = 1_000_000
+#: Chunks of a search of the caller's own.
+MAX_SEEDS = 100_000
+#: Characters of one line of exported feedback.
+MAX_FEEDBACK_LINE = 50_000_000

@@ -1,0 +1,72 @@
+"""Models on disk: safetensors, nothing is pickled."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+
+from hebbgraph.errors import StorageError
+from hebbgraph.neural.modules import Nakg
+from hebbgraph.neural.settings import NeuralSettings
+
+__all__ = ["load_checkpoint", "save_checkpoint"]
+
+_FORMAT = "1"
+#: Settings that say which tensors there are.
+_SHAPES = ("heads", "head_size", "edge_layers", "hidden", "layers", "layer_heads")
+
+
+def save_checkpoint(model: Nakg, path: str | Path) -> None:
+    """Write a model with its settings, in one step."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    tensors = {name: held.contiguous() for name, held in model.state_dict().items()}
+    metadata = {
+        "format": _FORMAT,
+        "dimension": str(model.dimension),
+        "settings": json.dumps(asdict(model.settings)),
+    }
+    try:
+        save_file(tensors, str(partial), metadata=metadata)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load_checkpoint(path: str | Path, settings: NeuralSettings | None = None) -> Nakg:
+    """Read a model.
+
+    Parameters
+    ----------
+    path : path
+    settings : NeuralSettings, optional
+        To go on with; its shapes are those of the checkpoint. Left out, all are.
+
+    Raises
+    ------
+    StorageError
+        If it is not there, is damaged, or holds something else.
+    """
+    try:
+        with safe_open(str(path), framework="pt") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != _FORMAT:
+                raise ValueError("it is no checkpoint of hebbgraph")
+            saved = NeuralSettings(**json.loads(metadata["settings"]))
+            if settings is None:
+                settings = saved
+            shapes = {name: getattr(saved, name) for name in _SHAPES}
+            model = Nakg(int(metadata["dimension"]), replace(settings, **shapes))
+            model.load_state_dict({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118
+    except (OSError, ValueError, KeyError, TypeError, RuntimeError, SafetensorError) as error:
+        raise StorageError(
+            f"{path}: cannot be read as a checkpoint ({error}); train without start_from"
+        ) from error
+    model.eval()
+    return model

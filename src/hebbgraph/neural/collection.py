@@ -1,0 +1,156 @@
+"""What training reads of an index, as arrays: vectors, tags, and the feedback log."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.errors import ParameterError
+from hebbgraph.graph.incidence import Postings
+from hebbgraph.graph.plastic import actor_scales
+from hebbgraph.learning.feedback import text_hash
+from hebbgraph.learning.lessons import shared_credit
+from hebbgraph.neural.examples import LearnedQuestion
+from hebbgraph.neural.layer import LayerStamp
+from hebbgraph.records import Feedback
+from hebbgraph.settings import LearningSettings
+from hebbgraph.storage.feedback import FeedbackLog
+from hebbgraph.storage.truth import Truth
+from hebbgraph.storage.vectors import VectorTable
+
+if TYPE_CHECKING:
+    from hebbgraph.index import HebbianIndex
+
+__all__ = ["Collection", "read_collection"]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """The chunks of a namespace that have a vector, in the order of their ids.
+
+    Attributes
+    ----------
+    stamp : LayerStamp
+    rows : ndarray of int64, shape (n,)
+        Of the truth.
+    id_prefixes : ndarray of uint64, shape (n,)
+    vectors : ndarray of float32, shape (n, dimension), unit length
+    postings : Postings
+    questions : list of LearnedQuestion
+    """
+
+    stamp: LayerStamp
+    rows: NDArray[np.int64]
+    id_prefixes: NDArray[np.uint64]
+    vectors: NDArray[np.float32]
+    postings: Postings
+    questions: list[LearnedQuestion]
+
+
+def read_collection(index: HebbianIndex) -> Collection:
+    """Read what training needs.
+
+    Raises
+    ------
+    ParameterError
+        If the index holds no vectors.
+    """
+    truth, derived = index._truth, index._derived
+    generation = derived.refresh()
+    state, feedback_state = derived.embedding, derived.feedback
+    if state is None:
+        raise ParameterError(
+            "the index holds no vectors, and NAKG learns from vectors; open it with an "
+            "embedder, and call reembed() if chunks were added without one"
+        )
+    with derived.lock:
+        live = derived.graph.rows[derived.graph.alive]
+    table = VectorTable.load(truth, state, live)
+    ids = truth.ids(table.rows.tolist())
+    # By id: neither the order of adding nor the history of the index plays a part.
+    order = np.array(
+        sorted(
+            (at for at, row in enumerate(table.rows.tolist()) if row in ids),
+            key=lambda at: ids[int(table.rows[at])],
+        ),
+        dtype=np.int64,
+    )
+    rows, vectors = table.rows[order], table.matrix[order]
+    with derived.lock:
+        graph = derived.graph
+        at = np.minimum(np.searchsorted(graph.rows, rows), max(graph.n_slots - 1, 0))
+        here = (
+            (graph.rows[at] == rows) & graph.alive[at] if graph.n_slots else np.zeros(0, np.bool_)
+        )
+        rows, vectors, slots = rows[here], vectors[here], at[here]
+        postings = graph.incidence.postings(slots)
+        id_prefixes = graph.id_prefixes[slots]
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    questions = _questions(_log(index), rows, truth, index.settings.learning, state.name)
+    return Collection(
+        LayerStamp(
+            generation=generation,
+            embedder=state.name,
+            epoch=state.epoch,
+            feedback_used=len(questions),
+            feedback_removed=feedback_state.removed,
+        ),
+        rows,
+        np.asarray(id_prefixes, dtype=np.uint64),
+        vectors / np.maximum(norms, 1e-12),
+        postings,
+        questions,
+    )
+
+
+def _log(index: HebbianIndex) -> list[Feedback]:
+    log = FeedbackLog(index._database, index._truth.namespace)
+    return [feedback for _, feedback in log.after(0)]
+
+
+def _questions(
+    log: list[Feedback],
+    rows: NDArray[np.int64],
+    truth: Truth,
+    settings: LearningSettings,
+    embedder: str,
+) -> list[LearnedQuestion]:
+    """Turn feedback into examples: of chunks that are there with the text that was shown."""
+    number = {row: at for at, row in enumerate(rows.tolist())}
+    cited_ids = {id_ for feedback in log for id_ in feedback.cited}
+    held = {id_: row for id_, row in truth.rows_of(cited_ids).items() if row in number}
+    hashes = {
+        row: text_hash(title, text) for row, title, text in truth.texts(sorted(held.values()))
+    }
+    events = Counter(feedback.actor for feedback in log)
+    actors = [None, *sorted(actor for actor in events if actor is not None)]
+    scale = dict(
+        zip(
+            actors,
+            actor_scales(
+                np.array([events[actor] for actor in actors], dtype=np.float64),
+                at_least=settings.actor_events,
+                share=settings.actor_share,
+            ).tolist(),
+            strict=True,
+        )
+    )
+    questions = []
+    for feedback in log:
+        shown = {one.chunk_id: one.text_hash for one in feedback.shown}
+        credit = shared_credit(len(feedback.cited), len(shown), many_shown=settings.many_shown)
+        cited = tuple(
+            number[held[id_]]
+            for id_ in feedback.cited
+            if id_ in held and hashes.get(held[id_]) == shown.get(id_)
+        )
+        credit *= scale[feedback.actor]
+        if cited and credit > 0:
+            usable = feedback.vector is not None and feedback.embedder == embedder
+            vector = np.array(feedback.vector, dtype=np.float32) if usable else None
+            questions.append(LearnedQuestion(vector, cited, credit))
+    return questions

@@ -1,0 +1,195 @@
+"""Training a layer for an index, and removing it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.neural.clusters import Clusters, clusters_of
+from hebbgraph.neural.examples import Pairs, co_cited, tag_pairs
+from hebbgraph.neural.layer import NeuralLayer
+from hebbgraph.neural.report import NeuralReport, PhaseReport
+from hebbgraph.neural.settings import NeuralSettings
+from hebbgraph.progress import progress
+
+if TYPE_CHECKING:
+    from hebbgraph.index import HebbianIndex
+    from hebbgraph.neural.collection import Collection
+    from hebbgraph.neural.edges import Edges
+    from hebbgraph.neural.training import Phase
+
+__all__ = ["remove", "train"]
+
+
+def require_extra() -> None:
+    """Raise MissingExtraError, which names the extra, unless all of it is installed."""
+    try:
+        import safetensors  # noqa: F401
+        import sklearn  # noqa: F401
+        import torch  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError(
+            f'{error.name} is not installed; pip install "hebbgraph[neural]"'
+        ) from error
+
+
+def train(
+    index: HebbianIndex,
+    *,
+    settings: NeuralSettings | None = None,
+    start_from: str | Path | None = None,
+    checkpoint: str | Path | None = None,
+    show_progress: bool = False,
+    on_progress: Callable[[int, int | None], Any] | None = None,
+) -> NeuralReport:
+    """Train NAKG on an index, and keep its edges and vectors beside it.
+
+    Reads the vectors of the index, its tags, and the feedback log if there is one; a layer
+    that was there before is replaced at the end, in one step. Recalls go on meanwhile.
+
+    Parameters
+    ----------
+    index : HebbianIndex
+        With embeddings.
+    settings : NeuralSettings, optional
+    start_from : path, optional
+        A checkpoint to go on from.
+    checkpoint : path, optional
+        Where to write the trained model (safetensors), to go on from another day; recalls
+        do not need it.
+    show_progress : bool
+        Show a progress bar on standard error.
+    on_progress : callable, optional
+        Called with passes done, and passes at most.
+
+    Returns
+    -------
+    NeuralReport
+
+    Raises
+    ------
+    MissingExtraError
+        Without torch, safetensors or scikit-learn.
+    ParameterError
+        If the index holds no vectors.
+    StorageError
+        If ``start_from`` cannot be read.
+    """
+    require_extra()
+    from hebbgraph.neural.checkpoint import load_checkpoint, save_checkpoint
+    from hebbgraph.neural.collection import read_collection
+    from hebbgraph.neural.training import derive, train_model
+
+    index._check_open()
+    began = perf_counter()
+    settings = settings or NeuralSettings()
+    collection = read_collection(index)
+    vectors, dimension = collection.vectors, collection.vectors.shape[1]
+    model = None if start_from is None else load_checkpoint(start_from, settings)
+    if model is not None and model.dimension != dimension:
+        raise ParameterError(
+            f"{start_from} was trained on vectors of {model.dimension} numbers, "
+            f"the index holds vectors of {dimension}"
+        )
+    clusters = clusters_of(
+        vectors,
+        eps=settings.eps,
+        min_samples=settings.min_samples,
+        max_cluster=settings.max_cluster,
+        seed=settings.seed,
+    )
+    pairs = tag_pairs(collection.postings, rare_df=settings.rare_df, title_df=settings.title_df)
+    at_most = settings.edge_epochs + settings.retrieval_epochs
+    with progress(show_progress, on_progress, what="passes") as tell:
+
+        def on_epoch(phase: str, done: int, _: int) -> None:
+            tell(done + (settings.edge_epochs if phase == "retrieval" else 0), at_most)
+
+        trained = train_model(
+            vectors, clusters, pairs, collection.questions, settings, model=model, on_epoch=on_epoch
+        )
+        edges, propagated = derive(trained.model, vectors, clusters)
+        tell(at_most, at_most)
+    cited = co_cited(collection.questions, weight=1.0)
+    report = NeuralReport(
+        chunks=len(vectors),
+        edges=len(edges.sources),
+        clusters=int(clusters.labels.max(initial=-1)) + 1,
+        dense_clusters=clusters.n_dense,
+        noise=clusters.n_noise,
+        tag_pairs=len(pairs.first),
+        tag_pairs_within=_share_within(pairs, clusters),
+        co_cited_pairs=len(cited.first),
+        co_cited_within=_share_within(cited, clusters),
+        questions=len(collection.questions),
+        edge_phase=_phase(trained.edge_phase),
+        retrieval_phase=_phase(trained.retrieval_phase),
+        seconds=perf_counter() - began,
+    )
+    if checkpoint is not None:
+        save_checkpoint(trained.model, checkpoint)
+    index._derived.neural.save(_layer(collection, propagated, clusters, edges, report))
+    return report
+
+
+def remove(index: HebbianIndex) -> bool:
+    """Remove what :func:`train` wrote; tell whether there was anything.
+
+    Examples
+    --------
+    >>> from hebbgraph import HebbianIndex
+    >>> with HebbianIndex.open(":memory:") as index:
+    ...     remove(index)
+    False
+    """
+    index._check_open()
+    return index._derived.neural.remove()
+
+
+def _layer(
+    collection: Collection,
+    propagated: NDArray[np.float32],
+    clusters: Clusters,
+    edges: Edges,
+    report: NeuralReport,
+) -> NeuralLayer:
+    """Number by row what was numbered by id."""
+    order = np.argsort(collection.rows, kind="stable")
+    position = np.empty(len(order), dtype=np.int32)
+    position[order] = np.arange(len(order), dtype=np.int32)
+    return NeuralLayer(
+        stamp=collection.stamp,
+        rows=collection.rows[order],
+        id_prefixes=collection.id_prefixes[order],
+        vectors=propagated[order].astype(np.float16),
+        clusters=clusters.labels[order].astype(np.int32),
+        sources=position[edges.sources],
+        targets=position[edges.targets],
+        weights=edges.weights,
+        report=report.model_dump(),
+    )
+
+
+def _share_within(pairs: Pairs, clusters: Clusters) -> float:
+    total = len(pairs.first)
+    return len(pairs.within(clusters.labels).first) / total if total else 0.0
+
+
+def _phase(phase: Phase) -> PhaseReport:
+    def known(value: float) -> float | None:
+        return None if math.isnan(value) else value
+
+    return PhaseReport(
+        epochs=phase.epochs,
+        examples=phase.examples,
+        held_back=phase.held_back,
+        before=known(phase.before),
+        after=known(phase.after),
+    )

@@ -1,0 +1,119 @@
+"""Which pairs of a cluster become edges: dynamic thresholds over learned weights."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.typing import BoolArray, FloatArray, IntArray
+
+__all__ = ["Edges", "minimum_links", "selected"]
+
+
+class Edges(NamedTuple):
+    """Directed weighted edges between numbered chunks."""
+
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    weights: NDArray[np.float32]
+
+    @classmethod
+    def concatenated(cls, parts: list[Edges]) -> Edges:
+        """Put the edges of several clusters together."""
+        if not parts:
+            return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
+        return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def minimum_links(
+    n: int,
+    n_chunks: int,
+    *,
+    share: float = 0.3,
+    at_least: int = 2,
+    literal_chunks: int = 2_000,
+    cap: int = 32,
+) -> int:
+    """Return how many links each chunk of a cluster keeps in any case.
+
+    ``max(at_least, share * n)`` [1]_, rounded up, for a cluster of ``n``: a collection of
+    up to ``literal_chunks`` chunks takes it literally, a larger one never asks for more
+    than ``cap``. The paper's N may also be read as all documents; but 0.3 of all
+    documents a document is quadratic, and the paper claims O(N log N).
+
+    Parameters
+    ----------
+    n, n_chunks : int
+        Chunks in the cluster and in the collection.
+
+    References
+    ----------
+    .. [1] Gibbs, Neural Adaptive Knowledge Graphs, section 3.3.
+
+    Examples
+    --------
+    >>> minimum_links(200, 2_000), minimum_links(200, 50_000), minimum_links(5, 50_000)
+    (60, 32, 2)
+    >>> minimum_links(2, 2_000)
+    1
+    """
+    wanted = max(at_least, math.ceil(round(share * n, 9)))
+    if n_chunks > literal_chunks:
+        wanted = min(wanted, cap)
+    return max(0, min(wanted, n - 1))
+
+
+def selected(weights: FloatArray, *, minimum: int, deviations: float) -> BoolArray:
+    """Choose the edges of one cluster: dynamic thresholds, and a minimum of links.
+
+    An edge stays if its weight exceeds the mean of its row by so many standard deviations,
+    or if it is among the ``minimum`` heaviest of its row (of equals, those that come
+    first). No chunk is linked with itself.
+
+    Parameters
+    ----------
+    weights : ndarray of float, shape (n, n), in [0, 1]
+        ``weights[i, j]`` is that of the edge i → j; the diagonal is passed over.
+    minimum : int, in [0, n - 1]
+    deviations : float
+
+    Returns
+    -------
+    ndarray of bool, shape (n, n)
+
+    Examples
+    --------
+    >>> weights = np.array([[0.0, 0.9, 0.1, 0.2], [0.5, 0.0, 0.5, 0.5],
+    ...                     [0.3, 0.2, 0.0, 0.1], [0.1, 0.2, 0.3, 0.0]])
+    >>> selected(weights, minimum=1, deviations=1.0).astype(int)
+    array([[0, 1, 0, 0],
+           [1, 0, 0, 0],
+           [1, 0, 0, 0],
+           [0, 0, 1, 0]])
+    """
+    n = len(weights)
+    if n < 2:
+        return np.zeros((n, n), np.bool_)
+    others = ~np.eye(n, dtype=np.bool_)
+    rows = weights[others].reshape(n, n - 1)
+    mean = rows.mean(axis=1, keepdims=True)
+    keep = rows > mean + deviations * rows.std(axis=1, keepdims=True)
+    if minimum:
+        strongest = np.argsort(-rows, axis=1, kind="stable")[:, :minimum]
+        np.put_along_axis(keep, strongest, True, axis=1)
+    chosen = np.zeros((n, n), np.bool_)
+    chosen[others] = keep.ravel()
+    return chosen
+
+
+def edges_of(members: IntArray, weights: FloatArray, chosen: BoolArray) -> Edges:
+    """Return the chosen edges of a cluster in the numbers of the collection."""
+    rows, columns = np.nonzero(chosen)
+    return Edges(
+        np.asarray(members[rows], dtype=np.int64),
+        np.asarray(members[columns], dtype=np.int64),
+        np.asarray(weights[rows, columns], dtype=np.float32),
+    )

@@ -1,0 +1,142 @@
+"""What the edges are trained on: pairs that need no labels, and the feedback log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.graph.incidence import Postings
+from hebbgraph.typing import FloatArray, IntArray
+
+__all__ = ["LearnedQuestion", "Pairs", "co_cited", "held_back", "tag_pairs"]
+
+
+@dataclass(frozen=True)
+class LearnedQuestion:
+    """One feedback, in the numbers of the collection.
+
+    Attributes
+    ----------
+    vector : ndarray of float32, shape (dimension,), optional
+        The question's embedding.
+    cited : tuple of int
+        Different, in the order of the feedback.
+    credit : float, in (0, 1]
+        What the feedback counts: shared among many cited, capped for a busy actor.
+    """
+
+    vector: NDArray[np.float32] | None
+    cited: tuple[int, ...]
+    credit: float
+
+
+class Pairs(NamedTuple):
+    """Undirected pairs of chunks with weights; ``first < second``, different, sorted."""
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    weights: NDArray[np.float32]
+
+    @classmethod
+    def gathered(cls, first: IntArray, second: IntArray, weights: FloatArray) -> Pairs:
+        """Order pairs; of equal ones the largest weight counts."""
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        order = np.lexsort((-np.asarray(weights), high, low))
+        low, high, held = low[order], high[order], np.asarray(weights, dtype=np.float32)[order]
+        is_first = np.ones(len(low), np.bool_)
+        is_first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+        keep = is_first & (low != high)
+        return cls(low[keep].astype(np.int64), high[keep].astype(np.int64), held[keep])
+
+    @classmethod
+    def joined(cls, parts: Sequence[Pairs]) -> Pairs:
+        """Put pairs of several kinds together."""
+        columns = (np.concatenate(column) for column in zip(*parts, strict=True))
+        return cls.gathered(*columns)
+
+    def within(self, labels: IntArray) -> Pairs:
+        """Return the pairs whose chunks are in one cluster."""
+        return self.where(labels[self.first] == labels[self.second])
+
+    def where(self, keep: NDArray[np.bool_]) -> Pairs:
+        """Return the pairs that a mask names."""
+        return Pairs(self.first[keep], self.second[keep], self.weights[keep])
+
+
+def tag_pairs(postings: Postings, *, rare_df: int, title_df: int) -> Pairs:
+    """Return pairs that need no labels, all of weight 1.
+
+    Chunks that share a tag held by at most ``rare_df`` chunks; and a chunk with another
+    one that names its title, if at most ``title_df`` chunks hold that tag. Chunks under
+    one title are no pair by that title.
+
+    Examples
+    --------
+    Chunk 0 is entitled 0, chunk 1 mentions it; chunks 1 and 2 share tag 5:
+
+    >>> postings = Postings(np.array([0, 1, 3, 4]), np.array([0, 0, 5, 5], np.int32),
+    ...                     np.array([True, False, False, False]))
+    >>> pairs = tag_pairs(postings, rare_df=2, title_df=2)
+    >>> list(zip(pairs.first.tolist(), pairs.second.tolist()))
+    [(0, 1), (1, 2)]
+    """
+    chunks = np.repeat(np.arange(len(postings.indptr) - 1), np.diff(postings.indptr))
+    order = np.lexsort((chunks, postings.tags))
+    tags, chunks, is_title = postings.tags[order], chunks[order], postings.is_title[order]
+    df = np.bincount(tags) if len(tags) else np.empty(0, np.int64)
+    first, second = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    # Postings of one tag lie side by side: partners at every distance within it.
+    for gap in range(1, max(rare_df, title_df)):
+        near, far = slice(None, -gap), slice(gap, None)
+        if gap >= len(tags):
+            break
+        same = tags[near] == tags[far]
+        held_by = df[tags[near]]
+        titles = is_title[near].astype(np.int8) + is_title[far]
+        wanted = same & (
+            ((held_by <= rare_df) & (titles < 2)) | ((held_by <= title_df) & (titles == 1))
+        )
+        first.append(chunks[near][wanted])
+        second.append(chunks[far][wanted])
+    low, high = np.concatenate(first), np.concatenate(second)
+    return Pairs.gathered(low, high, np.ones(len(low)))
+
+
+def co_cited(questions: Iterable[LearnedQuestion], *, weight: float) -> Pairs:
+    """Return the pairs that were cited together, weighted by credit.
+
+    Examples
+    --------
+    >>> pairs = co_cited([LearnedQuestion(None, (4, 1), 0.5)], weight=4.0)
+    >>> pairs.first.tolist(), pairs.second.tolist(), pairs.weights.tolist()
+    ([1], [4], [2.0])
+    """
+    rows = [
+        (one, other, weight * question.credit)
+        for question in questions
+        for one, other in combinations(question.cited, 2)
+    ]
+    columns = np.array(rows, dtype=np.float64).reshape(-1, 3)
+    return Pairs.gathered(
+        columns[:, 0].astype(np.int64), columns[:, 1].astype(np.int64), columns[:, 2]
+    )
+
+
+def held_back(n: int, share: float, seed: int) -> NDArray[np.bool_]:
+    """Draw which of n are held back: none of fewer than five, at least one of more.
+
+    Examples
+    --------
+    >>> int(held_back(10, 0.2, seed=3).sum()), int(held_back(4, 0.2, seed=3).sum())
+    (2, 0)
+    """
+    mask = np.zeros(n, np.bool_)
+    if n >= 5:
+        drawn = np.random.default_rng(seed).permutation(n)[: max(1, round(share * n))]
+        mask[drawn] = True
+    return mask

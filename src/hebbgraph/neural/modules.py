@@ -1,0 +1,183 @@
+"""The Edge Transformer and the graph-attention layers (plain torch).
+
+Everything here works on the chunks of one cluster: dense matrices of at most a few hundred
+rows. Neither module knows positions, so the order of the chunks does not matter.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from hebbgraph.neural.settings import NeuralSettings
+
+__all__ = ["EdgeTransformer", "GraphAttention", "Nakg"]
+
+
+class EdgeTransformer(nn.Module):
+    """Weights of all pairs of a cluster [1]_, equation 1.
+
+    ``e_ij = sigmoid(T * MLP([h_i || h_j || cos(h_i, h_j)]))``, where ``h`` went through
+    multi-head self-attention over the cluster first ("local document features with global
+    context", figure 3). The perceptron's first layer is applied to the three parts one by
+    one and summed, which is the same as applying it to their concatenation and spares n²
+    copies of the features.
+
+    Parameters
+    ----------
+    dimension : int
+        Of the vectors.
+    settings : NeuralSettings
+
+    References
+    ----------
+    .. [1] Gibbs, Neural Adaptive Knowledge Graphs, section 3.3.
+    """
+
+    def __init__(self, dimension: int, settings: NeuralSettings) -> None:
+        super().__init__()
+        inner = settings.heads * settings.head_size
+        self.temperature = settings.temperature
+        self.features = nn.Linear(dimension, inner)
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(
+                inner,
+                settings.heads,
+                dim_feedforward=inner,
+                dropout=0.0,
+                batch_first=True,
+                norm_first=True,
+            )
+            for _ in range(settings.edge_layers)
+        )
+        self.source = nn.Linear(inner, settings.hidden, bias=False)
+        self.target = nn.Linear(inner, settings.hidden, bias=False)
+        self.cosine = nn.Linear(1, settings.hidden)
+        self.out = nn.Linear(settings.hidden, 1)
+        self.scale = dimension**0.5  # numbers of unit vectors are small; of these, about 1
+        self._start_as_cosine()
+
+    @torch.no_grad()
+    def _start_as_cosine(self) -> None:
+        """Let the perceptron begin as ``cos - 0.5``; training departs from there."""
+        self.source.weight[0] = 0.0
+        self.target.weight[0] = 0.0
+        self.cosine.weight[0] = 1.0
+        self.cosine.bias[0] = 1.0  # never cut by the rectifier
+        self.out.weight *= 0.1
+        self.out.weight[0, 0] = 1.0
+        self.out.bias[0] = -1.5
+
+    def forward(self, vectors: Tensor) -> Tensor:
+        """Return ``T * MLP``, the logits of the weights.
+
+        Parameters
+        ----------
+        vectors : Tensor of float32, shape (n, dimension), unit length
+
+        Returns
+        -------
+        Tensor of float32, shape (n, n)
+            Row i holds the edges that leave chunk i; the diagonal means nothing.
+        """
+        h = self.features(self.scale * vectors)
+        for layer in self.layers:
+            h = layer(h.unsqueeze(0)).squeeze(0)
+        cosines = (vectors @ vectors.T).unsqueeze(-1)
+        pairs = self.source(h).unsqueeze(1) + self.target(h).unsqueeze(0) + self.cosine(cosines)
+        logits: Tensor = self.temperature * self.out(functional.relu(pairs)).squeeze(-1)
+        return logits
+
+
+class GraphAttention(nn.Module):
+    """One graph-attention layer with a residual connection [1]_, equation 2.
+
+    ``h_i + g * elu(Σ_j α_ij W h_j)``. The attention over the neighbours of i is that of
+    graph attention networks [2]_, weighted by the learned edges: ``α_ij ∝ e_ij *
+    exp(leaky_relu(a·W h_i + b·W h_j))``, one ``a, b`` a head. ``W`` starts as the identity
+    and the gate ``g`` small, so an untrained layer averages a little with neighbours and
+    destroys nothing.
+
+    Parameters
+    ----------
+    dimension, heads : int
+    gate : float
+
+    References
+    ----------
+    .. [1] Gibbs, Neural Adaptive Knowledge Graphs, section 3.4.
+    .. [2] Veličković et al. (2018), Graph Attention Networks.
+    """
+
+    def __init__(self, dimension: int, heads: int, gate: float) -> None:
+        super().__init__()
+        self.heads = heads
+        size = -(-dimension // heads)
+        self.value = nn.Linear(dimension, heads * size, bias=False)
+        self.out = nn.Linear(heads * size, dimension, bias=False)
+        self.from_source = nn.Parameter(torch.zeros(heads, size))
+        self.from_target = nn.Parameter(torch.zeros(heads, size))
+        self.gate = nn.Parameter(torch.tensor(float(gate)))
+        with torch.no_grad():
+            self.value.weight.copy_(torch.eye(heads * size, dimension))
+            self.out.weight.copy_(self.value.weight.T)
+
+    def attention(self, values: Tensor, log_weights: Tensor) -> Tensor:
+        """Return ``α``, shape (heads, n, n): rows sum to 1, or are 0 without neighbours.
+
+        Parameters
+        ----------
+        values : Tensor, shape (n, heads, size)
+            ``W h`` of all chunks.
+        log_weights : Tensor, shape (n, n)
+            Logarithms of the edges i → j, minus infinity where there is none.
+        """
+        source = torch.einsum("nhs,hs->hn", values, self.from_source)
+        target = torch.einsum("nhs,hs->hn", values, self.from_target)
+        raw = functional.leaky_relu(source.unsqueeze(2) + target.unsqueeze(1), 0.2)
+        alone = torch.isinf(log_weights).all(dim=1, keepdim=True)
+        scores = raw + log_weights.masked_fill(alone, 0.0)
+        return torch.softmax(scores, dim=2).masked_fill(alone, 0.0)
+
+    def forward(self, h: Tensor, log_weights: Tensor) -> Tensor:
+        """Propagate once; shape (n, dimension) as ``h``."""
+        values = self.value(h).view(len(h), self.heads, -1)
+        heard = torch.einsum("hij,jhs->ihs", self.attention(values, log_weights), values)
+        message = self.out(heard.reshape(len(h), -1))
+        return h + self.gate * functional.elu(message)
+
+
+class Nakg(nn.Module):
+    """Edge Transformer and graph attention together.
+
+    Parameters
+    ----------
+    dimension : int
+    settings : NeuralSettings
+    """
+
+    def __init__(self, dimension: int, settings: NeuralSettings) -> None:
+        super().__init__()
+        self.dimension = dimension
+        self.settings = settings
+        self.edges = EdgeTransformer(dimension, settings)
+        self.layers = nn.ModuleList(
+            GraphAttention(dimension, settings.layer_heads, settings.gate)
+            for _ in range(settings.layers)
+        )
+
+    def propagate(self, vectors: Tensor, logits: Tensor, chosen: Tensor) -> Tensor:
+        """Return the vectors that the chosen edges lead to, at unit length.
+
+        Parameters
+        ----------
+        vectors : Tensor, shape (n, dimension), unit length
+        logits : Tensor, shape (n, n)
+        chosen : Tensor of bool, shape (n, n)
+        """
+        log_weights = functional.logsigmoid(logits).masked_fill(~chosen, float("-inf"))
+        h = vectors
+        for layer in self.layers:
+            h = layer(h, log_weights)
+        return functional.normalize(h, dim=1)

@@ -1,0 +1,152 @@
+"""Direct search: lexical and dense, among the chunks that take part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.errors import ParameterError
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.recalling.question import Question
+from hebbgraph.seeding.fusion import Evidence, fuse
+from hebbgraph.storage.derived import Derived
+from hebbgraph.storage.vectors import VectorTable
+from hebbgraph.typing import BoolArray
+
+__all__ = ["DirectSearch", "lexical_search"]
+
+#: Candidates whose direct evidence is known; all others have the floor.
+_CANDIDATES = 200
+#: Up to so many chunks that pass a filter, lexical search looks at them alone, if they are
+#: fewer than the results that it would have to pass over.
+_FEW_SURVIVORS = 5_000
+_MARGIN = 1.3
+
+
+class DirectSearch:
+    """Searches directly, or takes what was found elsewhere.
+
+    Parameters
+    ----------
+    derived : Derived
+    """
+
+    def __init__(self, derived: Derived) -> None:
+        self._derived = derived
+        self._slots = _Slots.none()
+
+    def evidence(
+        self,
+        graph: TagGraph,
+        question: Question,
+        allowed: BoolArray,
+        *,
+        vectors: VectorTable | None = None,
+    ) -> Evidence:
+        """Return direct evidence by slot, of chunks that are allowed.
+
+        Parameters
+        ----------
+        graph : TagGraph
+        question : Question
+        allowed : ndarray of bool, shape (n_slots,)
+        vectors : VectorTable, optional
+            To search in; left out, those of the index.
+        """
+        if question.given is not None:
+            rows = np.fromiter(question.given, dtype=np.int64)
+            scores = np.fromiter(question.given.values(), dtype=np.float64)
+            return fuse(*_known(graph, rows, scores, allowed))
+        lexical_slots, lexical_scores = lexical_search(
+            self._derived, graph, question.terms, allowed
+        )
+        table, vector = vectors or self._derived.vectors, question.vector
+        if table is None or vector is None or not len(table.rows):
+            return fuse(lexical_slots, lexical_scores)
+        if len(vector) != table.state.dimension:
+            raise ParameterError(
+                f"the index holds vectors of {table.state.dimension} numbers, "
+                f"the question's has {len(vector)}"
+            )
+        slots = self._slots
+        if not slots.fits(graph, table):
+            slots = self._slots = _Slots.of(graph, table)
+        positions, cosines = table.nearest(vector, _CANDIDATES, slots.mask(allowed))
+        return fuse(
+            lexical_slots,
+            lexical_scores,
+            slots.slots[positions],
+            cosines,
+            similarity=lambda chunks: table.cosines(vector, graph.rows[chunks]),
+        )
+
+
+@dataclass(frozen=True)
+class _Slots:
+    """The slot of each vector, and whether there is one; the same from recall to recall."""
+
+    graph: TagGraph | None
+    table: VectorTable | None
+    slots: NDArray[np.int64]
+    known: BoolArray
+    n_slots: int
+    is_identity: bool
+
+    @classmethod
+    def none(cls) -> _Slots:
+        return cls(None, None, np.empty(0, np.int64), np.empty(0, np.bool_), 0, False)
+
+    @classmethod
+    def of(cls, graph: TagGraph, table: VectorTable) -> _Slots:
+        slots = np.minimum(np.searchsorted(graph.rows, table.rows), graph.n_slots - 1)
+        known = graph.rows[slots] == table.rows
+        whole = len(slots) == graph.n_slots and bool(known.all())
+        return cls(graph, table, slots, known, graph.n_slots, whole)
+
+    def fits(self, graph: TagGraph, table: VectorTable) -> bool:
+        # Rows of a graph and of a table are only ever added at the end.
+        return (
+            self.graph is graph
+            and self.table is table
+            and self.n_slots == graph.n_slots
+            and len(self.slots) == len(table.rows)
+        )
+
+    def mask(self, allowed: BoolArray) -> BoolArray:
+        return allowed if self.is_identity else self.known & allowed[self.slots]
+
+
+def lexical_search(
+    derived: Derived, graph: TagGraph, terms: list[str], allowed: BoolArray
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the best chunks for the terms among those allowed, and their BM25."""
+    lexical = derived.lexical
+    n_allowed = int(np.count_nonzero(allowed))
+    # About so many rank above the last candidate that is allowed.
+    limit = int(_CANDIDATES * min(_MARGIN * graph.n_chunks / max(n_allowed, 1), graph.n_chunks))
+    if n_allowed < graph.n_chunks and n_allowed <= min(limit, _FEW_SURVIVORS):
+        only = graph.rows[allowed].tolist()
+        return _known(graph, *lexical.search(terms, _CANDIDATES, only=only), allowed)
+    limit = _CANDIDATES if n_allowed == graph.n_chunks else limit
+    while True:
+        rows, scores = lexical.search(terms, limit)
+        slots, kept = _known(graph, rows, scores, allowed)
+        if len(slots) >= _CANDIDATES or len(rows) < limit:
+            return slots[:_CANDIDATES], kept[:_CANDIDATES]
+        limit *= 4
+
+
+def _known(
+    graph: TagGraph, rows: NDArray[Any], scores: NDArray[Any], allowed: BoolArray
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Slots of the rows that this graph knows and that are allowed, with their scores."""
+    known = graph.rows
+    if not len(known):
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    slots = np.searchsorted(known, rows)
+    slots[slots == len(known)] = 0
+    keep = (known[slots] == rows) & allowed[slots]
+    return slots[keep], scores[keep]

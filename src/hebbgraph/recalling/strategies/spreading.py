@@ -1,0 +1,116 @@
+"""Spreading activation, learned edges included: the default."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from hebbgraph.graph.aliases import Aliases
+from hebbgraph.graph.plastic import GateOf
+from hebbgraph.neural.relevance import NeuralRecall
+from hebbgraph.recall.paths import Layer
+from hebbgraph.recall.spreading import Activation, SpreadingParameters, spread
+from hebbgraph.recall.view import JoinedEdges, PlasticEdges
+from hebbgraph.recalling.neural import with_neural_edges
+from hebbgraph.recalling.strategies.base import UNKNOWN, Ranking, Request
+from hebbgraph.seeding.fusion import inhibited
+from hebbgraph.settings import Settings
+from hebbgraph.storage.derived import Derived
+from hebbgraph.storage.truth import Truth
+
+__all__ = ["Spreading", "make"]
+
+_NO_EMBEDDER = "dense search is off: the index has vectors, but was opened without the embedder"
+
+
+class Spreading:
+    """See :mod:`hebbgraph.recall.spreading`."""
+
+    fills = True
+
+    def __init__(
+        self,
+        parameters: SpreadingParameters,
+        derived: Derived,
+        neural: NeuralRecall,
+        aliases: Aliases,
+    ) -> None:
+        self._aliases = aliases
+        self._parameters = parameters
+        self._neural = neural
+        self._derived = derived
+
+    def rank(self, request: Request) -> Ranking:
+        """Return the most active chunks."""
+        found = self.spread(request)
+        slots, scores = found.top(request.k)
+        question = request.question
+        notes = []
+        if not question.cues:
+            notes.append(UNKNOWN)
+        if question.vector is None and question.given is None and self._derived.has_embedding:
+            notes.append(_NO_EMBEDDER)
+        return Ranking(
+            slots, scores, found.path, lambda: _passed_on(found.layers), notes=tuple(notes)
+        )
+
+    def spread(self, request: Request) -> Activation:
+        """Spread activation, over learned edges too if the question brings any back."""
+        cues = np.array(request.question.cues, dtype=np.int64)
+        evidence, learned = request.evidence, request.question.learned
+        # A tag that was only given entitles no chunk, so what it is lit with would be lost.
+        known = request.graph.phrases.are_known(cues)
+        if learned is None:
+            return spread(
+                request.graph,
+                cues[known],
+                evidence,
+                parameters=self._parameters,
+                allowed=request.allowed,
+                plastic=self._plastic(request, None, evidence.of),
+            )
+        learned = learned.recognised(evidence.roughly)
+        evidence = inhibited(evidence, *learned.inhibited())
+        plastic = learned.edges(np.sort(cues), evidence.roughly)
+        if not known.all():  # unless it has learned
+            given = np.sort(cues[~known])
+            known[np.isin(cues, given[plastic.tag_to_chunk.of(given)[0]])] = True
+        return spread(
+            request.graph,
+            cues[known],
+            evidence,
+            parameters=self._parameters,
+            allowed=request.allowed,
+            plastic=self._plastic(request, plastic, evidence.of),
+            extra_seeds=learned.seeds(evidence.roughly),
+        )
+
+    def _plastic(
+        self, request: Request, plastic: PlasticEdges | None, evidence: GateOf
+    ) -> PlasticEdges | None:
+        aliases = self._aliases.edges(request.graph)
+        if len(aliases):
+            plastic = plastic or PlasticEdges()
+            plastic = replace(plastic, tag_to_tag=JoinedEdges(plastic.tag_to_tag, aliases))
+        return with_neural_edges(self._derived, request.graph, self._neural, plastic, evidence)
+
+
+def make(settings: Settings, truth: Truth, derived: Derived) -> Spreading:
+    """Make the strategy."""
+    aliases = Aliases(
+        settings.aliases,
+        weight=settings.alias_weight,
+        language=settings.language,
+        embed=derived.embed_phrases,
+    )
+    return Spreading(settings.recall, derived, settings.neural, aliases)
+
+
+def _passed_on(layers: tuple[Layer, ...]) -> set[int]:
+    return {
+        node
+        for layer in layers
+        for nodes in (layer.seeds, layer.sources[0], layer.leaps[0])
+        for node in nodes.tolist()
+    }

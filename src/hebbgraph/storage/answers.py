@@ -1,0 +1,155 @@
+"""Answers of tagging models, kept so that none is paid for twice."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import sqlalchemy as sa
+from pydantic_core import from_json
+
+from hebbgraph.errors import SettingsMismatchError
+from hebbgraph.records import Chunk
+from hebbgraph.storage.database import retried
+from hebbgraph.storage.reading import ChunkReader, as_json, pages
+from hebbgraph.storage.schema import chunks, namespaces, tag_answers
+
+__all__ = ["TagAnswers", "content_key"]
+
+
+def content_key(title: str, text: str) -> bytes:
+    """Return 16 bytes that differ when what a tagger reads differs.
+
+    Examples
+    --------
+    >>> content_key("a", "bc") == content_key("ab", "c")
+    False
+    """
+    return blake2b(as_json([title, text]).encode(), digest_size=16).digest()
+
+
+class TagAnswers(ChunkReader):
+    """By the name of the tagger and the content of the chunk.
+
+    An answer goes with the chunk that it is about, unless what replaces it has the same
+    content.
+    """
+
+    def settle(self, tagger: str, *, instead: bool = False) -> None:
+        """Save which tagger the namespace is tagged by, or compare it with the one saved.
+
+        Parameters
+        ----------
+        tagger : str
+        instead : bool
+            Let it take the place of the one saved.
+
+        Raises
+        ------
+        SettingsMismatchError
+            If it is another one.
+        """
+        held = self._saved()
+        if held.get("tagger", tagger) != tagger and not instead:
+            raise SettingsMismatchError(
+                f"{self.database.place} (namespace {self.namespace!r}) is tagged by "
+                f"{held['tagger']!r}, got {tagger!r}; open it with that one or without a "
+                "tagger, and call retag(tagger) to change it"
+            )
+        if held.get("tagger") == tagger or self.database.read_only:
+            return
+        with self.database.write() as connection:
+            connection.execute(
+                sa.update(namespaces)
+                .where(namespaces.c.namespace == self.namespace)
+                .values(build_settings=json.dumps(held | {"tagger": tagger}, sort_keys=True))
+            )
+
+    @retried
+    def _saved(self) -> dict[str, Any]:
+        with self.database.read() as connection:
+            query = sa.select(namespaces.c.build_settings).where(
+                namespaces.c.namespace == self.namespace
+            )
+            return dict(json.loads(connection.execute(query).scalar() or "{}"))
+
+    @retried
+    def get(self, tagger: str, wanted: Sequence[Chunk]) -> dict[int, tuple[str, ...]]:
+        """Return the answers that are kept, by position."""
+        keys = [content_key(chunk.title, chunk.text) for chunk in wanted]
+        held: dict[bytes, str] = {}
+        with self.database.read() as connection:
+            for page in pages(dict.fromkeys(keys)):
+                query = sa.select(tag_answers.c.content, tag_answers.c.tags).where(
+                    tag_answers.c.namespace == self.namespace,
+                    tag_answers.c.tagger == tagger,
+                    tag_answers.c.content.in_(page),
+                )
+                held.update((bytes(key), tags) for key, tags in connection.execute(query))
+        return {at: tuple(from_json(held[key])) for at, key in enumerate(keys) if key in held}
+
+    @retried
+    def put(self, tagger: str, answers: Mapping[int, tuple[Chunk, Sequence[str]]]) -> None:
+        """Keep answers, in one transaction."""
+        rows = {
+            content_key(chunk.title, chunk.text): as_json(tags) for chunk, tags in answers.values()
+        }
+        with self.database.write() as connection:
+            # The row of the namespace is every writer's lock, so no other one comes between.
+            connection.execute(
+                sa.select(namespaces.c.namespace)
+                .where(namespaces.c.namespace == self.namespace)
+                .with_for_update()
+            )
+            for page in pages(rows):
+                connection.execute(
+                    sa.delete(tag_answers).where(
+                        tag_answers.c.namespace == self.namespace,
+                        tag_answers.c.tagger == tagger,
+                        tag_answers.c.content.in_(page),
+                    )
+                )
+                connection.execute(
+                    sa.insert(tag_answers),
+                    [
+                        {
+                            "namespace": self.namespace,
+                            "tagger": tagger,
+                            "content": key,
+                            "tags": rows[key],
+                        }
+                        for key in page
+                    ],
+                )
+
+    @retried
+    def n_kept(self) -> int:
+        """Return how many answers are kept."""
+        with self.database.read() as connection:
+            query = (
+                sa.select(sa.func.count())
+                .select_from(tag_answers)
+                .where(tag_answers.c.namespace == self.namespace)
+            )
+            return connection.execute(query).scalar_one()
+
+    def forget(
+        self, connection: sa.Connection, rows: Iterable[int], replaced_by: Iterable[Chunk]
+    ) -> None:
+        """Erase, within a transaction, the answers about rows that are about to go."""
+        some = sa.select(tag_answers.c.content).where(tag_answers.c.namespace == self.namespace)
+        if connection.execute(some.limit(1)).first() is None:
+            return
+        stay = {content_key(chunk.title, chunk.text) for chunk in replaced_by}
+        for page in pages(sorted(rows)):
+            query = sa.select(chunks.c.title, chunks.c.text).where(chunks.c.row.in_(page))
+            gone = {content_key(title, text) for title, text in connection.execute(query)} - stay
+            for some_gone in pages(gone):
+                connection.execute(
+                    sa.delete(tag_answers).where(
+                        tag_answers.c.namespace == self.namespace,
+                        tag_answers.c.content.in_(some_gone),
+                    )
+                )

@@ -1,0 +1,98 @@
+"""Calls that may fail, stall or come too fast: deadlines, pace, retries."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from hebbgraph.errors import MissingExtraError
+
+__all__ = ["Pace", "StalledError", "retrying", "within"]
+
+_T = TypeVar("_T")
+
+
+class StalledError(TimeoutError):
+    """A call that took longer than it may."""
+
+
+def within(seconds: float, call: Callable[[], _T]) -> _T:
+    """Return what a call returns, or raise StalledError when it takes longer.
+
+    The call goes on in a daemon thread of its own, for nothing can end it; its answer is
+    dropped.
+
+    Examples
+    --------
+    >>> within(5.0, lambda: 7)
+    7
+    """
+    done: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
+
+    def run() -> None:
+        try:
+            done.put((call(), None))
+        except BaseException as error:
+            done.put((None, error))
+
+    threading.Thread(target=run, name="hebbgraph-call", daemon=True).start()
+    try:
+        value, error = done.get(timeout=seconds)
+    except queue.Empty:
+        raise StalledError(f"no answer within {seconds:g} s") from None
+    if error is not None:
+        raise error
+    result: _T = value
+    return result
+
+
+class Pace:
+    """At most so many calls a minute, evenly spaced, over all threads.
+
+    Parameters
+    ----------
+    per_minute : float or None
+        None: no limit.
+    """
+
+    def __init__(self, per_minute: float | None) -> None:
+        self._interval = 60.0 / per_minute if per_minute else 0.0
+        self._lock = threading.Lock()
+        self._next = 0.0
+
+    def wait(self, stop: threading.Event) -> None:
+        """Sleep until the next call may start, or ``stop`` is set."""
+        if not self._interval:
+            return
+        with self._lock:
+            start = max(self._next, time.monotonic())
+            self._next = start + self._interval
+        stop.wait(max(0.0, start - time.monotonic()))
+
+
+def retrying(retries: int, wait_seconds: float, stop: threading.Event) -> Any:
+    """Return tenacity's controller: exponential waits with jitter, up to a minute.
+
+    Raises
+    ------
+    MissingExtraError
+        If tenacity is not installed.
+    """
+    try:
+        import tenacity
+    except ImportError as error:
+        raise MissingExtraError(
+            'tagging by a language model needs tenacity; pip install "hebbgraph[llm]"'
+        ) from error
+    return tenacity.Retrying(
+        stop=tenacity.stop_any(
+            tenacity.stop_after_attempt(retries + 1), tenacity.stop_when_event_set(stop)
+        ),
+        wait=tenacity.wait_random_exponential(multiplier=wait_seconds, max=60.0),
+        sleep=tenacity.sleep_using_event(stop),
+        retry=tenacity.retry_if_exception_type(Exception),
+        reraise=True,
+    )

@@ -1,0 +1,158 @@
+"""Tags by an embedder: the phrases of a chunk that lie closest to it, unlike each other.
+
+As KeyBERT [1]_ does it, over the embedder that the index has anyway. Written here in a few
+lines, since the library would bring scikit-learn and a model of its own.
+
+References
+----------
+.. [1] Grootendorst (2020), KeyBERT. https://github.com/MaartenGr/KeyBERT
+.. [2] Carbonell and Goldstein (1998), The use of MMR. SIGIR.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import numpy as np
+
+from hebbgraph.embedders import embed_passages, embedder_name
+from hebbgraph.errors import ParameterError
+from hebbgraph.protocols import Embedder
+from hebbgraph.records import Chunk
+from hebbgraph.tagging import candidates, display, phrase_key, tokenize
+from hebbgraph.tagging.segment import stop_words
+from hebbgraph.typing import FloatArray
+
+__all__ = ["KeyphraseTagger", "marginal_relevance", "phrases_of"]
+
+_BREAK = re.compile(r"[.,;:!?()\[\]{}\"“”\n]+")
+_MAX_PHRASES = 200  # of one chunk that are embedded: the most frequent
+
+
+def phrases_of(chunk: Chunk, max_words: int = 3) -> list[str]:
+    """Return the phrases of a chunk: its names, and runs of words between stop words.
+
+    Examples
+    --------
+    >>> phrases_of(Chunk(text="The yard built boats, and Ida Moss kept the yard."))[:3]
+    ['ida moss', 'yard', 'yard built boats']
+    """
+    stop = stop_words()
+    found: Counter[str] = Counter()
+    for part in _BREAK.split(chunk.text):
+        run: list[str] = []
+        for token in [*tokenize(part), ""]:
+            if token and token not in stop:
+                run.append(token)
+                continue
+            for size in range(1, max_words + 1):
+                for at in range(len(run) - size + 1):
+                    found[phrase_key(" ".join(run[at : at + size]))] += 1
+            run = []
+    for candidate in candidates(chunk.text, chunk.title):
+        if candidate.kind in ("name", "acronym", "code"):
+            found[candidate.key] += 1
+    found.pop("", None)
+    ranked = sorted(found, key=lambda key: (-found[key], -key.count(" "), key))
+    return [display(key) for key in ranked[:_MAX_PHRASES]]
+
+
+def marginal_relevance(
+    relevance: FloatArray, similarity: FloatArray, count: int, *, diversity: float
+) -> list[int]:
+    """Choose items by maximal marginal relevance (MMR).
+
+    Each next item has the largest ``(1 - diversity) * relevance - diversity * s``, with
+    ``s`` its similarity to the closest item chosen before.
+
+    Parameters
+    ----------
+    relevance : ndarray of float, shape (n,)
+    similarity : ndarray of float, shape (n, n)
+    count : int
+    diversity : float, in [0, 1]
+
+    Returns
+    -------
+    list of int
+        At most ``count`` positions, best first; ties by position.
+
+    Examples
+    --------
+    >>> twins = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    >>> marginal_relevance(np.array([0.9, 0.8, 0.3]), twins, 2, diversity=0.5)
+    [0, 2]
+    """
+    chosen: list[int] = []
+    closest = np.zeros(len(relevance))
+    free = np.ones(len(relevance), np.bool_)
+    while len(chosen) < count and free.any():
+        value = (1 - diversity) * relevance - diversity * closest
+        best = int(np.argmax(np.where(free, value, -np.inf)))
+        chosen.append(best)
+        free[best] = False
+        closest = np.maximum(closest, similarity[best]) if len(chosen) > 1 else similarity[best]
+    return chosen
+
+
+class KeyphraseTagger:
+    """Tags by the embedder of the index, as KeyBERT chooses keyphrases.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    tags_per_chunk : int, at least 1
+    diversity : float, in [0, 1]
+        0: the closest phrases, however alike; see :func:`marginal_relevance`.
+    max_words : int, at least 1
+
+    Examples
+    --------
+    >>> class Letters:
+    ...     def embed_documents(self, texts):
+    ...         return [[text.count(letter) + 0.1 for letter in "aeiou"] for text in texts]
+    ...     def embed_query(self, text):
+    ...         return self.embed_documents([text])[0]
+    >>> KeyphraseTagger(Letters(), tags_per_chunk=2)(Chunk(text="Boats of oak and ash."))
+    ('boats', 'oak')
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        *,
+        tags_per_chunk: int = 10,
+        diversity: float = 0.3,
+        max_words: int = 3,
+    ) -> None:
+        if tags_per_chunk < 1 or max_words < 1 or not 0 <= diversity <= 1:
+            raise ParameterError(
+                "tags_per_chunk and max_words are at least 1 and diversity in [0, 1], got "
+                f"{tags_per_chunk!r}, {max_words!r} and {diversity!r}"
+            )
+        self.embedder = embedder
+        self.tags_per_chunk = tags_per_chunk
+        self.diversity = diversity
+        self.max_words = max_words
+
+    @property
+    def name(self) -> str:
+        """The embedder's name and the constants."""
+        constants = f"{self.tags_per_chunk}:{self.diversity:g}:{self.max_words}"
+        return f"keyphrases:{embedder_name(self.embedder)}:{constants}"
+
+    def __call__(self, chunk: Chunk, /) -> tuple[str, ...]:
+        """Tag one chunk."""
+        phrases = phrases_of(chunk, self.max_words)
+        if not phrases:
+            return ()
+        whole = embed_passages(self.embedder, [chunk])[0]
+        vectors = embed_passages(self.embedder, [Chunk(text=phrase) for phrase in phrases])
+        chosen = marginal_relevance(
+            (vectors @ whole).astype(np.float64),
+            (vectors @ vectors.T).astype(np.float64),
+            self.tags_per_chunk,
+            diversity=self.diversity,
+        )
+        return tuple(phrases[at] for at in chosen)

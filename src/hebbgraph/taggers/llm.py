@@ -1,0 +1,400 @@
+"""Tags by a language model: several chunks a call, calls in parallel, answers kept."""
+
+from __future__ import annotations
+
+import json
+import queue
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple
+
+from hebbgraph.errors import ParameterError
+from hebbgraph.protocols import AnswerStore
+from hebbgraph.records import Chunk, TaggingReport
+from hebbgraph.taggers.answers import GarbledAnswerError, clean_tags, in_text, tags_in
+from hebbgraph.taggers.calling import Pace, retrying, within
+from hebbgraph.taggers.models import asking, model_name
+from hebbgraph.taggers.prompt import PROMPT_VERSION, tag_prompt
+from hebbgraph.tagging import phrase_key
+
+__all__ = ["LLMTagger"]
+
+MAX_VOCABULARY = 2000
+_REASON_CHARACTERS = 200
+_SINGLES = 3  # chunks of a silent group that are asked about alone, if that is in vain too
+
+
+class _Event(NamedTuple):
+    """What a worker has to tell."""
+
+    kind: Literal["tags", "failed", "called", "broken", "done"]
+    at: int = -1
+    tags: tuple[str, ...] = ()
+    reason: str = ""
+    tokens: tuple[int, int] = (0, 0)
+    error: BaseException | None = None
+
+
+class LLMTagger:
+    """Asks a language model for a fixed number of tags a chunk (extra ``llm``).
+
+    They come on top of those that are found without a model: a chunk whose tagging fails
+    keeps the latter, and is listed. Answers are kept in the index by content, prompt and
+    model, as they come in: a second run asks nothing, an interrupted one goes on.
+
+    What chunks say never acts as an instruction: they are quoted as JSON between random
+    boundaries, and what comes back is data of a fixed shape, cut in number and length,
+    reduced to letters and digits, and (by default) found again in the chunk's own text.
+    So the worst that a hostile text can do is to choose its own tags among its own words.
+
+    Parameters
+    ----------
+    model : object
+        A LangChain chat model, a LlamaIndex LLM, or a callable from str to str.
+    tags_per_chunk : int, at least 1
+        What is asked for, and at most taken.
+    domain : str
+        What the model should look for: "contract law: parties, clauses, deadlines".
+    vocabulary : iterable of str
+        If given, tags are chosen from these alone.
+    from_text : bool
+        Keep only tags that the chunk's title or text has, inflection aside. Without it a
+        model may also name what is only implied, and a hostile text may suggest any tag
+        for the chunks in the same call.
+    chunks_per_call : int, at least 1
+    max_characters : int, at least 1
+        Of each chunk's text; the rest is not sent.
+    concurrency : int, at least 1
+        Calls at a time.
+    requests_per_minute : float, optional
+    timeout_seconds : float, positive
+        For one call. One that stalls goes on unseen, since nothing can end it.
+    retries : int, at least 0
+        How often a group of chunks is asked about again, after exponential waits; each
+        chunk that then has no tags is asked about by itself, as often.
+    retry_wait_seconds : float, at least 0
+        Before the first retry, at most; doubled with each.
+    give_up_after : int, at least 1
+        After so many groups in a row without one answer, the rest is not asked about.
+    name : str, optional
+        Of the model, in the key of kept answers; left out, what the model calls itself.
+    language : str
+        Of the stemmer that compares tags with text.
+
+    Raises
+    ------
+    ParameterError
+    MissingExtraError
+        If tenacity is not installed.
+
+    Examples
+    --------
+    >>> def model(prompt):
+    ...     return '{"passages": [{"number": 1, "tags": ["Ice Trade", "made up"]}]}'
+    >>> LLMTagger(model, chunks_per_call=1)(Chunk(text="She was built for the ice trade."))
+    ('ice trade',)
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        *,
+        tags_per_chunk: int = 10,
+        domain: str = "",
+        vocabulary: Sequence[str] = (),
+        from_text: bool = True,
+        chunks_per_call: int = 8,
+        max_characters: int = 8000,
+        concurrency: int = 4,
+        requests_per_minute: float | None = None,
+        timeout_seconds: float = 120.0,
+        retries: int = 3,
+        retry_wait_seconds: float = 1.0,
+        give_up_after: int = 10,
+        name: str | None = None,
+        language: str = "english",
+    ) -> None:
+        counts = {
+            "tags_per_chunk": tags_per_chunk,
+            "chunks_per_call": chunks_per_call,
+            "max_characters": max_characters,
+            "concurrency": concurrency,
+            "give_up_after": give_up_after,
+        }
+        for parameter, count in counts.items():
+            if count < 1:
+                raise ParameterError(f"{parameter} is at least 1, got {count!r}")
+        if retries < 0 or retry_wait_seconds < 0:
+            raise ParameterError(
+                "retries and retry_wait_seconds are at least 0, "
+                f"got {retries!r} and {retry_wait_seconds!r}"
+            )
+        if timeout_seconds <= 0 or (requests_per_minute is not None and requests_per_minute <= 0):
+            raise ParameterError(
+                "timeout_seconds and requests_per_minute are positive, "
+                f"got {timeout_seconds!r} and {requests_per_minute!r}"
+            )
+        self.vocabulary = tuple(vocabulary)
+        if len(self.vocabulary) > MAX_VOCABULARY:
+            raise ParameterError(
+                f"a vocabulary of at most {MAX_VOCABULARY} phrases fits a prompt, "
+                f"got {len(self.vocabulary)}"
+            )
+        self._ask = asking(model)
+        self._known = frozenset(filter(None, map(phrase_key, self.vocabulary)))
+        if self.vocabulary and not self._known:
+            raise ParameterError("no phrase of the vocabulary can be a tag")
+        self.model_name = name or model_name(model)
+        self.tags_per_chunk = tags_per_chunk
+        self.domain = domain
+        self.from_text = from_text
+        self.chunks_per_call = chunks_per_call
+        self.max_characters = max_characters
+        self.concurrency = concurrency
+        self.timeout_seconds = timeout_seconds
+        self.retries = retries
+        self.retry_wait_seconds = retry_wait_seconds
+        self.give_up_after = give_up_after
+        self.language = language
+        self._pace = Pace(requests_per_minute)
+        retrying(retries, retry_wait_seconds, threading.Event())  # here, not at the first call
+
+    @property
+    def name(self) -> str:
+        """Model and prompt: answers under one name may stand for each other."""
+        asked = [
+            PROMPT_VERSION,
+            self.model_name,
+            self.tags_per_chunk,
+            self.domain,
+            self.vocabulary,
+            self.from_text,
+            self.max_characters,
+            self.language,
+        ]
+        digest = blake2b(json.dumps(asked).encode(), digest_size=8).hexdigest()
+        return f"llm:{self.model_name[:100]}:{digest}"
+
+    def __call__(self, chunk: Chunk, /) -> tuple[str, ...]:
+        """Tag one chunk; none if that fails."""
+        return self.tag_chunks([chunk])[0][0]
+
+    def tag_chunks(
+        self,
+        chunks: Sequence[Chunk],
+        /,
+        *,
+        store: AnswerStore | None = None,
+        on_progress: Callable[[int], object] | None = None,
+    ) -> tuple[list[tuple[str, ...]], TaggingReport]:
+        """Tag many chunks.
+
+        Parameters
+        ----------
+        chunks : sequence of Chunk
+        store : AnswerStore, optional
+            Looked into first, and given each answer as it comes.
+        on_progress : callable, optional
+            Told how many chunks are done, failed ones included.
+
+        Returns
+        -------
+        list of tuple of str, TaggingReport
+            Tags by position, none where it failed; and what it took.
+        """
+        tags: dict[int, tuple[str, ...]] = {}
+        if store is not None:
+            kept = store.get(self.name, chunks)
+            tags.update({at: kept[at] for at in range(len(chunks)) if at in kept})
+        n_cached = len(tags)
+        # What has the same content is asked about once.
+        first: dict[tuple[str, str], int] = {}
+        twin = {at: first.setdefault((c.title, c.text), at) for at, c in enumerate(chunks)}
+        missing = [at for at in range(len(chunks)) if at not in tags and twin[at] == at]
+        failed: dict[int, str] = {}
+        counts = dict.fromkeys(("calls", "input_tokens", "output_tokens"), 0)
+        if on_progress is not None:
+            on_progress(n_cached)
+        for events in self._events(chunks, missing):
+            fresh = {}
+            for event in events:
+                if event.kind == "tags":
+                    fresh[event.at] = event.tags
+                elif event.kind == "failed":
+                    failed[event.at] = event.reason
+                elif event.kind == "called":
+                    counts["calls"] += 1
+                    counts["input_tokens"] += event.tokens[0]
+                    counts["output_tokens"] += event.tokens[1]
+            if fresh and store is not None:
+                store.put(self.name, {at: (chunks[at], found) for at, found in fresh.items()})
+            tags.update(fresh)
+            if on_progress is not None:
+                on_progress(len(tags) + len(failed))
+        for at, other in twin.items():
+            if at not in tags and other in tags:
+                tags[at] = tags[other]
+            elif at not in tags:
+                failed.setdefault(at, failed[other])
+        report = TaggingReport(
+            tagged=len(tags),
+            cached=n_cached,
+            failed=tuple((chunks[at].id, reason) for at, reason in sorted(failed.items())),
+            **counts,
+        )
+        return [tags.get(at, ()) for at in range(len(chunks))], report
+
+    # -- calling --------------------------------------------------------------------
+
+    def _events(self, chunks: Sequence[Chunk], missing: list[int]) -> Iterator[list[_Event]]:
+        """Run the calls in threads; yield what they tell, in the thread that asked."""
+        size = self.chunks_per_call
+        groups = [missing[at : at + size] for at in range(0, len(missing), size)]
+        if not groups:
+            return
+        waiting: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
+        for group in groups:
+            waiting.put(group)
+        told: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+        stop = threading.Event()
+        run = _Run(self, chunks, waiting, told, stop)
+        n_running = min(self.concurrency, len(groups))
+        for _ in range(n_running):
+            threading.Thread(target=run.work, name="hebbgraph-tagger", daemon=True).start()
+        try:
+            while n_running:
+                events = [told.get()]
+                while not told.empty():
+                    events.append(told.get())
+                for event in events:
+                    if event.kind == "broken":
+                        assert event.error is not None
+                        raise event.error
+                n_running -= sum(event.kind == "done" for event in events)
+                yield events
+        finally:
+            stop.set()
+
+    def prompt(self, chunks: Sequence[Chunk]) -> str:
+        """Return what the model is asked about some chunks."""
+        return tag_prompt(
+            chunks,
+            count=self.tags_per_chunk,
+            domain=self.domain,
+            vocabulary=self.vocabulary,
+            from_text=self.from_text,
+            max_characters=self.max_characters,
+        )
+
+    def read(self, answer: str, chunks: Sequence[Chunk]) -> dict[int, tuple[str, ...]]:
+        """Read an answer about some chunks: usable tags by position.
+
+        Raises
+        ------
+        GarbledAnswerError
+        """
+        found = {}
+        for at, tags in tags_in(answer, len(chunks)).items():
+            usable = clean_tags(tags, self.tags_per_chunk, self._accepts(chunks[at]))
+            if usable:
+                found[at] = usable
+        return found
+
+    def _accepts(self, chunk: Chunk) -> Callable[[str], bool]:
+        if self._known:
+            return self._known.__contains__
+        return in_text(chunk, self.language) if self.from_text else lambda tag: True
+
+
+class _Run:
+    """One call of :meth:`LLMTagger.tag_chunks`, as its threads see it."""
+
+    def __init__(
+        self,
+        tagger: LLMTagger,
+        chunks: Sequence[Chunk],
+        waiting: queue.SimpleQueue[list[int]],
+        told: queue.SimpleQueue[_Event],
+        stop: threading.Event,
+    ) -> None:
+        self.tagger = tagger
+        self.chunks = chunks
+        self.waiting = waiting
+        self.told = told
+        self.stop = stop
+        self.lock = threading.Lock()
+        self.silent_groups = 0
+
+    def work(self) -> None:
+        """Take groups until none is left."""
+        try:
+            while not self.stop.is_set():
+                try:
+                    group = self.waiting.get_nowait()
+                except queue.Empty:
+                    break
+                self._group(group)
+        except BaseException as error:  # ours, not the model's: the caller is to see it
+            self.told.put(_Event("broken", error=error))
+        finally:
+            self.told.put(_Event("done"))
+
+    def _group(self, group: list[int]) -> None:
+        tagger = self.tagger
+        if self.silent_groups >= tagger.give_up_after:
+            reason = f"not asked: {self.silent_groups} calls in a row had failed"
+            self._fail(dict.fromkeys(group, reason))
+            return
+        pending = self._asked(group)
+        if len(group) > 1:
+            # One chunk may spoil the answer about its neighbours, so each gets its own.
+            for tried, at in enumerate(list(pending)):
+                if tried >= _SINGLES and len(pending) == len(group):
+                    break  # it is not the chunks
+                alone = self._asked([at])
+                pending.update(alone)
+                if not alone:
+                    del pending[at]
+        with self.lock:
+            self.silent_groups = self.silent_groups + 1 if len(pending) == len(group) else 0
+        self._fail(pending)
+
+    def _asked(self, group: list[int]) -> dict[int, str]:
+        """Ask about a group, again and again; return why those without tags have none."""
+        tagger = self.tagger
+        pending = dict.fromkeys(group, "interrupted")
+        try:
+            for attempt in retrying(tagger.retries, tagger.retry_wait_seconds, self.stop):
+                with attempt:
+                    self._ask(pending)
+        except Exception as error:  # the caller is told by chunk
+            pending.update(dict.fromkeys(pending, _reason(error)))
+        return pending
+
+    def _ask(self, pending: dict[int, str]) -> None:
+        """Ask once; what is answered leaves ``pending``, and what is left is an error."""
+        tagger = self.tagger
+        order = list(pending)
+        asked = [self.chunks[at] for at in order]
+        tagger._pace.wait(self.stop)
+        tokens = (0, 0)
+        try:
+            answer = within(tagger.timeout_seconds, lambda: tagger._ask(tagger.prompt(asked)))
+            tokens = (answer.input_tokens, answer.output_tokens)
+        finally:
+            self.told.put(_Event("called", tokens=tokens))
+        for position, tags in tagger.read(answer.text, asked).items():
+            self.told.put(_Event("tags", at=order[position], tags=tags))
+            del pending[order[position]]
+        if pending:
+            raise GarbledAnswerError(f"no usable tags for {len(pending)} of {len(order)} chunks")
+
+    def _fail(self, pending: dict[int, str]) -> None:
+        for at, reason in pending.items():
+            self.told.put(_Event("failed", at=at, reason=reason))
+
+
+def _reason(error: BaseException) -> str:
+    text = "".join(char if char.isprintable() else " " for char in str(error))
+    return f"{type(error).__name__}: {' '.join(text.split())}"[:_REASON_CHARACTERS]

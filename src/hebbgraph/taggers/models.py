@@ -1,0 +1,120 @@
+"""Any language model as one function, prompt to answer; no framework is imported for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from hebbgraph.errors import ParameterError
+
+__all__ = ["Answer", "Ask", "asking", "model_name"]
+
+_NAMES = ("model_name", "model", "model_id", "deployment_name")
+
+
+class Answer(NamedTuple):
+    """What a model answered, and what it says that this took; 0 where it does not say."""
+
+    text: str
+    input_tokens: int = 0
+    output_tokens: int = 0
+
+
+Ask = Callable[[str], Answer]
+
+
+def asking(model: Any) -> Ask:
+    """Return a function that asks a model.
+
+    Parameters
+    ----------
+    model : object
+        With ``invoke`` (LangChain: chat models, LLMs, runnables), with ``complete``
+        (LlamaIndex: any LLM), or a callable from str to str.
+
+    Raises
+    ------
+    ParameterError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> asking(str.upper)("tags, please").text
+    'TAGS, PLEASE'
+    """
+    if callable(invoke := getattr(model, "invoke", None)):
+        return lambda prompt: _from_langchain(invoke(prompt))
+    if callable(complete := getattr(model, "complete", None)):
+        return lambda prompt: _from_llama_index(complete(prompt))
+    if callable(model):
+        return lambda prompt: Answer(_text(model(prompt)))
+    raise ParameterError(
+        "a model is a LangChain chat model (invoke), a LlamaIndex LLM (complete) or a "
+        f"callable from str to str, got {type(model).__name__}"
+    )
+
+
+def model_name(model: Any) -> str:
+    """Return the name under which a model's answers are kept.
+
+    That of the model, where an attribute (or LlamaIndex' ``metadata``) tells it, else
+    that of its function or class.
+
+    Examples
+    --------
+    >>> class Chat:
+    ...     model_name = "small-1"
+    >>> model_name(Chat()), model_name(len)
+    ('small-1', 'builtins.len')
+    """
+    for owner in (model, getattr(model, "metadata", None)):
+        for attribute in _NAMES:
+            value = getattr(owner, attribute, None)
+            if isinstance(value, str) and value:
+                return value
+    named = model if hasattr(model, "__qualname__") else type(model)
+    return f"{named.__module__}.{named.__qualname__}"
+
+
+def _from_langchain(message: Any) -> Answer:
+    usage = _mapping(getattr(message, "usage_metadata", None))
+    return Answer(
+        _text(getattr(message, "content", message)),
+        _count(usage, "input_tokens"),
+        _count(usage, "output_tokens"),
+    )
+
+
+def _from_llama_index(response: Any) -> Answer:
+    usage = _mapping(getattr(response, "additional_kwargs", None))
+    if not _count(usage, "prompt_tokens"):
+        raw = getattr(response, "raw", None)
+        held = raw.get("usage") if isinstance(raw, Mapping) else getattr(raw, "usage", None)
+        usage = _mapping(held)
+    return Answer(
+        _text(getattr(response, "text", response)),
+        _count(usage, "prompt_tokens", "input_tokens"),
+        _count(usage, "completion_tokens", "output_tokens"),
+    )
+
+
+def _text(content: Any) -> str:
+    """Text, or the text blocks of a message that has several."""
+    if isinstance(content, str):
+        return content
+    if isinstance(content, list):
+        blocks = (
+            block.get("text", "") if isinstance(block, Mapping) else block for block in content
+        )
+        return "".join(block for block in blocks if isinstance(block, str))
+    raise TypeError(f"the model answered with {type(content).__name__}, not with text")
+
+
+def _mapping(usage: Any) -> Mapping[str, Any]:
+    if isinstance(usage, Mapping):
+        return usage
+    return vars(usage) if hasattr(usage, "__dict__") else {}
+
+
+def _count(usage: Mapping[str, Any], *names: str) -> int:
+    return next((usage[name] for name in names if isinstance(usage.get(name), int)), 0)

@@ -1,0 +1,181 @@
+"""Backups of an index that is in use, and putting them back."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from typer.testing import CliRunner
+
+from hebbgraph import (
+    DamagedIndexError,
+    HebbianIndex,
+    NewerVersionError,
+    NotAnIndexError,
+    ParameterError,
+)
+from hebbgraph.cli import app
+from hebbgraph.storage import schema
+
+
+def _ids(index: HebbianIndex) -> set[str]:
+    return {hit.chunk.id for hit in index.recall("Ida Moss", k=200).hits}
+
+
+def test_a_backup_while_others_write_is_one_state(
+    make_index: Callable[..., HebbianIndex],
+    open_index: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    index, other = make_index(), open_index()
+    recall = index.recall("Who built the Petrel?", k=3)
+    done = threading.Event()
+
+    def write() -> None:
+        n = 0
+        while not done.is_set():  # always two at once
+            other.add([{"id": f"{half}{n}", "text": f"Ida Moss {n}"} for half in "ab"])
+            n += 1
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for n in range(3):
+            index.reinforce(recall, [recall.hits[n % 3].chunk.id])
+            index.backup(tmp_path / f"backup{n}")
+    finally:
+        done.set()
+        writer.join(60)
+    for n in range(3):
+        with HebbianIndex.open(tmp_path / f"backup{n}") as copy:
+            added = _ids(copy) - {
+                "petrel",
+                "heron",
+                "moss",
+                "vale",
+                "bay",
+                "point",
+                "knots",
+                "bare",
+            }
+            assert {id_ for id_ in added if id_[0] == "a"} == {
+                f"a{id_[1:]}" for id_ in added if id_[0] == "b"
+            }
+            assert copy._log.count() == min(n, 2) + 1
+            assert copy.doctor().ok
+            if n == 2:
+                assert_like_rebuilt(copy)
+
+
+def test_restoring_under_processes_that_have_it_open(
+    make_index: Callable[..., HebbianIndex],
+    open_index: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    index, other = make_index(), open_index()
+    recall = index.recall("Who built the Petrel?", k=3)
+    index.reinforce(recall, [recall.hits[1].chunk.id])
+    before = _ids(index)
+    index.backup(tmp_path / "backup")
+    index.delete(["moss"])
+    index.add([{"id": "late", "title": "Late", "text": "Ida Moss came late."}])
+    index.reinforce(recall, [recall.hits[2].chunk.id])
+    generation = other.recall("Ida Moss").generation
+    HebbianIndex.restore(tmp_path / "backup", tmp_path / "index")
+    # The same rows and generations mean something else now.
+    index.add([{"id": "other", "title": "Other", "text": "Ida Moss was another."}])
+    for one in (index, other):
+        assert one.recall("Ida Moss").generation > generation
+        assert _ids(one) == before | {"other"}
+        assert one._log.count() == 1
+        assert len(one._memory.events) == 1
+        assert_like_rebuilt(one)
+        assert one.doctor().ok
+
+
+def test_restoring_to_a_new_place(
+    make_index: Callable[..., HebbianIndex], open_index: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    index = make_index()
+    index.backup(tmp_path / "backup")
+    HebbianIndex.restore(tmp_path / "backup", tmp_path / "new")
+    assert _ids(open_index("new")) == _ids(index)
+    with HebbianIndex.open(":memory:") as transient:
+        transient.add(["Ida Moss"])
+        transient.backup(tmp_path / "kept")
+    assert len(_ids(open_index("kept"))) == 1
+
+
+def test_a_backup_of_another_version(
+    make_index: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    index = make_index()
+    index.backup(tmp_path / "backup")
+    index.delete(["moss"])
+
+    def step(connection: sa.Connection) -> None:
+        connection.exec_driver_sql("CREATE TABLE made_by_step (n INTEGER)")
+
+    now = schema.SCHEMA_VERSION
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", now + 1)
+    monkeypatch.setattr(schema, "MIGRATIONS", {now: step})
+    HebbianIndex.restore(tmp_path / "backup", tmp_path / "index")
+    with HebbianIndex.open(tmp_path / "index") as again:
+        assert "moss" in _ids(again)
+        with again._database.read() as connection:
+            assert "made_by_step" in sa.inspect(connection).get_table_names()
+        again.backup(tmp_path / "newer")
+    monkeypatch.setattr(schema, "SCHEMA_VERSION", now)
+    with pytest.raises(NewerVersionError):
+        HebbianIndex.restore(tmp_path / "newer", tmp_path / "other")
+
+
+def test_what_is_no_backup_changes_nothing(
+    make_index: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    index = make_index()
+    index.backup(tmp_path / "backup")
+    with pytest.raises(ParameterError, match="is there already"):
+        index.backup(tmp_path / "backup")
+    with pytest.raises(NotAnIndexError):
+        HebbianIndex.restore(tmp_path / "nothing", tmp_path / "index")
+    with pytest.raises(ParameterError, match="index itself"):
+        HebbianIndex.restore(tmp_path / "index", tmp_path / "index")
+    file = tmp_path / "backup" / "truth.sqlite3"
+    content = bytearray(file.read_bytes())
+    content[4096:9000] = bytes(9000 - 4096)
+    file.write_bytes(content)
+    with pytest.raises(DamagedIndexError):
+        HebbianIndex.restore(tmp_path / "backup", tmp_path / "index")
+    assert len(_ids(index)) == 8
+
+
+@pytest.mark.every_database
+def test_postgresql_has_its_own_tools(
+    backend: str, make_index: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    index = make_index()
+    if backend == "sqlite":
+        assert index.backup(tmp_path / "backup") == tmp_path / "backup"
+    else:
+        with pytest.raises(ParameterError, match="pg_dump"):
+            index.backup(tmp_path / "backup")
+
+
+def test_the_commands(make_index: Callable[..., HebbianIndex], tmp_path: Path) -> None:
+    make_index().close()
+    run, place, copy = CliRunner().invoke, str(tmp_path / "index"), str(tmp_path / "copy")
+    assert run(app, ["backup", copy, "--db", place]).exit_code == 0
+    with HebbianIndex.open(place) as index:
+        index.delete(["moss"])
+    done = run(app, ["restore", copy, "--db", place])
+    assert done.exit_code == 0, done.output
+    with HebbianIndex.open(place) as index:
+        assert "moss" in _ids(index)

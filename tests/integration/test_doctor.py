@@ -1,0 +1,187 @@
+"""The doctor finds what is wrong, and mends what can be derived."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from hebbgraph import HebbianIndex
+from hebbgraph.cli import app
+from hebbgraph.load import run_load
+from hebbgraph.load.worker import Account
+from hebbgraph.storage.checksums import damaged_files
+
+
+@pytest.fixture
+def index(make_index: Callable[..., HebbianIndex]) -> HebbianIndex:
+    made = make_index()
+    made.delete(["knots"])
+    recall = made.recall("Where was the builder of the Petrel born?", k=5)
+    made.reinforce(recall, [recall.hits[1].chunk.id])
+    return made
+
+
+def _parts(index: HebbianIndex, *, repair: bool = False) -> list[tuple[str, bool]]:
+    report = index.doctor(repair=repair)
+    return [(finding.part, finding.repaired) for finding in report.findings]
+
+
+@pytest.mark.every_database
+def test_all_is_well(index: HebbianIndex) -> None:
+    report = index.doctor()
+    assert report.ok
+    assert report.findings == ()
+    assert (report.chunks, report.feedbacks, report.generation) == (7, 1, 2)
+
+
+def test_each_byte_of_the_lexical_index_counts(index: HebbianIndex, tmp_path: Path) -> None:
+    (folder,) = (tmp_path / "index" / "derived").glob("*/lexical")
+    assert damaged_files(folder) == []
+    n_flipped = 0
+    for path in sorted(folder.iterdir()):
+        if path.suffix in (".json", ".lock"):
+            continue
+        content = path.read_bytes()
+        body = content.rindex(b'{"version"')  # what follows is the footer
+        for at in {0, body // 2, max(body - 1, 0), len(content) - 1}:
+            flipped = bytearray(content)
+            flipped[at] ^= 0x10
+            path.write_bytes(flipped)
+            assert damaged_files(folder) == [path.name], at
+            n_flipped += 1
+        path.write_bytes(content)
+    assert n_flipped >= 20
+    assert index.doctor().ok
+
+
+def test_a_damaged_lexical_index_is_found_and_mended(index: HebbianIndex, tmp_path: Path) -> None:
+    (path,) = (tmp_path / "index" / "derived").glob("*/lexical/*.fieldnorm")
+    content = bytearray(path.read_bytes())
+    content[0] ^= 1
+    path.write_bytes(content)
+    assert _parts(index) == [("lexical", False)]
+    assert _parts(index, repair=True) == [("lexical", True)]
+    assert _parts(index) == []
+
+
+def test_rows_that_the_lexical_index_lost(index: HebbianIndex) -> None:
+    lexical = index._derived.lexical
+    lost = int(lexical.rows()[2])
+    lexical.update(lexical.generation, removed=[lost], added=[])
+    assert _parts(index, repair=True) == [("lexical", True)]
+    assert _parts(index) == []
+
+
+def test_words_that_the_lexical_index_lost(index: HebbianIndex) -> None:
+    lexical = index._derived.lexical
+    row = int(lexical.rows()[0])
+    lexical.update(lexical.generation, removed=[], added=[(row, ["other", "words"])])
+    assert _parts(index, repair=True) == [("lexical", True)]
+    assert _parts(index) == []
+
+
+def test_a_graph_that_is_not_what_follows(index: HebbianIndex) -> None:
+    index.recall("Petrel")
+    graph = index._derived.graph
+    graph._alive.writable()[1] = False
+    assert ("graph", False) in _parts(index)
+    assert ("graph", True) in _parts(index, repair=True)
+    assert _parts(index) == []
+
+
+def test_weights_that_are_not_what_was_taught(index: HebbianIndex) -> None:
+    index.recall("Petrel")
+    index._memory.weights._weight.writable()[0] += 0.25
+    assert _parts(index) == [("learned", False)]
+    assert _parts(index, repair=True) == [("learned", True)]
+    assert _parts(index) == []
+
+
+def test_a_database_that_was_tampered_with_needs_a_backup(
+    index: HebbianIndex, tmp_path: Path
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "index" / "truth.sqlite3")) as connection:
+        connection.execute("UPDATE chunks SET text = 'The Petrel sank.' WHERE id = 'petrel'")
+        connection.execute("INSERT INTO tombstones SELECT row, namespace, 99 FROM chunks LIMIT 1")
+        connection.commit()
+    report = index.doctor(repair=True)
+    assert not report.ok
+    problems = [finding.problem for finding in report.findings if finding.part == "database"]
+    assert problems == [
+        "1 tombstones of a generation that is still to come",
+        "1 rows that are both there and gone",
+        "chunk 'petrel' is not what was written",
+    ]
+
+
+@pytest.mark.sqlite_only
+def test_vectors_that_are_not_held(make_index: Callable[..., HebbianIndex]) -> None:
+    class Embedder:
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [self.embed_query(text) for text in texts]
+
+        def embed_query(self, text: str) -> list[float]:
+            return np.random.default_rng(len(text)).normal(size=8).tolist()
+
+    index = make_index(embedder=Embedder())
+    assert _parts(index) == []
+    table = index._derived.vectors
+    assert table is not None
+    table._size -= 1
+    assert _parts(index, repair=True) == [("vectors", True)]
+    assert _parts(index) == []
+
+
+def test_the_command(index: HebbianIndex, tmp_path: Path) -> None:
+    run = CliRunner().invoke
+    index.close()
+    done = run(app, ["doctor", "--db", str(tmp_path / "index"), "--json"])
+    assert done.exit_code == 0, done.output
+    assert json.loads(done.output)["findings"] == []
+    (path,) = (tmp_path / "index" / "derived").glob("*/graph-*/rows.npy")
+    path.write_bytes(path.read_bytes()[:-1])
+    done = run(app, ["doctor", "--db", str(tmp_path / "index")])
+    assert done.exit_code == 1
+    assert "snapshot" in done.output
+    (path,) = (tmp_path / "index" / "derived").glob("*/graph-*/rows.npy")
+    path.write_bytes(b"")
+    done = run(app, ["doctor", "--db", str(tmp_path / "index"), "--repair"])
+    assert done.exit_code == 0, done.output
+    assert "repaired" in done.output
+
+
+# -- a load ------------------------------------------------------------------------------
+
+
+def test_a_little_load(tmp_path: Path) -> None:
+    report = run_load(tmp_path / "index", processes=2, writers=1, seconds=1.0, chunks=40)
+    assert report.ok, (report.errors, report.faults)
+    assert report.operations["add"].count > 0
+    assert report.operations["recall"].count > 0
+    assert report.chunks > 0
+
+
+def test_a_load_tells_what_is_not_exact(tmp_path: Path) -> None:
+    from hebbgraph.load import run
+
+    index = HebbianIndex.open(tmp_path / "index")
+    index.add([{"id": "kept", "text": "One."}, {"id": "changed", "text": "Two."}, "more"])
+    recall = index.recall("One Two", k=3)
+    index.reinforce(recall, ["kept"])
+    account = Account(0, held={"kept": "One.", "changed": "2", "lost": "Three."})
+    account.feedbacks = {"nobody knows it"}
+    faults = list(run._faults(index, {}, [account]))
+    index.close()
+    assert [fault.split(",")[0] for fault in faults] == [
+        "1 chunks are lost",
+        "1 chunks ought to be gone",
+        "1 chunks have another text",
+        "1 feedbacks are lost",
+    ]

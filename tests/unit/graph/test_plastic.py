@@ -1,0 +1,101 @@
+"""What is read of raw weights, worked by hand."""
+
+import numpy as np
+import pytest
+
+from hebbgraph.graph.plastic import (
+    LearnedEdges,
+    Row,
+    RowPool,
+    actor_scales,
+    as_activation,
+    bounded_row,
+    expectation,
+    pooled,
+    target_scale,
+)
+
+
+def test_the_application_is_trusted_and_others_are_capped():
+    scales = actor_scales(np.array([5000.0, 10.0, 1000.0]), at_least=20, share=0.1)
+    assert scales.tolist() == pytest.approx([1.0, 1.0, 0.501])
+
+
+def test_flooding_does_not_raise_the_cap_of_the_flooder():
+    few, many = (
+        actor_scales(np.array([100.0, n]), at_least=20, share=0.1)[1] * n for n in (50.0, 5000.0)
+    )
+    assert few == many == 20
+
+
+def test_pooling_equals_folding_by_one_actor():
+    # 0.5, then half of what is left: 0.75.
+    _, weight = pooled(np.array([3, 3]), np.array([0.5, 0.5]))
+    assert weight.tolist() == [0.75]
+
+
+def test_inhibition_of_one_counts_against_praise_of_another():
+    _, weight = pooled(np.array([3, 3]), np.array([0.5, -0.2]))
+    assert weight.tolist() == pytest.approx([0.3])
+
+
+def test_what_leaves_a_node_is_bounded_in_number_and_sum():
+    row = bounded_row(np.arange(6), np.full(6, 0.5), min_weight=0.02, fan_out=4, out_strength=1.0)
+    assert row.targets.tolist() == [0, 1, 2, 3]
+    assert row.weights.tolist() == [0.25] * 4
+
+
+def test_negative_and_weak_weights_do_not_pass():
+    row = bounded_row(
+        np.arange(3), np.array([-0.3, 0.01, 0.0]), min_weight=0.0, fan_out=4, out_strength=1.0
+    )
+    assert row.targets.tolist() == [1]
+
+
+def test_often_cited_chunks_are_reached_more_weakly():
+    assert target_scale(np.array([0.0, 90.0]), in_credit=10).tolist() == pytest.approx([1, 1 / 3])
+
+
+def test_the_prior_outweighs_queries_that_are_hardly_alike():
+    weights = np.array([[1.0]])
+    near, far = (
+        expectation(weights, np.array([likeness]), prior=0.3)[0] for likeness in (0.9, 0.1)
+    )
+    assert near == pytest.approx(0.75)
+    assert far == pytest.approx(0.25)
+
+
+def test_activation_of_a_chance_reads_as_the_chance():
+    # Spreading reads x as x / (x + 0.05).
+    x = as_activation(np.array([0.2, 0.7]), gain=0.05, at_most=9.0)
+    assert (x / (x + 0.05)).tolist() == pytest.approx([0.2, 0.7])
+
+
+def test_rows_are_made_once_until_they_change():
+    made = []
+
+    def rows(sources):
+        made.extend(sources)
+        return [Row(np.array([source + 10]), np.array([0.5])) for source in sources]
+
+    pool = RowPool(4, rows)
+    pool.mark(np.array([1, 2]))
+    for _ in range(2):
+        pool.of(np.array([0, 1, 2]))
+    assert made == [1, 2]
+    pool.drop(np.array([2]))
+    owner, targets, _ = pool.of(np.array([2, 1]))
+    assert made == [1, 2, 2]
+    assert (owner.tolist(), targets.tolist()) == ([0, 1], [12, 11])
+
+
+def test_a_step_follows_the_strongest_edges_only():
+    rows = {n: Row(np.array([n]), np.array([n / 10])) for n in range(5)}
+    pool = RowPool(5, lambda sources: [rows[source] for source in sources])
+    pool.mark(np.arange(5))
+    edges = LearnedEdges(
+        [(pool, None)], limit=2, gate=lambda targets: np.where(targets == 4, 0.1, 1.0)
+    )
+    owner, targets, weights = edges.of(np.arange(5))
+    assert owner.tolist() == targets.tolist() == [2, 3]
+    assert weights.tolist() == pytest.approx([0.2, 0.3])

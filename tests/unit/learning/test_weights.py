@@ -1,0 +1,86 @@
+"""The fold of lessons into raw weights."""
+
+import pytest
+
+from hebbgraph.learning.lessons import Family, Lesson, Trace
+from hebbgraph.learning.weights import RawWeights
+from hebbgraph.settings import LearningSettings
+
+
+def lesson(*traces, actor=None, name="f"):
+    return Lesson(name, actor, [Trace(*trace) for trace in traces], "e:1")
+
+
+OWL = (Family.CUE, "t:owl", "c:1:a", 1.0, 1)
+
+
+def weights(**settings):
+    return RawWeights(LearningSettings(learning_rate=0.5, **settings))
+
+
+def test_weights_halve_over_their_half_life():
+    raw = weights(half_life_events=2.0)
+    raw.fold(lesson(OWL))
+    for _ in range(4):
+        raw.fold(lesson((Family.CUE, "t:vole", "c:1:b", 1.0, 1)))
+    assert raw.rows(Family.CUE, raw.number("t:owl")).weight.tolist() == pytest.approx([0.125])
+
+
+def test_decay_counts_lessons_before_the_rule_is_applied():
+    raw = weights(half_life_events=1.0)
+    raw.fold(lesson(OWL))
+    raw.fold(lesson(OWL))
+    # 0.5, halved to 0.25, then half of what is left.
+    assert raw.rows(Family.CUE, raw.number("t:owl")).weight.tolist() == pytest.approx([0.625])
+
+
+def test_depression_makes_no_edges_but_for_past_queries():
+    raw = weights()
+    raw.fold(lesson((Family.CUE, "t:owl", "c:1:a", -1.0, 1)))
+    assert len(raw) == 0
+    raw.fold(lesson((Family.EPISODE, "e:1", "c:1:a", -1.0, 1)))
+    assert len(raw) == 1
+
+
+def test_inhibition_stops_at_its_floor():
+    raw = weights(inhibition_floor=0.4)
+    for _ in range(60):
+        raw.fold(lesson((Family.EPISODE, "e:1", "c:1:a", -1.0, 1)))
+    [weight] = raw.rows(Family.EPISODE, raw.number("e:1")).weight
+    assert -0.4 <= weight < -0.399
+
+
+def test_actors_are_kept_apart_until_read():
+    raw = weights()
+    raw.fold(lesson(OWL, actor="ann"))
+    raw.fold(lesson(OWL, actor="bob"))
+    raw.fold(lesson(OWL, actor="ann"))
+    rows = raw.rows(Family.CUE, raw.number("t:owl"))
+    by_actor = dict(zip(rows.actor.tolist(), rows.weight.tolist(), strict=True))
+    assert sorted(by_actor.values()) == pytest.approx([0.5, 0.75], abs=1e-3)
+    assert raw.actor_events().tolist() == [0, 2, 1]
+
+
+def test_a_plain_function_is_a_rule():
+    def double(weight, credit, length, /, *, learning_rate, w_max, w_min):
+        return 2 * weight + 0.1
+
+    raw = RawWeights(LearningSettings(rule=double, half_life_events=1e9))
+    raw.fold(lesson(OWL))
+    raw.fold(lesson(OWL))
+    assert raw.rows(Family.CUE, raw.number("t:owl")).weight.tolist() == pytest.approx([0.3])
+
+
+def test_a_rule_cannot_leave_the_bounds():
+    raw = RawWeights(LearningSettings(rule=lambda weight, *_, **__: weight + 99.0, w_max=0.9))
+    raw.fold(lesson(OWL))
+    assert raw.rows(Family.CUE, raw.number("t:owl")).weight.tolist() == pytest.approx([0.9])
+
+
+def test_teachers_are_remembered():
+    raw = weights()
+    raw.fold(lesson(OWL, name="first"))
+    raw.fold(lesson((Family.CUE, "t:owl", "c:1:b", 1.0, 1), name="second"))
+    rows = raw.rows(Family.CUE, raw.number("t:owl"))
+    edges, events, _ = raw.teachers(rows.edge[:1])
+    assert (edges.tolist(), events.tolist()) == ([0], [0])
