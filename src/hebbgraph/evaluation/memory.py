@@ -9,7 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-__all__ = ["PeakMemory"]
+__all__ = ["PeakMemory", "allocated_bytes"]
 
 _STATUS = Path("/proc/self/status")
 _RESET = Path("/proc/self/clear_refs")
@@ -69,3 +69,10 @@ def _read_kilobytes(field: str) -> int | None:
     except OSError:
         return None
     return next((int(line.split()[1]) for line in lines if line.startswith(f"{field}:")), None)
+
+
+def allocated_bytes() -> int | None:
+    """Return the resident memory that no file stands behind; None if that is not known."""
+    gc.collect()
+    found = _read_kilobytes("RssAnon")
+    return None if found is None else found * 1024

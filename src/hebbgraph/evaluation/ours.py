@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hebbgraph.errors import ParameterError
 from hebbgraph.evaluation.baselines import RankedChunk
 from hebbgraph.evaluation.datasets import Extraction
-from hebbgraph.protocols import Embedder
+from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.records import Chunk
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ class HebbianRetriever:
     parameters : SpreadingParameters, optional
         Others than the index would take; see :meth:`use`.
     settings : Settings, optional
+    tagger : Tagger, optional
     """
 
     def __init__(
@@ -44,12 +45,14 @@ class HebbianRetriever:
         extractions: Mapping[str, Extraction] | None = None,
         parameters: SpreadingParameters | None = None,
         settings: Settings | None = None,
+        tagger: Tagger | None = None,
     ) -> None:
         self.strategy = strategy
         self.embedder = embedder
         self.extractions = extractions
         self.parameters = parameters
         self.settings = settings
+        self.tagger = tagger
         self._directory: TemporaryDirectory[str] | None = None
         self._index: HebbianIndex | None = None
 
@@ -67,21 +70,28 @@ class HebbianRetriever:
 
     def index(self, chunks: Sequence[Chunk], /) -> None:
         """Index from text to disk."""
-        from hebbgraph.index import HebbianIndex
-
         self._directory = TemporaryDirectory(prefix="hebbgraph-bench-")
-        # Passed only when given, so that an index that cannot embed refuses it aloud
-        # instead of being reported as if it did.
-        given = {"embedder": self.embedder, "settings": self.settings}
-        options: dict[str, Any] = {name: value for name, value in given.items() if value}
-        self._index = HebbianIndex.open(f"{self._directory.name}/index", **options)
+        self._index = self._open(self.parameters)
         self._index.add(with_tags(chunks, self.extractions) if self.extractions else chunks)
-        if self.parameters is not None:
-            self.use(self.parameters)
 
     def use(self, parameters: SpreadingParameters) -> None:
-        """Recall with these from now on; nothing has to be indexed again."""
-        self.opened._recaller._parameters = parameters
+        """Recall with these from now on: the index is opened anew, nothing indexed again."""
+        self.opened.close()
+        self._index = self._open(parameters)
+
+    def _open(self, parameters: SpreadingParameters | None) -> HebbianIndex:
+        from hebbgraph.index import HebbianIndex
+        from hebbgraph.settings import Settings
+
+        assert self._directory is not None
+        settings = self.settings
+        if parameters is not None:
+            settings = (settings or Settings()).model_copy(update={"recall": parameters})
+        # Passed only when given, so that an index that cannot embed refuses it aloud
+        # instead of being reported as if it did.
+        given = {"embedder": self.embedder, "settings": settings, "tagger": self.tagger}
+        options: dict[str, Any] = {name: value for name, value in given.items() if value}
+        return HebbianIndex.open(f"{self._directory.name}/index", **options)
 
     def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
         """Recall."""

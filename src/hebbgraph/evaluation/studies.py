@@ -7,8 +7,7 @@ its JSON after each set, and writes Markdown beside that (``figures.json`` →
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +17,7 @@ from rich.status import Status
 
 from hebbgraph.embedders import embedder_name
 from hebbgraph.errors import ParameterError
-from hebbgraph.evaluation import ablation, scale
+from hebbgraph.evaluation import ablation, scale, tagging, walks
 from hebbgraph.evaluation.datasets import Dataset, load
 from hebbgraph.evaluation.embedding import caching
 from hebbgraph.evaluation.learning import growth, run_learning
@@ -27,41 +26,12 @@ from hebbgraph.evaluation.learning.arms import PARTS
 from hebbgraph.evaluation.learning.experiment import LearningResult
 from hebbgraph.evaluation.learning.growth import GrowthPoint
 from hebbgraph.evaluation.learning.plots import plot_growth, plot_learning
-from hebbgraph.evaluation.report import environment, write_json
+from hebbgraph.evaluation.output import Output
 from hebbgraph.evaluation.tables import Grid
 from hebbgraph.protocols import Embedder
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["bench_ablation", "bench_learning", "bench_scale"]
-
-
-class _Output:
-    """Where tables, JSON and Markdown of one study go."""
-
-    def __init__(self, json_path: str | Path | None, console: Console | None) -> None:
-        self._json = None if json_path is None else Path(json_path)
-        self._console = console
-        if self._json is not None and not self._json.absolute().parent.is_dir():
-            raise ParameterError(f"{json_path}: expected a file in a directory that exists")
-
-    @contextmanager
-    def status(self, text: str) -> Iterator[Status | None]:
-        if self._console is None:
-            yield None
-        else:
-            with self._console.status(text) as status:
-                yield status
-
-    def show(self, grids: Sequence[Grid]) -> None:
-        if self._console is not None:
-            for grid in grids:
-                self._console.print(grid.table())
-
-    def write(self, grids: Sequence[Grid], content: Mapping[str, Any]) -> None:
-        if self._json is not None:
-            write_json(self._json, {"environment": environment(), **content})
-            text = "\n".join(f"**{grid.title}**\n\n{grid.markdown()}" for grid in grids)
-            self._json.with_suffix(".md").write_text(text, encoding="utf-8")
+__all__ = ["bench_ablation", "bench_learning", "bench_scale", "bench_taggers", "bench_walks"]
 
 
 def bench_ablation(
@@ -93,7 +63,7 @@ def bench_ablation(
     -------
     list of AblationResult
     """
-    output = _Output(json_path, console)
+    output = Output(json_path, console)
     datasets = _load(paths, seed, queries)
     results: list[ablation.AblationResult] = []
     grids: list[Grid] = []
@@ -112,6 +82,42 @@ def bench_ablation(
     return results
 
 
+def bench_taggers(
+    paths: Sequence[str | Path],
+    *,
+    embedder: Embedder | None = None,
+    cache: str | Path | None = None,
+    k: int = 10,
+    seed: int = 0,
+    queries: int | None = None,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> dict[str, list[tagging.TaggingResult]]:
+    """Compare taggers, and spoil tags on purpose; see :mod:`.tagging`.
+
+    Parameters
+    ----------
+    paths, embedder, cache, k, seed, queries, json_path, console
+        As for :func:`bench_ablation`.
+
+    Returns
+    -------
+    dict of set name to list of TaggingResult
+    """
+    output = Output(json_path, console)
+    results: dict[str, list[tagging.TaggingResult]] = {}
+    for dataset in _load(paths, seed, queries):
+        with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
+            results[dataset.name] = tagging.measure_taggers(
+                dataset, embedder=vectors, k=k, seed=seed, on_arm=_telling(status, dataset)
+            )
+        content = {"sets": tagging.as_dict(results)}
+        grids = tagging.grids(results, k, seed=seed)
+        output.write(grids, {"seed": seed, "k": k, "embedder": _named(embedder), **content})
+    output.show(tagging.grids(results, k, seed=seed))
+    return results
+
+
 def bench_scale(
     paths: Sequence[str | Path],
     sizes: Sequence[int],
@@ -119,6 +125,7 @@ def bench_scale(
     vectors: bool = False,
     k: int = 10,
     seed: int = 0,
+    queries: int | None = None,
     json_path: str | Path | None = None,
     console: Console | None = None,
 ) -> list[scale.ScaleResult]:
@@ -132,6 +139,8 @@ def bench_scale(
         Numbers of chunks.
     vectors : bool
         Measure each size with random vectors too.
+    queries : int, optional
+        Ask so many questions instead of 200.
     k, seed, json_path, console
         As for :func:`bench_ablation`.
 
@@ -139,7 +148,7 @@ def bench_scale(
     -------
     list of ScaleResult
     """
-    output = _Output(json_path, console)
+    output = Output(json_path, console)
     datasets = _load(paths, seed, None)
     results: list[scale.ScaleResult] = []
     for size in sizes:
@@ -152,6 +161,7 @@ def bench_scale(
                         vectors=with_vectors,
                         k=k,
                         seed=seed,
+                        questions=queries or 200,
                         on_step=None if status is None else status.update,
                     )
                 )
@@ -159,6 +169,56 @@ def bench_scale(
             output.write([scale.grid(results)], {"seed": seed, "k": k, "sizes": figures})
     output.show([scale.grid(results)])
     return results
+
+
+def bench_walks(
+    paths: Sequence[str | Path],
+    sizes: Sequence[int] = (),
+    *,
+    embedder: Embedder | None = None,
+    cache: str | Path | None = None,
+    queries: int | None = None,
+    questions: int = 10,
+    seed: int = 0,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> tuple[list[walks.WalkResult], list[walks.WalkTimes]]:
+    """Measure spreading beside the whole graph and PageRank; see :mod:`.walks`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+    sizes : sequence of int
+        Instead: sizes of simulated graphs to time igraph and networkx on.
+    queries : int, optional
+        Draw at most so many questions a set.
+    questions : int
+        So many are walked for each size.
+    embedder, cache, seed, json_path, console
+        As for :func:`bench_ablation`.
+    """
+    output = Output(json_path, console)
+    datasets = _load(paths, seed, queries)
+    results: list[walks.WalkResult] = []
+    times: list[walks.WalkTimes] = []
+    written: list[Grid] = []
+
+    def write() -> None:
+        nonlocal written
+        written = walks.grids(results, times)
+        content = {"sets": [asdict(one) for one in results]}
+        output.write(written, content | {"times": [asdict(one) for one in times]})
+
+    for dataset in () if sizes else datasets:
+        with caching(embedder, cache) as vectors, output.status(dataset.name):
+            results.append(walks.compare_walks(dataset, embedder=vectors))
+        write()
+    for size in sizes:
+        with output.status(f"{size} chunks"):
+            times.append(walks.time_walks(size, questions=questions, seed=seed))
+        write()
+    output.show(written)
+    return results, times
 
 
 def bench_learning(
@@ -198,7 +258,7 @@ def bench_learning(
     growths : list of list of GrowthPoint
         One a set, empty without ``feedbacks``.
     """
-    output = _Output(json_path, console)
+    output = Output(json_path, console)
     datasets = _load(paths, seed, None)
     results: list[LearningResult] = []
     growths: list[list[GrowthPoint]] = []

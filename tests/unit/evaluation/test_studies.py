@@ -8,14 +8,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from rich.console import Console
 from typer.testing import CliRunner
 
+from hebbgraph import HebbianIndex
 from hebbgraph.cli import app
 from hebbgraph.errors import MissingExtraError, ParameterError
-from hebbgraph.evaluation import Dataset, HebbianRetriever, ablation, peers, scale, studies
-from hebbgraph.evaluation.datasets import Extraction
+from hebbgraph.evaluation import Dataset, HebbianRetriever, ablation, peers, scale, studies, walks
+from hebbgraph.evaluation.datasets import Extraction, Query
 from hebbgraph.evaluation.embedding import CachingEmbedder
+from hebbgraph.evaluation.scale import changing
 from hebbgraph.evaluation.tables import Grid
 from hebbgraph.recall.spreading import SpreadingParameters
 from hebbgraph.records import Chunk
@@ -67,23 +71,33 @@ def test_llm_tags_reach_the_index(dataset: Dataset) -> None:
     assert tagged.name == "hebbgraph neighbourhood + LLM tags"
 
 
-def test_recombined_chunks_have_60_to_100_words() -> None:
+def test_recombined_chunks_speak_of_a_population_drawn_by_zipfs_law() -> None:
     corpus = tuple(
-        Chunk(id=str(n), title=f"Boat {n}", text=f"The boat {n} sailed far. It came home late.")
+        Chunk(id=str(n), title=f"Boat {n}", text="The Old Petrel sailed far. She met Ida Moss.")
         for n in range(5)
     )
-    dataset = Dataset("boats", corpus, ())
-    chunks = list(scale.recombine([dataset], 20, seed=1))
+    dataset = Dataset("boats", corpus, (Query("q", "Who sailed the Petrel?", {"0": 1}),))
+    made = scale.Recombined([dataset], 300, seed=1)
+    chunks = list(made.chunks())
     assert all(60 <= len(chunk.text.split()) <= 100 for chunk in chunks)
-    assert len({chunk.id for chunk in chunks}) == 20
-    assert chunks == list(scale.recombine([dataset], 20, seed=1))
+    assert len({chunk.id for chunk in chunks}) == 300
+    assert chunks[5:9] == list(scale.Recombined([dataset], 300, seed=1).chunks(5, 9))
+    text = " ".join(chunk.text for chunk in chunks)
+    assert "Petrel" not in text
+    df = [text.count(made.population.name(number)) for number in (0, 9, 99)]
+    assert df[0] > 4 * df[1] > 8 * df[2] > 0
+    names = [made.population.name(number) for number in range(made.population.size)]
+    assert any(name in made.questions(1)[0] for name in names)
     with pytest.raises(ParameterError, match="0 sentences"):
-        next(scale.recombine([Dataset("none", (), ())], 1))
+        scale.Recombined([Dataset("none", (), ())], 1)
 
 
-def test_scale_fills_every_figure(own_folder: Path, tmp_path: Path) -> None:
+def test_scale_fills_every_figure(
+    own_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(changing, "_ADDED", 20)
     path = tmp_path / "scale.json"
-    results = studies.bench_scale([own_folder], [30], vectors=True, json_path=path)
+    results = studies.bench_scale([own_folder], [30], vectors=True, queries=5, json_path=path)
     assert [result.dimension for result in results] == [None, 384]
     for result in results:
         assert result.chunks == 30
@@ -126,3 +140,41 @@ def test_command_line_runs_one_study_at_a_time(own_folder: Path, tmp_path: Path)
     right = runner.invoke(app, ["bench", str(own_folder), "--ablation", "--json", str(path)])
     assert right.exit_code == 0, right.output
     assert path.exists()
+
+
+def test_spreading_is_what_the_whole_graph_gives(own_folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "walks.json"
+    (result,), _ = studies.bench_walks([own_folder], json_path=path)
+    assert result.spreading == result.dense
+    assert result.same_top5 == 1.0
+    assert "| own |" in path.with_suffix(".md").read_text() or result.dataset in path.read_text()
+
+
+def test_walks_are_timed_on_one_graph(own_folder: Path) -> None:
+    pytest.importorskip("igraph")
+    _, (times,) = studies.bench_walks([own_folder], [60], questions=3)
+    assert (times.chunks, times.networkx_cpu_ms is not None) == (60, True)
+    assert times.edges > 0
+    assert times.igraph_to_spreading > 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_dense_spreading_equals_spreading_without_its_bounds(data: st.DataObject) -> None:
+    """On random small graphs the beam is never full, so both must agree to the last digit."""
+    names = ["Ada Fenn", "Bo Mill", "Cy Gull", "Di Rock", "Ed Moss", "Flo Tarn"]
+    text = st.lists(st.sampled_from([*names, "met", "the mill", "and"]), max_size=6).map(" ".join)
+    made = data.draw(
+        st.lists(st.tuples(st.sampled_from(["", *names]), text), min_size=2, max_size=9)
+    )
+    query = " ".join(data.draw(st.lists(st.sampled_from([*names, "met"]), min_size=1, max_size=3)))
+    with HebbianIndex.open(":memory:") as index:
+        index.add(
+            [
+                {"id": str(n), "title": title, "text": body or "nothing"}
+                for n, (title, body) in enumerate(made)
+            ]
+        )
+        question, _ = walks.asked(index, query)
+        dense = walks.dense_scores(question)
+        assert dense[question.found.chunks] == pytest.approx(question.found.scores, abs=1e-12)

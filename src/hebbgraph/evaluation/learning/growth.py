@@ -7,17 +7,20 @@ more of the hits in half of the cases.
 
 Recall is timed on the set's own questions, in turns with the same index without any
 feedback, so that noise meets both; processor time of the calling thread is told beside
-wall time.
+wall time. So is, of ``reinforce``, what is not the database's commit: that waits for the
+disk.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter, thread_time
 
 import numpy as np
+import sqlalchemy as sa
 
 from hebbgraph.embedders import passage_text
 from hebbgraph.errors import ParameterError
@@ -42,7 +45,8 @@ class GrowthPoint:
     """The state after so many feedbacks.
 
     Times are medians in milliseconds: of one recall, of the same recall by an index
-    without feedback, and of one ``reinforce`` with its commit since the last point.
+    without feedback, and of one ``reinforce`` since the last point: with its commit, and
+    beside it.
     ``ratio`` is of processor times. ``edges`` are those learned, by family.
     """
 
@@ -53,7 +57,7 @@ class GrowthPoint:
     ratio: float
     first_recall_ms: float
     reinforce_ms: float | None
-    reinforce_cpu_ms: float | None
+    beside_commit_ms: float | None
 
 
 def measure_growth(
@@ -106,9 +110,9 @@ def measure_growth(
         for stop in [0, *(step for step in _STEPS if step < feedbacks), feedbacks]:
             if on_point is not None:
                 on_point(stop)
-            wall, cpu = walker.give(stop - done)
+            wall, beside = walker.give(stop - done)
             done = stop
-            points.append(_point(done, index, unlearned, questions, k, wall, cpu))
+            points.append(_point(done, index, unlearned, questions, k, wall, beside))
     return points
 
 
@@ -125,7 +129,7 @@ def grid(points: Sequence[GrowthPoint]) -> Grid:
             f"{point.first_recall_ms:.1f}",
             *(
                 "–" if value is None else f"{value:.2f}"
-                for value in (point.reinforce_ms, point.reinforce_cpu_ms)
+                for value in (point.reinforce_ms, point.beside_commit_ms)
             ),
         )
         for point in points
@@ -138,7 +142,7 @@ def grid(points: Sequence[GrowthPoint]) -> Grid:
         "ratio (CPU)",
         "first recall ms",
         "reinforce ms",
-        "reinforce CPU ms",
+        "beside its commit ms",
     )
     return Grid("growth with feedback", headings, rows)
 
@@ -162,8 +166,8 @@ class _Walker:
         self._noise = np.random.default_rng(rng.randrange(2**32))
 
     def give(self, n: int) -> tuple[list[float], list[float]]:
-        """Give ``n`` feedbacks; return wall and processor milliseconds of each."""
-        wall, cpu = [], []
+        """Give ``n`` feedbacks; return milliseconds of each, and those beside its commit."""
+        wall, beside = [], []
         for _ in range(n):
             chunk = self._rng.choice(self._chunks)
             recall = self._index.recall(
@@ -173,11 +177,13 @@ class _Walker:
             cited = [chunk.id if chunk.id in ids else ids[0]]
             if self._rng.random() < 0.5:
                 cited.append(self._rng.choice(ids))
-            began, began_cpu = perf_counter(), thread_time()
-            self._index.reinforce(recall, list(dict.fromkeys(cited)))
-            cpu.append((thread_time() - began_cpu) * 1e3)
-            wall.append((perf_counter() - began) * 1e3)
-        return wall, cpu
+            with _clocking_commits() as commits:
+                began = perf_counter()
+                self._index.reinforce(recall, list(dict.fromkeys(cited)))
+                spent = perf_counter() - began
+            wall.append(spent * 1e3)
+            beside.append((spent - sum(commits)) * 1e3)
+        return wall, beside
 
     def _question(self, chunk: Chunk) -> str:
         words = chunk.text.split()
@@ -204,7 +210,7 @@ def _point(
     questions: Sequence[str],
     k: int,
     wall: Sequence[float],
-    cpu: Sequence[float],
+    beside: Sequence[float],
 ) -> GrowthPoint:
     began = perf_counter()
     index.recall(questions[0], k=k)  # brings what was learned up to date
@@ -225,8 +231,30 @@ def _point(
         ratio=float(our_cpu / their_cpu),
         first_recall_ms=first * 1e3,
         reinforce_ms=float(np.median(wall)) if wall else None,
-        reinforce_cpu_ms=float(np.median(cpu)) if cpu else None,
+        beside_commit_ms=float(np.median(beside)) if beside else None,
     )
+
+
+@contextmanager
+def _clocking_commits() -> Iterator[list[float]]:
+    """Gather the seconds from the start of each commit until its connection is given back."""
+    began: list[float] = []
+    seconds: list[float] = []
+
+    def committing(_: sa.Connection) -> None:
+        began.append(perf_counter())
+
+    def given_back(*_: object) -> None:
+        if began:
+            seconds.append(perf_counter() - began.pop())
+
+    sa.event.listen(sa.Engine, "commit", committing)
+    sa.event.listen(sa.Pool, "reset", given_back)
+    try:
+        yield seconds
+    finally:
+        sa.event.remove(sa.Engine, "commit", committing)
+        sa.event.remove(sa.Pool, "reset", given_back)
 
 
 def _clocked(index: HebbianIndex, question: str, k: int) -> tuple[float, float]:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
-from typing import Any
 
-from hebbgraph.errors import MissingExtraError
 from hebbgraph.evaluation.learning.experiment import LearningResult
 from hebbgraph.evaluation.learning.growth import GrowthPoint
+from hebbgraph.evaluation.plotting import matplotlib_figures, save_figure
 
 __all__ = ["plot_growth", "plot_learning"]
 
@@ -23,7 +20,7 @@ def plot_learning(result: LearningResult, directory: str | Path) -> Path:
     MissingExtraError
         If matplotlib is not installed.
     """
-    figures = _matplotlib()
+    figures = matplotlib_figures()
     names = list(result.strata)
     columns = min(4, len(names))
     rows = -(-len(names) // columns)
@@ -59,7 +56,7 @@ def plot_learning(result: LearningResult, directory: str | Path) -> Path:
         title=f"over {asked}",
         title_fontsize=9,
     )
-    return _save(figure, Path(directory), f"learning-{result.name}")
+    return save_figure(figure, Path(directory), f"learning-{result.name}")
 
 
 def plot_growth(points: Sequence[GrowthPoint], directory: str | Path, name: str) -> Path:
@@ -70,7 +67,7 @@ def plot_growth(points: Sequence[GrowthPoint], directory: str | Path, name: str)
     MissingExtraError
         If matplotlib is not installed.
     """
-    figures = _matplotlib()
+    figures = matplotlib_figures()
     figure = figures.Figure(figsize=(8, 3.2), layout="constrained")
     edges, time = figure.subplots(1, 2)
     given = [point.feedbacks for point in points]
@@ -87,21 +84,4 @@ def plot_growth(points: Sequence[GrowthPoint], directory: str | Path, name: str)
         axis.set_xlabel("feedbacks")
         axis.grid(visible=True, alpha=0.25)
     figure.suptitle(name, fontsize=11)
-    return _save(figure, Path(directory), f"growth-{name}")
-
-
-def _matplotlib() -> Any:
-    """Return the figure module; it draws files without a screen and without global state."""
-    try:
-        return import_module("matplotlib.figure")
-    except ImportError as error:
-        raise MissingExtraError(
-            'plots need matplotlib, which is not installed; run: pip install "hebbgraph[plots]"'
-        ) from error
-
-
-def _save(figure: Any, directory: Path, name: str) -> Path:
-    directory.mkdir(parents=True, exist_ok=True)
-    path = directory / f"{re.sub(r'[^A-Za-z0-9_-]+', '-', name)}.png"
-    figure.savefig(path, dpi=130)
-    return path
+    return save_figure(figure, Path(directory), f"growth-{name}")

@@ -11,13 +11,23 @@ import numpy as np
 from hebbgraph.evaluation.bootstrap import paired_bootstrap
 from hebbgraph.evaluation.learning.arms import NONE, OURS
 from hebbgraph.evaluation.learning.experiment import LearningResult
-from hebbgraph.evaluation.learning.splits import UNTOUCHED
+from hebbgraph.evaluation.learning.splits import SHARED, UNTOUCHED
 from hebbgraph.evaluation.tables import Grid
 
 __all__ = ["as_dict", "difference_grid", "gain_grid", "pooled_grid", "strata_grid"]
 
 #: Strata that no arm was taught, but that share what was taught.
-_UNSEEN = ("paraphrase_heavy", "follow_up", "shared evidence")
+_UNSEEN = ("paraphrase_heavy", "follow_up", SHARED)
+#: What is pooled over sets: one column each, and one for all that is unseen.
+_POOLED = {
+    "paraphrase_light": ("paraphrase_light",),
+    "paraphrase_heavy": ("paraphrase_heavy",),
+    "keywords": ("keywords",),
+    "follow_up": ("follow_up",),
+    SHARED: (SHARED,),
+    "heavy, follow-up, shared": _UNSEEN,
+    UNTOUCHED: (UNTOUCHED,),
+}
 
 
 def strata_grid(result: LearningResult, metric: str = "R@5", *, seed: int = 0) -> Grid:
@@ -80,11 +90,15 @@ def gain_grid(result: LearningResult, metric: str = "R@5") -> Grid:
 def pooled_grid(results: Sequence[LearningResult], metric: str = "R@5", *, seed: int = 0) -> Grid:
     """Lay out ours minus each arm over the questions of all sets together.
 
-    One column for what was not taught but shares it (strong rewordings, follow-ups,
-    shared evidence), one for untouched questions. Arms that did not run on each set are
-    left out.
+    One column a stratum, one for all that was not taught but shares what was (strong
+    rewordings, follow-ups, shared evidence). Arms that did not run on each set are left
+    out.
     """
-    columns = {"strongly reworded, follow-up, shared": _UNSEEN, UNTOUCHED: (UNTOUCHED,)}
+    columns = {
+        name: strata
+        for name, strata in _POOLED.items()
+        if any(stratum in result.strata for result in results for stratum in strata)
+    }
     names = [
         arm.name
         for arm in results[0].arms
@@ -103,13 +117,9 @@ def pooled_grid(results: Sequence[LearningResult], metric: str = "R@5", *, seed:
                         for stratum in strata
                         if stratum in result.strata
                     ]
-                    or [np.zeros(0)]
                 )
                 for which in (OURS, name)
             )
-            if not ours.size:
-                cells.append("–")
-                continue
             found = paired_bootstrap(ours, theirs, seed=seed)
             cells.append(
                 f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
