@@ -25,10 +25,9 @@ QUESTIONS = (
 )
 
 TAUGHT = "Who built the organ in the town where the captain of the Petrel Marrow was born?"
-REWORDED = (
-    "Whose handiwork are the church pipes in the native place of the Petrel Marrow's skipper?"
-)
-SOURCES = ("Idun Hesselgrave", "Tessel Bay")  # what a good answer cites
+REWORDED = "In the home town of the Petrel Marrow's captain there is an organ: by whom?"
+SOURCES = ("She was born in Tessel Bay", "Its pipes are the work of")  # what a good answer cites
+SHOWN = 20
 
 console = Console(highlight=False, width=110)
 
@@ -55,9 +54,9 @@ def show(recall: Recall, hits: tuple[Hit, ...]) -> None:
         console.print(f"     [green]{escape(path_text(hit))}[/green]")
 
 
-def first_of(recall: Recall, title: str) -> Hit:
-    """Return the best hit from a document."""
-    return next(hit for hit in recall.hits if hit.chunk.title == title)
+def saying(recall: Recall, words: str) -> Hit:
+    """Return the best hit that says something."""
+    return next(hit for hit in recall.hits if words in " ".join(hit.chunk.text.split()))
 
 
 def main() -> None:
@@ -79,17 +78,18 @@ def main() -> None:
             show(recall, recall.hits[:3])
 
         console.rule("3. learning: an answer cites what it used")
-        before = index.recall(REWORDED)
-        taught = index.recall(TAUGHT)
-        show(taught, tuple(first_of(taught, title) for title in SOURCES))
-        index.reinforce(taught, cited=[first_of(taught, title).chunk.id for title in SOURCES])
+        before = index.recall(REWORDED, k=SHOWN)
+        taught = index.recall(TAUGHT, k=SHOWN)
+        sources = tuple(saying(taught, words) for words in SOURCES)
+        show(taught, sources)
+        index.reinforce(taught, cited=[hit.chunk.id for hit in sources])
         console.print(
             "  [yellow]The answer cites these two. The same, asked in other words:[/yellow]"
         )
-        after = index.recall(REWORDED)
+        after = index.recall(REWORDED, k=SHOWN)
         for name, recall in (("before", before), ("after", after)):
             console.print(f"\n[yellow]{name}[/yellow]", end="")
-            show(recall, tuple(first_of(recall, title) for title in SOURCES))
+            show(recall, tuple(saying(recall, words) for words in SOURCES))
         console.print(
             f"\nThe index is in {INDEX}/. Ask it yourself:\n"
             f'  .venv/bin/hebbgraph query "Which stone clads the best-known creation of Lisbet '
