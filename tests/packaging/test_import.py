@@ -65,6 +65,20 @@ print(json.dumps(sorted(sys.modules)))
     assert not set(NOT_IMPORTED) & loaded
 
 
+def test_nor_does_the_command_line_before_a_command_runs() -> None:
+    code = """
+import json, sys
+from hebbgraph.cli import app
+app(["--help"], standalone_mode=False)
+print()
+print(json.dumps(sorted(sys.modules)))
+"""
+    loaded = set(json.loads(_fresh(code).stdout.splitlines()[-1]))
+    own = {"hebbgraph.evaluation", "hebbgraph.documents", "hebbgraph.load", "hebbgraph.taggers"}
+    used = {"typer", "rich.progress"}
+    assert not (set(NOT_IMPORTED) - used | own) & loaded
+
+
 def test_what_the_import_costs(record_property: pytest.RecordProperty) -> None:
     """Reported, not judged: a loaded machine is no measure."""
     lines = _fresh("import hebbgraph", "-X", "importtime").stderr.splitlines()

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hebbgraph.cli_shared import AsJson, Db, Namespace, opened, out, print_json
+from hebbgraph.cli.shared import AsJson, Db, Namespace, opened, out, print_json
 
 __all__ = ["register"]
 

@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from hebbgraph.cli_shared import AsJson, Db, Namespace, err, opened, out, print_json
+from hebbgraph.cli.shared import AsJson, Db, Namespace, err, opened, out, print_json
 from hebbgraph.index import HebbianIndex
 
 __all__ = ["register"]

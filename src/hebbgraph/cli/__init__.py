@@ -1,0 +1,57 @@
+"""The command line: ``hebbgraph index | query | cite | forget | stats | export | bench``.
+
+A module a group of commands; each adds its own with ``register``. What a command needs
+beside the index is imported when it runs, so that ``hebbgraph --help`` stays quick.
+
+Exit codes: 0 success; 1 an error, told in one line; 2 wrong usage; 3 done, but some
+files could not be read.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from hebbgraph._version import __version__
+from hebbgraph.cli import asking, bench, graph, indexing, learning, operations
+from hebbgraph.cli.shared import err
+from hebbgraph.errors import HebbgraphError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="hebbgraph",
+    help="A retriever that learns which passages belong together.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for group in (indexing, asking, learning, graph, operations, bench):
+    group.register(app)
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"hebbgraph {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """A retriever that learns which passages belong together."""
+
+
+def main() -> None:
+    """Run the command line; errors of ours are one line and exit code 1."""
+    try:
+        app()
+    except HebbgraphError as error:
+        err.print(f"[red]error[/red] {escape(str(error))}")
+        sys.exit(1)

@@ -1,0 +1,79 @@
+"""The commands that show the graph: ``hebbgraph stats | export``."""
+
+from __future__ import annotations
+
+import json
+import os
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from hebbgraph.cli.shared import AsJson, Db, Namespace, opened, out, print_json
+
+__all__ = ["register"]
+
+
+class _Format(StrEnum):
+    graphml = "graphml"
+    json = "json"
+
+
+class _Kind(StrEnum):
+    tags = "tags"
+    incidence = "incidence"
+    colonies = "colonies"
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.command()(stats)
+    app.command()(export)
+
+
+def stats(db: Db, namespace: Namespace = "default", as_json: AsJson = False) -> None:
+    """Count chunks, tags and edges."""
+    with opened(db, namespace) as index:
+        counted = index.stats()
+    if as_json:
+        print_json(counted.model_dump())
+        return
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, value in counted.model_dump().items():
+        shown = (
+            "  ".join(f"{key} {number:g}" for key, number in value.items())
+            if isinstance(value, dict)
+            else f"{value:,.4g}"
+            if isinstance(value, float)
+            else f"{value:,}"
+        )
+        table.add_row(name.replace("_", " "), shown)
+    out.print(table)
+
+
+def export(
+    file: Annotated[Path, typer.Argument(help="The file to write.")],
+    db: Db,
+    namespace: Namespace = "default",
+    kind: _Kind = _Kind.tags,
+    format: Annotated[_Format | None, typer.Option(help="Default: by the file's suffix.")] = None,
+) -> None:
+    """Write the graph as GraphML or node-link JSON."""
+    import networkx as nx
+
+    with opened(db, namespace) as index:
+        graph = index.to_networkx(kind.value)
+    chosen = format or (_Format.graphml if file.suffix.lower() == ".graphml" else _Format.json)
+    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
+    try:
+        if chosen is _Format.graphml:
+            nx.write_graphml(graph, partial)
+        else:
+            content = nx.node_link_data(graph, edges="edges")
+            partial.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
+        os.replace(partial, file)
+    finally:
+        partial.unlink(missing_ok=True)
+    out.print(f"{graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges: {file}")

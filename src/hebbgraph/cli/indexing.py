@@ -1,0 +1,82 @@
+"""The command that reads files: ``hebbgraph index``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.progress import Progress
+
+from hebbgraph.cli.shared import (
+    AsJson,
+    Db,
+    EmbedderName,
+    Namespace,
+    TaggerName,
+    err,
+    opened,
+    out,
+    print_json,
+)
+
+__all__ = ["register"]
+
+_SOME_FILES_FAILED = 3
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.command()(index)
+
+
+def index(
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
+    db: Db,
+    namespace: Namespace = "default",
+    embedder: EmbedderName = None,
+    tagger: TaggerName = None,
+    prune: Annotated[
+        bool, typer.Option(help="Remove documents whose files below PATHS are gone.")
+    ] = False,
+    base: Annotated[
+        Path | None, typer.Option(help="Name documents relative to this folder.")
+    ] = None,
+    max_tokens: Annotated[int, typer.Option(help="The longest chunk.", min=1)] = 400,
+    as_json: AsJson = False,
+) -> None:
+    """Index files: .txt .md .html .pdf .docx. Unchanged files are skipped."""
+    from hebbgraph.documents import ChunkSettings, ingest
+
+    settings = ChunkSettings(chunk_tokens=(min(200, max_tokens), max_tokens))
+    with (
+        opened(db, namespace, embedder, tagger=tagger, create=True) as store,
+        Progress(console=err, transient=True) as bar,
+    ):
+        task = bar.add_task("reading", total=None)
+        report = ingest(
+            paths,
+            store,
+            prune=prune,
+            base=base,
+            settings=settings,
+            on_progress=lambda done, total: bar.update(task, completed=done, total=total),
+        )
+    if as_json:
+        print_json(report.model_dump())
+    else:
+        out.print(
+            f"{len(report.indexed)} documents indexed ({report.chunks} chunks), "
+            f"{len(report.skipped)} unchanged, {len(report.removed)} removed, "
+            f"{len(report.failed)} failed, in {report.seconds:.1f} s"
+        )
+        if report.unsupported:
+            kinds = ", ".join(f"{kind or 'none'}: {n}" for kind, n in report.unsupported.items())
+            err.print(f"passed over, by suffix: {escape(kinds)}")
+        for path, reason in report.failed:
+            err.print(f"[red]failed[/red] {escape(path)}: {escape(reason)}")
+        for chunk_id, reason in report.untagged:
+            err.print(f"not tagged by the model: {escape(chunk_id)}: {escape(reason)}")
+    if report.failed:
+        raise typer.Exit(_SOME_FILES_FAILED)
