@@ -9,17 +9,16 @@ import numpy as np
 import pytest
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.evaluation.papers import bio_rag
-from hebbgraph.evaluation.papers.bio_rag_graph import (
+from hebbgraph.evaluation.papers.bio_rag.graph import (
     PAPER_EDGES,
     PAPER_NODES,
     TermNetwork,
     TfIdf,
-    ask_judge,
     dense_network,
 )
-from hebbgraph.evaluation.papers.bio_rag_learning import Asked, GraphSearch, Learning, judge, learn
-from hebbgraph.evaluation.papers.bio_rag_set import REWORDED, TOPICS, load_set
+from hebbgraph.evaluation.papers.bio_rag.judges import ask_judge, chance_judge
+from hebbgraph.evaluation.papers.bio_rag.learning import Asked, GraphSearch, Learning, judge, learn
+from hebbgraph.evaluation.papers.bio_rag.questions import REWORDED, TOPICS, load_set
 from hebbgraph.records import Chunk
 
 DOCUMENTS = [
@@ -199,6 +198,6 @@ def test_tf_idf_ranks_by_cosine() -> None:
 
 
 def test_a_rule_stands_in_for_a_model(network: TermNetwork) -> None:
-    judged = bio_rag.chance_judge(replace(network, n_documents=3), lift=1.6)
+    judged = chance_judge(replace(network, n_documents=3), lift=1.6)
     # cliff and gull: together in 1 of 3, 1 expected by chance in 3: 3 times as often.
     assert judged([("cliff", "gull"), ("nest", "straw")]) == [True, False]

@@ -9,12 +9,11 @@ edges for 30 digested documents; :func:`dense_network` takes as many.
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +32,6 @@ __all__ = [
     "EdgeJudge",
     "TermNetwork",
     "TfIdf",
-    "ask_judge",
     "dense_network",
     "words_of",
 ]
@@ -212,66 +210,6 @@ class EdgeJudge(Protocol):
     def __call__(self, pairs: Sequence[tuple[str, str]], /) -> Sequence[bool]:
         """Return a verdict a pair."""
         ...
-
-
-_PROMPT = """Below are pairs of terms that occur together in some texts. For each pair decide
-whether the two are related in meaning, so that somebody who looks for one may want to read
-about the other. Answer with a JSON list of the numbers of the related pairs, nothing else.
-
-{pairs}"""
-
-
-def ask_judge(model: Any) -> EdgeJudge:
-    """Make a judge of a chat model.
-
-    Parameters
-    ----------
-    model : object
-        Of LangChain (``invoke``), of LlamaIndex (``complete``), or a function from the
-        prompt to the answer.
-
-    Raises
-    ------
-    ParameterError
-        If it is none of these, or answers something else than a list of numbers.
-
-    Examples
-    --------
-    >>> ask_judge(lambda prompt: "[1]")([("helix", "strand"), ("helix", "first")])
-    [True, False]
-    """
-    ask = _asker(model)
-
-    def judge(pairs: Sequence[tuple[str, str]]) -> list[bool]:
-        lines = [f"{at}. {one} – {other}" for at, (one, other) in enumerate(pairs, 1)]
-        answer = ask(_PROMPT.format(pairs="\n".join(lines)))
-        start, end = answer.find("["), answer.rfind("]")
-        try:
-            related = {int(number) for number in json.loads(answer[start : end + 1])}
-        except (ValueError, TypeError) as error:
-            raise ParameterError(
-                f"the model was asked for a JSON list of numbers and said {answer[:80]!r}"
-            ) from error
-        return [at in related for at in range(1, len(pairs) + 1)]
-
-    return judge
-
-
-def _asker(model: Any) -> Callable[[str], str]:
-    if hasattr(model, "invoke"):
-        return lambda prompt: _text(model.invoke(prompt))
-    if hasattr(model, "complete"):
-        return lambda prompt: _text(model.complete(prompt))
-    if callable(model):
-        return lambda prompt: _text(model(prompt))
-    raise ParameterError(
-        f"a chat model has invoke or complete, or is a function; got {type(model).__name__}"
-    )
-
-
-def _text(answer: Any) -> str:
-    content = getattr(answer, "content", answer)
-    return content if isinstance(content, str) else str(content)
 
 
 def dense_network(

@@ -49,7 +49,7 @@ def load_set() -> BioRagSet:
     >>> len(found.asked.corpus), len(found.asked.queries), len(found.held_out)
     (40, 20, 10)
     """
-    folder = files(__package__) / "bio_rag_corpus"
+    folder = files(__package__) / "corpus"
     chunks = []
     for file in sorted(folder.iterdir(), key=lambda one: one.name):
         stem, _, suffix = file.name.rpartition(".")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from hebbgraph.evaluation.plotting import matplotlib_figures, save_figure
 
 if TYPE_CHECKING:
-    from hebbgraph.evaluation.papers.bio_rag import BioRagResult
+    from hebbgraph.evaluation.papers.bio_rag.lab import BioRagResult
 
 __all__ = ["plot_rounds", "plot_sweep"]
 

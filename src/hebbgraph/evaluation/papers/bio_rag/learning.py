@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.evaluation import metrics
 from hebbgraph.evaluation.datasets import Query
-from hebbgraph.evaluation.papers.bio_rag_graph import TermNetwork, words_of
+from hebbgraph.evaluation.papers.bio_rag.graph import TermNetwork, words_of
 from hebbgraph.graph.weighted import WeightedGraph
 from hebbgraph.learning.rules import LearningRule, bio_rag
 from hebbgraph.recall.breadth_first import (
