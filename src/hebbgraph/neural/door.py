@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from hebbgraph.index import HebbianIndex
     from hebbgraph.neural.collection import Collection
     from hebbgraph.neural.edges import Edges
-    from hebbgraph.neural.training import Phase
+    from hebbgraph.neural.epochs import Phase
 
 __all__ = ["remove", "train"]
 
@@ -85,7 +85,8 @@ def train(
     require_extra()
     from hebbgraph.neural.checkpoint import load_checkpoint, save_checkpoint
     from hebbgraph.neural.collection import read_collection
-    from hebbgraph.neural.training import derive, train_model
+    from hebbgraph.neural.propagation import derive
+    from hebbgraph.neural.training import train_model
 
     index._check_open()
     began = perf_counter()

@@ -93,7 +93,7 @@ def measure_growth(
     import torch
 
     from hebbgraph.neural.modules import Nakg
-    from hebbgraph.neural.training import derive
+    from hebbgraph.neural.propagation import derive
 
     settings = settings or NeuralSettings(seed=seed)
     with torch.random.fork_rng(devices=[]):

@@ -1,0 +1,74 @@
+"""Passes over examples until what was held back no longer gets better."""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from hebbgraph.neural.modules import Nakg
+
+__all__ = ["OnEpoch", "Phase", "until_no_better"]
+
+logger = logging.getLogger(__name__)
+
+OnEpoch = Callable[[str, int, int], object]
+
+
+@dataclass(frozen=True)
+class Phase:
+    """How a phase went.
+
+    Attributes
+    ----------
+    epochs : int
+        Passes, those after the best one included.
+    examples, held_back : int
+        Pairs or questions that were trained on, and that decided when to stop.
+    before, after : float
+        Loss on what was held back, before the phase and at its best; NaN if nothing was.
+    """
+
+    epochs: int = 0
+    examples: int = 0
+    held_back: int = 0
+    before: float = float("nan")
+    after: float = float("nan")
+
+
+def until_no_better(
+    model: Nakg,
+    epoch: Callable[[], None],
+    judge: Callable[[], float],
+    at_most: int,
+    patience: int,
+    phase: str,
+    on_epoch: OnEpoch | None,
+) -> tuple[float, float, int]:
+    """Train until what was held back got no better for a while; keep the best state."""
+    before = best = judge()
+    kept = copy.deepcopy(model.state_dict())
+    since = done = 0
+    for done in range(1, at_most + 1):
+        model.train()
+        epoch()
+        model.eval()
+        now = judge()
+        if on_epoch is not None:
+            on_epoch(phase, done, at_most)
+        logger.debug("%s: pass %d, held-back loss %.4f", phase, done, now)
+        if np.isnan(now):  # nothing is held back: all passes count
+            continue
+        if now < best - 1e-4:
+            best, since = now, 0
+            kept = copy.deepcopy(model.state_dict())
+        else:
+            since += 1
+            if since >= patience:
+                break
+    if not np.isnan(best):
+        model.load_state_dict(kept)
+    return before, best, done

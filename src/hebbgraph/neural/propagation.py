@@ -1,0 +1,67 @@
+"""From a trained model to edges and propagated vectors, cluster by cluster."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from hebbgraph.neural.clusters import Clusters
+from hebbgraph.neural.edges import Edges, edges_of, minimum_links, selected
+from hebbgraph.neural.modules import Nakg
+from hebbgraph.typing import FloatArray
+
+__all__ = ["derive", "propagated"]
+
+
+def derive(
+    model: Nakg, vectors: FloatArray, clusters: Clusters
+) -> tuple[Edges, NDArray[np.float32]]:
+    """Return the edges and propagated vectors of a whole collection, cluster by cluster.
+
+    Parameters
+    ----------
+    model : Nakg
+    vectors : ndarray of float32, shape (n_chunks, dimension), unit length
+    clusters : Clusters
+
+    Returns
+    -------
+    edges : Edges
+    vectors : ndarray of float32, shape (n_chunks, dimension), unit length
+    """
+    parts: list[Edges] = []
+    result = np.array(vectors, dtype=np.float32)
+    model.eval()
+    with torch.inference_mode():
+        for members in clusters.members():
+            h = torch.from_numpy(result[members])
+            logits = model.edges(h)
+            chosen = _chosen(model, logits, len(vectors))
+            weights = torch.sigmoid(logits).numpy()
+            parts.append(edges_of(members, weights, chosen.numpy()))
+            result[members] = model.propagate(h, logits, chosen).numpy()
+    return Edges.concatenated(parts), result
+
+
+def _chosen(model: Nakg, logits: Tensor, n_chunks: int) -> Tensor:
+    settings = model.settings
+    minimum = minimum_links(
+        len(logits),
+        n_chunks,
+        share=settings.link_share,
+        at_least=settings.min_links,
+        literal_chunks=settings.literal_chunks,
+        cap=settings.link_cap,
+    )
+    weights = torch.sigmoid(logits.detach()).numpy()
+    return torch.from_numpy(
+        selected(weights, minimum=minimum, deviations=settings.threshold_deviations)
+    )
+
+
+def propagated(model: Nakg, h: Tensor, n_chunks: int) -> Tensor:
+    """Return the vectors of one cluster after they flowed over its edges, with gradients."""
+    logits = model.edges(h)
+    return model.propagate(h, logits, _chosen(model, logits, n_chunks))

@@ -1,0 +1,107 @@
+"""Phase 3: questions are brought near the chunks that were cited for them.
+
+A contrastive loss over the propagated vectors; gradients pass through the edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from hebbgraph.neural.clusters import Clusters
+from hebbgraph.neural.epochs import OnEpoch, Phase, until_no_better
+from hebbgraph.neural.examples import LearnedQuestion
+from hebbgraph.neural.modules import Nakg
+from hebbgraph.neural.propagation import propagated
+from hebbgraph.neural.settings import NeuralSettings
+
+__all__ = ["train_retrieval"]
+
+
+def train_retrieval(
+    model: Nakg,
+    vectors: Tensor,
+    clusters: Clusters,
+    learned: Sequence[LearnedQuestion],
+    judged: Sequence[LearnedQuestion],
+    settings: NeuralSettings,
+    on_epoch: OnEpoch | None = None,
+) -> Phase:
+    """Train the whole model on questions and what was cited for them."""
+    if not learned or not settings.retrieval_epochs:
+        return Phase()
+    members = clusters.members()
+    n_chunks = len(vectors)
+    rng = np.random.default_rng(settings.seed + 1)
+
+    def loss_of(questions: Sequence[LearnedQuestion], draw: np.random.Generator) -> Tensor:
+        needed = {int(clusters.labels[chunk]) for one in questions for chunk in one.cited}
+        for label in draw.permutation(len(members)).tolist():
+            if sum(len(members[one]) for one in needed) >= settings.batch_chunks:
+                break
+            needed.add(label)
+        parts, inside, own = [], [], []
+        for label in sorted(needed):
+            chunks = members[label]
+            h = vectors[torch.from_numpy(chunks)]
+            parts.append(propagated(model, h, n_chunks))
+            own.append(h)
+            inside.append(chunks)
+        z, h = torch.cat(parts), torch.cat(own)
+        place = np.full(n_chunks, -1, dtype=np.int64)
+        order = np.concatenate(inside)
+        place[order] = np.arange(len(order))
+        return _contrast(z, questions, place, settings) + settings.stay_close * (
+            1.0 - (z * h).sum(dim=1).mean()
+        )
+
+    def judge() -> float:
+        if not judged:
+            return float("nan")
+        with torch.no_grad():
+            return float(loss_of(judged, np.random.default_rng(settings.seed)))
+
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": list(model.layers.parameters()), "lr": settings.retrieval_learning_rate},
+            {"params": list(model.edges.parameters()), "lr": 0.1 * settings.edge_learning_rate},
+        ]
+    )
+
+    def epoch() -> None:
+        order = rng.permutation(len(learned))
+        for start in range(0, len(order), settings.batch_questions):
+            batch = [learned[at] for at in order[start : start + settings.batch_questions]]
+            optimizer.zero_grad()
+            loss_of(batch, rng).backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+
+    before, after, epochs = until_no_better(
+        model, epoch, judge, settings.retrieval_epochs, settings.patience, "retrieval", on_epoch
+    )
+    return Phase(epochs, len(learned), len(judged), before, after)
+
+
+def _contrast(
+    z: Tensor,
+    questions: Sequence[LearnedQuestion],
+    place: NDArray[np.int64],
+    settings: NeuralSettings,
+) -> Tensor:
+    """InfoNCE of each cited chunk against all that are not cited for the question."""
+    asked = torch.from_numpy(np.stack([one.vector for one in questions if one.vector is not None]))
+    scores = asked @ z.T / settings.contrast
+    cited = torch.zeros(scores.shape, dtype=torch.bool)
+    for row, one in enumerate(questions):
+        cited[row, torch.from_numpy(place[list(one.cited)])] = True
+    others = torch.logsumexp(scores.masked_fill(cited, float("-inf")), dim=1, keepdim=True)
+    losses = functional.softplus(others - scores).masked_fill(~cited, 0.0).sum(dim=1)
+    weights = torch.tensor([one.credit for one in questions], dtype=torch.float32)
+    means = losses / cited.sum(dim=1)
+    return (weights * means).sum() / weights.sum()
