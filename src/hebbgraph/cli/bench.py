@@ -94,7 +94,8 @@ def bench(
         return
     common |= {"embedder": model, "cache": cache}
     if paper:
-        papers.bench_paper(paper, datasets, plots=plots, queries=queries, **common)
+        options = papers.PaperOptions(plots=plots, queries=queries, **common)
+        papers.bench_paper(paper, datasets, options)
     elif ablation:
         studies.bench_ablation(datasets, queries=queries, **common)
     elif taggers:

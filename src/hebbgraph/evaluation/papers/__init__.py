@@ -12,12 +12,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from rich.console import Console
-
 from hebbgraph.errors import ParameterError
-from hebbgraph.protocols import Embedder
+from hebbgraph.evaluation.papers.options import PaperOptions
 
-__all__ = ["PAPERS", "PaperRunner", "bench_paper"]
+__all__ = ["PAPERS", "PaperOptions", "PaperRunner", "bench_paper"]
 
 PAPERS: Mapping[str, str] = {
     "bambookg": "hebbgraph.evaluation.papers.bambookg",
@@ -30,36 +28,15 @@ PAPERS: Mapping[str, str] = {
 class PaperRunner(Protocol):
     """What the ``run`` of a paper's module takes."""
 
-    def __call__(
-        self,
-        datasets: Sequence[str | Path],
-        /,
-        *,
-        embedder: Embedder | None,
-        cache: str | Path | None,
-        k: int,
-        seed: int,
-        queries: int | None,
-        plots: str | Path | None,
-        json_path: str | Path | None,
-        console: Console | None,
-    ) -> Any:
-        """Measure, show tables on ``console``, write figures and plots, return the results."""
+    def __call__(self, datasets: Sequence[str | Path], options: PaperOptions, /) -> Any:
+        """Measure, show tables, write figures and plots, return the results."""
         ...
 
 
 def bench_paper(
     name: str,
     datasets: Sequence[str | Path] = (),
-    *,
-    embedder: Embedder | None = None,
-    cache: str | Path | None = None,
-    k: int = 10,
-    seed: int = 0,
-    queries: int | None = None,
-    plots: str | Path | None = None,
-    json_path: str | Path | None = None,
-    console: Console | None = None,
+    options: PaperOptions | None = None,
 ) -> Any:
     """Run a paper's experiment; return what its module returns.
 
@@ -69,17 +46,7 @@ def bench_paper(
         One of :data:`PAPERS`.
     datasets : sequence of str or Path
         Sets that the paper is also, or only, measured on.
-    embedder : Embedder, optional
-    cache : str or Path, optional
-        A directory in which vectors are kept for the next run.
-    k, seed : int
-    queries : int, optional
-        Draw at most so many questions of each set.
-    plots : str or Path, optional
-        A directory for curves as PNG (extra ``plots``).
-    json_path : str or Path, optional
-        Where the figures go; the tables go beside it as Markdown.
-    console : rich.console.Console, optional
+    options : PaperOptions, optional
 
     Raises
     ------
@@ -89,14 +56,4 @@ def bench_paper(
     if name not in PAPERS:
         raise ParameterError(f"--paper is one of {', '.join(sorted(PAPERS))}; got {name!r}")
     run: PaperRunner = import_module(PAPERS[name]).run
-    return run(
-        datasets,
-        embedder=embedder,
-        cache=cache,
-        k=k,
-        seed=seed,
-        queries=queries,
-        plots=plots,
-        json_path=json_path,
-        console=console,
-    )
+    return run(datasets, options or PaperOptions())

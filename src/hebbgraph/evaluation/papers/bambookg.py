@@ -19,22 +19,20 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.evaluation import metrics
 from hebbgraph.evaluation.baselines import BM25, Dense, Retriever
 from hebbgraph.evaluation.context import Context
-from hebbgraph.evaluation.datasets import Dataset, Query, load
-from hebbgraph.evaluation.embedding import CachingEmbedder, caching
+from hebbgraph.evaluation.datasets import Dataset, Query
+from hebbgraph.evaluation.embedding import CachingEmbedder
 from hebbgraph.evaluation.ours import HebbianRetriever
-from hebbgraph.evaluation.output import Output
 from hebbgraph.evaluation.papers import navigation
 from hebbgraph.evaluation.papers.navigation import NavigationPoint, measure_navigation
+from hebbgraph.evaluation.papers.options import PaperOptions
 from hebbgraph.evaluation.plotting import matplotlib_figures, save_figure
 from hebbgraph.evaluation.results import mean_defined
 from hebbgraph.evaluation.tables import Grid
-from hebbgraph.protocols import Embedder
 from hebbgraph.typing import FloatArray
 
 __all__ = ["PUBLISHED", "ContextResult", "Contexts", "measure_contexts", "run"]
@@ -114,35 +112,24 @@ class _System(NamedTuple):
     k: int
 
 
-def run(
-    datasets: Sequence[str | Path],
-    /,
-    *,
-    embedder: Embedder | None = None,
-    cache: str | Path | None = None,
-    k: int = 10,
-    seed: int = 0,
-    queries: int | None = None,
-    plots: str | Path | None = None,
-    json_path: str | Path | None = None,
-    console: Console | None = None,
-) -> list[ContextResult]:
+def run(datasets: Sequence[str | Path], options: PaperOptions, /) -> list[ContextResult]:
     """Measure contexts on each set; see :func:`hebbgraph.evaluation.papers.bench_paper`."""
     if not datasets:
         raise ParameterError("name at least one evaluation set (the paper's: HotpotQA, MuSiQue)")
-    output = Output(json_path, console)
+    output = options.output()
     results: list[ContextResult] = []
-    for dataset in [load(path, seed=seed, queries=queries) for path in datasets]:
-        with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
+    for dataset in options.load(datasets):
+        with options.vectors() as vectors, output.status(dataset.name) as status:
             tell = None if status is None else status.update
-            found = measure_contexts(dataset, embedder=vectors, k=k, on_system=tell)
-            points = measure_navigation(dataset, seed=seed)
+            found = measure_contexts(dataset, embedder=vectors, k=options.k, on_system=tell)
+            points = measure_navigation(dataset, seed=options.seed)
             results.append(replace(found, navigation=tuple(points)))
         grids = [grid for result in results for grid in _grids(result)]
-        output.write(grids, {"seed": seed, "k": k, "sets": [_as_dict(one) for one in results]})
+        content = {"seed": options.seed, "k": options.k, "sets": [_as_dict(one) for one in results]}
+        output.write(grids, content)
         output.show(_grids(results[-1]))
-    if plots is not None:
-        plot_contexts(results, plots)
+    if options.plots is not None:
+        plot_contexts(results, options.plots)
     return results
 
 

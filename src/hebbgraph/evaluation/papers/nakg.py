@@ -20,25 +20,23 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from rich.console import Console
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.evaluation import metrics
 from hebbgraph.evaluation.bootstrap import Difference, paired_bootstrap
-from hebbgraph.evaluation.datasets import Dataset, Query, load
-from hebbgraph.evaluation.embedding import CachingEmbedder, caching
-from hebbgraph.evaluation.output import Output
+from hebbgraph.evaluation.datasets import Dataset, Query
+from hebbgraph.evaluation.embedding import CachingEmbedder
 from hebbgraph.evaluation.papers.nakg_growth import (
     GrowthPoint,
     growth_grid,
     measure_growth,
     plot_growth,
 )
+from hebbgraph.evaluation.papers.options import PaperOptions
 from hebbgraph.evaluation.plotting import matplotlib_figures, save_figure
 from hebbgraph.evaluation.tables import Grid
 from hebbgraph.neural import NeuralRecall, NeuralSettings, train
 from hebbgraph.neural.report import NeuralReport
-from hebbgraph.protocols import Embedder
 from hebbgraph.settings import FamilyName, LearningSettings, Settings
 from hebbgraph.typing import FloatArray
 
@@ -144,30 +142,20 @@ class NakgResult:
 
 
 def run(
-    datasets: Sequence[str | Path],
-    /,
-    *,
-    embedder: Embedder | None = None,
-    cache: str | Path | None = None,
-    k: int = 10,
-    seed: int = 0,
-    queries: int | None = None,
-    plots: str | Path | None = None,
-    json_path: str | Path | None = None,
-    console: Console | None = None,
+    datasets: Sequence[str | Path], options: PaperOptions, /
 ) -> tuple[list[NakgResult], list[GrowthPoint]]:
     """Measure each set, and the growth of cost; see ``bench_paper``.
 
     Without sets, growth alone: it needs no text and no embedder.
     """
-    if datasets and embedder is None:
+    if datasets and options.embedder is None:
         raise ParameterError("NAKG learns from vectors; name a model with --embedder")
-    output = Output(json_path, console)
+    output = options.output()
+    k, seed = options.k, options.seed
     results: list[NakgResult] = []
     grids = [paper_grid()]
-    for path in datasets:
-        dataset = load(path, seed=seed, queries=queries or _QUESTIONS)
-        with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
+    for dataset in options.load(datasets, queries=_QUESTIONS):
+        with options.vectors() as vectors, output.status(dataset.name) as status:
             assert vectors is not None
             tell = None if status is None else status.update
             results.append(measure_nakg(dataset, vectors, k=k, seed=seed, on_step=tell))
@@ -180,10 +168,10 @@ def run(
     grids.append(growth_grid(points))
     output.show([grids[0], grids[-1]])
     output.write(grids, _as_dict(results, points, k, seed))
-    if plots is not None:
-        plot_growth(points, plots)
+    if options.plots is not None:
+        plot_growth(points, options.plots)
         if results:
-            plot_differences(results, plots)
+            plot_differences(results, options.plots)
     return results, points
 
 

@@ -11,7 +11,7 @@ import pytest
 from hebbgraph import Chunk, ParameterError
 from hebbgraph.evaluation import Dataset, Query
 from hebbgraph.evaluation.embedding import CachingEmbedder
-from hebbgraph.evaluation.papers import bench_paper, nakg, nakg_growth
+from hebbgraph.evaluation.papers import PaperOptions, bench_paper, nakg, nakg_growth
 from hebbgraph.neural import NeuralSettings
 
 TINY = NeuralSettings(
@@ -76,7 +76,7 @@ def test_the_command_shows_the_papers_figures(
     monkeypatch.setattr(
         nakg, "measure_growth", lambda **_: nakg_growth.measure_growth((40, 80), settings=TINY)
     )
-    results, points = bench_paper("nakg", json_path=tmp_path / "nakg.json")
+    results, points = bench_paper("nakg", (), PaperOptions(json_path=tmp_path / "nakg.json"))
     assert (results, len(points)) == ([], 2)
     assert "0.943 ± 0.008" in (tmp_path / "nakg.md").read_text()
 

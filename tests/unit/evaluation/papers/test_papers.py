@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from hebbgraph.cli import app
 from hebbgraph.errors import ParameterError
 from hebbgraph.evaluation import Dataset, Query
-from hebbgraph.evaluation.papers import PAPERS, bambookg, bench_paper
+from hebbgraph.evaluation.papers import PAPERS, PaperOptions, bambookg, bench_paper
 from hebbgraph.evaluation.papers.navigation import grids, measure_navigation
 from hebbgraph.records import Chunk
 
@@ -103,7 +103,7 @@ def test_navigation_is_measured_at_every_size() -> None:
 
 def test_tables_go_to_the_console(folder: Path) -> None:
     out = io.StringIO()
-    bench_paper("bambookg", [folder], console=Console(file=out, width=200))
+    bench_paper("bambookg", [folder], PaperOptions(console=Console(file=out, width=200)))
     assert "musique 2 hops: 1 questions over 4 chunks" in out.getvalue()
 
 

@@ -14,17 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
-from hebbgraph.evaluation.datasets import load
-from hebbgraph.evaluation.embedding import caching
-from hebbgraph.evaluation.output import Output
 from hebbgraph.evaluation.papers.bio_rag.arms import run_large, run_small
 from hebbgraph.evaluation.papers.bio_rag.corpora import own_corpus, shared_corpus
 from hebbgraph.evaluation.papers.bio_rag.lab import BioRagResult, Lab
 from hebbgraph.evaluation.papers.bio_rag.plots import plot_rounds, plot_sweep
 from hebbgraph.evaluation.papers.bio_rag.report import as_dict, grids
-from hebbgraph.protocols import Embedder
+from hebbgraph.evaluation.papers.options import PaperOptions
 
 __all__ = ["run"]
 
@@ -32,30 +27,18 @@ _LARGE_QUERIES = 100
 
 
 def run(
-    datasets: Sequence[str | Path],
-    /,
-    *,
-    embedder: Embedder | None = None,
-    cache: str | Path | None = None,
-    k: int = 10,
-    seed: int = 0,
-    queries: int | None = None,
-    plots: str | Path | None = None,
-    json_path: str | Path | None = None,
-    console: Console | None = None,
-    model: Any = None,
+    datasets: Sequence[str | Path], options: PaperOptions, /, *, model: Any = None
 ) -> list[BioRagResult]:
     """Run the experiment; see :func:`hebbgraph.evaluation.papers.bench_paper`.
 
-    ``k`` is 10, as in the paper, whatever is given. ``model`` is a chat model for the
+    ``k`` is 10, as in the paper, whatever the options say. ``model`` is a chat model for the
     LLM-guided pruning (:func:`.judges.ask_judge`); without it a rule stands in for
     one, and the tables say so.
     """
-    del k
-    output = Output(json_path, console)
-    large = [load(path, seed=seed, queries=queries or _LARGE_QUERIES) for path in datasets]
+    output, seed = options.output(), options.seed
+    large = options.load(datasets, queries=_LARGE_QUERIES)
     results: list[BioRagResult] = []
-    with caching(embedder, cache) as vectors, output.status("bio-rag") as status:
+    with options.vectors() as vectors, output.status("bio-rag") as status:
         tell = None if status is None else status.update
         results.append(run_small(Lab(own_corpus(), vectors, tell), vectors, seed, model))
         shown = grids(results[0], seed)
@@ -67,7 +50,7 @@ def run(
                 shown, {"seed": seed, "corpora": [as_dict(result, seed) for result in results]}
             )
     output.show(shown)
-    if plots is not None:
-        plot_rounds(results[0], plots)
-        plot_sweep(results[0], plots, seed=seed)
+    if options.plots is not None:
+        plot_rounds(results[0], options.plots)
+        plot_sweep(results[0], options.plots, seed=seed)
     return results
