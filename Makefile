@@ -8,7 +8,10 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 INTEGRATIONS := integrations/langchain integrations/llama_index
 DATASETS ?= $(wildcard ../shared/data/*)
 
-.PHONY: demo test check format bench bench-minilm soak fuzz clean
+# A plain `make` lists what there is to make.
+.DEFAULT_GOAL := help
+
+.PHONY: help demo test check format bench bench-minilm soak fuzz clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -30,7 +33,10 @@ $(VENV)/.check-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
 	$(PIP) --group check
 	@touch $@
 
-demo: $(VENV)/.installed  ## Index the example corpus and ask it questions.
+help:  ## List these targets.
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: $(VENV)/.installed  ## Index the example corpus, ask it questions, teach it: a minute, most of it installing.
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test-installed  ## Run the default suite: the core, then each integration.
@@ -63,5 +69,5 @@ soak: $(VENV)/.test-installed  ## Ten times the kills, and properties over many 
 fuzz: $(VENV)/.test-installed  ## A million strange inputs: queries, filters, chunks, answers, files.
 	$(BIN)/python tests/fuzz/fuzzing.py $(or $(INPUTS),1000000)
 
-clean:
+clean:  ## Remove the virtual environment, caches and the demo's index.
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo.hebb

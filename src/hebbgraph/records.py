@@ -194,6 +194,24 @@ class Hit(BaseModel):
     rank: int
     path: tuple[PathStep, ...] = ()
 
+    @property
+    def path_text(self) -> str:
+        """The path on one line: tags in quotation marks, chunks by title or id.
+
+        Examples
+        --------
+        >>> steps = [("query", "", ""), ("tag", "ida moss", ""), ("chunk", "c-7", "Tessel Bay")]
+        >>> path = [PathStep(kind=kind, value=value, title=title) for kind, value, title in steps]
+        >>> Hit(chunk=Chunk(id="c-7", text="…"), score=0.6, rank=1, path=path).path_text
+        'question → «ida moss» → Tessel Bay'
+        """
+        named = {"query": "question", "episode": "an earlier question"}
+        return " → ".join(
+            named.get(step.kind)
+            or (f"«{step.value}»" if step.kind == "tag" else step.title or step.value)
+            for step in self.path
+        )
+
 
 class Recall(BaseModel):
     """One retrieval: a self-contained record that can be kept and handed back.

@@ -8,10 +8,11 @@ from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
-from rich.table import Table
+from rich.padding import Padding
 
 from hebbgraph.cli.shared import (
     AsJson,
+    Cache,
     Db,
     EmbedderName,
     Namespace,
@@ -20,9 +21,9 @@ from hebbgraph.cli.shared import (
     out,
     print_json,
 )
-from hebbgraph.records import Hit, Recall
+from hebbgraph.records import Recall
 
-__all__ = ["path_text", "register"]
+__all__ = ["register"]
 
 
 class _Strategy(StrEnum):
@@ -47,11 +48,12 @@ def query(
     where: Annotated[
         str | None, typer.Option(help='A metadata filter as JSON: \'{"lang": "en"}\'.')
     ] = None,
+    cache_dir: Cache = None,
     explain: Annotated[bool, typer.Option(help="Show the path that found each chunk.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask a question."""
-    with opened(db, namespace, embedder) as index:
+    with opened(db, namespace, embedder, cache_dir=cache_dir) as index:
         recall = index.recall(question, k=k, where=_filter(where), strategy=strategy.value)
     if as_json:
         print_json(recall.model_dump(exclude_none=True))
@@ -71,25 +73,16 @@ def _filter(where: str | None) -> dict[str, Any] | None:
 def _show_recall(recall: Recall, explain: bool) -> None:
     for note in recall.notes:
         err.print(f"[yellow]{escape(note)}[/yellow]")
-    table = Table(box=None, pad_edge=False)
-    for heading, style in (("#", "dim"), ("score", "cyan"), ("chunk", ""), ("id", "dim")):
-        table.add_column(heading, style=style, overflow="fold")
+    if not any(hit.score > 0 for hit in recall.hits):
+        err.print("[yellow]nothing in the index speaks for any chunk[/yellow]")
     for hit in recall.hits:
+        title = f"[bold]{escape(hit.chunk.title)}[/bold]  " if hit.chunk.title else ""
+        out.print(
+            f"{hit.rank}. {title}[cyan]{hit.score:.3f}[/cyan]  [dim]{escape(hit.chunk.id)}[/dim]",
+            soft_wrap=True,
+        )
         text = " ".join(hit.chunk.text.split())
-        shown = f"[bold]{escape(hit.chunk.title)}[/bold] " if hit.chunk.title else ""
-        shown += escape(text[:200] + ("…" if len(text) > 200 else ""))
+        out.print(Padding(escape(text[:200] + ("…" if len(text) > 200 else "")), (0, 0, 0, 3)))
         if explain:
-            shown += f"\n[green]{escape(path_text(hit))}[/green]"
-        table.add_row(str(hit.rank), f"{hit.score:.3f}", shown, hit.chunk.id)
-    out.print(table)
-    out.print(f"[dim]recall {recall.id}[/dim]")
-
-
-def path_text(hit: Hit) -> str:
-    """Write a hit's path on one line: question → tag → chunk → tag → chunk."""
-    names = {"query": "question"}
-    return " → ".join(
-        names.get(step.kind)
-        or (f"«{step.value}»" if step.kind == "tag" else step.title or step.value)
-        for step in hit.path
-    )
+            out.print(Padding(f"[green]{escape(hit.path_text)}[/green]", (0, 0, 0, 3)))
+    out.print(f"[dim]recall {recall.id}[/dim]", soft_wrap=True)

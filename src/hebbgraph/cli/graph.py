@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from hebbgraph.cli.shared import AsJson, Db, Namespace, opened, out, print_json
+from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
 
 __all__ = ["register"]
 
@@ -33,15 +33,19 @@ def register(app: typer.Typer) -> None:
     app.command()(export)
 
 
-def stats(db: Db, namespace: Namespace = "default", as_json: AsJson = False) -> None:
+def stats(
+    db: Db, namespace: Namespace = "default", cache_dir: Cache = None, as_json: AsJson = False
+) -> None:
     """Count chunks, tags and edges."""
-    with opened(db, namespace) as index:
+    with opened(db, namespace, cache_dir=cache_dir) as index:
         counted = index.stats()
     if as_json:
         print_json(counted.model_dump())
         return
     table = Table(box=None, show_header=False, pad_edge=False)
     for name, value in counted.model_dump().items():
+        if value == {}:  # no neural layer
+            continue
         shown = (
             "  ".join(f"{key} {number:g}" for key, number in value.items())
             if isinstance(value, dict)
@@ -57,13 +61,14 @@ def export(
     file: Annotated[Path, typer.Argument(help="The file to write.")],
     db: Db,
     namespace: Namespace = "default",
+    cache_dir: Cache = None,
     kind: _Kind = _Kind.tags,
     format: Annotated[_Format | None, typer.Option(help="Default: by the file's suffix.")] = None,
 ) -> None:
     """Write the graph as GraphML or node-link JSON."""
     import networkx as nx
 
-    with opened(db, namespace) as index:
+    with opened(db, namespace, cache_dir=cache_dir) as index:
         graph = index.to_networkx(kind.value)
     chosen = format or (_Format.graphml if file.suffix.lower() == ".graphml" else _Format.json)
     partial = file.with_name(f".{file.name}.{os.getpid()}.partial")

@@ -11,6 +11,7 @@ from rich.progress import Progress
 
 from hebbgraph.cli.shared import (
     AsJson,
+    Cache,
     Db,
     EmbedderName,
     Namespace,
@@ -43,6 +44,7 @@ def index(
     base: Annotated[
         Path | None, typer.Option(help="Name documents relative to this folder.")
     ] = None,
+    cache_dir: Cache = None,
     max_tokens: Annotated[int, typer.Option(help="The longest chunk.", min=1)] = 400,
     as_json: AsJson = False,
 ) -> None:
@@ -51,7 +53,7 @@ def index(
 
     settings = ChunkSettings(chunk_tokens=(min(200, max_tokens), max_tokens))
     with (
-        opened(db, namespace, embedder, tagger=tagger, create=True) as store,
+        opened(db, namespace, embedder, tagger=tagger, create=True, cache_dir=cache_dir) as store,
         Progress(console=err, transient=True) as bar,
     ):
         task = bar.add_task("reading", total=None)

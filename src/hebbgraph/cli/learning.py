@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from hebbgraph.cli.shared import AsJson, Db, Namespace, opened, out, print_json
+from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
 
 __all__ = ["register"]
 
@@ -32,6 +32,7 @@ def cite(
     *,
     db: Db,
     namespace: Namespace = "default",
+    cache_dir: Cache = None,
     reject: Annotated[
         list[str] | None, typer.Option(help="A chunk that was found to be wrong.")
     ] = None,
@@ -39,7 +40,7 @@ def cite(
     as_json: AsJson = False,
 ) -> None:
     """Tell which chunks of a recall an answer cited, so that they are found sooner."""
-    with opened(db, namespace) as index:
+    with opened(db, namespace, cache_dir=cache_dir) as index:
         kept = index.reinforce(recall_id, chunk_ids or [], rejected=reject, actor=actor)
     if as_json:
         print_json(kept.model_dump(exclude={"vector"}, exclude_none=True))
@@ -57,6 +58,7 @@ def forget(
     *,
     db: Db,
     namespace: Namespace = "default",
+    cache_dir: Cache = None,
     actor: Annotated[str | None, typer.Option(help="All that an actor said.")] = None,
     chunk: Annotated[str | None, typer.Option(help="All that was said about a chunk.")] = None,
     since: Annotated[datetime | None, typer.Option(help="From this time on.")] = None,
@@ -65,7 +67,7 @@ def forget(
     as_json: AsJson = False,
 ) -> None:
     """Erase feedback and what it taught; what is given is combined."""
-    with opened(db, namespace) as index:
+    with opened(db, namespace, cache_dir=cache_dir) as index:
         count = index.forget(
             feedback_ids or None,
             actor=actor,
@@ -85,9 +87,10 @@ def export(
     file: Annotated[Path, typer.Argument(help="The file to write.")],
     db: Db,
     namespace: Namespace = "default",
+    cache_dir: Cache = None,
 ) -> None:
     """Write the feedback log as JSON lines."""
-    with opened(db, namespace) as index:
+    with opened(db, namespace, cache_dir=cache_dir) as index:
         count = index.export_feedback(file)
     out.print(f"{count} feedbacks: {file}")
 
@@ -97,9 +100,10 @@ def import_(
     file: Annotated[Path, typer.Argument(help="JSON lines that an export wrote.", exists=True)],
     db: Db,
     namespace: Namespace = "default",
+    cache_dir: Cache = None,
     origin: Annotated[str | None, typer.Option(help="Where it is from. Default: the file.")] = None,
 ) -> None:
     """Add feedback from JSON lines; what is here already is passed over."""
-    with opened(db, namespace) as index:
+    with opened(db, namespace, cache_dir=cache_dir) as index:
         count = index.import_feedback(file, origin=origin or file.name)
     out.print(f"{count} feedbacks added")

@@ -9,20 +9,12 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from hebbgraph.cli.shared import AsJson, Db, Namespace, err, opened, out, print_json
+from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, err, opened, out, print_json
 from hebbgraph.index import HebbianIndex
 
 __all__ = ["register"]
 
 _NOT_WELL = 1
-
-Place = Annotated[
-    str, typer.Option("--db", metavar="DIR|URL", help="The index directory, or a database URL.")
-]
-Cache = Annotated[
-    Path | None,
-    typer.Option("--cache-dir", metavar="DIR", help="With a URL: where derived parts lie."),
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -34,7 +26,7 @@ def register(app: typer.Typer) -> None:
 
 
 def doctor(
-    db: Place,
+    db: Db,
     namespace: Namespace = "default",
     cache_dir: Cache = None,
     repair: Annotated[
@@ -73,11 +65,11 @@ def backup(path: Annotated[Path, typer.Argument(help="A new directory.")], db: D
 def restore(path: Annotated[Path, typer.Argument(help="What backup made.")], db: Db) -> None:
     """Put a backup in the place of an index, which may be in use."""
     HebbianIndex.restore(path, db)
-    out.print(f"restored {escape(str(db))}")
+    out.print(f"restored {escape(db)}")
 
 
 def load(
-    db: Place,
+    db: Db,
     cache_dir: Cache = None,
     processes: Annotated[int, typer.Option(min=1)] = 8,
     writers: Annotated[int, typer.Option(help="How many of them write.", min=1)] = 2,

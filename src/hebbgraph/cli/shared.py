@@ -18,6 +18,7 @@ from hebbgraph.protocols import Embedder
 
 __all__ = [
     "AsJson",
+    "Cache",
     "Db",
     "EmbedderName",
     "Namespace",
@@ -31,7 +32,13 @@ __all__ = [
 out = Console()
 err = Console(stderr=True)
 
-Db = Annotated[Path, typer.Option("--db", metavar="DIR", help="The index directory.")]
+Db = Annotated[
+    str, typer.Option("--db", metavar="DIR|URL", help="The index directory, or a database URL.")
+]
+Cache = Annotated[
+    Path | None,
+    typer.Option("--cache-dir", metavar="DIR", help="With a URL: where derived parts lie."),
+]
 EmbedderName = Annotated[
     str | None,
     typer.Option("--embedder", help="A sentence-transformers model, by name or path."),
@@ -54,7 +61,7 @@ def _loaded(name: str | None) -> Embedder | None:
 
 @contextmanager
 def opened(
-    db: Path | str,
+    db: str,
     namespace: str,
     embedder: str | None = None,
     *,
@@ -63,7 +70,7 @@ def opened(
     cache_dir: Path | None = None,
 ) -> Iterator[HebbianIndex]:
     """Open an index for one command."""
-    is_url = "://" in str(db)
+    is_url = "://" in db
     if not create and not is_url and not Path(db).exists():
         raise NotAnIndexError(
             f"there is no index at {db}; make one: hebbgraph index PATH --db {db}"

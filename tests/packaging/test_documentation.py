@@ -1,0 +1,199 @@
+"""What the README and the pages of ``docs/`` show: it runs, and it is there."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+import textwrap
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+import hebbgraph.embedders
+from hebbgraph import Chunk, HebbianIndex
+from hebbgraph.cli import app
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+DOCS = sorted((ROOT / "docs").glob("*.md"))
+PAGES = [README, *DOCS, *sorted(ROOT.glob("integrations/*/README.md"))]
+
+DOCUMENTS = [
+    {"id": "rooke", "title": "Anselm Rooke", "text": "He looked through the Halloran Refractor."},
+    {"id": "lens", "title": "Halloran Refractor", "text": "Its lens was ground by Ismene Bright."},
+]
+TEXTS = ["The Petrel was built by Ida Moss.", "Ida Moss was born in Tessel Bay."]
+
+#: Blocks that need what no test has.
+NOT_RUN = ("postgresql+psycopg://", "hebbgraph.neural")
+
+
+class Vectors:
+    """Embeds by letters; what a model's name is given to."""
+
+    def __init__(self, name: str = "letters") -> None:
+        self.model_name = name
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0 + text.lower().count(letter) for letter in "aeinorst"]
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    found = re.findall(rf"^```{language}\n(.*?)^```", page.read_text("utf-8"), re.S | re.M)
+    return [textwrap.dedent(block) for block in found]
+
+
+def framework_of(block: str) -> str:
+    return next((one for one in ("langchain", "llama_index") if one in block), "")
+
+
+def run(page: Path, names: dict[str, Any], framework: str = "") -> dict[str, Any]:
+    """Run the blocks of a page one after the other, as a reader would."""
+    for block in blocks(page, "python"):
+        if framework_of(block) == framework and not any(one in block for one in NOT_RUN):
+            exec(compile(block, page.name, "exec"), names)
+    return names
+
+
+@pytest.fixture
+def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
+    """What a page takes for granted: texts, a model, an open index."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(hebbgraph.embedders, "SentenceTransformerEmbedder", Vectors)
+    now = datetime.now(UTC)
+    names: dict[str, Any] = {
+        "HebbianIndex": HebbianIndex,
+        "documents": DOCUMENTS,
+        "llm": lambda prompt: "Ida Moss [1].",
+        "chat_model": lambda prompt: "[]",
+        "prompt": str,
+        "yesterday": now - timedelta(days=1),
+        "now": now,
+    }
+    own = names["index"] = HebbianIndex.open(":memory:")
+    own.add([Chunk(id=f"c-{at}", title=f"Part {at}", text="Petrel captain") for at in range(8)])
+    yield names
+    own.close()
+    if names["index"] is not own:
+        names["index"].close()
+
+
+def test_the_readme_runs(names: dict[str, Any]) -> None:
+    done = run(README, names)
+    assert done["recall"].hits[1].path_text.startswith("question → ")
+    with HebbianIndex.open("memory.hebb") as index:
+        log = Path("feedback.jsonl")
+        assert index.export_feedback(log) == 1
+
+
+def test_the_readme_runs_in_langchain(names: dict[str, Any]) -> None:
+    pytest.importorskip("langchain_hebbgraph", reason="needs the LangChain integration")
+    from langchain_core.language_models import FakeListChatModel
+
+    names |= {"texts": TEXTS, "llm": FakeListChatModel(responses=["Ida Moss [1]."])}
+    done = run(README, names, "langchain")
+    assert done["answer"].content == "Ida Moss [1]."
+    assert done["learner"].flush(10)
+    assert done["retriever"].index.export_feedback(Path("feedback.jsonl")) == 1
+    done["learner"].uninstall()
+    done["retriever"].index.close()
+
+
+def test_the_readme_runs_in_llama_index(names: dict[str, Any]) -> None:
+    pytest.importorskip(
+        "llama_index.retrievers.hebbgraph", reason="needs the LlamaIndex integration"
+    )
+    from llama_index.core import Document, MockEmbedding, Settings
+    from llama_index.core.llms import CompletionResponse as Response
+    from llama_index.core.llms import CustomLLM, LLMMetadata
+
+    class Citing(CustomLLM):
+        @property
+        def metadata(self) -> LLMMetadata:
+            return LLMMetadata()
+
+        def complete(self, prompt: str, formatted: bool = False, **options: Any) -> Response:
+            return Response(text="Ida Moss [1].")
+
+        def stream_complete(self, prompt: str, formatted: bool = False, **options: Any) -> Any:
+            yield self.complete(prompt)
+
+    Settings.embed_model = MockEmbedding(embed_dim=2)
+    names |= {
+        "llama_documents": [Document(text=text, id_=text[:5]) for text in TEXTS],
+        "llama_llm": Citing(),
+    }
+    done = run(README, names, "llama_index")
+    assert str(done["answer"]) == "Ida Moss [1]."
+    index = done["retriever"].index
+    assert index.export_feedback(Path("feedback.jsonl")) == 1
+    index.close()
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
+def test_pages_run(page: Path, names: dict[str, Any]) -> None:
+    if "tenacity" in page.read_text("utf-8") or page.name == "taggers.md":
+        pytest.importorskip("tenacity", reason="needs the extra hebbgraph[llm]")
+    for block in blocks(page, "python"):
+        compile(block, page.name, "exec")
+    run(page, names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)
+def test_a_page_begins_with_what_it_is_for(page: Path) -> None:
+    title, blank, first = page.read_text("utf-8").splitlines()[:3]
+    assert title.startswith("# ")
+    assert not blank
+    assert first[:1].isalpha()
+
+
+def commands(page: Path) -> Iterator[list[str]]:
+    for block in blocks(page, "(?:console)?"):
+        for line in block.splitlines():
+            shown = line.removeprefix("$ ").split("  #")[0].strip()
+            if shown.startswith("hebbgraph "):
+                yield shlex.split(re.sub(r"[\[\]]|…", "", shown))[1:]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_and_their_options_exist(page: Path) -> None:
+    group = typer.main.get_command(app)
+    for words in commands(page):
+        command: Any = group
+        while hasattr(command, "commands"):
+            command = command.commands[words[0]]
+            words = words[1:]
+        known = {name for parameter in command.params for name in parameter.opts}
+        assert {word for word in words if word.startswith("-")} <= known, words
+
+
+def test_the_demo_shows_learning(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "examples" / "demo.py")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        timeout=120,
+        check=True,
+    )
+    before, after = done.stdout.split("After learning:")
+    assert "not in the prompt" in before
+    assert "not in the prompt" not in after
+    assert "rank 13 again" in after
