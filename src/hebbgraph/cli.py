@@ -125,12 +125,22 @@ def query(
     where: Annotated[
         str | None, typer.Option(help='A metadata filter as JSON: \'{"lang": "en"}\'.')
     ] = None,
+    per_colony: Annotated[
+        int | None,
+        typer.Option(help="At most so many chunks of one colony, while others are left.", min=1),
+    ] = None,
     explain: Annotated[bool, typer.Option(help="Show the path that found each chunk.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask a question."""
     with _opened(db, namespace, embedder) as opened:
-        recall = opened.recall(question, k=k, where=_filter(where), strategy=strategy.value)
+        recall = opened.recall(
+            question,
+            k=k,
+            where=_filter(where),
+            strategy=strategy.value,
+            per_colony=per_colony,
+        )
     if as_json:
         _print_json(recall.model_dump(exclude_none=True))
         return
@@ -158,7 +168,7 @@ def _show_recall(recall: Recall, explain: bool) -> None:
         shown += escape(text[:200] + ("…" if len(text) > 200 else ""))
         if explain:
             shown += f"\n[green]{escape(path_text(hit))}[/green]"
-        table.add_row(str(hit.rank), f"{hit.score:.3f}", shown, hit.chunk.id)
+        table.add_row(str(hit.rank), f"{hit.score:.3f}", shown, escape(hit.chunk.id))
     _out.print(table)
     _out.print(f"[dim]recall {recall.id}[/dim]")
 
@@ -218,7 +228,9 @@ def export(
         os.replace(partial, out)
     finally:
         partial.unlink(missing_ok=True)
-    _out.print(f"{graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges: {out}")
+    _out.print(
+        f"{graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges: {escape(str(out))}"
+    )
 
 
 @app.command()

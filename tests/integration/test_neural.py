@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import io
+import json
 import logging
 import os
 import subprocess
@@ -225,6 +227,15 @@ def test_another_model_puts_it_to_rest(taught: HebbianIndex) -> None:
     train(taught, settings=TINY)
     taught.reembed(Other())
     assert taught.stats().neural == {}
+
+
+def test_an_imported_vector_of_another_length_is_passed_over(taught: HebbianIndex) -> None:
+    exported = io.StringIO()
+    taught.export_feedback(exported)
+    record = json.loads(exported.getvalue().splitlines()[0])
+    record |= {"id": "foreign", "recall_id": "foreign", "vector": [1.0, 0.0]}
+    assert taught.import_feedback(io.StringIO(json.dumps(record))) == 1
+    assert train(taught, settings=TINY).questions == len(WORDS) + 1
 
 
 def test_the_doctor_reads_the_layer(taught: HebbianIndex) -> None:
