@@ -138,10 +138,18 @@ def _derived_problems(truth: Truth, derived: Derived, language: str) -> Iterator
             if table is None or generation != fresh.graph.generation:
                 return
             rows = fresh.graph.rows[fresh.graph.alive]
-            expected = [row for row, _ in truth.embeddings.vectors(rows, table.state.epoch)]
-            lost = np.setdiff1d(np.array(expected, dtype=np.int64), table.rows)
-            if len(lost):
-                yield f"{len(lost)} vectors of the truth are not held"
+            held, matrix, kind = table.rows, table.matrix, np.dtype(table.state.dtype)
+            lost = other = 0
+            for row, vector in truth.embeddings.vectors(rows, table.state.epoch):
+                at = int(np.searchsorted(held, row))
+                if at == len(held) or held[at] != row:
+                    lost += 1
+                elif not np.array_equal(matrix[at], np.frombuffer(vector, dtype=kind)):
+                    other += 1
+            if lost:
+                yield f"{lost} vectors of the truth are not held"
+            if other:
+                yield f"{other} vectors are other than those of the truth"
 
     yield from _guarded("graph", graph)
     yield from _guarded("lexical", lexical)

@@ -149,6 +149,18 @@ def test_tags_given_by_a_model_join_the_others(make_index: Callable[..., Hebbian
 
 
 @pytest.mark.every_database
+def test_of_two_taggers_that_come_first_at_once_one_is_told(
+    make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = make_index()._truth.answers
+    monkeypatch.setattr(answers, "_saved", dict)  # both looked before either had written
+    answers.settle("one")
+    with pytest.raises(SettingsMismatchError, match="'one', got 'other'"):
+        answers.settle("other")
+    answers.settle("other", instead=True)
+
+
+@pytest.mark.every_database
 def test_another_tagger_is_told_apart_and_takes_over_by_retag(
     open_index: Callable[..., HebbianIndex],
 ) -> None:
