@@ -65,6 +65,25 @@ def test_a_learner_that_was_made_for_one_call_learns(index: RecordingIndex, chat
     assert index.lessons[0].cited == ["petrel"]
 
 
+def test_a_later_turn_may_cite_what_an_earlier_one_has_found(
+    index: RecordingIndex, chat: Chat
+) -> None:
+    learner = CitationLearner(index)
+    found = format_documents(
+        HebbianRetriever(index=index, k=3).invoke(
+            PETREL, {"callbacks": [learner], "metadata": {"thread_id": "t"}}
+        )
+    )
+    for thread, expected in (("other", []), ("t", [["petrel"]])):
+        chat(citing("petrel")).invoke(
+            [HumanMessage(f"{found}\n\nAnd who built it?")],
+            {"callbacks": [learner], "metadata": {"thread_id": thread, "user_id": "ann"}},
+        )
+        learner.flush()
+        assert [lesson.cited for lesson in index.lessons] == expected
+    assert index.lessons[0].actor == "ann"
+
+
 def test_an_idle_worker_does_not_keep_its_owner() -> None:
     class Owner:
         def __init__(self) -> None:
