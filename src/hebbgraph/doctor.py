@@ -16,6 +16,7 @@ from hebbgraph.storage.checking import (
     sets_apart,
     some_phrases,
 )
+from hebbgraph.storage.colonies import Colonies
 from hebbgraph.storage.derived import Derived
 from hebbgraph.storage.feedback import FeedbackLog
 from hebbgraph.storage.truth import Truth
@@ -32,6 +33,7 @@ def examine(
     log: FeedbackLog,
     memory: Memory,
     fresh_memory: Callable[[], Memory],
+    colonies: Colonies,
     *,
     language: str,
     repair: bool,
@@ -44,6 +46,7 @@ def examine(
         Of the index.
     fresh_memory : callable
         Makes a memory that has folded nothing yet.
+    colonies : Colonies
     language : str
     repair : bool
     """
@@ -67,11 +70,19 @@ def examine(
         memory.refresh(derived.feedback)
         mended = not list(_learned_problems(derived, memory, fresh_memory))
         learned = [finding.model_copy(update={"repaired": mended}) for finding in learned]
+    set_aside: list[tuple[Finding, Callable[[], object]]] = [
+        *((one, colonies.start_over) for one in _guarded("colonies", colonies.problems)),
+        *((one, derived.neural.remove) for one in _guarded("neural", derived.neural.problems)),
+    ]
+    if repair:
+        for _, put_away in set_aside:
+            put_away()
+    optional = [one.model_copy(update={"repaired": repair}) for one, _ in set_aside]
     return DoctorReport(
         generation=truth.generation(),
         chunks=truth.count(),
         feedbacks=log.count(),
-        findings=(*found, *derived_findings, *learned),
+        findings=(*found, *derived_findings, *learned, *optional),
         notes=tuple(_notes(truth)),
     )
 
@@ -86,7 +97,7 @@ def _guarded(part: str, check: Callable[[], Iterable[str]]) -> Iterator[Finding]
         yield from _named(part, list(check()))
     except HebbgraphError:
         raise
-    except (OSError, ValueError, IndexError, KeyError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         yield Finding(part=part, problem=f"cannot be read: {error}")
 
 
@@ -127,10 +138,18 @@ def _derived_problems(truth: Truth, derived: Derived, language: str) -> Iterator
             if table is None or generation != fresh.graph.generation:
                 return
             rows = fresh.graph.rows[fresh.graph.alive]
-            expected = [row for row, _ in truth.embeddings.vectors(rows, table.state.epoch)]
-            lost = np.setdiff1d(np.array(expected, dtype=np.int64), table.rows)
-            if len(lost):
-                yield f"{len(lost)} vectors of the truth are not held"
+            held, matrix, kind = table.rows, table.matrix, np.dtype(table.state.dtype)
+            lost = other = 0
+            for row, vector in truth.embeddings.vectors(rows, table.state.epoch):
+                at = int(np.searchsorted(held, row))
+                if at == len(held) or held[at] != row:
+                    lost += 1
+                elif not np.array_equal(matrix[at], np.frombuffer(vector, dtype=kind)):
+                    other += 1
+            if lost:
+                yield f"{lost} vectors of the truth are not held"
+            if other:
+                yield f"{other} vectors are other than those of the truth"
 
     yield from _guarded("graph", graph)
     yield from _guarded("lexical", lexical)

@@ -175,6 +175,36 @@ def _same(value: Any, operand: Any) -> bool:
     return bool(value == operand)
 
 
+def _comparable(field: str, operand: Any, depth: int = 0) -> Any:
+    """Return an operand as JSON knows it; FilterError for an array, which is not one value."""
+    if depth > _MAX_DEPTH:
+        raise FilterError(f"values of a filter nest at most {_MAX_DEPTH} deep")
+    if isinstance(operand, list | tuple):  # JSON knows lists alone
+        return [_comparable(field, one, depth + 1) for one in operand]
+    if isinstance(operand, Mapping):
+        return {name: _comparable(field, one, depth + 1) for name, one in operand.items()}
+    if getattr(operand, "ndim", 0):
+        raise FilterError(
+            f"{field!r} can be compared with what JSON holds, got {type(operand).__name__}; "
+            "write .tolist() behind it"
+        )
+    return operand
+
+
+def _one_of(field: str, operand: Any) -> Predicate:
+    """Tell whether a value equals one of a list, however long it is."""
+    wanted = [_comparable(field, one) for one in _listed(field, operand)]
+    texts = frozenset(one for one in wanted if isinstance(one, str))
+    rest = [one for one in wanted if not isinstance(one, str)]
+
+    def holds(value: Any) -> bool:
+        if isinstance(value, str) and value in texts:
+            return True
+        return any(_same(value, one) for one in rest)
+
+    return holds
+
+
 def _each(test: Predicate) -> Predicate:
     """Hold for a value, or for one element of a list."""
 
@@ -187,9 +217,8 @@ def _each(test: Predicate) -> Predicate:
 
 
 def _equal(field: str, operand: Any) -> Predicate:
-    if isinstance(operand, tuple):  # JSON knows lists alone
-        operand = list(operand)
-    return _each(lambda value: _same(value, operand))
+    wanted = _comparable(field, operand)
+    return _each(lambda value: _same(value, wanted))
 
 
 def _inverse(maker: Callable[[str, Any], Predicate]) -> Callable[[str, Any], Predicate]:
@@ -222,8 +251,7 @@ def _listed(field: str, operand: Any) -> list[Any]:
 
 
 def _member(field: str, operand: Any) -> Predicate:
-    wanted = _listed(field, operand)
-    return _each(lambda value: any(_same(value, one) for one in wanted))
+    return _each(_one_of(field, operand))
 
 
 def _elements(value: Any) -> list[Any]:
@@ -231,26 +259,25 @@ def _elements(value: Any) -> list[Any]:
 
 
 def _contains(field: str, operand: Any) -> Predicate:
+    wanted = _comparable(field, operand)
+
     def holds(value: Any) -> bool:
-        if isinstance(value, str) and isinstance(operand, str):
-            return operand in value
+        if isinstance(value, str) and isinstance(wanted, str):
+            return wanted in value
         if isinstance(value, list):
-            return any(_same(element, operand) for element in value)
-        return isinstance(value, dict) and operand in value
+            return any(_same(element, wanted) for element in value)
+        return isinstance(value, dict) and isinstance(wanted, str) and wanted in value
 
     return holds
 
 
 def _overlaps(field: str, operand: Any) -> Predicate:
-    wanted = _listed(field, operand)
-    return lambda value: (
-        value is not MISSING
-        and any(_same(element, one) for element in _elements(value) for one in wanted)
-    )
+    is_wanted = _one_of(field, operand)
+    return lambda value: value is not MISSING and any(map(is_wanted, _elements(value)))
 
 
 def _covers(field: str, operand: Any) -> Predicate:
-    wanted = _listed(field, operand)
+    wanted = [_comparable(field, one) for one in _listed(field, operand)]
     return lambda value: (
         value is not MISSING
         and all(any(_same(element, one) for element in _elements(value)) for one in wanted)

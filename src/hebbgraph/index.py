@@ -32,6 +32,7 @@ from hebbgraph.limits import MAX_ID
 from hebbgraph.protocols import Embedder
 from hebbgraph.recalling import Recaller, StrategyName, Where
 from hebbgraph.recalling.neural import layer_of
+from hebbgraph.recalling.recaller import check_recall
 from hebbgraph.records import (
     AddReport,
     Chunk,
@@ -580,6 +581,7 @@ class HebbianIndex:
         self._check_open()
         if id is not None:
             _check_ids([id], "a recall id")
+        check_recall(query, k, where, strategy, per_colony)  # before a model is asked
         named, notes = self._named(query)
         recall = self._recaller.recall(
             query,
@@ -599,7 +601,7 @@ class HebbianIndex:
 
     def _named(self, query: str) -> tuple[list[str], tuple[str, ...]]:
         """Ask the model that names cues, if there is one; its failure is a note."""
-        if self._cue_model is None or not isinstance(query, str) or not query.strip():
+        if self._cue_model is None:
             return [], ()
         try:
             return [str(phrase) for phrase in self._cue_model(query)], ()
@@ -612,12 +614,7 @@ class HebbianIndex:
     ) -> NDArray[np.float32] | None:
         if vector is not None:
             return unit_vector(vector)  # also beside seeds: past questions are found by it
-        if (
-            not searching
-            or self._writer.embedder is None
-            or not isinstance(query, str)
-            or not query.strip()
-        ):
+        if not searching or self._writer.embedder is None:
             return None
         return embed_question(self._writer.embedder, query)
 
@@ -774,7 +771,7 @@ class HebbianIndex:
             self.colonies(rebuild=True)
         self._truth.drop_tombstones()
         self._teaching.expire_queries()
-        self._recalls.clear()
+        self._recalls.clear(self.namespace)
         self._database.vacuum()
 
     def doctor(self, *, repair: bool = False) -> DoctorReport:
@@ -783,14 +780,15 @@ class HebbianIndex:
         The database's own check and the digest of each chunk; the feedback log; the
         checksums of snapshot and lexical index; vocabulary, postings and document
         frequencies, the rows of the lexical index, vectors, and learned weights against
-        those that follow from the truth alone. It takes as long, and as much memory, as
-        building the index.
+        those that follow from the truth alone; and the files of colonies and of the neural
+        layer. It takes as long, and as much memory, as building the index.
 
         Parameters
         ----------
         repair : bool
-            Build derived parts anew where something does not hold. What is wrong with
-            the database itself needs a backup.
+            Build derived parts anew where something does not hold; a damaged file of
+            colonies or of the neural layer is put away. What is wrong with the database
+            itself needs a backup.
 
         Examples
         --------
@@ -808,6 +806,7 @@ class HebbianIndex:
             self._log,
             self._memory,
             lambda: Memory(self._log, self._truth, self.settings.learning),
+            self._colonies,
             language=self.settings.language,
             repair=repair,
         )
@@ -834,10 +833,16 @@ class HebbianIndex:
 
         restore(Path(backup), Path(location))
 
+    @staticmethod
+    async def arestore(backup: str | Path, location: str | Path) -> None:
+        """Async twin of :meth:`restore`."""
+        await asyncio.to_thread(HebbianIndex.restore, backup, location)
+
     # -- without blocking the event loop ---------------------------------------------
 
     aadd = _in_thread(add)
     aput_document = _in_thread(put_document)
+    adocument_fingerprints = _in_thread(document_fingerprints)
     adelete = _in_thread(delete)
     areembed = _in_thread(reembed)
     aretag = _in_thread(retag)

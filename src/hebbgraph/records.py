@@ -417,7 +417,17 @@ class Finding(BaseModel):
 
     model_config = _FROZEN
 
-    part: Literal["database", "feedback", "snapshot", "lexical", "graph", "vectors", "learned"]
+    part: Literal[
+        "database",
+        "feedback",
+        "snapshot",
+        "lexical",
+        "graph",
+        "vectors",
+        "learned",
+        "colonies",
+        "neural",
+    ]
     problem: str
     repaired: bool = False
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -16,9 +18,10 @@ from hebbgraph import (
     NewerVersionError,
     NotAnIndexError,
     ParameterError,
+    StorageError,
 )
 from hebbgraph.cli import app
-from hebbgraph.storage import schema
+from hebbgraph.storage import backup, schema
 
 
 def _ids(index: HebbianIndex) -> set[str]:
@@ -96,6 +99,42 @@ def test_restoring_under_processes_that_have_it_open(
         assert len(one._memory.events) == 1
         assert_like_rebuilt(one)
         assert one.doctor().ok
+
+
+def test_a_write_while_restoring_is_not_taken_for_the_restored_state(
+    make_index: Callable[..., HebbianIndex], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    index = make_index()
+    index.backup(tmp_path / "backup")
+    raise_numbers = backup._raise_numbers
+
+    def late(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
+        raise_numbers(copy, live)
+        index.delete(["petrel"])  # after the look at the numbers
+        assert "petrel" not in _ids(index)
+
+    monkeypatch.setattr(backup, "_raise_numbers", late)
+    HebbianIndex.restore(tmp_path / "backup", tmp_path / "index")
+    assert "petrel" in _ids(index)
+    assert index.doctor().ok
+
+
+def test_a_backup_is_one_file_that_needs_nothing_beside_it(
+    make_index: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    make_index().backup(tmp_path / "backup")
+    assert [path.name for path in (tmp_path / "backup").iterdir()] == ["truth.sqlite3"]
+    place = tmp_path / "backup" / "truth.sqlite3"
+    with closing(sqlite3.connect(place)) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+
+
+def test_a_place_where_no_backup_can_be(
+    make_index: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StorageError, match="Not a directory"):
+        make_index().backup(tmp_path / "file" / "backup")
 
 
 def test_restoring_to_a_new_place(

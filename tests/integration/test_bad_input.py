@@ -46,6 +46,30 @@ def _deep(levels: int) -> Any:
     return value
 
 
+@pytest.mark.parametrize("options", [{"k": 0}, {"strategy": "best"}, {"where": 5}])
+@pytest.mark.parametrize("query", ["Petrel", "word " * 200_000])
+def test_no_model_is_asked_about_what_is_refused(query: str, options: dict[str, Any]) -> None:
+    asked: list[str] = []
+
+    class Embedder:
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [[1.0] for _ in texts]
+
+        def embed_query(self, text: str) -> list[float]:
+            asked.append(text)
+            return [1.0]
+
+    def cues(query: str) -> list[str]:
+        asked.append(query)
+        return []
+
+    with HebbianIndex.open(":memory:", embedder=Embedder(), cue_model=cues) as index:
+        index.add(["The Petrel."])
+        with pytest.raises(HebbgraphError):
+            index.recall(query, **options)
+    assert asked == []
+
+
 # -- asking ------------------------------------------------------------------------------
 
 

@@ -183,6 +183,37 @@ def test_an_index_that_is_not_there_is_1_and_none_is_made(
     assert not db.exists()
 
 
+def test_ids_and_names_of_files_are_no_markup_and_move_no_terminal(
+    run: Run, folder: Path, db: Path, tmp_path: Path
+) -> None:
+    with HebbianIndex.open(db) as index:
+        index.add([{"id": "[/dim][red]", "text": "The Petrel."}])
+    asked = run("query", "Petrel", "--db", db)
+    assert (asked.code, "[/dim][red]" in asked.out) == (0, True)
+    missing = os.fsdecode(b"clear\x1b[2J\xff.md")
+    (folder / "empty\x1b[2J.md").touch()
+    told = run("index", folder, tmp_path / missing, "--db", db)
+    assert told.code == 3
+    assert "\x1b[2J" not in told.err
+    assert "\\x1b[2J" in told.err
+    assert "\\udcff" in told.err
+
+
+def test_hits_of_different_colonies(run: Run, db: Path) -> None:
+    chunks = [
+        {"id": "a", "title": "Petrel", "text": "Ida Moss built the Petrel."},
+        {"id": "b", "title": "Ida Moss", "text": "Ida Moss built boats."},
+        {"id": "c", "title": "Hemp", "text": "Hemp makes rope."},
+        {"id": "d", "title": "Rope", "text": "Rope is made of hemp."},
+    ]
+    with HebbianIndex.open(db) as index:
+        index.add(chunks)
+    question = "What did Ida Moss build, and who uses hemp?"
+    asked = run("query", question, "--db", db, "-k", 2, "--per-colony", 1, "--json").json
+    first, second = sorted(hit["chunk"]["id"] for hit in asked["hits"])
+    assert (first in "ab", second in "cd") == (True, True)
+
+
 def test_errors_are_told_in_words(run: Run, indexed: Path, tmp_path: Path) -> None:
     for arguments in (
         ("query", "  ", "--db", indexed),

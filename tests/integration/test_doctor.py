@@ -137,6 +137,12 @@ def test_vectors_that_are_not_held(make_index: Callable[..., HebbianIndex]) -> N
     table._size -= 1
     assert _parts(index, repair=True) == [("vectors", True)]
     assert _parts(index) == []
+    table = index._derived.vectors
+    assert table is not None
+    table._data = np.array(table._data)  # what is mapped cannot be written to
+    table._data[0, 3] += 0.5
+    assert _parts(index, repair=True) == [("vectors", True)]
+    assert _parts(index) == []
 
 
 def test_the_command(index: HebbianIndex, tmp_path: Path) -> None:

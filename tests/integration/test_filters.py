@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from hebbgraph import Chunk, FilterError, HebbianIndex, Recall
+from hebbgraph.filters import Condition, parse_filter
 
 pytestmark = pytest.mark.every_database
 
@@ -50,6 +53,9 @@ def _passing(index: HebbianIndex, where: Any) -> set[str]:
         ({"flags": ("wood", "sail")}, {"petrel"}),
         ({"flags": {"$ne": "wood"}}, ALL - {"petrel"}),  # none of them
         ({"flags": {"$contains": "iron"}}, {"heron"}),
+        ({"born": {"$contains": ["year"]}}, set()),  # a list is no key of an object
+        ({"kind": {"$in": ("note", None, 3, True)}}, {"knots"}),
+        ({"flags": {"$any": ["iron", ["wood"], None]}}, {"heron"}),
         ({"kind": {"$contains": "erso"}}, {"moss", "vale"}),
         ({"born": {"$contains": "year"}}, {"moss", "vale"}),
         ({"flags": {"$any": ["iron", "sail"]}}, {"petrel", "heron"}),
@@ -103,6 +109,10 @@ def test_by_hand(index: HebbianIndex, where: Any, expected: set[str]) -> None:
         ({"year": {"$is_empty": "x"}}, "True or False"),
         ({"year": {"$text_match": 5}}, "a str is looked for"),
         ({5: "x"}, "field names, got 5"),
+        ({"year": np.array([1871, 1880])}, "what JSON holds, got ndarray"),
+        ({"year": {"$in": [np.array([1871])]}}, "what JSON holds, got ndarray"),
+        ({"year": {"$contains": [np.array([1871])]}}, "what JSON holds, got ndarray"),
+        ({"year": functools.reduce(lambda deep, _: [deep], range(5000), 0)}, "at most 32 deep"),
         ([{"a": 1}], "a dict or a callable, got list"),
         ("kind = 'ship'", "a dict or a callable, got str"),
     ],
@@ -120,6 +130,23 @@ def _nested(depth: int) -> dict[str, Any]:
     for _ in range(depth):
         where = {"$not": where}
     return where
+
+
+def test_a_long_list_of_ids_costs_a_lookup_a_chunk() -> None:
+    class Unequal(str):
+        """Notices when it is compared with others one by one."""
+
+        __hash__ = str.__hash__
+
+        def __eq__(self, other: object) -> bool:
+            assert hash(self) == hash(other)
+            return str.__eq__(self, other)
+
+    wanted = [Unequal(f"chunk {number}") for number in range(0, 2000, 2)]
+    holds = parse_filter({"$id": {"$in": wanted}})
+    assert isinstance(holds, Condition)
+    passed = [number for number in range(2000) if holds.predicate(f"chunk {number}")]
+    assert passed == list(range(0, 2000, 2))
 
 
 def test_nesting_is_bounded(index: HebbianIndex) -> None:

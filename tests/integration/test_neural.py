@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import json
 import logging
 import os
 import subprocess
@@ -15,6 +18,7 @@ import pytest
 
 import hebbgraph
 from hebbgraph import (
+    DiskFullError,
     HebbianIndex,
     NotFoundError,
     ParameterError,
@@ -223,6 +227,46 @@ def test_another_model_puts_it_to_rest(taught: HebbianIndex) -> None:
     train(taught, settings=TINY)
     taught.reembed(Other())
     assert taught.stats().neural == {}
+
+
+def test_an_imported_vector_of_another_length_is_passed_over(taught: HebbianIndex) -> None:
+    exported = io.StringIO()
+    taught.export_feedback(exported)
+    record = json.loads(exported.getvalue().splitlines()[0])
+    record |= {"id": "foreign", "recall_id": "foreign", "vector": [1.0, 0.0]}
+    assert taught.import_feedback(io.StringIO(json.dumps(record))) == 1
+    assert train(taught, settings=TINY).questions == len(WORDS) + 1
+
+
+def test_the_doctor_reads_the_layer(taught: HebbianIndex) -> None:
+    train(taught, settings=TINY)
+    assert taught.doctor().findings == ()
+    path = taught._derived.neural.path
+    assert path is not None
+    path.write_bytes(path.read_bytes()[:-3])
+    (finding,) = taught.doctor().findings
+    assert (finding.part, finding.repaired) == ("neural", False)
+    assert taught.doctor(repair=True).ok
+    assert not path.exists()
+    assert taught.doctor().findings == ()
+
+
+def test_a_layer_that_cannot_be_written_leaves_the_one_before(taught: HebbianIndex) -> None:
+    train(taught, settings=TINY)
+    store = taught._derived.neural
+    assert store.path is not None
+    before, layer = store.path.read_bytes(), store._layer
+    assert layer is not None
+    with pytest.MonkeyPatch.context() as patched:
+
+        def full(*_: Any) -> None:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        patched.setattr(os, "replace", full)
+        with pytest.raises(DiskFullError):
+            store.save(layer)
+    assert store.path.read_bytes() == before
+    assert not list(store.path.parent.glob("*.partial"))
 
 
 def test_a_damaged_file_is_passed_over(

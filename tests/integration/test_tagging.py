@@ -36,6 +36,7 @@ def _given(index: HebbianIndex) -> dict[str, list[str]]:
     return {id_: kinds.get("given", []) for _, id_, kinds in index._truth.candidates(rows)}
 
 
+@pytest.mark.every_database
 def test_every_chunk_is_tagged_and_failures_are_listed(
     make_index: Callable[..., HebbianIndex],
     assert_like_rebuilt: Callable[[HebbianIndex], None],
@@ -126,6 +127,7 @@ def _model(prompt: str) -> str:
 PETREL = Chunk(id="p", title="Petrel", text="The Petrel was built for the ice trade.")
 
 
+@pytest.mark.every_database
 def test_deleting_a_chunk_erases_what_a_model_said_about_it(
     make_index: Callable[..., HebbianIndex],
 ) -> None:
@@ -146,6 +148,19 @@ def test_tags_given_by_a_model_join_the_others(make_index: Callable[..., Hebbian
     assert [cue.tag for cue in index.recall("What was the ice trade?").cues] == ["ice trade"]
 
 
+@pytest.mark.every_database
+def test_of_two_taggers_that_come_first_at_once_one_is_told(
+    make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers = make_index()._truth.answers
+    monkeypatch.setattr(answers, "_saved", dict)  # both looked before either had written
+    answers.settle("one")
+    with pytest.raises(SettingsMismatchError, match="'one', got 'other'"):
+        answers.settle("other")
+    answers.settle("other", instead=True)
+
+
+@pytest.mark.every_database
 def test_another_tagger_is_told_apart_and_takes_over_by_retag(
     open_index: Callable[..., HebbianIndex],
 ) -> None:

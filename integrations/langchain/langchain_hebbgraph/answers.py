@@ -54,9 +54,9 @@ def lessons(trace: Trace) -> list[Lesson]:
     cites any source. Drafts, gradings and failed attempts teach nothing.
     """
     retrievals = list(trace.retrievals.values())
-    if not retrievals or trace.failed:
+    if not (retrievals or trace.earlier) or trace.failed:
         return []
-    sources = list(_sources(trace, retrievals))
+    sources = list(_sources(trace, [*retrievals, *trace.earlier]))
     answers = [
         answer
         for call in trace.calls.values()
@@ -69,7 +69,10 @@ def lessons(trace: Trace) -> list[Lesson]:
         said_last = [answer for answer in answers if answer.cited][-1:]
     cited = dict.fromkeys(id_ for answer in said_last for id_ in answer.cited)
     shown = dict.fromkeys(id_ for answer in said_last for id_ in answer.shown)
-    return share(retrievals, cited, shown)
+    found = share(retrievals, cited, shown)
+    # What this run did not find itself, an earlier turn of the conversation did.
+    own = {hit.chunk.id for retrieval in retrievals for hit in retrieval.recall.hits}
+    return found + share(trace.earlier, [id_ for id_ in cited if id_ not in own], shown)
 
 
 def share(

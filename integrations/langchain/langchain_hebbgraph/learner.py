@@ -31,6 +31,9 @@ Actor = Callable[[Mapping[str, Any]], str | None]
 _MAX_OPEN = 10_000
 #: Seconds after which a run that never ended is given up.
 _PATIENCE = 3_600.0
+#: Conversations whose sources are remembered, and how many retrievals of each.
+_MAX_THREADS = 256
+_MAX_EARLIER = 8
 #: Of an abandoned stream the root ends first; so many seconds its model may take.
 _GRACE = 60.0
 _MAX_ENDING = 1_000
@@ -53,7 +56,9 @@ class CitationLearner(RunNotes):
     A chunk is cited if the answer holds the key or the id that the model was shown for
     it (:mod:`hebbgraph.learning.citations`), in its text, in a structured answer or as a
     native citation. What a reranker or a token limit kept from the model is not shown.
-    An answer that cites nothing teaches nothing.
+    An answer that cites nothing teaches nothing. Runs with the same
+    ``metadata["thread_id"]``, which LangGraph sets from the configuration, are turns of one
+    conversation: an answer may cite what an earlier turn has found.
 
     While a chain runs, references are noted down and no more; reading and learning
     happen in a background thread once the run has ended. Nothing here ever raises into
@@ -108,6 +113,7 @@ class CitationLearner(RunNotes):
         self.remember = remember
         self.on_lesson = on_lesson
         self._answers: OrderedDict[uuid.UUID, Answered] = OrderedDict()
+        self._threads: OrderedDict[str, list[Retrieval]] = OrderedDict()
         self._worker = Worker(self._study)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> CitationLearner:
@@ -185,11 +191,24 @@ class CitationLearner(RunNotes):
                 self._ending[trace.root] = trace
             return
         self._drop(trace)
-        if trace.retrievals and trace.calls and not trace.failed:
+        self._relate(trace)
+        if (trace.retrievals or trace.earlier) and trace.calls and not trace.failed:
             if self.background:
                 self._worker.put(trace)
             else:
                 self._study(trace)
+
+    def _relate(self, trace: Trace) -> None:
+        """Give a turn of a conversation the sources that earlier ones had found."""
+        if (thread := trace.metadata.get("thread_id")) is None:
+            return
+        held = self._threads.pop(str(thread), [])
+        trace.earlier = tuple(held)
+        fresh = [*trace.retrievals.values()][::-1]
+        if kept := (fresh + held)[:_MAX_EARLIER]:
+            self._threads[str(thread)] = kept
+        while len(self._threads) > _MAX_THREADS:
+            self._threads.popitem(last=False)
 
     # -- what it makes of it ------------------------------------------------------------
 

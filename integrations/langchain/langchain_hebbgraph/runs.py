@@ -46,6 +46,7 @@ class Trace:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
     retrievals: dict[UUID, Retrieval] = field(default_factory=dict)
+    earlier: Sequence[Retrieval] = ()  # of the same conversation, the latest first
     foreign: dict[UUID, Sequence[Document]] = field(default_factory=dict)
     calls: dict[UUID, Call] = field(default_factory=dict)
     runs: list[UUID] = field(default_factory=list)

@@ -27,17 +27,22 @@ class Worker(Generic[_T]):
     The thread begins with the first thing put in and ends when it has been idle for a
     while. At exit of the process, what is waiting is done first. When too much is
     waiting, the oldest is dropped and that is logged: ``put`` never blocks.
+
+    What is waiting keeps the owner of ``work`` alive: a learner that was made for one call
+    is let go of by its chain before its answer was read. An idle thread does not.
     """
 
     def __init__(self, work: Callable[[_T], object]) -> None:
-        self._work = weakref.WeakMethod(work) if hasattr(work, "__self__") else lambda: work
+        self._work: Callable[[], Callable[[_T], object] | None] = (
+            weakref.WeakMethod(work) if hasattr(work, "__self__") else lambda: work
+        )
         self._start_anew()
         atexit.register(_finish, weakref.ref(self))
 
     def _start_anew(self) -> None:
         self._pid = os.getpid()
         self._condition = threading.Condition()
-        self._waiting: deque[_T] = deque()
+        self._waiting: deque[tuple[Callable[[_T], object], _T]] = deque()
         self._busy = False
         self._thread: threading.Thread | None = None
 
@@ -45,14 +50,19 @@ class Worker(Generic[_T]):
         """Hand something over; returns at once."""
         if self._pid != os.getpid():  # a forked child has no thread, and not our things to do
             self._start_anew()
+        if (work := self._work()) is None:  # nobody is left to do it
+            return
         with self._condition:
-            self._waiting.append(item)
+            self._waiting.append((work, item))
             if len(self._waiting) > _MAX_WAITING:
                 self._waiting.popleft()
                 logger.warning("more than %d answers wait to be learned", _MAX_WAITING)
             if self._thread is None:
                 self._thread = threading.Thread(
-                    target=_run, args=(weakref.ref(self),), name="hebbgraph-learner", daemon=True
+                    target=_run,
+                    args=(weakref.ref(self), self._waiting),
+                    name="hebbgraph-learner",
+                    daemon=True,
                 )
                 self._thread.start()
             self._condition.notify_all()
@@ -70,21 +80,23 @@ class Worker(Generic[_T]):
             if not self._condition.wait_for(lambda: bool(self._waiting), _IDLE_SECONDS):
                 self._thread = None
                 return False
-            item, self._busy = self._waiting.popleft(), True
+            (work, item), self._busy = self._waiting.popleft(), True
         try:
-            work = self._work()
-            if work is not None:
-                work(item)
+            work(item)
         except Exception:
             logger.exception("an answer could not be learned")
         finally:
+            del work, item  # before anybody is told that it is done
             with self._condition:
                 self._busy = False
                 self._condition.notify_all()
         return True
 
 
-def _run(reference: weakref.ref[Worker[_T]]) -> None:
+def _run(
+    reference: weakref.ref[Worker[_T]], waiting: deque[tuple[Callable[[_T], object], _T]]
+) -> None:
+    # Holds on to what waits, and through it to its owner: neither is garbage before it is done.
     while (worker := reference()) is not None and worker.step():
         del worker
 

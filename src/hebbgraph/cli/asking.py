@@ -48,13 +48,23 @@ def query(
     where: Annotated[
         str | None, typer.Option(help='A metadata filter as JSON: \'{"lang": "en"}\'.')
     ] = None,
+    per_colony: Annotated[
+        int | None,
+        typer.Option(help="At most so many chunks of one colony, while others are left.", min=1),
+    ] = None,
     cache_dir: Cache = None,
     explain: Annotated[bool, typer.Option(help="Show the path that found each chunk.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Ask a question."""
     with opened(db, namespace, embedder, cache_dir=cache_dir) as index:
-        recall = index.recall(question, k=k, where=_filter(where), strategy=strategy.value)
+        recall = index.recall(
+            question,
+            k=k,
+            where=_filter(where),
+            strategy=strategy.value,
+            per_colony=per_colony,
+        )
     if as_json:
         print_json(recall.model_dump(exclude_none=True))
         return

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
@@ -81,4 +82,6 @@ def export(
         os.replace(partial, file)
     finally:
         partial.unlink(missing_ok=True)
-    out.print(f"{graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges: {file}")
+    out.print(
+        f"{graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges: {escape(str(file))}"
+    )

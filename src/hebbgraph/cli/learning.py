@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
 
@@ -92,7 +93,7 @@ def export(
     """Write the feedback log as JSON lines."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         count = index.export_feedback(file)
-    out.print(f"{count} feedbacks: {file}")
+    out.print(f"{count} feedbacks: {escape(str(file))}")
 
 
 @feedback.command("import")

@@ -33,6 +33,7 @@ __all__ = [
     "markdown_document",
     "read_bytes",
     "read_document",
+    "shown_path",
 ]
 
 DEFAULT_MAX_BYTES = 100_000_000
@@ -140,22 +141,22 @@ def read_bytes(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYT
     try:
         # Opening a pipe would wait for a writer, so look before.
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise ConversionError(f"{_shown(path)}: is not a regular file")
+            raise ConversionError(f"{shown_path(path)}: is not a regular file")
         with open(path, "rb") as file:
             data = file.read(max_bytes + 1)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        raise ConversionError(f"{_shown(path)}: cannot be read: {reason}") from error
+        raise ConversionError(f"{shown_path(path)}: cannot be read: {reason}") from error
     except ValueError as error:  # a NUL or an unencodable character in the path
         if isinstance(error, ConversionError):
             raise
-        raise ConversionError(f"{_shown(path)}: cannot be read: {error}") from error
+        raise ConversionError(f"{shown_path(path)}: cannot be read: {error}") from error
     if len(data) > max_bytes:
         raise ConversionError(
-            f"{_shown(path)}: is larger than {max_bytes:,} bytes; split it or raise max_bytes"
+            f"{shown_path(path)}: is larger than {max_bytes:,} bytes; split it or raise max_bytes"
         )
     if not data:
-        raise ConversionError(f"{_shown(path)}: is empty")
+        raise ConversionError(f"{shown_path(path)}: is empty")
     return data
 
 
@@ -176,7 +177,7 @@ def convert_bytes(
     suffix = Path(path).suffix.lower()
     if suffix not in MEDIA_TYPES:
         known = ", ".join(sorted(MEDIA_TYPES))
-        raise ConversionError(f"{_shown(path)}: unknown kind {suffix!r}; readable are {known}")
+        raise ConversionError(f"{shown_path(path)}: unknown kind {suffix!r}; readable are {known}")
     media_type = MEDIA_TYPES[suffix]
     encoding = _known_encoding(encoding)
     try:
@@ -190,16 +191,16 @@ def convert_bytes(
             converted = Converted(_decode(data, encoding))
         document = _finish(converted, media_type, Path(path).stem)
     except MissingExtraError as error:
-        raise MissingExtraError(f"{_shown(path)}: {error}") from error
+        raise MissingExtraError(f"{shown_path(path)}: {error}") from error
     except ConversionError as error:
-        raise ConversionError(f"{_shown(path)}: {error}") from error
+        raise ConversionError(f"{shown_path(path)}: {error}") from error
     except Exception as error:  # converters raise what they like
         reason = one_line(str(error)) or type(error).__name__
         raise ConversionError(
-            f"{_shown(path)}: is damaged or not really {suffix}: {reason}"
+            f"{shown_path(path)}: is damaged or not really {suffix}: {reason}"
         ) from error
     if not document.text and not document.headings:
-        raise ConversionError(f"{_shown(path)}: holds no text")
+        raise ConversionError(f"{shown_path(path)}: holds no text")
     return document
 
 
@@ -262,6 +263,15 @@ def _known_encoding(encoding: str | None) -> str | None:
     return encoding
 
 
-def _shown(path: str | os.PathLike[str]) -> str:
-    """Return a path that can be printed, even when its bytes are not UTF-8."""
-    return Path(path).as_posix().encode("utf-8", "backslashreplace").decode()
+def shown_path(path: str | os.PathLike[str]) -> str:
+    r"""Return a path that can be printed: what cannot, or moves a terminal, is written out.
+
+    Examples
+    --------
+    >>> print(shown_path("notes/\x1b[2J.md"))
+    notes/\x1b[2J.md
+    """
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode()
+        for char in Path(path).as_posix()
+    )

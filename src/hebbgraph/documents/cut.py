@@ -22,7 +22,8 @@ Span = tuple[int, int]
 _LONGEST_RUN = 2000
 # No space and no end of a sentence for so long: this is no prose.
 _LONG_RUN = re.compile(rf"(?<![^\s。！？।؟])[^\s。！？।؟]{{{_LONGEST_RUN},}}")
-_PARAGRAPH = re.compile(r"(?:[^\n]*\S[^\n]*(?:\n|\Z))+")
+# Begins at no space after a space: a long line of spaces is looked through once.
+_PARAGRAPH = re.compile(r"(?<![^\S\n])(?:[^\S\n]*\S[^\n]*(?:\n|\Z))+")
 _MARKED_LINE = re.compile(r"^[ \t]*(?:[|>]|[-*+•][ \t]|\d+[.)][ \t])", re.MULTILINE)
 
 

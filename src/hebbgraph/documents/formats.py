@@ -214,7 +214,7 @@ def _join_pages(
     """Join broken lines to paragraphs, one a line, with blank lines between them."""
     widths = sorted(len(line) for lines in pages for line in lines)
     full = 0.75 * widths[int(0.9 * (len(widths) - 1))] if widths else 0.0
-    paragraphs: list[str] = []
+    paragraphs: list[list[str]] = []  # of lines
     headings: list[Heading] = []
     open_paragraph = False  # the last line ran on to the margin without ending a sentence
     for number, lines in enumerate(pages):
@@ -226,17 +226,17 @@ def _join_pages(
                 headings.append(
                     Heading(level, line[:200], 2 * len(paragraphs), 2 * len(paragraphs) + 1)
                 )
-                paragraphs.append(line)
+                paragraphs.append([line])
                 open_paragraph = False
                 continue
             if open_paragraph and not _LIST_ITEM.match(line):
-                paragraphs[-1] += f" {line}"
+                paragraphs[-1].append(line)
             else:
-                paragraphs.append(line)
+                paragraphs.append([line])
             open_paragraph = len(line) >= full or not (
                 _SENTENCE_END.search(line) or len(line) < 0.5 * full
             )
-    return "\n\n".join(paragraphs), tuple(headings)
+    return "\n\n".join(map(" ".join, paragraphs)), tuple(headings)
 
 
 def _same_line(line: str, title: str) -> bool:

@@ -16,6 +16,7 @@ from hebbgraph.documents.convert import (
     MEDIA_TYPES,
     convert_bytes,
     read_bytes,
+    shown_path,
 )
 from hebbgraph.documents.split import ChunkSettings, split_document
 from hebbgraph.documents.walk import Discovery, FoundFile, discover, fingerprint
@@ -171,7 +172,7 @@ def ingest(
                 indexed.append(document_id)
                 chunk_count += len(chunks)
         except (ConversionError, MissingExtraError) as error:
-            failed.append((_shown(file.path), _reason(error, file)))
+            failed.append((shown_path(file.path), _reason(error, file)))
         if on_progress is not None:
             on_progress(done, len(identified))
     removed = []
@@ -204,7 +205,7 @@ def _chunks(
 ) -> list[Chunk]:
     document = convert_bytes(data, path=file.real, max_bytes=max_bytes, encoding=encoding)
     return split_document(
-        document, document_id=document_id, source=_shown(file.path), settings=settings
+        document, document_id=document_id, source=shown_path(file.path), settings=settings
     )
 
 
@@ -213,7 +214,7 @@ def _document_id(real: Path, root: Path | None) -> str:
         return real.as_posix()
     if not real.is_relative_to(root):
         raise ParameterError(
-            f"{_shown(real)} lies outside base {_shown(root)}; give a base above all paths"
+            f"{shown_path(real)} lies outside base {shown_path(root)}; give a base above all paths"
         )
     return real.relative_to(root).as_posix()
 
@@ -221,10 +222,10 @@ def _document_id(real: Path, root: Path | None) -> str:
 def _check_id(document_id: str, file: FoundFile) -> None:
     if len(document_id) > 512:
         raise ConversionError(
-            f"{_shown(file.real)}: its path has more than 512 characters; give a base below it"
+            f"{shown_path(file.real)}: its path has more than 512 characters; give a base below it"
         )
     if not document_id.isprintable():
-        raise ConversionError(f"{_shown(file.real)}: its name holds unprintable characters")
+        raise ConversionError(f"{shown_path(file.real)}: its name holds unprintable characters")
 
 
 def _is_gone(document_id: str, root: Path | None, found: Discovery) -> bool:
@@ -243,9 +244,5 @@ def _is_gone(document_id: str, root: Path | None, found: Discovery) -> bool:
         return False
 
 
-def _shown(path: Path) -> str:
-    return path.as_posix().encode("utf-8", "backslashreplace").decode()
-
-
 def _reason(error: Exception, file: FoundFile) -> str:
-    return str(error).removeprefix(f"{_shown(file.real)}: ")
+    return str(error).removeprefix(f"{shown_path(file.real)}: ")

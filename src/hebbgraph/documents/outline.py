@@ -32,7 +32,7 @@ _UNSTORABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\uf
 _MAY_BE_HEADING = re.compile(r"^ {0,3}(?:#{1,6}(?:[ \t]|$)|=+[ \t]*$|-+[ \t]*$)", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"---[ \t]*\n(.*?\n)?(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _KEY_LINE = re.compile(r"[A-Za-z_][\w .-]*:(?:[ \t]|$)")
-_TITLE_LINE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_TITLE_LINE = re.compile(r"^title:(.+)$", re.MULTILINE | re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def pop_front_matter(text: str) -> tuple[str, str]:
     if lines and not _KEY_LINE.match(lines[0]):
         return "", text
     title = _TITLE_LINE.search(block)
-    value = title.group(1) if title else ""
+    value = title.group(1).strip(" \t") if title else ""
     if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
         value = value[1:-1]
     elif value[:1] in {"|", ">"}:  # a block scalar: the title stands on the next line

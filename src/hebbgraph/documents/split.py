@@ -24,6 +24,7 @@ from hebbgraph.documents.convert import Document
 from hebbgraph.documents.cut import TokenCounter, cut
 from hebbgraph.documents.outline import Heading, clean_text, one_line
 from hebbgraph.errors import ParameterError
+from hebbgraph.limits import MAX_TAGS
 from hebbgraph.records import Chunk
 
 __all__ = ["ChunkSettings", "estimate_tokens", "split_document"]
@@ -292,7 +293,10 @@ def _numbering(headings: Iterable[Heading]) -> re.Pattern[str]:
 
 
 def _tags(headings: list[Heading], title: str, numbering: re.Pattern[str]) -> tuple[str, ...]:
-    """Return the headings without their numbering, each once, the title left out."""
+    """Return the headings without their numbering, each once, the title left out.
+
+    Of more than a chunk may have, the first.
+    """
     tags: dict[str, str] = {}
     for heading in headings:
         tag = (
@@ -302,4 +306,4 @@ def _tags(headings: list[Heading], title: str, numbering: re.Pattern[str]) -> tu
         )
         if tag.casefold() != title.casefold() and any(map(str.isalpha, tag)):
             tags.setdefault(tag.casefold(), tag)
-    return tuple(tags.values())
+    return tuple(tags.values())[:MAX_TAGS]

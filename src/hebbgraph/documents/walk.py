@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hebbgraph.documents.convert import MEDIA_TYPES
+from hebbgraph.documents.convert import MEDIA_TYPES, shown_path
 
 __all__ = ["Discovery", "FoundFile", "discover", "fingerprint"]
 
@@ -95,7 +95,7 @@ def discover(
             real = given.resolve(strict=True)
             is_folder = stat.S_ISDIR(real.stat().st_mode)
         except (OSError, RuntimeError, ValueError) as error:  # RuntimeError: a loop of links
-            found.unreadable.append((given.as_posix(), _reason(error)))
+            found.unreadable.append((shown_path(given), _reason(error)))
             continue
         found.roots.append(real)
         below = _below(FoundFile(given, real), wanted, found) if is_folder else None
@@ -136,7 +136,7 @@ def _below(root: FoundFile, wanted: frozenset[str], found: Discovery) -> list[Fo
             with os.scandir(folder.real) as listing:
                 entries = list(listing)
         except OSError as error:
-            found.unreadable.append((folder.path.as_posix(), _reason(error)))
+            found.unreadable.append((shown_path(folder.path), _reason(error)))
             found.unlisted.append(folder.real)
             continue
         for entry in entries:

@@ -100,7 +100,7 @@ def feedback_of(
     if both := sorted(set(cited_ids) & set(rejected_ids)):
         raise FeedbackError(f"chunk {both[0]!r} is both cited and rejected")
     hits = {hit.chunk.id: hit for hit in recall.hits}
-    shown_ids = list(hits) if shown is None else _ids("shown", shown)
+    shown_ids = dict.fromkeys(hits) if shown is None else dict.fromkeys(_ids("shown", shown))
     for name, ids in (("shown", shown_ids), ("cited", cited_ids), ("rejected", rejected_ids)):
         for id_ in ids:
             if id_ not in hits:
@@ -113,8 +113,11 @@ def feedback_of(
                     f"{name} chunk {id_!r} is not among the chunks that were shown; "
                     "add it to shown, or leave shown out if all hits were"
                 )
+    vector = None if recall.vector is None else _half(recall.vector)
+    if recall.vector is not None and vector is None:
+        raise FeedbackError(f"the vector of recall {recall.id!r} is not finite")
     order = sorted(shown_ids, key=lambda id_: hits[id_].rank)
-    known_to_be_cited = set(cited_ids)
+    known_to_be_cited, known_to_be_rejected = set(cited_ids), set(rejected_ids)
     return Feedback(
         id=uuid.uuid4().hex,
         namespace=namespace,
@@ -126,7 +129,7 @@ def feedback_of(
             for id_ in order
         ),
         cited=tuple(id_ for id_ in order if id_ in known_to_be_cited),
-        rejected=tuple(id_ for id_ in order if id_ in set(rejected_ids)),
+        rejected=tuple(id_ for id_ in order if id_ in known_to_be_rejected),
         cues=_cues(recall),
         terms=tuple((hash_term(term), weight) for term, weight in terms(recall.query)),
         paths=tuple(
@@ -134,7 +137,7 @@ def feedback_of(
             for id_ in order
             if id_ in known_to_be_cited and len(path := _path(hits[id_].path)) > 1
         ),
-        vector=None if recall.vector is None else _half(recall.vector),
+        vector=vector,
         embedder=None if recall.vector is None else embedder,
         query=recall.query if settings.store_queries else None,
     )
@@ -143,10 +146,12 @@ def feedback_of(
 def _ids(name: str, ids: Iterable[str]) -> list[str]:
     if isinstance(ids, str):
         raise ParameterError(f"{name} takes a sequence of chunk ids, got one str; put it in a list")
-    found = list(dict.fromkeys(ids))
+    if not isinstance(ids, Iterable):
+        raise ParameterError(f"{name} takes a sequence of chunk ids, got {type(ids).__name__}")
+    found = list(ids)
     if not all(isinstance(id_, str) for id_ in found):
         raise ParameterError(f"{name} takes chunk ids that are str")
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _cues(recall: Recall) -> tuple[Cue, ...]:
@@ -169,9 +174,14 @@ def _path(steps: Sequence[PathStep]) -> tuple[PathStep, ...]:
     )
 
 
-def _half(vector: Sequence[float]) -> tuple[float, ...]:
-    """Round to what the log keeps, so that a record is the same before and after."""
-    return tuple(np.asarray(vector, np.float16).astype(np.float64).tolist())
+def _half(vector: Sequence[float]) -> tuple[float, ...] | None:
+    """Round to what the log keeps, so that a record is the same before and after.
+
+    None if that is not finite: it has no direction that could be compared.
+    """
+    with np.errstate(over="ignore"):
+        half = np.asarray(vector, np.float16)
+    return tuple(half.astype(np.float64).tolist()) if np.isfinite(half).all() else None
 
 
 def read_feedback(line: str | bytes, *, number: int) -> Feedback:
@@ -206,8 +216,12 @@ def read_feedback(line: str | bytes, *, number: int) -> Feedback:
     weights = [cue.weight for cue in feedback.cues] + [weight for _, weight in feedback.terms]
     if not all(math.isfinite(weight) and weight >= 0 for weight in weights):
         raise FeedbackError(f"line {number}: a weight is negative or not finite")
-    if feedback.vector is not None:
-        if not all(map(math.isfinite, feedback.vector)):
-            raise FeedbackError(f"line {number}: the vector is not finite")
-        return feedback.model_copy(update={"vector": _half(feedback.vector)})
-    return feedback
+    if not math.isfinite(feedback.created_at):
+        raise FeedbackError(f"line {number}: created_at is not finite")
+    if not all(math.isfinite(step.weight) for path in feedback.paths for step in path):
+        raise FeedbackError(f"line {number}: the weight of a path is not finite")
+    if feedback.vector is None:
+        return feedback
+    if (vector := _half(feedback.vector)) is None:
+        raise FeedbackError(f"line {number}: the vector is not finite in half precision")
+    return feedback.model_copy(update={"vector": vector})

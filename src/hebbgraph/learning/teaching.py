@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -199,7 +200,7 @@ class Teaching:
 
     def _checked(self, stream: Iterable[str], origin: str) -> Iterator[Feedback]:
         seen: set[str] = set()
-        for number, line in enumerate(stream, start=1):
+        for number, line in _lines(stream):
             if not line.strip():
                 continue
             feedback = read_feedback(line, number=number)
@@ -233,7 +234,18 @@ class Teaching:
         return report.model_copy(update={"erased": len(erased)})
 
 
+def _lines(stream: Iterable[str]) -> Iterator[tuple[int, str]]:
+    number = 0
+    try:
+        for number, line in enumerate(stream, start=1):
+            yield number, line
+    except UnicodeDecodeError as error:
+        raise FeedbackError(f"line {number + 1}: is not UTF-8 text ({error.reason})") from error
+
+
 def _feedback_ids(feedback: Feedback | str | Iterable[Feedback | str]) -> list[str]:
+    if not isinstance(feedback, Feedback | str | Iterable):
+        raise ParameterError(f"forget takes Feedback records or their ids, got {feedback!r}")
     several = [feedback] if isinstance(feedback, Feedback | str) else list(feedback)
     ids = [one.id if isinstance(one, Feedback) else one for one in several]
     if not all(isinstance(id_, str) for id_ in ids):
@@ -244,6 +256,7 @@ def _feedback_ids(feedback: Feedback | str | Iterable[Feedback | str]) -> list[s
 def _seconds(name: str, moment: Moment) -> float:
     if isinstance(moment, datetime):
         return moment.timestamp()
-    if isinstance(moment, int | float) and not isinstance(moment, bool):
+    is_number = isinstance(moment, int | float) and not isinstance(moment, bool)
+    if is_number and not math.isnan(moment):  # which PostgreSQL has after every moment
         return float(moment)
     raise ParameterError(f"{name} is a datetime or seconds since the epoch, got {moment!r}")

@@ -115,10 +115,11 @@ def _split(
             done.append(members)
             continue
         inside = vectors[members]
-        if (inside == inside[0]).all():
-            side = np.arange(len(members)) % 2
-        else:
+        side = np.zeros(len(members), np.int64)
+        if not (inside == inside[0]).all():
             side = KMeans(2, n_init=1, max_iter=50, random_state=seed).fit_predict(inside)
+        if (side == side[0]).all():  # equal, or too nearly so for k-means
+            side = np.arange(len(members)) % 2
         waiting += [members[side == 0], members[side == 1]]
     split = np.empty(len(labels), dtype=np.int64)
     for number, members in enumerate(sorted(done, key=lambda part: int(part[0]))):

@@ -18,6 +18,7 @@ from hebbgraph.neural.examples import LearnedQuestion
 from hebbgraph.neural.layer import LayerStamp
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
+from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.feedback import FeedbackLog
 from hebbgraph.storage.truth import Truth
 from hebbgraph.storage.vectors import VectorTable
@@ -90,7 +91,7 @@ def read_collection(index: HebbianIndex) -> Collection:
         postings = graph.incidence.postings(slots)
         id_prefixes = graph.id_prefixes[slots]
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
-    questions = _questions(_log(index), rows, truth, index.settings.learning, state.name)
+    questions = _questions(_log(index), rows, truth, index.settings.learning, state)
     return Collection(
         LayerStamp(
             generation=generation,
@@ -117,7 +118,7 @@ def _questions(
     rows: NDArray[np.int64],
     truth: Truth,
     settings: LearningSettings,
-    embedder: str,
+    embedding: EmbeddingState,
 ) -> list[LearnedQuestion]:
     """Turn feedback into examples: of chunks that are there with the text that was shown."""
     number = {row: at for at, row in enumerate(rows.tolist())}
@@ -150,7 +151,12 @@ def _questions(
         )
         credit *= scale[feedback.actor]
         if cited and credit > 0:
-            usable = feedback.vector is not None and feedback.embedder == embedder
+            # What was imported may be of a model that only has the same name.
+            usable = (
+                feedback.vector is not None
+                and feedback.embedder == embedding.name
+                and len(feedback.vector) == embedding.dimension
+            )
             vector = np.array(feedback.vector, dtype=np.float32) if usable else None
             questions.append(LearnedQuestion(vector, cited, credit))
     return questions

@@ -126,9 +126,11 @@ def word_order(query: Sequence[str], chunk: Sequence[str]) -> float:
     total = 0.0
     for one, other in pairwise(query):
         if one in places and other in places:
-            gaps = np.subtract.outer(places[other], places[one])
-            ahead = gaps[gaps > 0]
-            total += 1.0 / int(ahead.min()) if len(ahead) else 0.0
+            firsts, seconds = np.array(places[one]), np.array(places[other])
+            following = np.searchsorted(seconds, firsts, side="right")
+            followed = following < len(seconds)
+            gaps = seconds[following[followed]] - firsts[followed]
+            total += 1.0 / int(gaps.min()) if len(gaps) else 0.0
     return total / (len(query) - 1)
 
 

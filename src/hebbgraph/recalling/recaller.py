@@ -45,7 +45,7 @@ from hebbgraph.storage.truth import Truth
 from hebbgraph.tagging import display, tokenize
 from hebbgraph.typing import BoolArray
 
-__all__ = ["Recaller"]
+__all__ = ["Recaller", "check_recall"]
 
 MAX_QUERY_CHARACTERS = 65_536
 MAX_K = 10_000
@@ -102,7 +102,7 @@ class Recaller:
         named: Sequence[str] = (),
     ) -> Recall:
         """See :meth:`hebbgraph.HebbianIndex.recall`."""
-        _check(query, k, where, strategy, per_colony)
+        check_recall(query, k, where, strategy, per_colony)
         # The others of a colony make room for chunks that come later.
         depth = k if per_colony is None else min(_WIDER * k, MAX_K)
         by = self._strategy(strategy)
@@ -314,7 +314,8 @@ class Recaller:
         )
 
 
-def _check(query: str, k: int, where: Where, strategy: str, per_colony: int | None) -> None:
+def check_recall(query: str, k: int, where: Where, strategy: str, per_colony: int | None) -> None:
+    """Raise ParameterError or FilterError for what no recall can be."""
     if not isinstance(query, str):
         raise ParameterError(f"a query is a str, got {type(query).__name__}")
     if not query.strip():

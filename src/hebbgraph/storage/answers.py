@@ -51,21 +51,30 @@ class TagAnswers(ChunkReader):
         SettingsMismatchError
             If it is another one.
         """
-        held = self._saved()
+        if self._compared(self._saved(), tagger, instead) or self.database.read_only:
+            return
+        self._save(tagger, instead)
+
+    def _compared(self, held: Mapping[str, Any], tagger: str, instead: bool) -> bool:
+        """Tell whether the tagger is the one saved; SettingsMismatchError if it is another."""
         if held.get("tagger", tagger) != tagger and not instead:
             raise SettingsMismatchError(
                 f"{self.database.place} (namespace {self.namespace!r}) is tagged by "
                 f"{held['tagger']!r}, got {tagger!r}; open it with that one or without a "
                 "tagger, and call retag(tagger) to change it"
             )
-        if held.get("tagger") == tagger or self.database.read_only:
-            return
+        return held.get("tagger") == tagger
+
+    @retried
+    def _save(self, tagger: str, instead: bool) -> None:
+        mine = namespaces.c.namespace == self.namespace
+        query = sa.select(namespaces.c.build_settings).where(mine).with_for_update()
         with self.database.write() as connection:
-            connection.execute(
-                sa.update(namespaces)
-                .where(namespaces.c.namespace == self.namespace)
-                .values(build_settings=json.dumps(held | {"tagger": tagger}, sort_keys=True))
-            )
+            # Read again under the lock: of two that come first at once, one is told.
+            held = dict(json.loads(connection.execute(query).scalar() or "{}"))
+            if not self._compared(held, tagger, instead):
+                changed = json.dumps(held | {"tagger": tagger}, sort_keys=True)
+                connection.execute(sa.update(namespaces).where(mine).values(build_settings=changed))
 
     @retried
     def _saved(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ it, and starts from nothing.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import sqlite3
 import tempfile
@@ -21,14 +22,19 @@ from pathlib import Path
 
 from hebbgraph.errors import (
     DamagedIndexError,
+    DiskFullError,
     IndexLockedError,
     NotAnIndexError,
     ParameterError,
     StorageError,
 )
-from hebbgraph.storage.database import DATABASE_NAME, Database
+from hebbgraph.storage.database import DATABASE_NAME, Database, translate_os
 
 __all__ = ["back_up", "restore"]
+
+#: What is put back leaves room for this many writes between the look at the numbers that are
+#: there and the moment when it takes their place.
+_GAP = 1_000_000
 
 _NOT_SQLITE = (
     "{place}: back up PostgreSQL with its own tools: pg_dump DATABASE > backup.sql, and psql "
@@ -43,25 +49,29 @@ def back_up(database: Database, directory: Path) -> Path:
     ------
     ParameterError
         If something is there, or the database is not SQLite.
+    StorageError
+        If nothing can be written there.
     """
     if database.engine.url.get_backend_name() != "sqlite":
         raise ParameterError(_NOT_SQLITE.format(place=database.place))
-    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
-        raise ParameterError(f"{directory} is there already; name a new directory")
-    directory.mkdir(parents=True, exist_ok=True)
-    partial = directory / f".{DATABASE_NAME}.{os.getpid()}.partial"
-    try:
-        with database.read() as connection, closing(sqlite3.connect(partial)) as copy:
-            source = connection.connection.driver_connection
-            assert isinstance(source, sqlite3.Connection)
-            with _translated(database.place):
+    with _translated(str(directory)):
+        if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+            raise ParameterError(f"{directory} is there already; name a new directory")
+        directory.mkdir(parents=True, exist_ok=True)
+        partial = directory / f".{DATABASE_NAME}.{os.getpid()}.partial"
+        try:
+            with database.read() as connection, closing(sqlite3.connect(partial)) as copy:
+                source = connection.connection.driver_connection
+                assert isinstance(source, sqlite3.Connection)
                 source.backup(copy)
+                # One file, which can be read where nothing can be written beside it.
+                copy.execute("PRAGMA journal_mode=DELETE")
                 _check(copy, directory)
-        with partial.open("rb") as file:
-            os.fsync(file.fileno())
-        os.replace(partial, directory / DATABASE_NAME)
-    finally:
-        partial.unlink(missing_ok=True)
+            with partial.open("rb") as file:
+                os.fsync(file.fileno())
+            os.replace(partial, directory / DATABASE_NAME)
+        finally:
+            partial.unlink(missing_ok=True)
     return directory
 
 
@@ -111,7 +121,7 @@ def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
         for name, *numbers in live.execute(f"SELECT namespace, {counters} FROM namespaces")
     }
     for name, *numbers in copy.execute(f"SELECT namespace, {counters} FROM namespaces").fetchall():
-        above = [1 + max(pair) for pair in zip(numbers, held.get(name, numbers), strict=True)]
+        above = [_GAP + max(pair) for pair in zip(numbers, held.get(name, numbers), strict=True)]
         copy.execute(
             "UPDATE namespaces SET generation = ?, feedback_added = ?, feedback_removed = ?, "
             "floor = ? WHERE namespace = ?",
@@ -120,7 +130,8 @@ def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
         copy.execute("DELETE FROM tombstones WHERE namespace = ?", (name,))
     # Nor is a row ever used twice.
     for table, seq in live.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
-        copy.execute("UPDATE sqlite_sequence SET seq = MAX(seq, ?) WHERE name = ?", (seq, table))
+        above_seq = "UPDATE sqlite_sequence SET seq = MAX(seq, ?) WHERE name = ?"
+        copy.execute(above_seq, (seq + _GAP, table))
 
 
 def _check(connection: sqlite3.Connection, place: Path) -> None:
@@ -136,8 +147,14 @@ def _check(connection: sqlite3.Connection, place: Path) -> None:
 def _translated(place: str) -> Iterator[None]:
     try:
         yield
+    except StorageError:
+        raise
+    except OSError as error:
+        raise translate_os(error, place) from error
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "")
+        if name == "SQLITE_FULL":
+            raise DiskFullError(errno.ENOSPC, f"{place}: no space left") from error
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             raise IndexLockedError(f"{place}: in use by a writer; try again") from error
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):

@@ -4,17 +4,20 @@ Derived data: they can be found again at any time, and carry the generation that
 brought to. Edges and labels are kept by row of the truth, so that they outlive the
 numbers of one process. When chunks come and go, only new chunks are joined and only
 their neighbourhood moves (:func:`hebbgraph.graph.colonies.moved`); Louvain runs again
-when it is asked for, and when most of the chunks are new.
+when it is asked for, when most of the chunks are new, and when they are to be joined
+otherwise than before. Processes go on from the file, whoever wrote it last, so that a
+number means one colony to all of them.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import threading
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +27,7 @@ from hebbgraph.graph.colonies import colony_weights, find_colonies, moved
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.graph.weighted import WeightedGraph
 from hebbgraph.records import Colony
+from hebbgraph.storage.paths import remove
 from hebbgraph.storage.vectors import VectorTable
 from hebbgraph.tagging import display
 from hebbgraph.typing import FloatArray, IntArray
@@ -36,7 +40,9 @@ NONE = -1
 """The colony of a chunk that is joined to no other."""
 
 _FILE = "colonies.npz"
-_FORMAT = 1
+_FORMAT = 2
+#: What decides which chunks are joined and how they are split; the rest is read later.
+_DECIDING = ("alpha", "beta", "resolution", "nearest", "max_df")
 #: With more new chunks than this share of all, Louvain costs less than moving each.
 _MOSTLY_NEW = 0.5
 _TAGS, _IN_NAME = 10, 3
@@ -56,6 +62,8 @@ class ColonyState:
     source, target : ndarray of int64, shape (n_edges,)
         Rows.
     similarity, overlap : ndarray of float64, shape (n_edges,)
+    found_by : str
+        The parameters that decided it, as JSON.
     """
 
     generation: int
@@ -65,6 +73,7 @@ class ColonyState:
     target: NDArray[np.int64]
     similarity: NDArray[np.float64]
     overlap: NDArray[np.float64]
+    found_by: str
 
     def graph(self, parameters: ColonyParameters) -> WeightedGraph:
         """Return the edges between positions in ``rows``, weighted by alpha and beta."""
@@ -93,15 +102,33 @@ class Colonies:
         self.parameters = parameters
         self._path = None if directory is None else directory / _FILE
         self._writable = writable
+        self._found_by = json.dumps({name: getattr(parameters, name) for name in _DECIDING})
         self._state: ColonyState | None = None
-        self._looked = False
+        self._filed: ColonyState | None = None  # what the file holds ...
+        self._seen: tuple[int, int, int] | None = None  # ... that looked like this
         self._lock = threading.RLock()
 
     @property
     def exist(self) -> bool:
         """Whether colonies were ever asked for."""
         with self._lock:
-            return self._loaded() is not None
+            return (self._state or self._in_file()) is not None
+
+    def problems(self) -> Iterator[str]:
+        """Tell what is wrong with the file, if there is one."""
+        with self._lock:
+            if self._path is not None and self._path.exists():
+                try:
+                    _read(self._path)
+                except Exception as error:  # as in _in_file
+                    yield f"{self._path.name} cannot be read: {error}"
+
+    def start_over(self) -> None:
+        """Forget the colonies, on disk too; they are found anew when they are asked for."""
+        with self._lock:
+            self._state = self._filed = self._seen = None
+            if self._path is not None:
+                remove(self._path)
 
     def at(
         self, graph: TagGraph, vectors: VectorTable | None = None, *, rebuild: bool = False
@@ -118,8 +145,10 @@ class Colonies:
             Find them anew; numbers stay with the colonies that they fit best.
         """
         with self._lock:
-            before = self._loaded()
+            before = self._latest(graph.generation)
+            rebuild = rebuild or (before is not None and before.found_by != self._found_by)
             if before is not None and before.generation == graph.generation and not rebuild:
+                self._state = before
                 return before
             live = graph.rows[graph.alive]
             fresh = len(live) if before is None else len(np.setdiff1d(live, before.rows))
@@ -197,6 +226,7 @@ class Colonies:
             graph.rows[found.target].astype(np.int64),
             found.similarity,
             found.overlap,
+            self._found_by,
         )
         joined = state.graph(self.parameters)
         labels = find_colonies(
@@ -228,6 +258,7 @@ class Colonies:
             np.concatenate((before.target[stays], graph.rows[added.target].astype(np.int64))),
             np.concatenate((before.similarity[stays], added.similarity)),
             np.concatenate((before.overlap[stays], added.overlap)),
+            self._found_by,
         )
         joined = state.graph(self.parameters)
         held = np.isin(rows, before.rows, assume_unique=True)
@@ -277,55 +308,64 @@ class Colonies:
                 names[int(found[place])] = unused
                 unused += 1
         colony = np.array([names[label] for label in labels.tolist()], dtype=np.int64)
-        return ColonyState(
-            state.generation,
-            state.rows,
-            colony,
-            state.source,
-            state.target,
-            state.similarity,
-            state.overlap,
-        )
+        return replace(state, colony=colony)
 
     # -- keeping --------------------------------------------------------------------
 
-    def _loaded(self) -> ColonyState | None:
-        if self._state is None and not self._looked and self._path is not None:
-            self._looked = True
-            try:
-                with np.load(self._path, allow_pickle=False) as held:
-                    if int(held["format"]) == _FORMAT:
-                        fields = {name: held[name] for name in held.files}
-                        generation = int(fields.pop("generation"))
-                        del fields["format"]
-                        self._state = ColonyState(generation, **fields)
-            except FileNotFoundError:
-                pass
-            except (OSError, ValueError, KeyError, TypeError, BadZipFile) as error:
-                logger.warning("%s cannot be read (%s): found anew", self._path, error)
-        return self._state
+    def _latest(self, generation: int) -> ColonyState | None:
+        """Return the state to go on from: that of the file, unless it is behind or ahead."""
+        own, filed = self._state, self._in_file()
+        if filed is None or filed.generation > generation:
+            return own
+        return filed if own is None or filed.generation >= own.generation else own
+
+    def _in_file(self) -> ColonyState | None:
+        """Read the file again only when some process has written it."""
+        looks = self._looks()
+        if looks != self._seen:
+            self._filed, self._seen = None, looks
+            if looks is not None:
+                assert self._path is not None
+                try:
+                    self._filed = _read(self._path)
+                except Exception as error:  # zipfile and NumPy raise what they like
+                    logger.warning("%s cannot be read (%s): found anew", self._path, error)
+        return self._filed
+
+    def _looks(self) -> tuple[int, int, int] | None:
+        if self._path is None:
+            return None
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size, found.st_ino
 
     def _save(self, state: ColonyState) -> None:
         if self._path is None or not self._writable:
             return
         partial = self._path.with_name(f".{_FILE}.{os.getpid()}.partial.npz")
         try:
-            np.savez(
-                partial,
-                format=_FORMAT,
-                generation=state.generation,
-                rows=state.rows,
-                colony=state.colony,
-                source=state.source,
-                target=state.target,
-                similarity=state.similarity,
-                overlap=state.overlap,
-            )
+            np.savez(partial, format=_FORMAT, **vars(state))
+            looks = os.stat(partial)
             os.replace(partial, self._path)
+            self._filed = state
+            self._seen = looks.st_mtime_ns, looks.st_size, looks.st_ino
         except OSError as error:
             logger.warning("colonies were not kept: %s", error)
         finally:
             partial.unlink(missing_ok=True)
+
+
+def _read(path: Path) -> ColonyState | None:
+    """Read a file; None if it is of another version."""
+    # Opened here: NumPy leaves a file open that it cannot read.
+    with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
+        if int(held["format"]) != _FORMAT:
+            return None
+        fields = {name: held[name] for name in held.files if name != "format"}
+    generation, found_by = int(fields.pop("generation")), str(fields.pop("found_by"))
+    return ColonyState(generation, **fields, found_by=found_by)
 
 
 def _ends(state: ColonyState, rows: IntArray) -> tuple[IntArray, IntArray]:

@@ -33,7 +33,7 @@ from hebbgraph.storage.forking import leave_to_parent
 from hebbgraph.storage.postgresql import PostgresDialect
 from hebbgraph.storage.sqlite import SqliteDialect
 
-__all__ = ["DATABASE_NAME", "Database", "retried"]
+__all__ = ["DATABASE_NAME", "Database", "retried", "translate_os"]
 
 logger = logging.getLogger(__name__)
 
@@ -126,7 +126,7 @@ class Database:
         except StorageError:
             raise
         except OSError as error:
-            raise _translate_os(error, str(directory)) from error
+            raise translate_os(error, str(directory)) from error
         read_only = exists and not _writable(directory, path)
         if not exists and not os.access(directory, os.W_OK):
             raise ReadOnlyIndexError(f"{directory} is read-only; an index cannot be made there")
@@ -300,11 +300,12 @@ def _found(directory: Path, path: Path) -> bool:
         raise NotAnIndexError(f"{directory} is a file; an index is a directory, name another place")
     if path.exists():
         return True
-    if directory.exists() and any(directory.iterdir()):
+    if directory.exists() and any(directory.iterdir()) and not path.exists():
+        # Looked for again: another process may have made it in between.
         raise NotAnIndexError(
             f"{directory} holds other files and no hebbgraph index; name an empty or new directory"
         )
-    return False
+    return path.exists()
 
 
 def _writable(directory: Path, path: Path) -> bool:
@@ -320,7 +321,8 @@ def _writable(directory: Path, path: Path) -> bool:
     return True
 
 
-def _translate_os(error: OSError, place: str) -> StorageError:
+def translate_os(error: OSError, place: str) -> StorageError:
+    """Say an error of the file system in our own words."""
     if error.errno == errno.ENOSPC:
         return DiskFullError(errno.ENOSPC, f"{place}: no space left")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):

@@ -52,12 +52,18 @@ _COUNT = (
         feedback_removed=namespaces.c.feedback_removed + sa.bindparam("less"),
     )
 )
-_BY_DIGEST = sa.select(log).where(
+#: Also by id: a feedback that lost a chunk keeps its id, and its digest says another thing
+#: here than in a copy that was exported before or since.
+_HELD = [  # two, for SQLite looks through the whole log for "one list or the other"
+    sa.select(log).where(
+        log.c.namespace == sa.bindparam("mine"),
+        column.in_(sa.bindparam("values", expanding=True)),
+    )
+    for column in (log.c.digest, log.c.id)
+]
+_ONE_HELD = sa.select(log).where(
     log.c.namespace == sa.bindparam("mine"),
-    log.c.digest.in_(sa.bindparam("digests", expanding=True)),
-)
-_BY_ONE_DIGEST = sa.select(log).where(
-    log.c.namespace == sa.bindparam("mine"), log.c.digest == sa.bindparam("digest")
+    sa.or_(log.c.digest == sa.bindparam("digest"), log.c.id == sa.bindparam("id")),
 )
 _INSERT = sa.insert(log)
 
@@ -79,7 +85,7 @@ class FeedbackLog:
 
     @retried
     def append(self, entries: Sequence[tuple[Feedback, bytes]]) -> list[tuple[Feedback, bool]]:
-        """Add feedback in one transaction, each only if its digest is new.
+        """Add feedback in one transaction, each only if its digest and its id are new.
 
         Parameters
         ----------
@@ -94,13 +100,13 @@ class FeedbackLog:
         with self.database.write() as connection:
             self._count(connection, log_added=1)
             for page in _pages(entries):
-                held = self._by_digest(connection, [digest for _, digest in page])
+                held, by_id = self._held(connection, page)
                 fresh = []
                 for feedback, digest in page:
-                    known = held.get(digest)
+                    known = held.get(digest) or by_id.get(feedback.id)
                     outcome.append((known or feedback, known is None))
                     if known is None:
-                        held[digest] = feedback
+                        held[digest] = by_id[feedback.id] = feedback
                         fresh.append(self._values(feedback, digest))
                 if fresh:
                     connection.execute(_INSERT, fresh)
@@ -114,17 +120,25 @@ class FeedbackLog:
         bound = {"mine": self._namespace, "more": log_added, "less": log_removed}
         connection.execute(_COUNT, bound)
 
-    def _by_digest(
-        self, connection: sa.Connection, digests: Sequence[bytes]
-    ) -> dict[bytes, Feedback]:
-        if len(digests) == 1:
+    def _held(
+        self, connection: sa.Connection, entries: Sequence[tuple[Feedback, bytes]]
+    ) -> tuple[dict[bytes, Feedback], dict[str, Feedback]]:
+        """Return what is there of some entries, by digest and by id."""
+        rows: Iterable[sa.Row[Any]]
+        if len(entries) == 1:
+            [(one, digest)] = entries
             rows = connection.execute(
-                _BY_ONE_DIGEST, {"mine": self._namespace, "digest": digests[0]}
+                _ONE_HELD, {"mine": self._namespace, "digest": digest, "id": one.id}
             )
         else:
-            bound = {"mine": self._namespace, "digests": list(digests)}
-            rows = connection.execute(_BY_DIGEST, bound)
-        return {row.digest: self._read(row) for row in rows}
+            values = ([digest for _, digest in entries], [one.id for one, _ in entries])
+            rows = [
+                row
+                for query, some in zip(_HELD, values, strict=True)
+                for row in connection.execute(query, {"mine": self._namespace, "values": some})
+            ]
+        held = {row.digest: self._read(row) for row in rows}
+        return held, {one.id: one for one in held.values()}
 
     def _values(self, feedback: Feedback, digest: bytes) -> dict[str, Any]:
         vector = feedback.vector
@@ -164,7 +178,11 @@ class FeedbackLog:
                 feedback
                 for feedback in self._select(connection, selection)
                 if any(shown.chunk_id == chunk_id for shown in feedback.shown)
-                or any(step.value == chunk_id for path in feedback.paths for step in path)
+                or any(
+                    step.kind == "chunk" and step.value == chunk_id
+                    for path in feedback.paths
+                    for step in path
+                )
             ]
             for feedback in found:
                 rest = _without(feedback, chunk_id)

@@ -10,7 +10,9 @@ import json
 import logging
 import os
 import zlib
+from collections.abc import Iterator
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ import numpy as np
 from hebbgraph.errors import MissingExtraError, ReadOnlyIndexError
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.neural.layer import LayerInGraph, LayerStamp, NeuralLayer
+from hebbgraph.storage.database import translate_os
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.truth import FeedbackState
 from hebbgraph.storage.vectors import VectorTable
@@ -61,17 +64,23 @@ class NeuralStore:
 
         Raises
         ------
-        ReadOnlyIndexError
-            If nothing may be written.
+        ReadOnlyIndexError, DiskFullError, StorageError
+            If nothing may be written, or it fails; what was there stays.
         """
         if self._path is None:
             self._layer = layer
             return
         self._check_writable()
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        partial = self._path.with_suffix(".partial")
-        _numpy_format().save_file(_arrays(layer), str(partial), metadata=_metadata(layer))
-        os.replace(partial, self._path)
+        write = _numpy_format().save
+        partial = self._path.with_name(f".{_FILE}.{os.getpid()}.partial")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_bytes(write(_arrays(layer), metadata=_metadata(layer)))
+            os.replace(partial, self._path)
+        except OSError as error:
+            raise translate_os(error, str(self._path)) from error
+        finally:
+            partial.unlink(missing_ok=True)
         self._layer, self._seen = layer, self._stat()
 
     def remove(self) -> bool:
@@ -141,6 +150,13 @@ class NeuralStore:
             replaced = own.replaced(layer.graph.rows[slots], vectors)
             held = self._table = (layer, own, len(own.rows), replaced)
         return held[3]
+
+    def problems(self) -> Iterator[str]:
+        """Tell what is wrong with the file, if there is one."""
+        if self._path is None or not self._path.exists() or find_spec("safetensors") is None:
+            return
+        if _load(self._path) is None:
+            yield f"{self._path.name} is damaged, or of another version: train it again"
 
     def _say_once(self, layer: NeuralLayer, why: str) -> None:
         if self._warned is not layer:

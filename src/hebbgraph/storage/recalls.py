@@ -10,7 +10,7 @@ import contextlib
 import logging
 import sqlite3
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from hebbgraph.records import Recall
@@ -51,16 +51,33 @@ class RecallStore:
         leave_to_parent(self)
         if keep:
             with self._best_effort("opened"):
-                self._connection = sqlite3.connect(
-                    path or ":memory:", timeout=1.0, isolation_level=None, check_same_thread=False
-                )
-                self._connection.execute("PRAGMA journal_mode=WAL")
-                self._connection.execute("PRAGMA synchronous=OFF")
-                self._connection.execute("PRAGMA secure_delete=ON")
-                self._connection.execute(_SCHEMA)
+                try:
+                    self._open(path)
+                except sqlite3.DatabaseError as error:
+                    name = getattr(error, "sqlite_errorname", "")
+                    if path is None or not name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+                        raise
+                    logger.warning("the store of recent recalls is damaged (%s): begun anew", error)
+                    for suffix in ("", "-wal", "-shm"):
+                        path.with_name(path.name + suffix).unlink(missing_ok=True)
+                    self._open(path)
+
+    def _open(self, path: Path | None) -> None:
+        connection = sqlite3.connect(
+            path or ":memory:", timeout=1.0, isolation_level=None, check_same_thread=False
+        )
+        try:
+            connection.execute("PRAGMA journal_mode=WAL")
+            connection.execute("PRAGMA synchronous=OFF")
+            connection.execute("PRAGMA secure_delete=ON")
+            connection.execute(_SCHEMA)
+        except BaseException:
+            connection.close()
+            raise
+        self._connection = connection
 
     @contextlib.contextmanager
-    def _best_effort(self, verb: str):  # type: ignore[no-untyped-def]
+    def _best_effort(self, verb: str) -> Iterator[None]:
         try:
             yield
         except (sqlite3.Error, OSError, ValueError) as error:
@@ -68,9 +85,9 @@ class RecallStore:
 
     def put(self, recall: Recall) -> None:
         """Keep a recall; the oldest beyond the bound go."""
-        if self._connection is None:
-            return
         with self._lock, self._best_effort("written"):
+            if self._connection is None:  # none is kept, or another thread has closed it
+                return
             self._connection.execute(
                 "INSERT OR REPLACE INTO recalls (namespace, id, body) VALUES (?, ?, ?)",
                 (recall.namespace, recall.id, recall.model_dump_json()),
@@ -85,9 +102,9 @@ class RecallStore:
 
     def get(self, namespace: str, recall_id: str) -> Recall | None:
         """Return a recall, or None if it is not, or no longer, there."""
-        if self._connection is None:
-            return None
         with self._lock, self._best_effort("read"):
+            if self._connection is None:
+                return None
             row = self._connection.execute(
                 "SELECT body FROM recalls WHERE namespace = ? AND id = ?", (namespace, recall_id)
             ).fetchone()
@@ -96,23 +113,23 @@ class RecallStore:
 
     def discard(self, namespace: str, recall_ids: Iterable[str]) -> None:
         """Forget some recalls."""
-        if self._connection is not None:
-            with self._lock, self._best_effort("changed"):
+        with self._lock, self._best_effort("changed"):
+            if self._connection is not None:
                 self._connection.executemany(
                     "DELETE FROM recalls WHERE namespace = ? AND id = ?",
                     [(namespace, recall_id) for recall_id in recall_ids],
                 )
 
-    def clear(self) -> None:
-        """Forget all recalls."""
-        if self._connection is not None:
-            with self._lock, self._best_effort("cleared"):
-                self._connection.execute("DELETE FROM recalls")
+    def clear(self, namespace: str) -> None:
+        """Forget all recalls of a namespace."""
+        with self._lock, self._best_effort("cleared"):
+            if self._connection is not None:
+                self._connection.execute("DELETE FROM recalls WHERE namespace = ?", (namespace,))
                 self._connection.execute("VACUUM")
 
     def close(self) -> None:
         """Let go of the file."""
-        if self._connection is not None:
-            with self._lock, self._best_effort("closed"):
-                self._connection.close()
-            self._connection = None
+        with self._lock, self._best_effort("closed"):
+            connection, self._connection = self._connection, None
+            if connection is not None:
+                connection.close()

@@ -350,7 +350,7 @@ class _Run:
         if len(group) > 1:
             # One chunk may spoil the answer about its neighbours, so each gets its own.
             for tried, at in enumerate(list(pending)):
-                if tried >= _SINGLES and len(pending) == len(group):
+                if self.stop.is_set() or (tried >= _SINGLES and len(pending) == len(group)):
                     break  # it is not the chunks
                 alone = self._asked([at])
                 pending.update(alone)
@@ -378,6 +378,8 @@ class _Run:
         order = list(pending)
         asked = [self.chunks[at] for at in order]
         tagger._pace.wait(self.stop)
+        if self.stop.is_set():  # whoever asked is gone: nothing more is paid for
+            raise InterruptedError("the caller has stopped")
         tokens = (0, 0)
         try:
             answer = within(tagger.timeout_seconds, lambda: tagger._ask(tagger.prompt(asked)))

@@ -9,7 +9,8 @@ import pytest
 
 from hebbgraph.documents import markdown_document, read_document
 from hebbgraph.documents.convert import convert_bytes
-from hebbgraph.documents.formats import from_pdf
+from hebbgraph.documents.formats import _join_pages, from_pdf
+from hebbgraph.documents.outline import pop_front_matter
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
 
 
@@ -71,6 +72,16 @@ def test_characters_that_no_index_keeps_are_dropped():
 )
 def test_title_of_markdown(text, title):
     assert texts_of(text.encode(), "some_file.md")[0] == title
+
+
+def test_spaces_within_a_title_are_looked_through_once():
+    title, text = pop_front_matter(f"---\ntitle: a{' ' * 300_000}b\t \n---\nIt learns.")
+    assert (title, text) == ("a b", "It learns.")
+
+
+def test_lines_of_a_paragraph_without_end_are_joined_once():
+    text, _ = _join_pages([["x" * 60] * 60_000], {})
+    assert text == " ".join(["x" * 60] * 60_000)
 
 
 def test_front_matter_leaves_the_text():

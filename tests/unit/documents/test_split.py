@@ -185,6 +185,24 @@ def test_a_megabyte_on_one_line_takes_seconds_at_most():
     assert len(split("w" * 1_000_000, least=200)) > 500
 
 
+def test_a_long_line_of_spaces_is_looked_through_once():
+    body = "It lasts. " * 200 + "\n" + " " * 300_000 + "\n" + "It sleeps. " * 200
+    chunks = split_document(markdown_document(body), document_id="x")
+    assert {chunk.text.split(".")[0] for chunk in chunks} <= {"It lasts", "It sleeps"}
+
+
+def test_more_headings_than_a_chunk_may_have_tags():
+    text = "\n\n".join(
+        f"## Part {one}{other}" for one in "abcdefghijklmnop" for other in "abcdefghijklmnopqrst"
+    )
+    (chunk,) = split_document(
+        markdown_document(text, title="All"),
+        document_id="x",
+        settings=ChunkSettings(chunk_tokens=(50_000, 100_000)),
+    )
+    assert len(chunk.tags) == 256
+
+
 def test_long_headings_leave_room():
     deep = "".join(f"{'#' * level} {'heading ' * 7}{level}\n\n" for level in range(1, 7))
     for most in (16, 40, 60, 100):

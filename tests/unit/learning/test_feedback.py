@@ -292,6 +292,9 @@ def test_export_and_import_teach_the_same(index, corpus, tmp_path):
         ({"surprise": 1}, "line 1: surprise"),
         ({"terms": [["x", -1.0]]}, "negative"),
         ({"actor": ""}, "line 1: actor"),
+        ({"created_at": float("inf")}, "line 1: created_at is not finite"),
+        ({"vector": [1e6, 0.0]}, "not finite in half precision"),
+        ({"paths": [[{"kind": "tag", "weight": float("nan")}]]}, "weight of a path"),
     ],
 )
 def test_bad_lines_are_refused_before_anything_is_kept(index, change, message):
@@ -303,6 +306,63 @@ def test_bad_lines_are_refused_before_anything_is_kept(index, change, message):
         index.import_feedback(io.StringIO(json.dumps(record)))
     with pytest.raises(FeedbackError):
         index.import_feedback(io.StringIO("{"))
+
+
+def test_a_feedback_that_lost_a_chunk_is_known_by_its_id(index, corpus):
+    kept = [index.reinforce(index.recall(QUESTION, k=8), [id_]) for id_ in ("bay", "moss")]
+    before, after = io.StringIO(), io.StringIO()
+    index.export_feedback(before)
+    assert index.forget(chunk="vale") == 2
+    index.export_feedback(after)
+    assert index.import_feedback(io.StringIO(after.getvalue())) == 0
+    assert index.import_feedback(io.StringIO(before.getvalue())) == 0
+    with HebbianIndex.open(":memory:") as other:
+        other.add(corpus)
+        assert other.import_feedback(io.StringIO(before.getvalue().splitlines()[0])) == 1
+        assert other.import_feedback(io.StringIO(after.getvalue())) == 1
+        assert other.forget(kept) == 2
+
+
+def test_forgetting_a_chunk_spares_what_only_has_a_tag_of_its_name(index):
+    feedback = index.reinforce(index.recall(QUESTION, k=8), ["bay"])
+    tags = {step.value for path in feedback.paths for step in path if step.kind == "tag"}
+    tag = min(tags - {shown.chunk_id for shown in feedback.shown})
+    assert index.forget(chunk=tag) == 0
+
+
+@pytest.mark.parametrize("vector", [(1e6, 1.0), (float("nan"), 1.0)])
+def test_a_vector_without_direction_teaches_nothing(index, vector):
+    recall = index.recall(QUESTION, k=8).model_copy(update={"vector": vector})
+    with pytest.raises(FeedbackError, match="is not finite"):
+        index.reinforce(recall, ["bay"])
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"cited": None}, "cited takes a sequence"),
+        ({"cited": [["bay"]]}, "cited takes chunk ids"),
+        ({"cited": ["bay"], "rejected": 5}, "rejected takes a sequence"),
+    ],
+)
+def test_what_is_no_list_of_ids(index, given, message):
+    with pytest.raises(ParameterError, match=message):
+        index.reinforce(index.recall(QUESTION, k=8), **given)
+
+
+def test_what_nothing_can_be_forgotten_by(index):
+    index.reinforce(index.recall(QUESTION, k=8), ["bay"])
+    with pytest.raises(ParameterError, match="records or their ids"):
+        index.forget(5)
+    with pytest.raises(ParameterError, match="until is a datetime or seconds"):
+        index.forget(until=float("nan"))
+    assert index.export_feedback(io.StringIO()) == 1
+
+
+def test_an_import_that_is_no_text(index, tmp_path):
+    (tmp_path / "feedback.jsonl").write_bytes(b"\n\xff\xfe\x00")
+    with pytest.raises(FeedbackError, match="is not UTF-8 text"):
+        index.import_feedback(tmp_path / "feedback.jsonl")
 
 
 def test_texts_of_questions_are_kept_only_if_asked_for(corpus):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -37,6 +38,16 @@ def test_noise_joins_the_nearest_centre() -> None:
 def test_equal_vectors_are_split_too() -> None:
     found = clusters_of(unit([10] * 20), eps=0.5, min_samples=5, max_cluster=6, seed=0)
     assert np.bincount(found.labels).max() <= 6
+
+
+@pytest.mark.filterwarnings("ignore:Number of distinct clusters")
+def test_nearly_equal_vectors_are_split_too() -> None:
+    """K-means sees no difference of one bit: it puts all of them on one side."""
+    direction = np.random.default_rng(0).normal(size=384).astype(np.float32)
+    vectors = np.repeat(direction[None] / np.linalg.norm(direction), 400, axis=0)
+    vectors[range(6), range(6)] = np.nextafter(vectors[range(6), range(6)], np.float32(2))
+    found = clusters_of(vectors, eps=0.5, min_samples=5, max_cluster=50, seed=0)
+    assert np.bincount(found.labels).max() <= 50
 
 
 def test_no_chunk_no_cluster() -> None:

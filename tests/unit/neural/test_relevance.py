@@ -40,6 +40,10 @@ def test_order_by_hand() -> None:
     assert word_order(["a"], ["a"]) == 0.0
 
 
+def test_a_term_that_a_chunk_repeats_without_end_costs_no_square() -> None:
+    assert word_order(["a", "b"], ["b", "x", "a", "x"] * 50_000) == 0.5
+
+
 def test_separation_and_decay_keep_the_order() -> None:
     scores = np.array([0.1, 0.5, 0.4, 0.9])
     assert separated(np.array([0.5]))[0] == 0.5

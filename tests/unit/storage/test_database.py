@@ -73,6 +73,22 @@ def test_a_new_directory_gets_every_table(
     }
 
 
+def test_an_index_that_another_process_makes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, listed = tmp_path / "index", Path.iterdir
+
+    def late(path: Path) -> Iterator[Path]:
+        with HebbianIndex.open(tmp_path / "other"):
+            shutil.copytree(tmp_path / "other", place, dirs_exist_ok=True)
+        return listed(path)
+
+    place.mkdir()
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "iterdir", late)
+        HebbianIndex.open(place).close()
+
+
 def test_an_empty_directory_will_do(
     open_index: Callable[..., HebbianIndex], tmp_path: Path
 ) -> None:

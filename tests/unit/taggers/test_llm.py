@@ -178,6 +178,36 @@ def test_stalls_and_errors_and_pace() -> None:
     Pace(1).wait(stop)
 
 
+def test_nobody_is_asked_once_the_caller_has_gone() -> None:
+    asked = 0
+
+    def model(prompt: str) -> str:
+        nonlocal asked
+        asked += 1
+        time.sleep(0.05)
+        return "no tags at all"
+
+    class Full:
+        def get(self, tagger: str, wanted: object) -> dict[int, tuple[str, ...]]:
+            return {}
+
+        def put(self, tagger: str, answers: object) -> None:
+            raise AssertionError
+
+    def interrupt(_: int) -> None:
+        if asked:
+            raise KeyboardInterrupt
+
+    tagger = LLMTagger(model, chunks_per_call=8, concurrency=1, retries=0)
+    chunks = [Chunk(text=f"Ship {number}.") for number in range(80)]
+    with pytest.raises(KeyboardInterrupt):
+        tagger.tag_chunks(chunks, store=Full(), on_progress=interrupt)
+    for thread in threading.enumerate():
+        if thread.name == "hebbgraph-tagger":
+            thread.join(10)
+    assert asked <= 2
+
+
 def test_a_store_that_fails_is_not_the_models_fault() -> None:
     class Broken:
         def get(self, tagger: str, wanted: object) -> dict[int, tuple[str, ...]]:

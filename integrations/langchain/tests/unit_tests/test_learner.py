@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import gc
 import threading
 import uuid
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -45,6 +47,60 @@ def run(
     message = chain.invoke(PETREL, {"callbacks": [learner], "run_id": run_id, "metadata": metadata})
     learner.flush()
     return message, run_id
+
+
+def test_a_learner_that_was_made_for_one_call_learns(index: RecordingIndex, chat: Chat) -> None:
+    learned = threading.Event()
+    chain = (
+        {
+            "context": HebbianRetriever(index=index, k=3) | format_documents,
+            "question": RunnablePassthrough(),
+        }
+        | citation_prompt()
+        | chat(citing("petrel"))
+    )
+    chain.invoke(PETREL, {"callbacks": [CitationLearner(on_lesson=lambda _: learned.set())]})
+    gc.collect()
+    assert learned.wait(20)
+    assert index.lessons[0].cited == ["petrel"]
+
+
+def test_a_later_turn_may_cite_what_an_earlier_one_has_found(
+    index: RecordingIndex, chat: Chat
+) -> None:
+    learner = CitationLearner(index)
+    found = format_documents(
+        HebbianRetriever(index=index, k=3).invoke(
+            PETREL, {"callbacks": [learner], "metadata": {"thread_id": "t"}}
+        )
+    )
+    for thread, expected in (("other", []), ("t", [["petrel"]])):
+        chat(citing("petrel")).invoke(
+            [HumanMessage(f"{found}\n\nAnd who built it?")],
+            {"callbacks": [learner], "metadata": {"thread_id": thread, "user_id": "ann"}},
+        )
+        learner.flush()
+        assert [lesson.cited for lesson in index.lessons] == expected
+    assert index.lessons[0].actor == "ann"
+
+
+def test_an_idle_worker_does_not_keep_its_owner() -> None:
+    class Owner:
+        def __init__(self) -> None:
+            self.done: list[int] = []
+            self.worker: Worker[int] = Worker(self.done_with)
+
+        def done_with(self, item: int) -> None:
+            self.done.append(item)
+
+    owner = Owner()
+    owner.worker.put(1)
+    assert owner.worker.flush(20)
+    assert owner.done == [1]
+    gone = weakref.ref(owner)
+    del owner
+    gc.collect()
+    assert gone() is None
 
 
 def test_thumbs_down_takes_back_and_rejects(index: RecordingIndex, chat: Chat) -> None:

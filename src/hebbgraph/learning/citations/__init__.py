@@ -16,7 +16,8 @@ What an answer cites is decided by what stood in the prompt, never by trust:
   let it, counts for nothing.
 * A key that stands before two different chunks counts for neither.
 
-Everything here is pure, deterministic and bounded, and takes time linear in its input.
+Everything here is pure, deterministic and bounded, and takes time linear in its input; reading
+sources back from a prompt looks for each of them in it.
 
 ``formatter`` writes sources into a prompt, ``shown`` finds those that stand in one, ``cited``
 reads what an answer cites. ``rendered`` is what passes between them: sources and their keys.
