@@ -49,7 +49,7 @@ def examine(
     """
     found = [
         *_guarded("database", truth.problems),
-        *_guarded("feedback", lambda: _feedback_problems(log)),
+        *_guarded("feedback", lambda: _by("feedback", _feedback_problems(log))),
     ]
     derived_findings = list(_derived_problems(truth, derived, language))
     learned = list(_learned_problems(derived, memory, fresh_memory))
@@ -76,14 +76,14 @@ def examine(
     )
 
 
-def _named(part: str, problems: Iterable[str]) -> Iterator[Finding]:
-    return (Finding(part=part, problem=problem) for problem in problems)
+def _by(part: str, problems: Iterable[str]) -> Iterator[tuple[str, str]]:
+    return ((part, problem) for problem in problems)
 
 
-def _guarded(part: str, check: Callable[[], Iterable[str]]) -> Iterator[Finding]:
+def _guarded(part: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Iterator[Finding]:
     """Take a check that breaks down for a finding: it ran into what it looks for."""
     try:
-        yield from _named(part, list(check()))
+        yield from [Finding(part=of, problem=problem) for of, problem in check()]
     except HebbgraphError:
         raise
     except (OSError, ValueError, IndexError, KeyError) as error:
@@ -92,8 +92,8 @@ def _guarded(part: str, check: Callable[[], Iterable[str]]) -> Iterator[Finding]
 
 def _derived_problems(truth: Truth, derived: Derived, language: str) -> Iterator[Finding]:
     # Files first: what is in memory may be whole while the disk is not.
-    yield from _guarded("snapshot", derived.snapshot_problems)
-    yield from _guarded("lexical", derived.lexical_problems)
+    yield from _guarded("snapshot", lambda: _by("snapshot", derived.snapshot_problems()))
+    yield from _guarded("lexical", lambda: _by("lexical", derived.lexical_problems()))
     derived.refresh()
     fresh = rebuilt(truth, language)
 
@@ -132,9 +132,9 @@ def _derived_problems(truth: Truth, derived: Derived, language: str) -> Iterator
             if len(lost):
                 yield f"{len(lost)} vectors of the truth are not held"
 
-    yield from _guarded("graph", graph)
-    yield from _guarded("lexical", lexical)
-    yield from _guarded("vectors", vectors)
+    yield from _guarded("graph", lambda: _by("graph", graph()))
+    yield from _guarded("lexical", lambda: _by("lexical", lexical()))
+    yield from _guarded("vectors", lambda: _by("vectors", vectors()))
 
 
 def _feedback_problems(log: FeedbackLog) -> Iterator[str]:
