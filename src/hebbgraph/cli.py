@@ -26,7 +26,7 @@ from hebbgraph.cli_shared import err as _err
 from hebbgraph.cli_shared import opened as _opened
 from hebbgraph.cli_shared import out as _out
 from hebbgraph.cli_shared import print_json as _print_json
-from hebbgraph.errors import HebbgraphError
+from hebbgraph.errors import HebbgraphError, ParameterError
 from hebbgraph.records import Hit, Recall
 
 __all__ = ["app", "main"]
@@ -86,6 +86,11 @@ def index(
         _opened(db, namespace, embedder, tagger=tagger, create=True) as opened,
         Progress(console=_err, transient=True) as bar,
     ):
+        if not opened.settings.keep_text:
+            raise ParameterError(
+                f"the texts of {db} are kept in another store: the program that has it adds "
+                "documents to both"
+            )
         task = bar.add_task("reading", total=None)
         report = ingest(
             paths,

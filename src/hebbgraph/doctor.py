@@ -51,13 +51,15 @@ def examine(
         *_guarded("database", truth.problems),
         *_guarded("feedback", lambda: _by("feedback", _feedback_problems(log))),
     ]
-    derived_findings = list(_derived_problems(truth, derived, language))
+    # What is derived is compared with what would be: from texts as they were.
+    as_added = not any(finding.part == "texts" for finding in found)
+    derived_findings = list(_derived_problems(truth, derived, language, as_added))
     learned = list(_learned_problems(derived, memory, fresh_memory))
     if repair and derived_findings:
         derived.start_over()
         derived.refresh()
         derived.save()
-        remaining = {f.part for f in _derived_problems(truth, derived, language)}
+        remaining = {f.part for f in _derived_problems(truth, derived, language, as_added)}
         derived_findings = [
             finding.model_copy(update={"repaired": finding.part not in remaining})
             for finding in derived_findings
@@ -72,7 +74,7 @@ def examine(
         chunks=truth.count(),
         feedbacks=log.count(),
         findings=(*found, *derived_findings, *learned),
-        notes=tuple(_notes(truth)),
+        notes=tuple(_notes(truth, as_added)),
     )
 
 
@@ -90,11 +92,15 @@ def _guarded(part: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Itera
         yield Finding(part=part, problem=f"cannot be read: {error}")
 
 
-def _derived_problems(truth: Truth, derived: Derived, language: str) -> Iterator[Finding]:
+def _derived_problems(
+    truth: Truth, derived: Derived, language: str, as_added: bool
+) -> Iterator[Finding]:
     # Files first: what is in memory may be whole while the disk is not.
     yield from _guarded("snapshot", lambda: _by("snapshot", derived.snapshot_problems()))
     yield from _guarded("lexical", lambda: _by("lexical", derived.lexical_problems()))
     derived.refresh()
+    if not as_added:
+        return
     fresh = rebuilt(truth, language)
 
     def graph() -> Iterator[str]:
@@ -160,7 +166,9 @@ def _learned_problems(
         yield Finding(part="learned", problem=difference)
 
 
-def _notes(truth: Truth) -> Iterator[str]:
+def _notes(truth: Truth, as_added: bool) -> Iterator[str]:
+    if not as_added:
+        yield "graph and vectors were not compared, since some texts are not as they were added"
     state = truth.embeddings.state()
     if state is not None and (missing := truth.embeddings.count_to_embed(state.epoch)):
         yield f"{missing} chunks have no vector of {state.name!r}: reembed() makes them"

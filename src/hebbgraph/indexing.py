@@ -192,7 +192,7 @@ class Writer:
             by_kind: dict[str, list[str]] = {}
             for key, kind in found:
                 by_kind.setdefault(kind, []).append(key)
-            if by_kind != known.get(row):
+            if _in_order(by_kind) != _in_order(known.get(row, {})):
                 writes.append(ChunkWrite(chunk, found, vectors.get(row)))
         outcome = self._truth.apply(
             writes, embedding=state, instead_of={held[row].id: row for row in held}
@@ -292,6 +292,10 @@ def tagger_name(tagger: Tagger) -> str:
     if isinstance(own := getattr(tagger, "__qualname__", None), str):
         return f"{getattr(tagger, '__module__', None) or kind.__module__}.{own}"
     return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _in_order(by_kind: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {kind: sorted(keys) for kind, keys in by_kind.items()}
 
 
 def _ahead(

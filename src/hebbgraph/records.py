@@ -434,7 +434,9 @@ class Finding(BaseModel):
 
     model_config = _FROZEN
 
-    part: Literal["database", "feedback", "snapshot", "lexical", "graph", "vectors", "learned"]
+    part: Literal[
+        "database", "texts", "feedback", "snapshot", "lexical", "graph", "vectors", "learned"
+    ]
     problem: str
     repaired: bool = False
 

@@ -33,6 +33,7 @@ __all__ = [
     "content_key",
     "content_key_of",
     "imprint",
+    "some_of",
 ]
 
 logger = logging.getLogger(__name__)
@@ -99,6 +100,10 @@ class TextStore(Protocol):
         """Return what is written of a chunk's text."""
         ...
 
+    def listed(self, phrases: list[str]) -> list[str]:
+        """Return phrases of a text in the order in which they may be written down."""
+        ...
+
     def read(self, passages: Sequence[Passage]) -> list[Told]:
         """Return the texts, in order; asks the source once."""
         ...
@@ -140,6 +145,9 @@ class TextsHere:
 
     def values(self, chunk: Chunk) -> Mapping[str, Any]:
         return {"text": chunk.text, "imprint": None}
+
+    def listed(self, phrases: list[str]) -> list[str]:
+        return phrases
 
     def read(self, passages: Sequence[Passage]) -> list[Told]:
         return [Told(passage.held, TextState.same) for passage in passages]
@@ -190,6 +198,9 @@ class TextsElsewhere:
     def values(self, chunk: Chunk) -> Mapping[str, Any]:
         return {"text": "", "imprint": imprint(chunk.title, chunk.text)}
 
+    def listed(self, phrases: list[str]) -> list[str]:
+        return sorted(phrases)  # not as the text has them
+
     def read(self, passages: Sequence[Passage]) -> list[Told]:
         told = self._told(
             [(one.id, one.title, self.hash_of(one.title, one.held)) for one in passages]
@@ -198,7 +209,7 @@ class TextsElsewhere:
             if off := [
                 one.id for one, said in zip(passages, told, strict=True) if said.state is state
             ]:
-                logger.warning("%s: text %s: %s", self._place, state.value, _some(off))
+                logger.warning("%s: text %s: %s", self._place, state.value, some_of(off))
         return told
 
     def at_hand(self, held: Any) -> str:
@@ -213,7 +224,7 @@ class TextsElsewhere:
         told = self._told([(one.chunk.id, one.chunk.title, one.hash_of_text) for one in hits])
         states = [one.state for one in told]
         notes = [
-            f"{what}: {_some(off)}"
+            f"{what}: {some_of(off)}"
             for state, what in (
                 (TextState.missing, "hits without text, for the store has none"),
                 (TextState.changed, "text has changed since it was added; add it again"),
@@ -337,6 +348,7 @@ def _with_text(hit: Hit, told: Told) -> Hit:
     return hit.model_copy(update={"chunk": chunk, "text_hash": shown})
 
 
-def _some(ids: Sequence[str]) -> str:
+def some_of(ids: Sequence[str]) -> str:
+    """Name the first few of ids, and say how many more there are."""
     more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
     return ", ".join(map(repr, ids[:_NAMED])) + more

@@ -19,7 +19,7 @@ from hebbgraph.storage.database import Database, retried
 from hebbgraph.storage.embedding import Embeddings, EmbeddingState
 from hebbgraph.storage.reading import ChunkReader, as_json, digest, pages
 from hebbgraph.storage.schema import chunks, documents, namespaces, tombstones
-from hebbgraph.storage.texts import TextState
+from hebbgraph.storage.texts import TextState, some_of
 from hebbgraph.tagging import Candidate
 from hebbgraph.typing import IntArray
 
@@ -52,8 +52,8 @@ _IMPOSSIBLE: Mapping[str, sa.Select[Any]] = {
 
 
 _BECAME = {
-    TextState.missing: "is not in the store that keeps it: put it back, or delete the chunk",
-    TextState.changed: "has changed since it was added: add the chunk again",
+    TextState.missing: "not in the store that keeps them; put them back, or delete the chunks",
+    TextState.changed: "changed since they were added; add the chunks again",
 }
 
 
@@ -395,6 +395,7 @@ class Truth(ChunkReader):
         by_kind: dict[str, list[str]] = {}
         for candidate in write.candidates:
             by_kind.setdefault(candidate.kind, []).append(candidate.key)
+        by_kind = {kind: self.text_store.listed(keys) for kind, keys in by_kind.items()}
         return {
             "namespace": self.namespace,
             "id": chunk.id,
@@ -453,14 +454,18 @@ class Truth(ChunkReader):
             for what, query in _IMPOSSIBLE.items():
                 if count := connection.execute(query, bound).scalar():
                     yield "database", f"{count} {what}"
+        off: dict[TextState, list[str]] = {state: [] for state in _BECAME}
         for page in pages(self.rows_by_id()):
             held = [(chunk, state) for _, chunk, state in self.told(page)]
             expected = self.digests(chunk.id for chunk, _ in held)
             for chunk, state in held:
-                if state is not TextState.same:
-                    yield "texts", f"the text of {chunk.id!r} {_BECAME[state]}"
+                if state in off:
+                    off[state].append(chunk.id)
                 elif expected.get(chunk.id, b"") not in (digest(chunk), b""):
                     yield "database", f"chunk {chunk.id!r} is not what was written"
+        for state, ids in off.items():
+            if ids:
+                yield "texts", f"{_BECAME[state]}: {some_of(ids)}"
 
     # -- reading --------------------------------------------------------------------
 
