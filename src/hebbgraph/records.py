@@ -222,7 +222,9 @@ class Hit(BaseModel):
     @property
     def lacks_text(self) -> bool:
         """Whether the store that keeps the texts did not give this one back."""
-        return self.text_hash not in (None, text_hash(self.chunk.title, self.chunk.text))
+        if self.text_hash is None:
+            return False
+        return self.text_hash != text_hash(self.chunk.title, self.chunk.text)
 
     @property
     def hash_of_text(self) -> str:
