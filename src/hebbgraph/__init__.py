@@ -31,6 +31,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     SettingsMismatchError,
     StorageError,
+    TextSourceError,
 )
 from hebbgraph.index import HebbianIndex
 from hebbgraph.records import (
@@ -75,5 +76,6 @@ __all__ = [
     "SettingsMismatchError",
     "StorageError",
     "TaggingReport",
+    "TextSourceError",
     "__version__",
 ]

@@ -52,15 +52,17 @@ def examine(
     """
     found = [
         *_guarded("database", truth.problems),
-        *_guarded("feedback", lambda: _feedback_problems(log)),
+        *_guarded("feedback", lambda: _by("feedback", _feedback_problems(log))),
     ]
-    derived_findings = list(_derived_problems(truth, derived, language))
+    # What is derived is compared with what would be: from texts as they were.
+    as_added = not any(finding.part == "texts" for finding in found)
+    derived_findings = list(_derived_problems(truth, derived, language, as_added))
     learned = list(_learned_problems(derived, memory, fresh_memory))
     if repair and derived_findings:
         derived.start_over()
         derived.refresh()
         derived.save()
-        remaining = {f.part for f in _derived_problems(truth, derived, language)}
+        remaining = {f.part for f in _derived_problems(truth, derived, language, as_added)}
         derived_findings = [
             finding.model_copy(update={"repaired": finding.part not in remaining})
             for finding in derived_findings
@@ -70,9 +72,11 @@ def examine(
         memory.refresh(derived.feedback)
         mended = not list(_learned_problems(derived, memory, fresh_memory))
         learned = [finding.model_copy(update={"repaired": mended}) for finding in learned]
+    of_colonies = _guarded("colonies", lambda: _by("colonies", colonies.problems()))
+    of_neural = _guarded("neural", lambda: _by("neural", derived.neural.problems()))
     set_aside: list[tuple[Finding, Callable[[], object]]] = [
-        *((one, colonies.start_over) for one in _guarded("colonies", colonies.problems)),
-        *((one, derived.neural.remove) for one in _guarded("neural", derived.neural.problems)),
+        *((one, colonies.start_over) for one in of_colonies),
+        *((one, derived.neural.remove) for one in of_neural),
     ]
     if repair:
         for _, put_away in set_aside:
@@ -83,29 +87,33 @@ def examine(
         chunks=truth.count(),
         feedbacks=log.count(),
         findings=(*found, *derived_findings, *learned, *optional),
-        notes=tuple(_notes(truth)),
+        notes=tuple(_notes(truth, as_added)),
     )
 
 
-def _named(part: str, problems: Iterable[str]) -> Iterator[Finding]:
-    return (Finding(part=part, problem=problem) for problem in problems)
+def _by(part: str, problems: Iterable[str]) -> Iterator[tuple[str, str]]:
+    return ((part, problem) for problem in problems)
 
 
-def _guarded(part: str, check: Callable[[], Iterable[str]]) -> Iterator[Finding]:
+def _guarded(part: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Iterator[Finding]:
     """Take a check that breaks down for a finding: it ran into what it looks for."""
     try:
-        yield from _named(part, list(check()))
+        yield from [Finding(part=of, problem=problem) for of, problem in check()]
     except HebbgraphError:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         yield Finding(part=part, problem=f"cannot be read: {error}")
 
 
-def _derived_problems(truth: Truth, derived: Derived, language: str) -> Iterator[Finding]:
+def _derived_problems(
+    truth: Truth, derived: Derived, language: str, as_added: bool
+) -> Iterator[Finding]:
     # Files first: what is in memory may be whole while the disk is not.
-    yield from _guarded("snapshot", derived.snapshot_problems)
-    yield from _guarded("lexical", derived.lexical_problems)
+    yield from _guarded("snapshot", lambda: _by("snapshot", derived.snapshot_problems()))
+    yield from _guarded("lexical", lambda: _by("lexical", derived.lexical_problems()))
     derived.refresh()
+    if not as_added:
+        return
     fresh = rebuilt(truth, language)
 
     def graph() -> Iterator[str]:
@@ -151,9 +159,9 @@ def _derived_problems(truth: Truth, derived: Derived, language: str) -> Iterator
             if other:
                 yield f"{other} vectors are other than those of the truth"
 
-    yield from _guarded("graph", graph)
-    yield from _guarded("lexical", lexical)
-    yield from _guarded("vectors", vectors)
+    yield from _guarded("graph", lambda: _by("graph", graph()))
+    yield from _guarded("lexical", lambda: _by("lexical", lexical()))
+    yield from _guarded("vectors", lambda: _by("vectors", vectors()))
 
 
 def _feedback_problems(log: FeedbackLog) -> Iterator[str]:
@@ -179,7 +187,9 @@ def _learned_problems(
         yield Finding(part="learned", problem=difference)
 
 
-def _notes(truth: Truth) -> Iterator[str]:
+def _notes(truth: Truth, as_added: bool) -> Iterator[str]:
+    if not as_added:
+        yield "graph and vectors were not compared, since some texts are not as they were added"
     state = truth.embeddings.state()
     if state is not None and (missing := truth.embeddings.count_to_embed(state.epoch)):
         yield f"{missing} chunks have no vector of {state.name!r}: reembed() makes them"

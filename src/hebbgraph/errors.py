@@ -20,6 +20,7 @@
         ├── ReadOnlyIndexError                     reading works, writing does not
         ├── IndexLockedError                       another writer holds it
         ├── DiskFullError                          no space is left
+        ├── TextSourceError                        texts kept elsewhere cannot be had
         └── ConnectionLostError                    the database server went away
 
 Each child also inherits the builtin that a stranger would catch. A message
@@ -99,6 +100,10 @@ class IndexLockedError(StorageError):
 
 class DiskFullError(StorageError):
     """No space is left where the index lives."""
+
+
+class TextSourceError(StorageError):
+    """The store that keeps the texts failed, gave something else, or was not handed over."""
 
 
 class ConnectionLostError(StorageError):

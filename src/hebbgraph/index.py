@@ -50,12 +50,13 @@ from hebbgraph.storage.derived import Derived, derived_directory
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.feedback import FeedbackLog
 from hebbgraph.storage.recalls import RecallStore
+from hebbgraph.storage.texts import TextsElsewhere
 from hebbgraph.storage.truth import Truth
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from hebbgraph.protocols import CueModel, Tagger
+    from hebbgraph.protocols import CueModel, Search, Tagger, TextSource
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -110,8 +111,10 @@ class HebbianIndex:
         tagger: Tagger | None,
         colonies: Colonies,
         cue_model: CueModel | None = None,
+        search: Search | None = None,
     ) -> None:
         self._cue_model = cue_model
+        self._own_search = search
         self._database = database
         self._truth = truth
         self._derived = derived
@@ -139,7 +142,9 @@ class HebbianIndex:
         embedder: Embedder | None = None,
         tagger: Tagger | None = None,
         cue_model: CueModel | None = None,
-        settings: Settings | None = None,
+        texts: TextSource | None = None,
+        search: Search | None = None,
+        settings: Settings | Literal["saved"] | None = None,
         namespace: str = "default",
         cache_dir: str | Path | None = None,
     ) -> Self:
@@ -159,7 +164,17 @@ class HebbianIndex:
         cue_model : callable, optional
             Asked at each recall which concepts the question is about; those that are
             tags of the index become cues. Without it no recall asks a model.
-        settings : Settings, optional
+        texts : callable, optional
+            With ``Settings(keep_text=False)``: gives texts back by id, from the store that
+            keeps them (:class:`~hebbgraph.protocols.TextSource`). Opening without it is
+            allowed: hits then come without text, and what cannot do without is an error.
+        search : callable, optional
+            From a question to pairs of chunk id and score: a search of your own, which
+            takes the place of ours in each recall that is not given ``seeds``. What it
+            raises is the caller's.
+        settings : Settings or "saved", optional
+            ``"saved"`` takes the build settings that the index was made with, and
+            defaults for the rest.
         namespace : str
             Nothing is shared between namespaces: no chunk, tag or statistic.
         cache_dir : str or Path, optional
@@ -172,12 +187,24 @@ class HebbianIndex:
         SettingsMismatchError
             If it was built with other build settings, or holds another model's vectors.
         """
-        settings = settings or Settings()
+        saved = settings == "saved"
+        settings = settings if isinstance(settings, Settings) else Settings()
         _check_namespace(namespace)
+        for name, given in (("texts", texts), ("search", search)):
+            if given is not None and not callable(given):
+                raise ParameterError(f"{name} is a callable, got {given!r}")
         database, root = _open_database(location, cache_dir, settings.write_wait_seconds)
         try:
             truth = Truth(database, namespace)
-            truth.settle(settings.build())
+            if saved:
+                settings = settings.with_build(truth.saved_settings() or {})
+            truth.settle(settings.build(), before=Settings().build())
+            if not settings.keep_text:
+                truth.text_store = TextsElsewhere(texts, database.place)
+            elif texts is not None:
+                raise ParameterError(
+                    "texts=... goes with Settings(keep_text=False); this index keeps its texts"
+                )
             if embedder is not None:
                 _check_embedder(embedder, truth.embeddings.state())
             if tagger is not None:
@@ -203,7 +230,16 @@ class HebbianIndex:
                 writable=not database.read_only,
             )
             return cls(
-                database, truth, derived, recalls, settings, embedder, tagger, colonies, cue_model
+                database,
+                truth,
+                derived,
+                recalls,
+                settings,
+                embedder,
+                tagger,
+                colonies,
+                cue_model,
+                search,
             )
         except BaseException:
             database.dispose()
@@ -561,7 +597,8 @@ class HebbianIndex:
             The recall's id; left out, a new one.
         seeds : iterable of (chunk id, score), optional
             Direct evidence from a search of your own, better ones with higher scores; it
-            takes the place of ours. Unknown ids are passed over.
+            takes the place of ours, and of the ``search`` that the index was opened with.
+            Unknown ids are passed over.
         vector : sequence of float, optional
             The question's embedding, if you have it already.
         per_colony : int, optional
@@ -572,16 +609,19 @@ class HebbianIndex:
         -------
         Recall
             Hits with scores and the path that found each. ``notes`` tells if the query
-            named no known tag.
+            named no known tag, and, where texts are kept elsewhere, which hits come
+            without text, or with one that has changed since it was added.
 
         Raises
         ------
-        ParameterError, FilterError
+        ParameterError, FilterError, TextSourceError
         """
         self._check_open()
         if id is not None:
             _check_ids([id], "a recall id")
         check_recall(query, k, where, strategy, per_colony)  # before a model is asked
+        if seeds is None and self._own_search is not None:
+            seeds = self._own_search(query)
         named, notes = self._named(query)
         recall = self._recaller.recall(
             query,
@@ -596,7 +636,7 @@ class HebbianIndex:
         )
         if notes:
             recall = recall.model_copy(update={"notes": (*recall.notes, *notes)})
-        self._recalls.put(recall)
+        self._recalls.put(self._truth.text_store.to_keep(recall))
         return recall
 
     def _named(self, query: str) -> tuple[list[str], tuple[str, ...]]:
@@ -625,6 +665,11 @@ class HebbianIndex:
         rows = self._truth.rows_of(wanted)
         held = self._truth.fetch(rows.values())
         return [held[rows[id_]] for id_ in wanted if id_ in rows and rows[id_] in held]
+
+    def holds(self, ids: Iterable[str]) -> set[str]:
+        """Return those of the ids that the index holds a chunk of; reads no text."""
+        self._check_open()
+        return set(self._truth.rows_of(_check_ids(ids, "a chunk id")))
 
     def ids(self, where: Where = None) -> list[str]:
         """Return the ids of all chunks that pass a filter, sorted.
@@ -655,7 +700,8 @@ class HebbianIndex:
         """Return a recent recall by its id, or None if it is not, or no longer, kept."""
         self._check_open()
         _check_ids([recall_id], "a recall id")
-        return self._recalls.get(self.namespace, recall_id)
+        found = self._recalls.get(self.namespace, recall_id)
+        return None if found is None else self._truth.text_store.kept(found)
 
     def _resolve(self, recall: Recall | str) -> Recall:
         if isinstance(recall, Recall):
@@ -852,6 +898,7 @@ class HebbianIndex:
     aimport_feedback = _in_thread(import_feedback)
     aprune = _in_thread(prune)
     aget = _in_thread(get)
+    aholds = _in_thread(holds)
     aids = _in_thread(ids)
     arecall = _in_thread(recall)
     afind_recall = _in_thread(find_recall)

@@ -20,6 +20,7 @@ from hebbgraph.protocols import BatchTagger, Embedder, Tagger
 from hebbgraph.records import AddReport, Chunk, TaggingReport
 from hebbgraph.settings import Settings
 from hebbgraph.storage.embedding import EmbeddingState
+from hebbgraph.storage.texts import TextState
 from hebbgraph.storage.truth import ChunkWrite, Truth
 from hebbgraph.tagging import Candidate, candidates
 
@@ -179,7 +180,8 @@ class Writer:
     def _retag_batch(
         self, rows: list[int], report: AddReport, tell: Callable[[int], object]
     ) -> AddReport:
-        held = self._truth.fetch(rows)
+        # One whose text is not as it was keeps its tags until it is added again.
+        held = {row: one for row, one, text in self._truth.told(rows) if text is TextState.same}
         tags, tagging = self._tags(list(held.values()), tell)
         state = self._truth.embeddings.state()
         vectors = dict(self._truth.embeddings.vectors(held, state.epoch) if state else ())
@@ -190,7 +192,7 @@ class Writer:
             by_kind: dict[str, list[str]] = {}
             for key, kind in found:
                 by_kind.setdefault(kind, []).append(key)
-            if by_kind != known.get(row):
+            if _in_order(by_kind) != _in_order(known.get(row, {})):
                 writes.append(ChunkWrite(chunk, found, vectors.get(row)))
         outcome = self._truth.apply(
             writes, embedding=state, instead_of={held[row].id: row for row in held}
@@ -260,8 +262,13 @@ class Writer:
         done = 0
         with progress(show_progress, on_progress) as tell:
             embeddings = self._truth.embeddings
-            while rows := embeddings.rows_to_embed(state.epoch, self._settings.batch_size):
-                held = self._truth.fetch(rows)
+            last, size = 0, self._settings.batch_size
+            while rows := embeddings.rows_to_embed(state.epoch, size, after=last):
+                last = rows[-1]
+                told = self._truth.told(rows)
+                held = {row: one for row, one, text in told if text is not TextState.missing}
+                if not held:
+                    continue
                 matrix = embed_passages(embedder, list(held.values())).astype(state.dtype)
                 vectors = map(np.ndarray.tobytes, matrix)
                 embeddings.write_vectors(state.epoch, dict(zip(held, vectors, strict=True)))
@@ -285,6 +292,10 @@ def tagger_name(tagger: Tagger) -> str:
     if isinstance(own := getattr(tagger, "__qualname__", None), str):
         return f"{getattr(tagger, '__module__', None) or kind.__module__}.{own}"
     return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _in_order(by_kind: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {kind: sorted(keys) for kind, keys in by_kind.items()}
 
 
 def _ahead(

@@ -7,7 +7,16 @@ from typing import Any, Protocol, runtime_checkable
 
 from hebbgraph.records import Chunk, TaggingReport
 
-__all__ = ["AnswerStore", "BatchTagger", "CueModel", "Embedder", "Progress", "Tagger"]
+__all__ = [
+    "AnswerStore",
+    "BatchTagger",
+    "CueModel",
+    "Embedder",
+    "Progress",
+    "Search",
+    "Tagger",
+    "TextSource",
+]
 
 
 @runtime_checkable
@@ -61,6 +70,27 @@ class CueModel(Protocol):
     """A question to the concepts that a recall should start from."""
 
     def __call__(self, query: str, /) -> Iterable[str]: ...
+
+
+class Search(Protocol):
+    """A search of your own: a question to pairs of chunk id and score, better ones higher."""
+
+    def __call__(self, query: str, /) -> Iterable[tuple[str, float]]: ...
+
+
+class TextSource(Protocol):
+    """Ids to texts, where another store keeps them (``Settings(keep_text=False)``).
+
+    Asked for many ids at once: all hits of a recall, or up to 500 chunks that are matched
+    again. It gives a mapping from id to text, or to a :class:`~hebbgraph.Chunk` that has
+    it; an id that it does not know is left out, or maps to None. The text must be the one
+    that was added, to the letter: another one counts as changed.
+
+    Several threads may call it at once. What it raises becomes a
+    :class:`~hebbgraph.TextSourceError`.
+    """
+
+    def __call__(self, ids: Sequence[str], /) -> Mapping[str, str | Chunk | None]: ...
 
 
 class Progress(Protocol):

@@ -32,6 +32,8 @@ __all__ = [
     "Recall",
     "ShownChunk",
     "TaggingReport",
+    "storable",
+    "text_hash",
 ]
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
@@ -46,6 +48,24 @@ def _unstorable(text: str) -> str | None:
         return None
     kind = "lone surrogate" if found[0] >= "\ud800" else "control character"
     return f"{kind} U+{ord(found[0]):04X} at position {found.start()}"
+
+
+def storable(text: str) -> str:
+    r"""Put spaces where there are characters that no database can be trusted with.
+
+    >>> storable("ice\x00trade")
+    'ice trade'
+    """
+    return _UNSTORABLE.sub(" ", text)
+
+
+def text_hash(title: str, text: str) -> str:
+    """Return 16 hex digits that differ when the text does: what was cited is this text.
+
+    >>> text_hash("Owl", "Owls hunt at night.")
+    '0810f9ff18fd5a7a'
+    """
+    return hashlib.blake2b(f"{title}\x1f{text}".encode(), digest_size=8).hexdigest()
 
 
 class Chunk(BaseModel):
@@ -185,7 +205,11 @@ class PathStep(BaseModel):
 
 
 class Hit(BaseModel):
-    """One retrieved chunk: its score (descending), rank (from 1) and strongest path."""
+    """One retrieved chunk: its score (descending), rank (from 1) and strongest path.
+
+    Where texts are kept elsewhere, ``text_hash`` says which text it is about, whether
+    ``chunk.text`` has it or not.
+    """
 
     model_config = _FROZEN
 
@@ -193,6 +217,19 @@ class Hit(BaseModel):
     score: float
     rank: int
     path: tuple[PathStep, ...] = ()
+    text_hash: str | None = Field(default=None, pattern="^[0-9a-f]{16}$", repr=False)
+
+    @property
+    def lacks_text(self) -> bool:
+        """Whether the store that keeps the texts did not give this one back."""
+        if self.text_hash is None:
+            return False
+        return self.text_hash != text_hash(self.chunk.title, self.chunk.text)
+
+    @property
+    def hash_of_text(self) -> str:
+        """Say which text it is about; see :func:`text_hash`."""
+        return self.text_hash or text_hash(self.chunk.title, self.chunk.text)
 
     @property
     def path_text(self) -> str:
@@ -419,6 +456,7 @@ class Finding(BaseModel):
 
     part: Literal[
         "database",
+        "texts",
         "feedback",
         "snapshot",
         "lexical",

@@ -6,7 +6,7 @@ to do. Everything else is free at each open.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -168,6 +168,9 @@ class Settings(_Frozen):
     text_tags : bool
         Build setting. Off: a chunk has its titles and the tags that were given to it, by
         a tagger with a vocabulary of its own, say, and none that its text proposes.
+    keep_text : bool
+        Build setting. Off: no copy of the texts is kept; they come from the store that
+        ``HebbianIndex.open(texts=...)`` names. Titles, metadata and tags stay here.
     aliases : tuple of {"spelling", "acronyms", "vectors"}
         Which variants of one concept are joined by light edges of their own, derived and
         never merged; see :mod:`hebbgraph.graph.aliases`. None by default: they help some
@@ -205,6 +208,7 @@ class Settings(_Frozen):
 
     language: Language = "english"
     text_tags: bool = True
+    keep_text: bool = True
     aliases: tuple[AliasName, ...] = ()
     alias_weight: float = Field(default=0.5, ge=0.0, le=1.0)
     vector_dtype: Literal["float16", "float32"] = "float16"
@@ -218,6 +222,15 @@ class Settings(_Frozen):
     learning: LearningSettings = LearningSettings()
     neural: NeuralRecall = NeuralRecall()
 
+    def with_build(self, saved: Mapping[str, Any]) -> Settings:
+        """Return these settings with build settings that were saved with an index."""
+        known = {name: saved[name] for name in self.build() if name in saved}
+        return self.model_copy(update=known)
+
     def build(self) -> dict[str, Any]:
         """Return the settings that are saved with the index."""
-        return {"language": self.language, "text_tags": self.text_tags}
+        return {
+            "language": self.language,
+            "text_tags": self.text_tags,
+            "keep_text": self.keep_text,
+        }

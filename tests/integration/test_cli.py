@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 import pytest
 
-from hebbgraph import HebbianIndex, __version__, cli
+from hebbgraph import Chunk, HebbianIndex, Settings, __version__, cli
 
 QUESTION = "Where was the builder of the Petrel born?"
 
@@ -145,6 +145,30 @@ def test_a_second_run_reads_only_what_changed(run: Run, folder: Path, db: Path) 
     recall = run("query", "What happened to the Petrel?", "--db", db, "-k", 1, "--json").json
     assert "sank" in recall["hits"][0]["chunk"]["text"]
     assert run("stats", "--db", db, "--json").json["chunks"] == 3
+
+
+def test_texts_that_are_kept_elsewhere(run: Run, folder: Path, db: Path) -> None:
+    texts = {"petrel": "Ida Moss built the Petrel.", "moss": "Ida Moss was born in Tessel Bay."}
+    settings = Settings(keep_text=False)
+    with HebbianIndex.open(db, settings=settings, texts=lambda ids: texts) as index:
+        index.add([Chunk(id=id_, title=id_.title(), text=text) for id_, text in texts.items()])
+    asked = run("query", QUESTION, "--db", db, "--json")
+    assert {hit["chunk"]["text"] for hit in asked.json["hits"]} == {""}
+    said = run("query", QUESTION, "--db", db)
+    assert "Petrel" in said.out
+    assert "texts are kept elsewhere" in said.err
+    assert run("cite", asked.json["id"], "moss", "--db", db).code == 0
+    assert run("stats", "--db", db).code == 0
+    refused = run("index", folder, "--db", db)
+    assert (refused.code, "kept in another store" in refused.err) == (1, True)
+    checked = run("doctor", "--db", db)
+    assert (checked.code, "texts=" in checked.err) == (1, True)
+
+
+def test_an_index_of_another_language_is_read(run: Run, db: Path) -> None:
+    with HebbianIndex.open(db, settings=Settings(language="german")) as index:
+        index.add(["Eulen jagen nachts."])
+    assert "Eulen" in run("query", "Eule", "--db", db).out
 
 
 def test_prune_removes_what_is_gone_and_only_when_told(run: Run, folder: Path, db: Path) -> None:

@@ -22,7 +22,7 @@ PUBLIC = [
     "FilterError", "HebbgraphError", "HebbianIndex", "Hit", "IndexLockedError",
     "InvalidChunkError", "MissingExtraError", "NewerVersionError", "NotAnIndexError",
     "NotFoundError", "ParameterError", "PathStep", "ReadOnlyIndexError", "Recall", "Settings",
-    "SettingsMismatchError", "StorageError", "TaggingReport", "__version__",
+    "SettingsMismatchError", "StorageError", "TaggingReport", "TextSourceError", "__version__",
 ]  # fmt: skip
 
 # Promised: no model, no framework. Beside those, what a recall does not need.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from hebbgraph import Chunk, HebbianIndex, Settings
 from hebbgraph.graph import tag_graph
+from hebbgraph.storage import texts as texts_module
 
 pytestmark = pytest.mark.every_database
 
@@ -156,6 +157,44 @@ def test_so_it_does_when_every_step_folds(
             for verb, value in sequence:
                 held = _apply(index, held, verb, value)
             _check_same(index, held, content)
+
+
+class _Elsewhere(dict[str, str]):
+    """A store of texts that learns of a step before the index does."""
+
+    def __call__(self, ids: Sequence[str], /) -> dict[str, str]:
+        return {id_: self[id_] for id_ in ids if id_ in self}
+
+    def foresee(self, verb: str, value: Any) -> None:
+        if verb in ("add", "put document"):
+            self.update((chunk.id, chunk.text) for chunk in value)
+
+
+@settings(
+    max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.lists(steps, min_size=3, max_size=8), st.booleans())
+def test_so_it_does_with_texts_kept_elsewhere(
+    content: Content, sequence: list[tuple[str, Any]], remembers: bool
+) -> None:
+    held = {chunk.id: chunk for chunk in BYSTANDERS}
+    store = _Elsewhere()
+    options: dict[str, Any] = {"settings": Settings(keep_text=False), "texts": store}
+    with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patch:
+        if not remembers:  # every text is asked for
+            patch.setattr(texts_module, "_MOST_REMEMBERED", 0)
+        index = HebbianIndex.open(Path(place) / "index", **options)
+        try:
+            for verb, value in [("add", BYSTANDERS), *sequence]:
+                store.foresee(verb, value)
+                held = _apply(index, held, verb, value)
+                if verb == "reopen":
+                    index.close()
+                    index = HebbianIndex.open(Path(place) / "index", **options)
+            _check_same(index, held, content)
+            assert index.get(held) == list(held.values())
+        finally:
+            index.close()
 
 
 # Many bystanders, so that a phrase that enters is looked up instead of matched everywhere.

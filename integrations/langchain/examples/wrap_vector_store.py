@@ -1,4 +1,4 @@
-"""A graph on top of a vector store that you have already: nothing is embedded twice.
+"""A graph on top of a vector store that you have: nothing is embedded or kept twice.
 
 Run it: ``python wrap_vector_store.py``. It needs no network and no key.
 """
@@ -23,8 +23,8 @@ store = InMemoryVectorStore(DeterministicFakeEmbedding(size=64))
 store.add_documents(documents())
 
 # The store finds seeds; the graph spreads from them, ranks, and learns. Without
-# documents=..., the graph grows by what searches bring up.
-retriever = HebbianRetriever.from_vectorstore(store, documents=documents(), k=5)
+# documents=..., the graph grows by what searches bring up. Texts stay in the store.
+retriever = HebbianRetriever.from_vectorstore(store, documents=documents(), keep_text=False, k=5)
 
 chain = (
     {"context": retriever | format_documents, "question": RunnablePassthrough()}

@@ -14,6 +14,7 @@ from langchain_hebbgraph.prompts import (
     search_result_blocks,
 )
 from langchain_hebbgraph.retriever import HebbianRetriever
+from langchain_hebbgraph.texts import texts_of
 from langchain_hebbgraph.transformers import HebbianTextSplitter, TagTransformer
 from langchain_hebbgraph.vectorstore import HebbianVectorStore
 
@@ -30,6 +31,7 @@ __all__ = [
     "create_citing_retriever_tool",
     "format_documents",
     "search_result_blocks",
+    "texts_of",
     "to_chunk",
     "to_document",
 ]

@@ -283,7 +283,12 @@ class CitationLearner(RunNotes):
             Retrieval(index, recall, uuid.uuid4())
             for recall in (find_recall(index, recall) for recall in wanted)
         ]
-        hits = [hit.chunk for retrieval in retrievals for hit in retrieval.recall.hits]
+        hits = [
+            hit.chunk
+            for retrieval in retrievals
+            for hit in retrieval.recall.hits
+            if not hit.lacks_text
+        ]
         sources = [Source(chunk.id, chunk.text, chunk.title) for chunk in hits]
         if prompt is None:
             rendered = Rendered(tuple(dict.fromkeys(sources)))

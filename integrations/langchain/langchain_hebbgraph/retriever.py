@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Protocol, Self, runtime_checkable
 
-from hebbgraph import HebbgraphError, HebbianIndex, ParameterError, Recall
+from hebbgraph import HebbgraphError, HebbianIndex, ParameterError, Recall, Settings
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     BaseCallbackHandler,
@@ -20,6 +20,7 @@ from langchain_core.vectorstores import VectorStore
 from pydantic import Field
 
 from langchain_hebbgraph.conversion import Filter, chunk_filter, stable_id, to_chunk, to_document
+from langchain_hebbgraph.texts import texts_of
 
 __all__ = ["HebbianRetriever"]
 
@@ -188,6 +189,7 @@ class HebbianRetriever(BaseRetriever):
         index: HebbianIndex | None = None,
         location: str | Path = ":memory:",
         open_options: dict[str, Any] | None = None,
+        keep_text: bool = True,
         **options: Any,
     ) -> Self:
         """Put a graph on top of a vector store, or of any retriever, that you have.
@@ -204,13 +206,25 @@ class HebbianRetriever(BaseRetriever):
             graph, not to the store; :meth:`add_documents` adds to both.
         index : HebbianIndex, optional
             Left out, one is opened at ``location``.
+        keep_text : bool
+            If false, the index that is opened keeps no copy of the texts: the vector
+            store gives them back (``get_by_ids``). Documents that it no longer has do
+            not come back. Over a retriever, hand ``open_options={"settings":
+            Settings(keep_text=False), "texts": texts_of(docstore)}`` over instead.
         **options
             Fields of the retriever, such as ``seed_k``.
         """
         if index is None:
+            if not keep_text:
+                open_options = _without_text(vectorstore, open_options or {})
             index = open_index(location, None, open_options)
         if documents is not None:
-            index.add([to_chunk(document) for document in documents])
+            own = list(documents)
+            if not (index.settings.keep_text or all(document.id for document in own)):
+                raise ParameterError(
+                    "documents need the ids that they have in the store, where it keeps their texts"
+                )
+            index.add([to_chunk(document) for document in own])
         return cls(index=index, seed_source=vectorstore, **options)
 
     # -- writing ----------------------------------------------------------------------
@@ -295,7 +309,11 @@ class HebbianRetriever(BaseRetriever):
             parent_run_id=run_manager.parent_run_id,
         )
         key = score_key or self.score_key
-        return [to_document(hit.chunk, score=hit.score, score_key=key) for hit in recall.hits]
+        return [
+            to_document(hit.chunk, score=hit.score, score_key=key)
+            for hit in recall.hits
+            if not hit.lacks_text
+        ]
 
     # -- seeds from elsewhere ---------------------------------------------------------
 
@@ -330,8 +348,12 @@ class HebbianRetriever(BaseRetriever):
     def _grow(self, documents: dict[str, Document]) -> None:
         if not self.grow:
             return
-        held = {chunk.id for chunk in self.index.get(documents)}
-        unknown = {id_: one for id_, one in documents.items() if id_ not in held}
+        held = self.index.holds(documents)
+        unknown = {
+            id_: one
+            for id_, one in documents.items()
+            if id_ not in held and (one.id or self.index.settings.keep_text)
+        }
         if unknown:
             try:
                 self.index.add([to_chunk(one, id_) for id_, one in unknown.items()])
@@ -356,6 +378,18 @@ def open_index(location: str | Path, embedder: Any, options: dict[str, Any] | No
     if embedder is not None:
         options["embedder"] = embedder
     return HebbianIndex.open(location, **options)
+
+
+def _without_text(store: VectorStore | BaseRetriever, options: dict[str, Any]) -> dict[str, Any]:
+    """Say that texts are read from a vector store."""
+    if not isinstance(store, VectorStore):
+        raise ParameterError(
+            f"keep_text=False reads texts from a vector store, got {type(store).__name__}; "
+            "hand texts_of(docstore) over in open_options"
+        )
+    settings = options.get("settings") or Settings()
+    bare = settings.model_copy(update={"keep_text": False})
+    return {"texts": texts_of(store), **options, "settings": bare}
 
 
 def with_ids(documents: Iterable[Document], ids: Sequence[str | None] | None) -> list[Document]:

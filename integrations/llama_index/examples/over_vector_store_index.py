@@ -1,4 +1,4 @@
-"""Over an index that you have already: its search gives the seeds, the graph ranks."""
+"""Over an index that you have: its search gives seeds, its docstore texts, the graph ranks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ llm = ScriptedLLM()
 embed_model = WordEmbedding()  # or any model that LlamaIndex has
 
 vectors = VectorStoreIndex(HebbianNodeParser()(documents()), embed_model=embed_model)
-retriever = HebbianRetriever.from_vector_store_index(vectors, similarity_top_k=12)
+retriever = HebbianRetriever.from_vector_store_index(
+    vectors,
+    keep_text=False,  # no second copy: texts come from the docstore
+    similarity_top_k=12,
+)
 chat = ContextChatEngine.from_defaults(
     retriever,
     llm=llm,

@@ -21,6 +21,7 @@ from hebbgraph.cli.shared import (
     out,
     print_json,
 )
+from hebbgraph.errors import ParameterError
 
 __all__ = ["register"]
 
@@ -56,6 +57,11 @@ def index(
         opened(db, namespace, embedder, tagger=tagger, create=True, cache_dir=cache_dir) as store,
         Progress(console=err, transient=True) as bar,
     ):
+        if not store.settings.keep_text:
+            raise ParameterError(
+                f"the texts of {db} are kept in another store: the program that has it adds "
+                "documents to both"
+            )
         task = bar.add_task("reading", total=None)
         report = ingest(
             paths,

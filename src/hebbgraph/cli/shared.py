@@ -82,7 +82,12 @@ def opened(
 
         named = tagger_named(tagger, model)
     with HebbianIndex.open(
-        db, embedder=model, tagger=named, namespace=namespace, cache_dir=cache_dir
+        db,
+        embedder=model,
+        tagger=named,
+        settings="saved",
+        namespace=namespace,
+        cache_dir=cache_dir,
     ) as index:
         yield index
 

@@ -14,24 +14,11 @@ from pydantic import ValidationError
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.episodes import hash_term
 from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
-from hebbgraph.records import Chunk, Cue, Feedback, PathStep, Recall, ShownChunk
+from hebbgraph.records import Cue, Feedback, PathStep, Recall, ShownChunk
 from hebbgraph.settings import LearningSettings
 from hebbgraph.tagging import phrase_key
 
-__all__ = ["feedback_digest", "feedback_of", "read_feedback", "text_hash"]
-
-
-def text_hash(title: str, text: str) -> str:
-    """Return 16 hex digits that differ when the text does: what was cited is this text.
-
-    >>> text_hash("Owl", "Owls hunt at night.")
-    '0810f9ff18fd5a7a'
-    """
-    return hashlib.blake2b(f"{title}\x1f{text}".encode(), digest_size=8).hexdigest()
-
-
-def _hash_of(chunk: Chunk) -> str:
-    return text_hash(chunk.title, chunk.text)
+__all__ = ["feedback_digest", "feedback_of", "read_feedback"]
 
 
 def feedback_digest(feedback: Feedback) -> bytes:
@@ -125,7 +112,7 @@ def feedback_of(
         actor=actor,
         created_at=time.time(),
         shown=tuple(
-            ShownChunk(chunk_id=id_, rank=hits[id_].rank, text_hash=_hash_of(hits[id_].chunk))
+            ShownChunk(chunk_id=id_, rank=hits[id_].rank, text_hash=hits[id_].hash_of_text)
             for id_ in order
         ),
         cited=tuple(id_ for id_ in order if id_ in known_to_be_cited),

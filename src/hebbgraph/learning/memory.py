@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import Episodes, Question, episode_node
-from hebbgraph.learning.feedback import text_hash
 from hebbgraph.learning.lessons import Family, lesson_of
 from hebbgraph.learning.overlay import Overlay, Recollection
 from hebbgraph.learning.weights import RawWeights
@@ -152,8 +151,7 @@ class Memory:
         """Return the row and text hash of each chunk that is there."""
         rows = self._truth.rows_of(ids)
         unknown = sorted(row for row in rows.values() if row not in self._hash_of_row)
-        for row, title, text in self._truth.texts(unknown):
-            self._hash_of_row[row] = text_hash(title, text)
+        self._hash_of_row.update(self._truth.text_hashes(unknown))
         return {
             id_: (row, self._hash_of_row[row])
             for id_, row in rows.items()

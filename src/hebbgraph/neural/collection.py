@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.graph.incidence import Postings
 from hebbgraph.graph.plastic import actor_scales
-from hebbgraph.learning.feedback import text_hash
 from hebbgraph.learning.lessons import shared_credit
 from hebbgraph.neural.examples import LearnedQuestion
 from hebbgraph.neural.layer import LayerStamp
@@ -124,9 +123,7 @@ def _questions(
     number = {row: at for at, row in enumerate(rows.tolist())}
     cited_ids = {id_ for feedback in log for id_ in feedback.cited}
     held = {id_: row for id_, row in truth.rows_of(cited_ids).items() if row in number}
-    hashes = {
-        row: text_hash(title, text) for row, title, text in truth.texts(sorted(held.values()))
-    }
+    hashes = truth.text_hashes(sorted(held.values()))
     events = Counter(feedback.actor for feedback in log)
     actors = [None, *sorted(actor for actor in events if actor is not None)]
     scale = dict(

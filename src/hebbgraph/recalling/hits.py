@@ -73,21 +73,25 @@ def make_hits(
     path: Callable[[int], Path],
     question: Question,
 ) -> tuple[Hit, ...] | None:
-    """Fetch chunks and build the hits; None if a chunk is no longer there."""
+    """Fetch chunks and build the hits; None if a chunk is no longer there.
+
+    Texts that are kept elsewhere are still missing: nobody is asked while locks are held.
+    """
     paths = [path(slot) if score > 0 else (PathNode("chunk", slot, 0.0),) for slot, score in ranked]
     slots = {slot for slot, _ in ranked}
     slots.update(node.id for nodes in paths for node in nodes if node.kind == "chunk")
     rows = {slot: int(graph.rows[slot]) for slot in slots}
-    held = truth.fetch(rows.values())
+    held = truth.outlines(rows.values())
     if len(held) < len(rows):
         return None
-    chunks = {slot: held[row] for slot, row in rows.items()}
+    chunks = {slot: held[row].chunk for slot, row in rows.items()}
     return tuple(
         Hit.model_construct(
             chunk=chunks[slot],
             score=score,
             rank=rank,
             path=path_steps(graph, nodes, chunks, question),
+            text_hash=held[rows[slot]].text_hash,
         )
         for rank, ((slot, score), nodes) in enumerate(zip(ranked, paths, strict=True), start=1)
     )

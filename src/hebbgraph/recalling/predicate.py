@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -22,6 +22,8 @@ __all__ = ["AskedFilter", "unranked"]
 _MAX_ROUNDS = 8
 #: Up to so many chunks that pass a filter, ids are sorted here, not by the database.
 _FEW_SURVIVORS = 5_000
+#: Chunks that are fetched together, the next ones in rank order with the one asked about.
+_PAGE = 32
 
 
 class AskedFilter:
@@ -40,6 +42,7 @@ class AskedFilter:
         self._graph = graph
         self._predicate = predicate
         self._verdicts: dict[int, bool] = {}
+        self._chunks: dict[int, Chunk | None] = {}
 
     def rank(self, strategy: Strategy, request: Request) -> Ranking:
         """Rank while asking about chunks in rank order, until k pass.
@@ -52,8 +55,9 @@ class AskedFilter:
         for _ in range(_MAX_ROUNDS):
             ranking = strategy.rank(replace(request, allowed=allowed, k=graph.n_slots))
             passed: list[int] = []
-            for slot in ranking.slots.tolist():
-                if self._passes(slot):
+            ranked = ranking.slots.tolist()
+            for at, slot in enumerate(ranked):
+                if self._passes(slot, ranked[at : at + _PAGE]):
                     passed.append(slot)
                 if len(passed) == k:
                     break
@@ -84,10 +88,14 @@ class AskedFilter:
         scores = np.array([score.get(slot, 0.0) for slot in passed], dtype=np.float64)
         return replace(ranking, slots=np.array(passed, dtype=np.int64), scores=scores, path=path)
 
-    def _passes(self, slot: int) -> bool:
+    def _passes(self, slot: int, ahead: Sequence[int] = ()) -> bool:
         if slot not in self._verdicts:
-            row = int(self._graph.rows[slot])
-            chunk = self._truth.fetch([row]).get(row)
+            if slot not in self._chunks:
+                unknown = [one for one in (slot, *ahead) if one not in self._chunks]
+                rows = {one: int(self._graph.rows[one]) for one in unknown}
+                held = self._truth.fetch(rows.values())
+                self._chunks.update((one, held.get(row)) for one, row in rows.items())
+            chunk = self._chunks[slot]
             self._verdicts[slot] = chunk is not None and bool(self._predicate(chunk))
         return self._verdicts[slot]
 

@@ -138,6 +138,7 @@ class Recaller:
                 # Nothing happened meanwhile: the graph is not of this truth.
                 self._derived.start_over()
             doubted = generation
+        hits, notes = self._truth.text_store.completed(hits)
         return Recall(
             id=recall_id,
             namespace=self._truth.namespace,
@@ -145,7 +146,7 @@ class Recaller:
             query=query,
             cues=cues,
             hits=hits,
-            notes=ranking.notes,
+            notes=(*ranking.notes, *notes),
             generation=generation,
             created_at=time.time(),
             vector=None if vector is None else tuple(vector.tolist()),
@@ -271,8 +272,8 @@ class Recaller:
             nodes = found.path(slot) if reached else (PathNode("chunk", slot, 0.0),)
             on_path = {node.id for node in nodes if node.kind == "chunk"}
             rows = {one: int(graph.rows[one]) for one in on_path}
-            held = self._truth.fetch(rows.values())
-            chunks = {one: held[row] for one, row in rows.items() if row in held}
+            held = self._truth.outlines(rows.values())
+            chunks = {one: held[row].chunk for one, row in rows.items() if row in held}
             tags, _ = graph.incidence.row(slot)
             hit = recall.hit(chunk_id)
             score = float(found.scores[at]) if reached else 0.0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from hashlib import blake2b
 from typing import Any
 
 import sqlalchemy as sa
@@ -15,19 +14,9 @@ from hebbgraph.records import Chunk
 from hebbgraph.storage.database import retried
 from hebbgraph.storage.reading import ChunkReader, as_json, pages
 from hebbgraph.storage.schema import chunks, namespaces, tag_answers
+from hebbgraph.storage.texts import content_key, content_key_of
 
-__all__ = ["TagAnswers", "content_key"]
-
-
-def content_key(title: str, text: str) -> bytes:
-    """Return 16 bytes that differ when what a tagger reads differs.
-
-    Examples
-    --------
-    >>> content_key("a", "bc") == content_key("ab", "c")
-    False
-    """
-    return blake2b(as_json([title, text]).encode(), digest_size=16).digest()
+__all__ = ["TagAnswers"]
 
 
 class TagAnswers(ChunkReader):
@@ -153,8 +142,9 @@ class TagAnswers(ChunkReader):
             return
         stay = {content_key(chunk.title, chunk.text) for chunk in replaced_by}
         for page in pages(sorted(rows)):
-            query = sa.select(chunks.c.title, chunks.c.text).where(chunks.c.row.in_(page))
-            gone = {content_key(title, text) for title, text in connection.execute(query)} - stay
+            query = sa.select(chunks.c.title, chunks.c.text, chunks.c.imprint)
+            held = connection.execute(query.where(chunks.c.row.in_(page)))
+            gone = {content_key_of(*one) for one in held} - stay
             for some_gone in pages(gone):
                 connection.execute(
                     sa.delete(tag_answers).where(

@@ -264,6 +264,7 @@ class Derived:
             self._load()
             self._readers_lag = False
             self._generation = self._catch_up()
+            self._truth.text_store.forget(self._generation)
             return self._generation
         except _FolderLockedError:
             raise  # nothing was begun: what is held is whole
@@ -290,13 +291,19 @@ class Derived:
     def _open_lexical(self) -> LexicalIndex:
         if self._directory is not None:
             with self._locked():
-                opened = LexicalIndex(self._directory / "lexical")
+                opened = self._lexical_index(self._directory / "lexical")
             if opened.damage is not None:
                 self.repairs.append(f"the lexical index was damaged: {opened.damage}")
             return opened
         if self._shared is not None and (self._shared / "lexical").is_dir():
-            return LexicalIndex.copy_of(self._shared / "lexical")
-        return LexicalIndex(None)
+            return LexicalIndex.copy_of(
+                self._shared / "lexical", positions=self._truth.text_store.here
+            )
+        return self._lexical_index(None)
+
+    def _lexical_index(self, directory: Path | None) -> LexicalIndex:
+        # Terms with their positions are the text, all but its endings.
+        return LexicalIndex(directory, positions=self._truth.text_store.here)
 
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
@@ -450,14 +457,14 @@ class Derived:
             mentioning.append(graph.slots_of(self._lexical.rows_with_phrase(terms)))
         return np.unique(np.concatenate(mentioning))
 
-    def _advance_lexical(self, lexical: LexicalIndex) -> None:
-        """Bring the lexical index alone to the truth; the folder is locked."""
+    def _advance_lexical(self, lexical: LexicalIndex, *, instead: bool = False) -> None:
+        """Bring the lexical index alone to the truth, or make it anew; the folder is locked."""
         generation = lexical.refresh()
         changes = self._truth.changes_since(generation)
-        if changes.generation == generation and changes.complete:
+        if changes.generation == generation and changes.complete and not instead:
             return
-        if not changes.complete:
-            lexical.clear()
+        instead = instead or not changes.complete
+        if instead:
             changes = self._truth.changes_since(-1)
         texts = self._truth.texts(changes.added)
         lexical.update(
@@ -467,6 +474,7 @@ class Derived:
                 (row, self._terms((tokenize(title), tokenize(text)))) for row, title, text in texts
             ),
             replace=len(lexical) > 0,
+            instead=instead,
         )
 
     def _terms(self, passages: Iterable[list[str]]) -> list[str]:
@@ -516,11 +524,10 @@ class Derived:
                         vectors.use_approximate_search(None)
                 # Rewritten whole: afterwards its statistics count live chunks alone, and
                 # the terms of deleted ones are gone from the disk.
-                lexical = LexicalIndex(
+                lexical = self._lexical_index(
                     None if self._directory is None else self._directory / "lexical"
                 )
-                lexical.clear()
-                self._advance_lexical(lexical)
+                self._advance_lexical(lexical, instead=True)
             with self.lock:
                 self._graph, self._vectors, self._lexical = graph, vectors, lexical
             self._saved_generation = -1

@@ -87,12 +87,16 @@ class Embeddings(ChunkReader):
         return state
 
     @retried
-    def rows_to_embed(self, epoch: int, limit: int) -> list[int]:
-        """Return rows that have no vector of this epoch."""
+    def rows_to_embed(self, epoch: int, limit: int, *, after: int = 0) -> list[int]:
+        """Return rows above ``after`` that have no vector of this epoch, ascending."""
         with self.database.read() as connection:
             query = (
                 sa.select(chunks.c.row)
-                .where(self._mine(), chunks.c.vector_epoch.is_distinct_from(epoch))
+                .where(
+                    self._mine(),
+                    chunks.c.row > after,
+                    chunks.c.vector_epoch.is_distinct_from(epoch),
+                )
                 .order_by(chunks.c.row)
                 .limit(limit)
             )

@@ -16,6 +16,7 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import tantivy
@@ -44,13 +45,18 @@ class LexicalIndex:
     ----------
     directory : Path, optional
         Where it lies; None keeps it in memory.
+    positions : bool
+        Whether it is known where in a row a term stands. Without, nobody can read the
+        row's words in their order, and phrases are looked up as bags of terms.
     """
 
-    def __init__(self, directory: Path | None) -> None:
+    def __init__(self, directory: Path | None, *, positions: bool = True) -> None:
+        self._positions = positions
+        option: Literal["position", "freq"] = "position" if positions else "freq"
         builder = tantivy.SchemaBuilder()
         # Signed: deleting by a term of an unsigned field finds nothing, without an error.
         builder.add_integer_field("row", indexed=True, fast=True)
-        builder.add_text_field("terms", tokenizer_name="whitespace", index_option="position")
+        builder.add_text_field("terms", tokenizer_name="whitespace", index_option=option)
         self._schema = builder.build()
         self._directory = directory
         self._generation = 0
@@ -86,13 +92,13 @@ class LexicalIndex:
         (directory / _STAMP).unlink(missing_ok=True)
 
     @classmethod
-    def copy_of(cls, directory: Path) -> LexicalIndex:
+    def copy_of(cls, directory: Path, *, positions: bool = True) -> LexicalIndex:
         """Open a private copy, for a directory in which Tantivy cannot place its locks."""
         copy = Path(tempfile.mkdtemp(prefix="hebbgraph-"))
         for file in directory.iterdir():
             if file.suffix != ".lock":
                 shutil.copyfile(file, copy / file.name)  # its content, not its permissions
-        index = cls(copy)
+        index = cls(copy, positions=positions)
         weakref.finalize(index, shutil.rmtree, copy, ignore_errors=True)
         return index
 
@@ -123,8 +129,9 @@ class LexicalIndex:
         removed: Iterable[int],
         added: Iterable[tuple[int, Sequence[str]]],
         replace: bool = True,
+        instead: bool = False,
     ) -> None:
-        """Remove and add rows, and stamp the result.
+        """Remove and add rows, and stamp the result; an error leaves it as it was.
 
         Parameters
         ----------
@@ -135,6 +142,8 @@ class LexicalIndex:
         replace : bool
             Whether an added row may be there already, left by an update that was killed
             before its stamp; an empty index needs no such care.
+        instead : bool
+            Whether what is added takes the place of everything.
 
         Notes
         -----
@@ -146,16 +155,22 @@ class LexicalIndex:
             if self._directory is not None:
                 # What a killed update left: its names may be wanted again.
                 writer.garbage_collect_files()
+            if instead:
+                writer.delete_all_documents()
             for row in removed:
                 writer.delete_documents_by_term("row", int(row))
             for row, terms in added:
-                if replace:
+                if replace and not instead:
                     writer.delete_documents_by_term("row", row)
                 document = tantivy.Document()
                 document.add_integer("row", row)
                 document.add_text("terms", " ".join(terms))
                 writer.add_document(document)
             writer.commit()
+            if instead:
+                self._index.reload()
+                self._searcher = self._index.searcher()  # lets go of the files of before
+                writer.garbage_collect_files()
         except BaseException:
             writer.rollback()
             raise
@@ -169,19 +184,6 @@ class LexicalIndex:
         self._index.reload()
         self._searcher = self._index.searcher()
         self._generation = generation
-
-    def clear(self) -> None:
-        """Forget every row."""
-        if self._directory is not None:
-            (self._directory / _STAMP).unlink(missing_ok=True)
-        self._generation = 0
-        writer = self._index.writer(_HEAP_BYTES, 1)
-        writer.delete_all_documents()
-        writer.commit()
-        writer.garbage_collect_files()
-        writer.wait_merging_threads()
-        self._index.reload()
-        self._searcher = self._index.searcher()
 
     def search(
         self, terms: Iterable[str], limit: int, *, only: Sequence[int] | None = None
@@ -228,9 +230,18 @@ class LexicalIndex:
         return tantivy.Query.boolean_query(clauses) if clauses else None
 
     def rows_with_phrase(self, terms: Sequence[str]) -> IntArray:
-        """Return the rows in which the terms stand one after the other, unordered."""
+        """Return the rows in which the terms stand one after the other, unordered.
+
+        Without positions, the rows in which all of them stand.
+        """
         if len(terms) == 1:
             query = tantivy.Query.term_query(self._schema, "terms", terms[0], "basic")
+        elif not self._positions:
+            each = (
+                tantivy.Query.term_query(self._schema, "terms", term, "basic")
+                for term in dict.fromkeys(terms)
+            )
+            query = tantivy.Query.boolean_query([(tantivy.Occur.Must, one) for one in each])
         else:
             query = tantivy.Query.phrase_query(self._schema, "terms", list(terms))
         searcher = self._searcher

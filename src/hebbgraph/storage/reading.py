@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 from pydantic_core import from_json, to_json
@@ -16,11 +16,31 @@ from hebbgraph.errors import InvalidChunkError
 from hebbgraph.records import Chunk
 from hebbgraph.storage.database import Database, retried
 from hebbgraph.storage.schema import chunks, documents
+from hebbgraph.storage.texts import Passage, TextsHere, TextState, TextStore
 
-__all__ = ["ChunkReader", "as_json", "digest", "pages"]
+__all__ = ["ChunkReader", "Outline", "as_json", "digest", "pages"]
 
 _T = TypeVar("_T")
 _PAGE = 500  # bound parameters a statement; every database allows as many
+
+
+_FIELDS = (
+    chunks.c.id,
+    chunks.c.document_id,
+    chunks.c.title,
+    chunks.c.metadata,
+    chunks.c.tags,
+)
+
+
+class Outline(NamedTuple):
+    """A chunk as far as it can be had without asking anybody for its text.
+
+    ``text_hash`` says which text was added, where that is kept elsewhere.
+    """
+
+    chunk: Chunk
+    text_hash: str | None
 
 
 @cache
@@ -44,6 +64,7 @@ class ChunkReader:
     def __init__(self, database: Database, namespace: str) -> None:
         self.database = database
         self.namespace = namespace
+        self.text_store: TextStore = TextsHere()
 
     @retried
     def count(self) -> int:
@@ -73,9 +94,20 @@ class ChunkReader:
 
     def texts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str]]:
         """Yield (row, title, text), ascending; rows that are gone are left out."""
-        for page in self._select(rows, chunks.c.title, chunks.c.text):
-            for row in page:
-                yield tuple(row)
+        store = self.text_store
+        for page in self._select(rows, chunks.c.id, chunks.c.title, store.column):
+            told = store.read([Passage(*rest) for _, *rest in page])
+            for (row, _, title, _), one in zip(page, told, strict=True):
+                yield row, title, one.text
+
+    def text_hashes(self, rows: Iterable[int]) -> dict[int, str]:
+        """Return what :func:`~hebbgraph.records.text_hash` said of the text that was added."""
+        store = self.text_store
+        return {
+            row: store.hash_of(title, held)
+            for page in self._select(rows, chunks.c.title, store.column)
+            for row, title, held in page
+        }
 
     def metadata(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str | None, str]]:
         """Yield (row, id, document_id, metadata as JSON), ascending."""
@@ -89,27 +121,27 @@ class ChunkReader:
 
     def fetch(self, rows: Iterable[int]) -> dict[int, Chunk]:
         """Return the chunk of each row that is there."""
-        columns = (
-            chunks.c.id,
-            chunks.c.document_id,
-            chunks.c.title,
-            chunks.c.text,
-            chunks.c.metadata,
-            chunks.c.tags,
-        )
-        found = {}
-        for page in self._select(rows, *columns):
-            for row, id_, document_id, title, text, metadata, tags in page:
-                # The database holds what was validated on its way in.
-                found[row] = Chunk.model_construct(
-                    id=id_,
-                    document_id=document_id,
-                    title=title,
-                    text=text,
-                    metadata=from_json(metadata),
-                    tags=tuple(from_json(tags)),
-                )
-        return found
+        return {row: chunk for row, chunk, _ in self.told(rows)}
+
+    def told(self, rows: Iterable[int]) -> Iterator[tuple[int, Chunk, TextState]]:
+        """Yield (row, chunk, what became of its text since it was added), ascending."""
+        store = self.text_store
+        for page in self._select(rows, *_FIELDS, store.column):
+            told = store.read([Passage(one.id, one.title, one[-1]) for one in page])
+            for one, (text, state) in zip(page, told, strict=True):
+                yield one.row, _chunk(one, text), state
+
+    def outlines(self, rows: Iterable[int]) -> dict[int, Outline]:
+        """Return the chunk of each row that is there, without its text if that is elsewhere."""
+        store = self.text_store
+        return {
+            one.row: Outline(
+                _chunk(one, store.at_hand(one[-1])),
+                None if store.here else store.hash_of(one.title, one[-1]),
+            )
+            for page in self._select(rows, *_FIELDS, store.column)
+            for one in page
+        }
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the row of each id that is there."""
@@ -161,6 +193,18 @@ class ChunkReader:
                 documents.c.namespace == self.namespace
             )
             return dict(connection.execute(query).all())
+
+
+def _chunk(held: Any, text: str) -> Chunk:
+    # The database holds what was validated on its way in.
+    return Chunk.model_construct(
+        id=held.id,
+        document_id=held.document_id,
+        title=held.title,
+        text=text,
+        metadata=from_json(held.metadata),
+        tags=tuple(from_json(held.tags)),
+    )
 
 
 def pages(values: Iterable[_T]) -> Iterator[list[_T]]:

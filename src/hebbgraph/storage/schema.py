@@ -24,7 +24,7 @@ __all__ = [
     "tombstones",
 ]
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 METADATA = sa.MetaData()
 
@@ -77,6 +77,8 @@ chunks = sa.Table(
     sa.Column("candidates", sa.Text, nullable=False),
     sa.Column("digest", sa.LargeBinary(16), nullable=False),
     sa.Column("generation", sa.BigInteger, nullable=False),
+    # What is known of a text that is kept elsewhere (hebbgraph.storage.texts).
+    sa.Column("imprint", sa.LargeBinary(24)),
     # Last, so that reading the others passes over it. The epoch tells vectors of the
     # present model from those that re-embedding has not reached.
     sa.Column("vector_epoch", sa.Integer),
@@ -147,5 +149,13 @@ def _add_tag_answers(connection: sa.Connection) -> None:
     tag_answers.create(connection)
 
 
+def _add_imprints(connection: sa.Connection) -> None:
+    kind = chunks.c.imprint.type.compile(connection.dialect)
+    connection.execute(sa.text(f"ALTER TABLE chunks ADD COLUMN imprint {kind}"))
+
+
 #: ``MIGRATIONS[n]`` brings a database of version n to version n + 1, in one transaction.
-MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {1: _add_tag_answers}
+MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
+    1: _add_tag_answers,
+    2: _add_imprints,
+}

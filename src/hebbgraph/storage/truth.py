@@ -19,6 +19,7 @@ from hebbgraph.storage.database import Database, retried
 from hebbgraph.storage.embedding import Embeddings, EmbeddingState
 from hebbgraph.storage.reading import ChunkReader, as_json, digest, pages
 from hebbgraph.storage.schema import chunks, documents, namespaces, tombstones
+from hebbgraph.storage.texts import TextState, some_of
 from hebbgraph.tagging import Candidate
 from hebbgraph.typing import IntArray
 
@@ -47,6 +48,12 @@ _IMPOSSIBLE: Mapping[str, sa.Select[Any]] = {
     "rows that are both there and gone": sa.select(sa.func.count())
     .select_from(chunks.join(tombstones, chunks.c.row == tombstones.c.row))
     .where(chunks.c.namespace == _MINE, sa.literal(0) <= _NEWEST),
+}
+
+
+_BECAME = {
+    TextState.missing: "not in the store that keeps them; put them back, or delete the chunks",
+    TextState.changed: "changed since they were added; add the chunks again",
 }
 
 
@@ -128,20 +135,29 @@ class Truth(ChunkReader):
 
     # -- settings and state ---------------------------------------------------------
 
-    def settle(self, build_settings: Mapping[str, Any]) -> None:
+    def settle(
+        self, build_settings: Mapping[str, Any], before: Mapping[str, Any] | None = None
+    ) -> None:
         """Save the build settings of a new namespace, or compare them with those saved.
+
+        Parameters
+        ----------
+        build_settings : mapping
+        before : mapping, optional
+            What held before a setting was known by which a saved one might be missing.
 
         Raises
         ------
         SettingsMismatchError
             If the namespace was built with others.
         """
-        saved = self._saved_settings()
+        saved = self.saved_settings()
         if saved is None and not self.database.read_only:
             self._make_namespace(build_settings)
-            saved = self._saved_settings()
+            saved = self.saved_settings()
         if saved is None:
             return
+        saved = {**(before or {}), **saved}
         for name, value in build_settings.items():
             if saved.get(name, value) != value:
                 raise SettingsMismatchError(
@@ -168,7 +184,8 @@ class Truth(ChunkReader):
                 )
 
     @retried
-    def _saved_settings(self) -> dict[str, Any] | None:
+    def saved_settings(self) -> dict[str, Any] | None:
+        """Return what was saved with the namespace, or None if it is new."""
         with self.database.read() as connection:
             saved = connection.execute(
                 sa.select(namespaces.c.build_settings).where(
@@ -319,6 +336,7 @@ class Truth(ChunkReader):
         for page in pages(writes):
             rows = [self._values(write, generation, embedding) for write in page]
             connection.execute(sa.insert(chunks), rows)
+        self.text_store.remember([write.chunk for write in writes], generation)
         self._write_fingerprints(connection, doomed_documents, fingerprints)
         if not (writes or deleted or doomed_documents or fingerprints):
             connection.rollback()
@@ -377,12 +395,13 @@ class Truth(ChunkReader):
         by_kind: dict[str, list[str]] = {}
         for candidate in write.candidates:
             by_kind.setdefault(candidate.kind, []).append(candidate.key)
+        by_kind = {kind: self.text_store.listed(keys) for kind, keys in by_kind.items()}
         return {
             "namespace": self.namespace,
             "id": chunk.id,
             "document_id": chunk.document_id,
             "title": chunk.title,
-            "text": chunk.text,
+            **self.text_store.values(chunk),
             "metadata": as_json(chunk.metadata),
             "tags": as_json(chunk.tags),
             "candidates": as_json(by_kind),
@@ -425,21 +444,28 @@ class Truth(ChunkReader):
 
     # -- checking -------------------------------------------------------------------
 
-    def problems(self) -> Iterator[str]:
-        """Tell what does not hold in the database itself."""
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Tell what does not hold in the database itself, and in the texts, by part."""
         with self.database.read() as connection:
-            yield from self.database.dialect.ask_quick_check(connection)
+            for problem in self.database.dialect.ask_quick_check(connection):
+                yield "database", problem
             newest = connection.execute(self._generation_query()).scalar() or 0
             bound = {"mine": self.namespace, "newest": newest}
             for what, query in _IMPOSSIBLE.items():
                 if count := connection.execute(query, bound).scalar():
-                    yield f"{count} {what}"
+                    yield "database", f"{count} {what}"
+        off: dict[TextState, list[str]] = {state: [] for state in _BECAME}
         for page in pages(self.rows_by_id()):
-            held = self.fetch(page)
-            told = self.digests(chunk.id for chunk in held.values())
-            for chunk in held.values():
-                if told.get(chunk.id, b"") not in (digest(chunk), b""):
-                    yield f"chunk {chunk.id!r} is not what was written"
+            held = [(chunk, state) for _, chunk, state in self.told(page)]
+            expected = self.digests(chunk.id for chunk, _ in held)
+            for chunk, state in held:
+                if state in off:
+                    off[state].append(chunk.id)
+                elif expected.get(chunk.id, b"") not in (digest(chunk), b""):
+                    yield "database", f"chunk {chunk.id!r} is not what was written"
+        for state, ids in off.items():
+            if ids:
+                yield "texts", f"{_BECAME[state]}: {some_of(ids)}"
 
     # -- reading --------------------------------------------------------------------
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -61,9 +62,38 @@ def test_no_query_syntax_is_parsed(lexical: LexicalIndex) -> None:
         assert _rows(lexical, term) == []
 
 
-def test_clearing_leaves_nothing(lexical: LexicalIndex) -> None:
-    lexical.clear()
-    assert (len(lexical), lexical.generation, _rows(lexical, "gull")) == (0, 0, [])
+def test_what_comes_instead_leaves_nothing_else(lexical: LexicalIndex) -> None:
+    lexical.update(5, removed=[], added=[(7, ["auk"])], instead=True)
+    assert (len(lexical), lexical.generation) == (1, 5)
+    assert (_rows(lexical, "gull"), _rows(lexical, "auk")) == ([], [7])
+
+
+def test_an_update_that_fails_leaves_it_as_it_was(lexical: LexicalIndex) -> None:
+    def failing() -> Iterator[tuple[int, list[str]]]:
+        yield 7, ["auk"]
+        raise OSError("gone")
+
+    for instead in (False, True):
+        with pytest.raises(OSError, match="gone"):
+            lexical.update(5, removed=[1], added=failing(), instead=instead)
+        assert (len(lexical), lexical.generation) == (3, 1)
+        assert sorted(_rows(lexical, "gull")) == [1, 2]
+    lexical.update(2, removed=[], added=[(4, ["auk"])])
+    assert sorted(_rows(lexical, "gull", "auk")) == [1, 2, 4]
+
+
+def test_without_positions_a_phrase_is_a_bag(tmp_path: Path) -> None:
+    index = LexicalIndex(tmp_path / "lexical", positions=False)
+    index.update(1, removed=[], added=ROWS)
+    assert index.rows_with_phrase(["rock", "gull"]).tolist() == [2]
+    assert sorted(index.rows_with_phrase(["gull"]).tolist()) == [1, 2]
+    with_positions = LexicalIndex(None)
+    with_positions.update(1, removed=[], added=ROWS)
+    for terms in (["gull", "rock"], ["tern"]):
+        found, expected = (one.search(terms, 9) for one in (index, with_positions))
+        assert [part.tolist() for part in found] == [part.tolist() for part in expected]
+    again = LexicalIndex(tmp_path / "lexical", positions=False)
+    assert (len(again), again.damage) == (3, None)
 
 
 def test_another_one_sees_what_was_committed(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ PUBLIC = [
     "create_citing_retriever_tool",
     "format_documents",
     "search_result_blocks",
+    "texts_of",
     "to_chunk",
     "to_document",
 ]

@@ -3,6 +3,7 @@ from __future__ import annotations
 import asyncio
 import copy
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +13,12 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.load import dumpd
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import ConfigurableField
+from langchain_core.stores import InMemoryStore
 from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
-from langchain_core.vectorstores import InMemoryVectorStore
+from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from lc_helpers import RecordingIndex
 
-from langchain_hebbgraph import HebbianRetriever
+from langchain_hebbgraph import HebbianRetriever, texts_of
 
 QUERY = "Where was the builder of the Petrel born?"
 
@@ -199,6 +201,67 @@ def test_adding_to_both(store: InMemoryVectorStore) -> None:
     (id_,) = retriever.add_documents([Document("The Zephyr has three masts.")])
     assert store.get_by_ids([id_])
     assert retriever.index.get([id_])
+
+
+async def test_texts_stay_in_the_store(
+    store: InMemoryVectorStore, documents: list[Document], tmp_path: Path
+) -> None:
+    kept = HebbianRetriever.from_vectorstore(store, documents=documents, k=4)
+    bare = HebbianRetriever.from_vectorstore(
+        store, documents=documents, location=tmp_path / "index", keep_text=False, k=4
+    )
+    assert bare.invoke(QUERY) == kept.invoke(QUERY)
+    assert await bare.ainvoke(QUERY) == kept.invoke(QUERY)
+    bare.index.close()
+    again = HebbianRetriever.from_vectorstore(
+        store, location=tmp_path / "index", keep_text=False, grow=False, k=4
+    )
+    assert again.invoke(QUERY) == kept.invoke(QUERY)
+    again.index.close()
+    files = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    for document in documents:
+        assert not any(document.page_content.encode() in content for content in files)
+
+
+def test_what_the_store_no_longer_has_does_not_come_back(
+    store: InMemoryVectorStore, documents: list[Document]
+) -> None:
+    bare = HebbianRetriever.from_vectorstore(store, documents=documents, keep_text=False, k=4)
+    found = ids(bare.invoke(QUERY))
+    store.delete([found[0]])
+    assert found[0] not in ids(bare.invoke(QUERY))
+    recall = bare.index.recall(QUERY, k=4)
+    assert recall.hits[0].lacks_text or recall.notes
+
+
+def test_a_graph_that_keeps_no_text_grows_too(store: InMemoryVectorStore) -> None:
+    bare = HebbianRetriever.from_vectorstore(store, keep_text=False, seed_k=3)
+    assert len(bare.invoke(QUERY)) == 3
+    (id_,) = bare.add_documents([Document("The Zephyr has three masts.")])
+    assert bare.index.get([id_])[0].text == "The Zephyr has three masts."
+
+
+def test_texts_of_a_docstore(documents: list[Document]) -> None:
+    docstore = InMemoryStore()
+    docstore.mset([(str(document.id), document) for document in documents[:2]])
+    texts = texts_of(docstore)
+    assert texts([str(documents[0].id), "never"]) == {
+        str(documents[0].id): documents[0].page_content
+    }
+
+
+def test_texts_need_a_store_that_is_asked_by_id(
+    index: HebbianIndex, store: InMemoryVectorStore
+) -> None:
+    class Blind(InMemoryVectorStore):
+        get_by_ids = VectorStore.get_by_ids
+
+    with pytest.raises(ParameterError, match="Blind has no get_by_ids"):
+        HebbianRetriever.from_vectorstore(Blind(store.embeddings), keep_text=False)
+    with pytest.raises(ParameterError, match=r"texts_of\(docstore\)"):
+        HebbianRetriever.from_vectorstore(HebbianRetriever(index=index), keep_text=False)
+    with pytest.raises(ParameterError, match="ids that they have in the store"):
+        HebbianRetriever.from_vectorstore(store, documents=[Document("No id.")], keep_text=False)
 
 
 async def test_any_retriever_gives_seeds(index: HebbianIndex, documents: list[Document]) -> None:

@@ -15,6 +15,7 @@ from llama_index.retrievers.hebbgraph.learner import CitationLearner
 from llama_index.retrievers.hebbgraph.parsing import HebbianNodeParser
 from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
 from llama_index.retrievers.hebbgraph.tags import SkipEmbedding, TagExtractor
+from llama_index.retrievers.hebbgraph.texts import texts_of
 
 __all__ = [
     "CITATION_CHAT_TEMPLATE",
@@ -31,4 +32,5 @@ __all__ = [
     "SkipEmbedding",
     "TagExtractor",
     "citing_tool",
+    "texts_of",
 ]

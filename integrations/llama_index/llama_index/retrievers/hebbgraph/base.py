@@ -23,12 +23,13 @@ from llama_index.core.schema import (
 )
 from llama_index.core.vector_stores.types import MetadataFilters
 
-from hebbgraph import HebbianIndex, ParameterError, Recall
+from hebbgraph import HebbianIndex, ParameterError, Recall, Settings
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
 from llama_index.retrievers.hebbgraph.parsing import HebbianNodeParser
+from llama_index.retrievers.hebbgraph.texts import texts_of
 from llama_index.retrievers.hebbgraph.writing import add_nodes, mirror
 
 __all__ = ["DEFAULT_TOP_K", "HebbianRetriever", "Strategy"]
@@ -203,6 +204,7 @@ class HebbianRetriever(BaseRetriever):
         location: str | Path = ":memory:",
         namespace: str = "default",
         filters: MetadataFilters | None = None,
+        keep_text: bool = True,
         seed_top_k: int = _SEEDS,
         **options: Any,
     ) -> HebbianRetriever:
@@ -219,12 +221,21 @@ class HebbianRetriever(BaseRetriever):
             As for :meth:`from_nodes`.
         filters : MetadataFilters, optional
             In force in both; what the vector store cannot do it must not be given.
+        keep_text : bool
+            If false, the index at ``location`` keeps no copy of the texts: the docstore of
+            the vector index gives them back, or its vector store. Nodes that neither has
+            any longer do not come back.
         seed_top_k : int
             How many seeds the vector index is asked for.
         **options
             As for the constructor.
         """
-        index = HebbianIndex.open(location, namespace=namespace)
+        index = HebbianIndex.open(
+            location,
+            namespace=namespace,
+            settings=Settings(keep_text=keep_text),
+            texts=None if keep_text else texts_of(vector_index),
+        )
         mirror(index, vector_index, nodes)
         # Unlike as_retriever(), this also finds nodes that are inserted later.
         source = VectorIndexRetriever(
@@ -285,7 +296,9 @@ class HebbianRetriever(BaseRetriever):
 
     def _results(self, recall: Recall, seeds: list[NodeWithScore] | None) -> list[NodeWithScore]:
         found = [
-            NodeWithScore(node=chunk_to_node(hit.chunk), score=hit.score) for hit in recall.hits
+            NodeWithScore(node=chunk_to_node(hit.chunk), score=hit.score)
+            for hit in recall.hits
+            if not hit.lacks_text
         ]
         announce(recall, self.index, [one.node for one in found])
         if seeds and not (self.filters or self.node_ids or self.doc_ids):
@@ -300,7 +313,8 @@ class HebbianRetriever(BaseRetriever):
         missing = [seed.node_id for seed in seeds if seed.node_id not in own]
         if not missing:
             return found
-        missing = [id_ for id_ in missing if id_ not in {c.id for c in self.index.get(missing)}]
+        held = self.index.holds(missing)
+        missing = [id_ for id_ in missing if id_ not in held]
         if not missing:
             return found
         logger.info("%d seeds are not in %r; refresh() adds them", len(missing), self.index)

@@ -1,0 +1,66 @@
+"""Texts from a store of LangChain's, for an index that keeps none itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from hebbgraph import Chunk, InvalidChunkError, ParameterError
+from hebbgraph.documents.outline import clean_text
+from hebbgraph.protocols import TextSource
+from langchain_core.documents import Document
+from langchain_core.stores import BaseStore
+from langchain_core.vectorstores import VectorStore
+
+from langchain_hebbgraph.conversion import to_chunk
+
+__all__ = ["texts_of"]
+
+
+def texts_of(store: VectorStore | BaseStore[str, Document]) -> TextSource:
+    """Let a store give back the texts of an index opened with ``Settings(keep_text=False)``.
+
+    Parameters
+    ----------
+    store : VectorStore or BaseStore
+        A vector store with ``get_by_ids``, or a docstore of documents by id.
+
+    Raises
+    ------
+    ParameterError
+        If a vector store cannot be asked by id.
+
+    Examples
+    --------
+    >>> from langchain_core.stores import InMemoryStore
+    >>> store = InMemoryStore()
+    >>> store.mset([("a", Document("Owls hunt at night."))])
+    >>> texts_of(store)(["a", "b"])
+    {'a': 'Owls hunt at night.'}
+    """
+    read = _by_id(store)
+
+    def texts(ids: Sequence[str], /) -> dict[str, str | Chunk | None]:
+        return {id_: _text(document) for id_, document in read(ids) if document is not None}
+
+    return texts
+
+
+def _by_id(
+    store: VectorStore | BaseStore[str, Document],
+) -> Callable[[Sequence[str]], Iterable[tuple[str, Document | None]]]:
+    if isinstance(store, BaseStore):
+        return lambda ids: zip(ids, store.mget(ids), strict=True)
+    if type(store).get_by_ids is VectorStore.get_by_ids:
+        raise ParameterError(
+            f"{type(store).__name__} has no get_by_ids, so texts cannot be read from it; keep "
+            "them in the index, or hand over texts_of(docstore)"
+        )
+    return lambda ids: ((one.id or "", one) for one in store.get_by_ids(list(ids)))
+
+
+def _text(document: Document) -> str:
+    """Return the text as :func:`to_chunk` read it when the document was added."""
+    try:
+        return to_chunk(document, "text").text
+    except InvalidChunkError:
+        return clean_text(document.page_content)
