@@ -21,7 +21,7 @@ from hebbgraph.records import AddReport, Chunk, TaggingReport
 from hebbgraph.settings import Settings
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.truth import ChunkWrite, Truth
-from hebbgraph.tagging import Candidate, candidates
+from hebbgraph.tagging import proposals
 
 __all__ = ["ChunkLike", "OnProgress", "Writer", "tagger_name"]
 
@@ -140,7 +140,7 @@ class Writer:
             tagging,
         )
 
-    def _candidates(self, chunk: Chunk, more: Iterable[str]) -> list[Candidate]:
+    def _candidates(self, chunk: Chunk, more: Iterable[str]) -> dict[str, list[str]]:
         return _candidates(chunk, more, from_text=self._settings.text_tags)
 
     def _tags(
@@ -187,10 +187,7 @@ class Writer:
         writes = []
         for (row, chunk), more in zip(held.items(), tags, strict=True):
             found = self._candidates(chunk, more)
-            by_kind: dict[str, list[str]] = {}
-            for key, kind in found:
-                by_kind.setdefault(kind, []).append(key)
-            if by_kind != known.get(row):
+            if found != known.get(row):
                 writes.append(ChunkWrite(chunk, found, vectors.get(row)))
         outcome = self._truth.apply(
             writes, embedding=state, instead_of={held[row].id: row for row in held}
@@ -294,11 +291,12 @@ def _ahead(
     return lambda done: tell(before + done, total)
 
 
-def _candidates(chunk: Chunk, more: Iterable[str], *, from_text: bool) -> list[Candidate]:
+def _candidates(chunk: Chunk, more: Iterable[str], *, from_text: bool) -> dict[str, list[str]]:
     given = [*chunk.tags, *more]
     if from_text:
-        return candidates(chunk.text, chunk.title, given)
-    return [one for one in candidates("", chunk.title, given) if one.kind in ("title", "given")]
+        return proposals(chunk.text, chunk.title, given)
+    found = proposals("", chunk.title, given)
+    return {kind: found[kind] for kind in ("title", "given") if kind in found}
 
 
 def _batches(values: Iterable[_T], size: int) -> Iterator[list[_T]]:

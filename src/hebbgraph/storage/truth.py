@@ -19,7 +19,6 @@ from hebbgraph.storage.database import Database, retried
 from hebbgraph.storage.embedding import Embeddings, EmbeddingState
 from hebbgraph.storage.reading import ChunkReader, as_json, digest, pages
 from hebbgraph.storage.schema import chunks, documents, namespaces, tombstones
-from hebbgraph.tagging import Candidate
 from hebbgraph.typing import IntArray
 
 __all__ = ["Changes", "ChunkWrite", "FeedbackState", "Outcome", "State", "Truth"]
@@ -95,10 +94,10 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class ChunkWrite:
-    """A chunk on its way into the database, with what pass 1 of the tagger found."""
+    """A chunk on its way into the database, with what pass 1 of the tagger found, by kind."""
 
     chunk: Chunk
-    candidates: Sequence[Candidate]
+    candidates: Mapping[str, Sequence[str]]
     vector: bytes | None = None
 
 
@@ -374,9 +373,6 @@ class Truth(ChunkReader):
         self, write: ChunkWrite, generation: int, embedding: EmbeddingState | None
     ) -> dict[str, Any]:
         chunk = write.chunk
-        by_kind: dict[str, list[str]] = {}
-        for candidate in write.candidates:
-            by_kind.setdefault(candidate.kind, []).append(candidate.key)
         return {
             "namespace": self.namespace,
             "id": chunk.id,
@@ -385,7 +381,7 @@ class Truth(ChunkReader):
             "text": chunk.text,
             "metadata": as_json(chunk.metadata),
             "tags": as_json(chunk.tags),
-            "candidates": as_json(by_kind),
+            "candidates": as_json(write.candidates),
             "digest": digest(chunk),
             "generation": generation,
             "vector_epoch": embedding.epoch if embedding and write.vector else None,

@@ -7,7 +7,7 @@ import pytest
 
 from hebbgraph.storage.lexical import LexicalIndex
 
-ROWS = [(1, ["gull", "cliff"]), (2, ["gull", "rock", "rock"]), (3, ["tern"])]
+ROWS = [(1, "gull cliff"), (2, "gull rock rock"), (3, "tern")]
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -44,7 +44,7 @@ def test_deleting_really_deletes(lexical: LexicalIndex) -> None:
 
 
 def test_a_row_added_again_replaces(lexical: LexicalIndex) -> None:
-    lexical.update(2, removed=[], added=[(1, ["auk"]), (4, ["auk"])])
+    lexical.update(2, removed=[], added=[(1, "auk"), (4, "auk")])
     assert len(lexical) == 4
     assert sorted(_rows(lexical, "auk")) == [1, 4]
     assert _rows(lexical, "cliff") == []
@@ -80,7 +80,7 @@ def test_an_update_that_was_killed_before_its_commit_is_done_again(tmp_path: Pat
     place, before = tmp_path / "lexical", tmp_path / "before"
     LexicalIndex(place).update(1, removed=[], added=ROWS)
     shutil.copytree(place, before)
-    LexicalIndex(place).update(2, removed=[2], added=[(4, ["auk"])])
+    LexicalIndex(place).update(2, removed=[2], added=[(4, "auk")])
     for name in ("meta.json", "hebbgraph.json"):  # what names a commit, and is written last
         shutil.copy(before / name, place / name)
     for path in before.iterdir():
@@ -88,7 +88,7 @@ def test_an_update_that_was_killed_before_its_commit_is_done_again(tmp_path: Pat
             shutil.copy(path, place / path.name)
     index = LexicalIndex(place)
     assert (index.generation, len(index)) == (1, 3)
-    index.update(2, removed=[2], added=[(4, ["auk"])])
+    index.update(2, removed=[2], added=[(4, "auk")])
     assert (len(index), _rows(index, "gull"), _rows(index, "auk")) == (3, [1], [4])
 
 
@@ -96,17 +96,17 @@ def test_an_update_that_was_killed_before_its_stamp_is_done_again(tmp_path: Path
     place = tmp_path / "lexical"
     LexicalIndex(place).update(1, removed=[], added=ROWS)
     stamp = (place / "hebbgraph.json").read_bytes()
-    LexicalIndex(place).update(2, removed=[2], added=[(4, ["auk"])])
+    LexicalIndex(place).update(2, removed=[2], added=[(4, "auk")])
     (place / "hebbgraph.json").write_bytes(stamp)
     index = LexicalIndex(place)
     assert index.generation == 1
-    index.update(2, removed=[2], added=[(4, ["auk"])])
+    index.update(2, removed=[2], added=[(4, "auk")])
     assert (len(index), _rows(index, "auk")) == (3, [4])
 
 
 def test_an_update_that_fails_changes_nothing(lexical: LexicalIndex) -> None:
     def broken() -> object:
-        yield 5, ["auk"]
+        yield 5, "auk"
         raise RuntimeError("no text")
 
     with pytest.raises(RuntimeError, match="no text"):
