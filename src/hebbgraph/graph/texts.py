@@ -131,9 +131,9 @@ class TextReader:
             self._numbers.fresh = []
         n_texts = np.fromiter(map(len, chunks), np.int64, len(chunks))
         counts, tokens = self._tokens.places(numbers)
-        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-        lengths = np.diff(before[np.array([0, *ends], dtype=np.int64)])
-        last_words = np.array([0, *ends], dtype=np.int64)[np.cumsum(n_texts)]
+        bounds = np.array([0, *ends], dtype=np.int64)
+        lengths = np.diff(_running(counts)[bounds])
+        last_words = bounds[np.cumsum(n_texts)]
         return ReadTexts(
             n_texts,
             lengths,
@@ -160,10 +160,10 @@ class TextReader:
     ) -> list[str]:
         counts, places = self._terms.places(numbers)
         data = self._terms.values[places].tobytes()
-        before = np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
-        ends = before[last_words].tolist()
+        ends = _running(counts)[last_words].tolist()
         terms = [
-            data[start : stop - 1].decode() for start, stop in zip([0, *ends], ends, strict=False)
+            data[start:stop].rstrip().decode()
+            for start, stop in zip([0, *ends], ends, strict=False)
         ]
         depends = np.flatnonzero(self._depends.view[numbers])
         # In a script without spaces, terms reach across those that a text has all the same.
@@ -174,3 +174,8 @@ class TextReader:
                 for term in lexical_terms(tokenize(text), self._language)
             )
         return terms
+
+
+def _running(counts: IntArray) -> IntArray:
+    """Return the sums of the first 0, 1, 2, … of these."""
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
