@@ -114,9 +114,12 @@ class Writer:
         )
 
     def _prepared(
-        self, chunks: list[Chunk], tell: Callable[[int], object] | None = None
+        self,
+        changed: list[tuple[Chunk, bytes]],
+        tell: Callable[[int], object] | None = None,
     ) -> tuple[list[ChunkWrite], EmbeddingState | None, TaggingReport | None]:
         """Tag and embed, outside of any transaction."""
+        chunks = [chunk for chunk, _ in changed]
         tags, tagging = self._tags(chunks, tell)
         vectors: Iterable[bytes | None] = repeat(None)
         embedding = None
@@ -133,8 +136,8 @@ class Writer:
             vectors = map(np.ndarray.tobytes, matrix.astype(embedding.dtype))
         return (
             [
-                ChunkWrite(chunk, self._candidates(chunk, more), vector)
-                for chunk, more, vector in zip(chunks, tags, vectors, strict=False)
+                ChunkWrite(chunk, self._candidates(chunk, more), vector, digest)
+                for (chunk, digest), more, vector in zip(changed, tags, vectors, strict=False)
             ],
             embedding,
             tagging,

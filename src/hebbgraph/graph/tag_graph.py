@@ -8,6 +8,7 @@ the same vocabulary and postings, whatever happened on the way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice, repeat
 from typing import NamedTuple, Self
 
@@ -190,6 +191,8 @@ class TagGraph:
         self,
         removed: IntArray,
         added: Iterable[tuple[int, int, Mapping[str, Iterable[str]]]],
+        *,
+        lock: AbstractContextManager[object] | None = None,
     ) -> VocabularyChange:
         """Count the candidates of chunks that come and go.
 
@@ -200,17 +203,22 @@ class TagGraph:
         added : iterable of (row, id prefix, candidate keys by kind)
             Rows ascending, above all that are known. They get slots, but are not live
             before :meth:`commit`.
+        lock : context manager, optional
+            Held while something changes that readers look at, and not while more is fetched.
         """
+        lock = nullcontext() if lock is None else lock
         lost, lost_anchors, lost_given = self._staged_candidates(removed)
         first = len(self._rows)
         remaining = iter(added)
         while page := list(islice(remaining, _PAGE)):
-            self._stage_page(page)
+            with lock:
+                self._stage_page(page)
         gained, gained_anchors, gained_given = self._staged_candidates(
             np.arange(first, len(self._rows))
         )
-        self.phrases.count_given(gained_given, lost_given)
-        return VocabularyChange(*self.phrases.count(gained, gained_anchors, lost, lost_anchors))
+        with lock:
+            self.phrases.count_given(gained_given, lost_given)
+            return VocabularyChange(*self.phrases.count(gained, gained_anchors, lost, lost_anchors))
 
     def _stage_page(self, page: Sequence[tuple[int, int, Mapping[str, Iterable[str]]]]) -> None:
         keys: list[str] = []

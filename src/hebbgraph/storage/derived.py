@@ -374,8 +374,7 @@ class Derived:
     def _advance(self, graph: TagGraph, changes: Changes, lexical: LexicalIndex | None) -> None:
         removed = graph.slots_of(changes.removed)
         first_slot = graph.n_slots
-        with self.lock:
-            vocabulary = graph.stage(removed, self._candidates(changes.added))
+        vocabulary = graph.stage(removed, self._candidates(changes.added), lock=self.lock)
         tagged = TaggedChunks()
         n_older = self._match_older(graph, removed, vocabulary, tagged)
         fresh = np.arange(first_slot, graph.n_slots)

@@ -134,11 +134,11 @@ class ChunkReader:
             found.update(self._ask(query, {}))
         return found
 
-    def changed(self, candidates: Iterable[Chunk]) -> list[Chunk]:
-        """Return those chunks that are not held, or held with another content."""
-        by_id = {chunk.id: chunk for chunk in candidates}
+    def changed(self, candidates: Iterable[Chunk]) -> list[tuple[Chunk, bytes]]:
+        """Return those chunks that are not held, or with another content; with their digests."""
+        by_id = {chunk.id: (chunk, digest(chunk)) for chunk in candidates}
         held = self.digests(by_id)
-        return [chunk for id_, chunk in by_id.items() if held.get(id_) != digest(chunk)]
+        return [new for id_, new in by_id.items() if held.get(id_) != new[1]]
 
     def digests(self, ids: Iterable[str]) -> dict[str, bytes]:
         """Return what :func:`digest` said of each chunk that is there."""

@@ -94,11 +94,15 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class ChunkWrite:
-    """A chunk on its way into the database, with what pass 1 of the tagger found, by kind."""
+    """A chunk on its way into the database, with what pass 1 of the tagger found, by kind.
+
+    ``digest`` is what :func:`~hebbgraph.storage.reading.digest` says, if that is known.
+    """
 
     chunk: Chunk
     candidates: Mapping[str, Sequence[str]]
     vector: bytes | None = None
+    digest: bytes | None = None
 
 
 class Outcome(NamedTuple):
@@ -382,7 +386,7 @@ class Truth(ChunkReader):
             "metadata": as_json(chunk.metadata),
             "tags": as_json(chunk.tags),
             "candidates": as_json(write.candidates),
-            "digest": digest(chunk),
+            "digest": write.digest or digest(chunk),
             "generation": generation,
             "vector_epoch": embedding.epoch if embedding and write.vector else None,
             "vector": write.vector,
