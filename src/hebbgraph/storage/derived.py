@@ -459,15 +459,14 @@ class Derived:
             mentioning.append(graph.slots_of(self._lexical.rows_with_phrase(terms)))
         return np.unique(np.concatenate(mentioning))
 
-    def _advance_lexical(self, lexical: LexicalIndex) -> None:
+    def _advance_lexical(self, lexical: LexicalIndex, *, from_nothing: bool = False) -> None:
         """Bring the lexical index alone to the truth; the folder is locked."""
         generation = lexical.refresh()
-        changes = self._truth.changes_since(generation)
-        if changes.generation == generation and changes.complete:
+        changes = self._truth.changes_since(-1 if from_nothing else generation)
+        if changes.generation == generation and changes.complete and not from_nothing:
             return
         if not changes.complete:
-            lexical.clear()
-            changes = self._truth.changes_since(-1)
+            from_nothing = True
         assert self._graph is not None
         pages = self._read(self._graph, changes.added, terms=True)
         lexical.update(
@@ -477,6 +476,7 @@ class Derived:
                 one for rows, read in pages for one in zip(rows.tolist(), read.terms, strict=True)
             ),
             replace=len(lexical) > 0,
+            from_nothing=from_nothing,
         )
 
     # -- on disk ----------------------------------------------------------------------
@@ -526,8 +526,7 @@ class Derived:
                 lexical = LexicalIndex(
                     None if self._directory is None else self._directory / "lexical"
                 )
-                lexical.clear()
-                self._advance_lexical(lexical)
+                self._advance_lexical(lexical, from_nothing=True)
             with self.lock:
                 self._graph, self._vectors, self._lexical = graph, vectors, lexical
             self._saved_generation = -1

@@ -59,6 +59,9 @@ class LexicalIndex:
             self._index = tantivy.Index(self._schema)
         else:
             self._index = self._open(directory)
+        # By hand: a thread that watches the directory may read a file while it goes.
+        self._index.config_reader(reload_policy="manual")
+        self._index.reload()
         self._searcher = self._index.searcher()
         self.refresh()
 
@@ -122,6 +125,7 @@ class LexicalIndex:
         removed: Iterable[int],
         added: Iterable[tuple[int, str]],
         replace: bool = True,
+        from_nothing: bool = False,
     ) -> None:
         """Remove and add rows, and stamp the result.
 
@@ -135,6 +139,9 @@ class LexicalIndex:
         replace : bool
             Whether an added row may be there already, left by an update that was killed
             before its stamp; an empty index needs no such care.
+        from_nothing : bool
+            Forget all that is there. In one step with adding: until then everybody reads what
+            was there, and a process that dies leaves it whole.
 
         Notes
         -----
@@ -146,10 +153,12 @@ class LexicalIndex:
             if self._directory is not None:
                 # What a killed update left: its names may be wanted again.
                 writer.garbage_collect_files()
+            if from_nothing:
+                writer.delete_all_documents()
             for row in removed:
                 writer.delete_documents_by_term("row", int(row))
             for row, terms in added:
-                if replace:
+                if replace and not from_nothing:
                     writer.delete_documents_by_term("row", row)
                 document = tantivy.Document()
                 document.add_integer("row", row)
@@ -169,19 +178,6 @@ class LexicalIndex:
         self._index.reload()
         self._searcher = self._index.searcher()
         self._generation = generation
-
-    def clear(self) -> None:
-        """Forget every row."""
-        if self._directory is not None:
-            (self._directory / _STAMP).unlink(missing_ok=True)
-        self._generation = 0
-        writer = self._index.writer(_HEAP_BYTES, 1)
-        writer.delete_all_documents()
-        writer.commit()
-        writer.garbage_collect_files()
-        writer.wait_merging_threads()
-        self._index.reload()
-        self._searcher = self._index.searcher()
 
     def search(
         self, terms: Iterable[str], limit: int, *, only: Sequence[int] | None = None

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -61,9 +62,31 @@ def test_no_query_syntax_is_parsed(lexical: LexicalIndex) -> None:
         assert _rows(lexical, term) == []
 
 
-def test_clearing_leaves_nothing(lexical: LexicalIndex) -> None:
-    lexical.clear()
-    assert (len(lexical), lexical.generation, _rows(lexical, "gull")) == (0, 0, [])
+def test_starting_from_nothing_is_one_step(lexical: LexicalIndex) -> None:
+    def rows() -> Iterator[tuple[int, str]]:
+        yield 7, "auk"
+        assert sorted(_rows(lexical, "gull")) == [1, 2]  # whoever reads meanwhile
+        assert lexical.is_there
+        yield 2, "gull"
+
+    lexical.update(2, removed=[], added=rows(), from_nothing=True)
+    assert (len(lexical), lexical.generation) == (2, 2)
+    assert (_rows(lexical, "gull"), _rows(lexical, "auk"), _rows(lexical, "tern")) == ([2], [7], [])
+    assert lexical.document_frequency("gull") == 1
+
+
+def test_starting_from_nothing_and_failing_changes_nothing(tmp_path: Path) -> None:
+    def broken() -> Iterator[tuple[int, str]]:
+        yield 7, "auk"
+        raise RuntimeError("no text")
+
+    first = LexicalIndex(tmp_path / "lexical")
+    first.update(1, removed=[], added=ROWS)
+    with pytest.raises(RuntimeError, match="no text"):
+        first.update(2, removed=[], added=broken(), from_nothing=True)
+    for index in (first, LexicalIndex(tmp_path / "lexical")):
+        assert (len(index), index.generation, index.damage) == (3, 1, None)
+        assert sorted(_rows(index, "gull")) == [1, 2]
 
 
 def test_another_one_sees_what_was_committed(tmp_path: Path) -> None:
