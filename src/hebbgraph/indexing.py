@@ -22,7 +22,7 @@ from hebbgraph.settings import Settings
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.texts import TextState
 from hebbgraph.storage.truth import ChunkWrite, Truth
-from hebbgraph.tagging import Candidate, candidates
+from hebbgraph.tagging import proposals
 
 __all__ = ["ChunkLike", "OnProgress", "Writer", "tagger_name"]
 
@@ -115,9 +115,12 @@ class Writer:
         )
 
     def _prepared(
-        self, chunks: list[Chunk], tell: Callable[[int], object] | None = None
+        self,
+        changed: list[tuple[Chunk, bytes]],
+        tell: Callable[[int], object] | None = None,
     ) -> tuple[list[ChunkWrite], EmbeddingState | None, TaggingReport | None]:
         """Tag and embed, outside of any transaction."""
+        chunks = [chunk for chunk, _ in changed]
         tags, tagging = self._tags(chunks, tell)
         vectors: Iterable[bytes | None] = repeat(None)
         embedding = None
@@ -134,14 +137,14 @@ class Writer:
             vectors = map(np.ndarray.tobytes, matrix.astype(embedding.dtype))
         return (
             [
-                ChunkWrite(chunk, self._candidates(chunk, more), vector)
-                for chunk, more, vector in zip(chunks, tags, vectors, strict=False)
+                ChunkWrite(chunk, self._candidates(chunk, more), vector, digest)
+                for (chunk, digest), more, vector in zip(changed, tags, vectors, strict=False)
             ],
             embedding,
             tagging,
         )
 
-    def _candidates(self, chunk: Chunk, more: Iterable[str]) -> list[Candidate]:
+    def _candidates(self, chunk: Chunk, more: Iterable[str]) -> dict[str, list[str]]:
         return _candidates(chunk, more, from_text=self._settings.text_tags)
 
     def _tags(
@@ -189,10 +192,7 @@ class Writer:
         writes = []
         for (row, chunk), more in zip(held.items(), tags, strict=True):
             found = self._candidates(chunk, more)
-            by_kind: dict[str, list[str]] = {}
-            for key, kind in found:
-                by_kind.setdefault(kind, []).append(key)
-            if _in_order(by_kind) != _in_order(known.get(row, {})):
+            if _in_order(found) != _in_order(known.get(row, {})):
                 writes.append(ChunkWrite(chunk, found, vectors.get(row)))
         outcome = self._truth.apply(
             writes, embedding=state, instead_of={held[row].id: row for row in held}
@@ -294,7 +294,7 @@ def tagger_name(tagger: Tagger) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
-def _in_order(by_kind: Mapping[str, list[str]]) -> dict[str, list[str]]:
+def _in_order(by_kind: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     return {kind: sorted(keys) for kind, keys in by_kind.items()}
 
 
@@ -305,11 +305,12 @@ def _ahead(
     return lambda done: tell(before + done, total)
 
 
-def _candidates(chunk: Chunk, more: Iterable[str], *, from_text: bool) -> list[Candidate]:
+def _candidates(chunk: Chunk, more: Iterable[str], *, from_text: bool) -> dict[str, list[str]]:
     given = [*chunk.tags, *more]
     if from_text:
-        return candidates(chunk.text, chunk.title, given)
-    return [one for one in candidates("", chunk.title, given) if one.kind in ("title", "given")]
+        return proposals(chunk.text, chunk.title, given)
+    found = proposals("", chunk.title, given)
+    return {kind: found[kind] for kind in ("title", "given") if kind in found}
 
 
 def _batches(values: Iterable[_T], size: int) -> Iterator[list[_T]]:

@@ -88,7 +88,7 @@ def test_rows_that_the_lexical_index_lost(index: HebbianIndex) -> None:
 def test_words_that_the_lexical_index_lost(index: HebbianIndex) -> None:
     lexical = index._derived.lexical
     row = int(lexical.rows()[0])
-    lexical.update(lexical.generation, removed=[], added=[(row, ["other", "words"])])
+    lexical.update(lexical.generation, removed=[], added=[(row, "other words")])
     assert _parts(index, repair=True) == [("lexical", True)]
     assert _parts(index) == []
 

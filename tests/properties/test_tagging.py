@@ -8,10 +8,12 @@ from hebbgraph.tagging import (
     display,
     lexical_terms,
     phrase_key,
+    proposals,
     tokenize,
 )
 from hebbgraph.tagging.folding import fold
 from hebbgraph.tagging.scripts import is_unspaced
+from hebbgraph.tagging.segment import word_tokens
 
 # Characters that meet in real text, and that break tokenizers; then anything at all.
 TRICKY = (
@@ -57,6 +59,11 @@ def test_tokens_of_a_text_are_those_of_its_words(left, right):
 
 
 @given(texts)
+def test_tokens_of_a_text_are_those_between_its_whitespace(text):
+    assert tokenize(text) == [token for word in text.split() for token in word_tokens(word)]
+
+
+@given(texts)
 def test_lexical_terms_can_be_joined_and_encoded(text):
     for term in lexical_terms(tokenize(text)):
         assert term
@@ -96,6 +103,14 @@ def test_candidates_are_keys_that_the_chunk_mentions(text, title, tags):
     assert found[: len(own)] == candidates(text, title)  # given tags take nothing away
     for candidate in found:
         assert phrase_key(candidate.key) == candidate.key != ""
+
+
+@given(texts, texts, st.lists(texts, max_size=3))
+def test_proposals_are_the_candidates_by_kind(text, title, tags):
+    by_kind = {}
+    for key, kind in candidates(text, title, tags):
+        by_kind.setdefault(kind, []).append(key)
+    assert proposals(text, title, tags) == by_kind
 
 
 @given(texts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from itertools import chain
 from typing import NamedTuple, Self
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from hebbgraph.graph.arrays import GrowableArray
 from hebbgraph.graph.keys import Keys, packed
 from hebbgraph.graph.spans import SpanTable, find
+from hebbgraph.graph.texts import ReadTexts, TextReader
 from hebbgraph.tagging.hashing import PhraseHasher
 from hebbgraph.typing import BoolArray, IntArray
 
@@ -242,29 +243,69 @@ class PhraseTable:
         What :class:`~hebbgraph.tagging.PhraseMatcher` finds, token by token for all
         passages together, so that no Python object stands for a phrase.
         """
-        wanted = self.are_given if given else self.are_known
         lengths = np.fromiter(map(len, passages), np.int64, len(passages))
+        hashes = self._hasher.tokens(chain.from_iterable(passages))
+        return self._match(hashes, np.arange(len(hashes)), lengths, given)
+
+    def match_texts(
+        self, texts: ReadTexts
+    ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]:
+        """Find the known phrases in texts, as :meth:`match` does in lists of their tokens."""
+        return self._match(texts.hashes, texts.tokens, texts.lengths, given=False)
+
+    def reader(self, language: str, earlier: TextReader | None = None) -> TextReader:
+        """Return what reads texts for :meth:`match_texts`: an earlier one, if it does."""
+        if earlier is not None and earlier.salt == self._hasher.salt:
+            return earlier
+        return TextReader(self._hasher, language)
+
+    def _match(
+        self, different: NDArray[np.uint64], tokens: IntArray, lengths: IntArray, given: bool
+    ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]:
+        """Match tokens given by where the hash of each stands among some."""
+        wanted = self.are_given if given else self.are_known
         ends = np.cumsum(lengths)
-        hashes = self._hasher.tokens(list(chain.from_iterable(passages)))
         end = np.repeat(ends, lengths)
-        best = np.full(len(hashes), -1, dtype=np.int32)
-        stop = np.zeros(len(hashes), dtype=np.int64)
-        at, spans, size = np.arange(len(hashes)), hashes, 1
-        while len(at):
+        best, extends = self._first(different, tokens, wanted)
+        at = np.arange(len(tokens))
+        stop = at + 1
+        hashes = different[tokens]
+        spans, size = hashes, 1
+        while True:
+            longer = np.flatnonzero(extends)
+            longer = longer[at[longer] + size < end[at[longer]]]
+            at = at[longer]
+            if not len(at):
+                break
+            spans = self._hasher.extended(spans[longer], hashes[at + size])
+            size += 1
             numbers, extends = self._spans.find(spans)
             found = np.flatnonzero(numbers >= 0)
             found = found[wanted(numbers[found])]
             best[at[found]] = numbers[found]
             stop[at[found]] = at[found] + size
-            longer = np.flatnonzero(extends)
-            longer = longer[at[longer] + size < end[at[longer]]]
-            at = at[longer]
-            spans = self._hasher.extended(spans[longer], hashes[at + size])
-            size += 1
         starts = _disjoint(np.flatnonzero(best >= 0), stop)
         owner: IntArray = np.searchsorted(ends, starts, "right")
         first = (ends - lengths)[owner]
         return owner, starts - first, stop[starts] - first, best[starts]
+
+    def _first(
+        self,
+        different: NDArray[np.uint64],
+        tokens: IntArray,
+        wanted: Callable[[IntArray], BoolArray],
+    ) -> tuple[NDArray[np.int32], BoolArray]:
+        """Return the phrase that each token is, or -1, and whether one goes on from there."""
+        occurs = np.zeros(len(different), dtype=np.bool_)
+        occurs[tokens] = True
+        here = np.flatnonzero(occurs)  # each different one is looked up once
+        numbers, extends = self._spans.find(different[here])
+        named = np.flatnonzero(numbers >= 0)
+        named = named[wanted(numbers[named])]
+        best = np.full(len(different), -1, dtype=np.int32)
+        best[here[named]] = numbers[named]
+        occurs[here] = extends
+        return best[tokens], occurs[tokens]
 
     # -- as arrays ------------------------------------------------------------------
 
@@ -303,14 +344,21 @@ class PhraseTable:
 def _disjoint(starts: IntArray, stop: NDArray[np.int64]) -> IntArray:
     """Of spans in order, keep each that begins after the end of the last one kept."""
     stops = stop[starts]
-    if not (stops[:-1] > starts[1:]).any():
+    # Where all before has ended, a group begins; within one, each that is kept leads to the
+    # next, and all groups take that step together.
+    reached = np.maximum.accumulate(stops)
+    at = np.flatnonzero(np.concatenate((np.ones(1, np.bool_), starts[1:] >= reached[:-1])))
+    if len(at) >= len(starts):
         return starts
-    kept, taken = [], 0
-    for position, (start, end) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
-        if start >= taken:
-            taken = end
-            kept.append(position)
-    return starts[kept]
+    following = np.searchsorted(starts, stops)
+    end = np.append(at[1:], len(starts))
+    kept = []
+    while len(at):
+        kept.append(at)
+        at = following[at]
+        within = np.flatnonzero(at < end)
+        at, end = at[within], end[within]
+    return starts[np.sort(np.concatenate(kept))]
 
 
 def _order_keys(keys: Iterable[str]) -> NDArray[np.uint64]:

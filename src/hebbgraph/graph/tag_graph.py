@@ -8,7 +8,8 @@ the same vocabulary and postings, whatever happened on the way.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, islice
+from contextlib import AbstractContextManager, nullcontext
+from itertools import islice, repeat
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -17,11 +18,13 @@ from numpy.typing import NDArray
 from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges, transpose
 from hebbgraph.graph.incidence import Columns, Incidence, Postings
 from hebbgraph.graph.phrases import PhraseArrays, PhraseTable
+from hebbgraph.graph.texts import ReadTexts
 from hebbgraph.typing import BoolArray, IntArray
 
 __all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange"]
 
 _TITLE, _GIVEN, _OTHER = 0, 1, 2
+_KIND_CODES = {"title": _TITLE, "given": _GIVEN}
 #: With more dead chunks or new phrases than this share, the graph is made anew.
 _FOLD_SHARE = 8
 _FOLD_MIN = 256
@@ -188,6 +191,8 @@ class TagGraph:
         self,
         removed: IntArray,
         added: Iterable[tuple[int, int, Mapping[str, Iterable[str]]]],
+        *,
+        lock: AbstractContextManager[object] | None = None,
     ) -> VocabularyChange:
         """Count the candidates of chunks that come and go.
 
@@ -198,34 +203,39 @@ class TagGraph:
         added : iterable of (row, id prefix, candidate keys by kind)
             Rows ascending, above all that are known. They get slots, but are not live
             before :meth:`commit`.
+        lock : context manager, optional
+            Held while something changes that readers look at, and not while more is fetched.
         """
+        lock = nullcontext() if lock is None else lock
         lost, lost_anchors, lost_given = self._staged_candidates(removed)
         first = len(self._rows)
         remaining = iter(added)
         while page := list(islice(remaining, _PAGE)):
-            self._stage_page(page)
+            with lock:
+                self._stage_page(page)
         gained, gained_anchors, gained_given = self._staged_candidates(
             np.arange(first, len(self._rows))
         )
-        self.phrases.count_given(gained_given, lost_given)
-        return VocabularyChange(*self.phrases.count(gained, gained_anchors, lost, lost_anchors))
+        with lock:
+            self.phrases.count_given(gained_given, lost_given)
+            return VocabularyChange(*self.phrases.count(gained, gained_anchors, lost, lost_anchors))
 
     def _stage_page(self, page: Sequence[tuple[int, int, Mapping[str, Iterable[str]]]]) -> None:
         keys: list[str] = []
-        kinds: list[NDArray[np.int8]] = []
+        kinds: list[int] = []
         ends = []
         for _, _, by_kind in page:
             for kind in sorted(by_kind, key=_kind_code):
                 different = dict.fromkeys(by_kind[kind])
                 keys += different
-                kinds.append(np.full(len(different), _kind_code(kind), np.int8))
+                kinds += repeat(_kind_code(kind), len(different))
             ends.append(len(keys))
         before = len(self._candidates)
         self._rows.extend([row for row, _, _ in page])
         self._alive.extend(np.zeros(len(page), dtype=np.bool_))
         self._id_prefixes.extend(np.array([prefix for _, prefix, _ in page], dtype=np.uint64))
         self._candidates.extend(self.phrases.intern(keys))
-        self._candidate_kinds.extend(np.concatenate((np.empty(0, np.int8), *kinds)))
+        self._candidate_kinds.extend(kinds)
         self._candidate_indptr.extend(before + np.array(ends, dtype=np.int64))
 
     def _staged_candidates(self, slots: IntArray) -> tuple[IntArray, IntArray, IntArray]:
@@ -243,10 +253,8 @@ class TagGraph:
             np.unique(pairs[kinds == _GIVEN]) % n_phrases,
         )
 
-    def tag(
-        self, into: TaggedChunks, slots: IntArray, passages: Sequence[Sequence[list[str]]]
-    ) -> None:
-        """Match the tokens of chunks with the vocabulary (pass 2).
+    def tag(self, into: TaggedChunks, slots: IntArray, texts: ReadTexts) -> None:
+        """Match the texts of chunks with the vocabulary (pass 2).
 
         Their titles, and the tags given by a model or the caller, are their tags in any case.
 
@@ -254,12 +262,11 @@ class TagGraph:
         ----------
         into : TaggedChunks
         slots : ndarray of int64, shape (n,)
-        passages : sequence of sequences of lists of tokens
-            Those of each chunk.
+        texts : ReadTexts
+            Of these chunks, read by a reader of :attr:`phrases`.
         """
-        lengths = np.fromiter(map(len, passages), np.int64, len(passages))
-        chunk_of = np.repeat(np.arange(len(slots)), lengths)
-        passage, _, _, found = self.phrases.match(list(chain.from_iterable(passages)))
+        chunk_of = np.repeat(np.arange(len(slots)), texts.n_texts)
+        text, _, _, found = self.phrases.match_texts(texts)
         indptr = self._candidate_indptr.view
         starts = indptr[slots]
         counts = indptr[slots + 1] - starts
@@ -272,7 +279,7 @@ class TagGraph:
             + self._candidates.view[at[own]]
         )
         titles = np.unique(proposed[kinds[own] == _TITLE])
-        matched = chunk_of[passage] * n_phrases + found
+        matched = chunk_of[text] * n_phrases + found
         pairs = np.unique(np.concatenate((proposed, matched)))
         into.extend(
             np.asarray(slots, dtype=np.int64),
@@ -370,4 +377,4 @@ class TagGraph:
 
 
 def _kind_code(kind: str) -> int:
-    return {"title": _TITLE, "given": _GIVEN}.get(kind, _OTHER)
+    return _KIND_CODES.get(kind, _OTHER)

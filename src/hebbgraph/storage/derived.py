@@ -13,7 +13,7 @@ import contextlib
 import hashlib
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.errors import HebbgraphError, IndexLockedError
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
+from hebbgraph.graph.texts import ReadTexts, TextReader
 from hebbgraph.storage.approximate import ApproximateNeighbours
 from hebbgraph.storage.checksums import damaged_files
 from hebbgraph.storage.embedding import EmbeddingState
@@ -33,7 +34,7 @@ from hebbgraph.storage.snapshot import has_snapshot, load_snapshot, save_snapsho
 from hebbgraph.storage.truth import Changes, FeedbackState, Truth
 from hebbgraph.storage.vector_file import VectorFile
 from hebbgraph.storage.vectors import VectorSearch, VectorTable
-from hebbgraph.tagging import lexical_terms, tokenize
+from hebbgraph.tagging import lexical_terms
 from hebbgraph.typing import IntArray
 
 __all__ = ["Derived", "derived_directory", "id_prefix"]
@@ -105,6 +106,7 @@ class Derived:
         self._graph: TagGraph | None = None
         self._lexical: LexicalIndex | None = None
         self._vectors: VectorTable | None = None
+        self._reader: TextReader | None = None
         self._saved_generation = -1
         self._snapshot_is_trusted = True
         #: What a reader has: that of the last step that was taken as a whole.
@@ -379,16 +381,16 @@ class Derived:
     def _advance(self, graph: TagGraph, changes: Changes, lexical: LexicalIndex | None) -> None:
         removed = graph.slots_of(changes.removed)
         first_slot = graph.n_slots
-        with self.lock:
-            vocabulary = graph.stage(removed, self._candidates(changes.added))
+        vocabulary = graph.stage(removed, self._candidates(changes.added), lock=self.lock)
         tagged = TaggedChunks()
         n_older = self._match_older(graph, removed, vocabulary, tagged)
-        new = self._matched(graph, np.arange(first_slot, graph.n_slots), tagged)
+        fresh = np.arange(first_slot, graph.n_slots)
+        new = self._matched(graph, fresh, tagged, terms=lexical is not None)
         if lexical is not None:
             lexical.update(
                 changes.generation,
                 removed=changes.removed.tolist(),
-                added=((row, self._terms(passages)) for row, passages in new),
+                added=new,
                 replace=len(lexical) > 0,
             )
         else:
@@ -427,16 +429,23 @@ class Derived:
             yield row, id_prefix(id_), by_kind
 
     def _matched(
-        self, graph: TagGraph, slots: IntArray, into: TaggedChunks
-    ) -> Iterator[tuple[int, tuple[list[str], list[str]]]]:
-        """Match the text of each slot, and yield its row and tokens."""
+        self, graph: TagGraph, slots: IntArray, into: TaggedChunks, *, terms: bool = False
+    ) -> Iterator[tuple[int, str]]:
+        """Match the text of each slot; yield its row and terms, if those are asked for."""
         rows = graph.rows[slots]
+        for there, read in self._read(graph, rows, terms=terms):
+            graph.tag(into, slots[np.searchsorted(rows, there)], read)
+            yield from zip(there.tolist(), read.terms, strict=terms)
+
+    def _read(
+        self, graph: TagGraph, rows: IntArray, *, terms: bool
+    ) -> Iterator[tuple[IntArray, ReadTexts]]:
+        """Read the texts of rows a page at a time; those that are gone are left out."""
+        reader = self._reader = graph.phrases.reader(self._language, self._reader)
         texts = self._truth.texts(rows)
         while page := list(islice(texts, _PAGE)):
-            passages = [(tokenize(title), tokenize(text)) for _, title, text in page]
             there = np.array([row for row, _, _ in page], dtype=np.int64)
-            graph.tag(into, slots[np.searchsorted(rows, there)], passages)
-            yield from zip(there.tolist(), passages, strict=True)
+            yield there, reader.read([(title, text) for _, title, text in page], terms=terms)
 
     def _chunks_to_match_again(
         self, graph: TagGraph, entered: list[int], left: list[int]
@@ -460,25 +469,21 @@ class Derived:
     def _advance_lexical(self, lexical: LexicalIndex, *, instead: bool = False) -> None:
         """Bring the lexical index alone to the truth, or make it anew; the folder is locked."""
         generation = lexical.refresh()
-        changes = self._truth.changes_since(generation)
+        changes = self._truth.changes_since(-1 if instead else generation)
         if changes.generation == generation and changes.complete and not instead:
             return
-        instead = instead or not changes.complete
-        if instead:
-            changes = self._truth.changes_since(-1)
-        texts = self._truth.texts(changes.added)
+        instead = instead or not changes.complete  # then these are all there are
+        assert self._graph is not None
+        pages = self._read(self._graph, changes.added, terms=True)
         lexical.update(
             changes.generation,
             removed=changes.removed.tolist(),
             added=(
-                (row, self._terms((tokenize(title), tokenize(text)))) for row, title, text in texts
+                one for rows, read in pages for one in zip(rows.tolist(), read.terms, strict=True)
             ),
             replace=len(lexical) > 0,
             instead=instead,
         )
-
-    def _terms(self, passages: Iterable[list[str]]) -> list[str]:
-        return [term for tokens in passages for term in lexical_terms(tokens, self._language)]
 
     # -- on disk ----------------------------------------------------------------------
 

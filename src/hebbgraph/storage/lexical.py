@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 LEXICAL_FORMAT = 1
 _STAMP = "hebbgraph.json"
 _HEAP_BYTES = 64_000_000
-_MAX_PHRASE_HITS = 1_000_000
 #: Up to so many bytes, opening looks at every checksum; above, ``doctor`` does.
 _MAX_BYTES_TO_CHECK = 64_000_000
 _SEGMENT_FILES = ("idx", "term", "pos", "fast", "fieldnorm", "store")
@@ -66,6 +65,9 @@ class LexicalIndex:
             self._index = tantivy.Index(self._schema)
         else:
             self._index = self._open(directory)
+        # By hand: a thread that watches the directory may read a file while it goes.
+        self._index.config_reader(reload_policy="manual")
+        self._index.reload()
         self._searcher = self._index.searcher()
         self.refresh()
 
@@ -127,7 +129,7 @@ class LexicalIndex:
         generation: int,
         *,
         removed: Iterable[int],
-        added: Iterable[tuple[int, Sequence[str]]],
+        added: Iterable[tuple[int, str]],
         replace: bool = True,
         instead: bool = False,
     ) -> None:
@@ -139,11 +141,13 @@ class LexicalIndex:
             What the index then stands for.
         removed : iterable of int
         added : iterable of (row, terms)
+            Terms with spaces between them.
         replace : bool
             Whether an added row may be there already, left by an update that was killed
             before its stamp; an empty index needs no such care.
         instead : bool
-            Whether what is added takes the place of everything.
+            Whether what is added takes the place of everything. In one step: until then
+            everybody reads what was there, and a process that dies leaves it whole.
 
         Notes
         -----
@@ -164,7 +168,7 @@ class LexicalIndex:
                     writer.delete_documents_by_term("row", row)
                 document = tantivy.Document()
                 document.add_integer("row", row)
-                document.add_text("terms", " ".join(terms))
+                document.add_text("terms", terms)
                 writer.add_document(document)
             writer.commit()
             if instead:
@@ -246,7 +250,7 @@ class LexicalIndex:
             query = tantivy.Query.phrase_query(self._schema, "terms", list(terms))
         searcher = self._searcher
         query = tantivy.Query.const_score_query(query, 1.0)
-        hits = searcher.search(query, _MAX_PHRASE_HITS, count=False).hits
+        hits = searcher.search(query, max(searcher.num_docs, 1), count=False).hits
         rows = searcher.fast_field_values("row", [address for _, address in hits])
         return np.array(rows, dtype=np.int64)
 

@@ -24,6 +24,7 @@ _T = TypeVar("_T")
 _PAGE = 500  # bound parameters a statement; every database allows as many
 
 
+_DENSE = 2  # a page of rows is read as a range if at most every second one is not asked for
 _FIELDS = (
     chunks.c.id,
     chunks.c.document_id,
@@ -44,14 +45,19 @@ class Outline(NamedTuple):
 
 
 @cache
-def _by_row(*columns: sa.Column[Any]) -> sa.Select[Any]:
+def _by_row(is_range: bool, *columns: sa.Column[Any]) -> sa.Select[Any]:
+    row = chunks.c.row
     return (
-        sa.select(chunks.c.row, *columns)
+        sa.select(row, *columns)
         .where(
-            chunks.c.namespace == sa.bindparam("namespace"),
-            chunks.c.row.in_(sa.bindparam("rows", expanding=True)),
+            # An expression, for no index begins with one: given many rows, SQLite would
+            # rather look at every chunk of the namespace than each of these up.
+            sa.func.coalesce(chunks.c.namespace, "") == sa.bindparam("namespace"),
+            row.between(sa.bindparam("first"), sa.bindparam("last"))
+            if is_range
+            else row.in_(sa.bindparam("rows", expanding=True)),
         )
-        .order_by(chunks.c.row)
+        .order_by(row)
     )
 
 
@@ -77,9 +83,16 @@ class ChunkReader:
         return chunks.c.namespace == self.namespace
 
     def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
-        query = _by_row(*columns)
-        for page in pages(int(row) for row in rows):
-            yield self._ask(query, {"rows": page})
+        for page in pages(map(int, rows)):
+            first, last = min(page), max(page)
+            if last - first >= _DENSE * len(page):
+                yield self._ask(_by_row(False, *columns), {"rows": page})
+                continue
+            found = self._ask(_by_row(True, *columns), {"first": first, "last": last})
+            if last - first + 1 > len(page):
+                asked = set(page)
+                found = [held for held in found if held[0] in asked]
+            yield found
 
     @retried
     def _ask(self, query: sa.Select[Any], bound: Mapping[str, Any]) -> Sequence[Any]:
@@ -151,11 +164,11 @@ class ChunkReader:
             found.update(self._ask(query, {}))
         return found
 
-    def changed(self, candidates: Iterable[Chunk]) -> list[Chunk]:
-        """Return those chunks that are not held, or held with another content."""
-        by_id = {chunk.id: chunk for chunk in candidates}
+    def changed(self, candidates: Iterable[Chunk]) -> list[tuple[Chunk, bytes]]:
+        """Return those chunks that are not held, or with another content; with their digests."""
+        by_id = {chunk.id: (chunk, digest(chunk)) for chunk in candidates}
         held = self.digests(by_id)
-        return [chunk for id_, chunk in by_id.items() if held.get(id_) != digest(chunk)]
+        return [new for id_, new in by_id.items() if held.get(id_) != new[1]]
 
     def digests(self, ids: Iterable[str]) -> dict[str, bytes]:
         """Return what :func:`digest` said of each chunk that is there."""

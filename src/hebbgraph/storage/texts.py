@@ -100,7 +100,7 @@ class TextStore(Protocol):
         """Return what is written of a chunk's text."""
         ...
 
-    def listed(self, phrases: list[str]) -> list[str]:
+    def listed(self, phrases: Sequence[str]) -> list[str]:
         """Return phrases of a text in the order in which they may be written down."""
         ...
 
@@ -146,7 +146,7 @@ class TextsHere:
     def values(self, chunk: Chunk) -> Mapping[str, Any]:
         return {"text": chunk.text, "imprint": None}
 
-    def listed(self, phrases: list[str]) -> list[str]:
+    def listed(self, phrases: Sequence[str]) -> list[str]:
         return phrases
 
     def read(self, passages: Sequence[Passage]) -> list[Told]:
@@ -198,7 +198,7 @@ class TextsElsewhere:
     def values(self, chunk: Chunk) -> Mapping[str, Any]:
         return {"text": "", "imprint": imprint(chunk.title, chunk.text)}
 
-    def listed(self, phrases: list[str]) -> list[str]:
+    def listed(self, phrases: Sequence[str]) -> list[str]:
         return sorted(phrases)  # not as the text has them
 
     def read(self, passages: Sequence[Passage]) -> list[Told]:

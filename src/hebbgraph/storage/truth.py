@@ -20,7 +20,6 @@ from hebbgraph.storage.embedding import Embeddings, EmbeddingState
 from hebbgraph.storage.reading import ChunkReader, as_json, digest, pages
 from hebbgraph.storage.schema import chunks, documents, namespaces, tombstones
 from hebbgraph.storage.texts import TextState, some_of
-from hebbgraph.tagging import Candidate
 from hebbgraph.typing import IntArray
 
 __all__ = ["Changes", "ChunkWrite", "FeedbackState", "Outcome", "State", "Truth"]
@@ -102,11 +101,15 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class ChunkWrite:
-    """A chunk on its way into the database, with what pass 1 of the tagger found."""
+    """A chunk on its way into the database, with what pass 1 of the tagger found, by kind.
+
+    ``digest`` is what :func:`~hebbgraph.storage.reading.digest` says, if that is known.
+    """
 
     chunk: Chunk
-    candidates: Sequence[Candidate]
+    candidates: Mapping[str, Sequence[str]]
     vector: bytes | None = None
+    digest: bytes | None = None
 
 
 class Outcome(NamedTuple):
@@ -392,10 +395,7 @@ class Truth(ChunkReader):
         self, write: ChunkWrite, generation: int, embedding: EmbeddingState | None
     ) -> dict[str, Any]:
         chunk = write.chunk
-        by_kind: dict[str, list[str]] = {}
-        for candidate in write.candidates:
-            by_kind.setdefault(candidate.kind, []).append(candidate.key)
-        by_kind = {kind: self.text_store.listed(keys) for kind, keys in by_kind.items()}
+        by_kind = {kind: self.text_store.listed(keys) for kind, keys in write.candidates.items()}
         return {
             "namespace": self.namespace,
             "id": chunk.id,
@@ -405,7 +405,7 @@ class Truth(ChunkReader):
             "metadata": as_json(chunk.metadata),
             "tags": as_json(chunk.tags),
             "candidates": as_json(by_kind),
-            "digest": digest(chunk),
+            "digest": write.digest or digest(chunk),
             "generation": generation,
             "vector_epoch": embedding.epoch if embedding and write.vector else None,
             "vector": write.vector,

@@ -8,7 +8,7 @@ corpus as a whole accepted. Both rest on the tokens of
 
 from __future__ import annotations
 
-from hebbgraph.tagging.phrases import Candidate, Kind, acronym_expansions, candidates
+from hebbgraph.tagging.phrases import Candidate, Kind, acronym_expansions, candidates, proposals
 from hebbgraph.tagging.segment import display, lexical_terms, phrase_key, tokenize
 from hebbgraph.tagging.vocabulary import PhraseMatcher
 
@@ -21,5 +21,6 @@ __all__ = [
     "display",
     "lexical_terms",
     "phrase_key",
+    "proposals",
     "tokenize",
 ]

@@ -8,7 +8,7 @@ probability of 3e-8.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -44,13 +44,13 @@ class PhraseHasher:
         self.salt = salt
         self._of = WordCache(self._hash)
 
-    def _hash(self, token: str) -> int:
-        digest = blake2b(token.encode("utf-8", "surrogatepass"), digest_size=8, key=self.salt)
-        return int.from_bytes(digest.digest(), "little")
+    def _hash(self, token: str) -> bytes:
+        data = token.encode("utf-8", "surrogatepass")
+        return blake2b(data, digest_size=8, key=self.salt).digest()
 
-    def tokens(self, tokens: Sequence[str]) -> NDArray[np.uint64]:
+    def tokens(self, tokens: Iterable[str]) -> NDArray[np.uint64]:
         """Return the hash of each token, which is that of the phrase of it alone."""
-        return np.fromiter(map(self._of.__getitem__, tokens), np.uint64, len(tokens))
+        return _numbers(b"".join(map(self._of.__getitem__, tokens)))
 
     @staticmethod
     def extended(hashes: NDArray[np.uint64], following: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -85,9 +85,13 @@ class PhraseHasher:
             return np.empty(0, np.uint64), nothing
         lengths = np.fromiter((key.count(" ") + 1 for key in keys), np.int64, len(keys))
         ends = np.cumsum(lengths)
-        hashes = self.tokens(" ".join(keys).split(" "))
+        hashes = self.tokens(" ".join(keys).split(" ")).copy()
         at, left = ends - lengths, lengths - 1
         while (longer := left > 0).any():
             at, left = at[longer] + 1, left[longer] - 1
             hashes[at] = self.extended(hashes[at - 1], hashes[at])
         return hashes, ends - 1
+
+
+def _numbers(hashes: bytes) -> NDArray[np.uint64]:
+    return np.frombuffer(hashes, dtype="<u8").astype(np.uint64, copy=False)

@@ -13,7 +13,7 @@ from hebbgraph.tagging.salience import spaced_terms, unspaced_names, unspaced_te
 from hebbgraph.tagging.segment import key_of, phrase_key
 from hebbgraph.tagging.shapes import Shaped, dominant_language, shape_text
 
-__all__ = ["Candidate", "Kind", "acronym_expansions", "candidates"]
+__all__ = ["Candidate", "Kind", "acronym_expansions", "candidates", "proposals"]
 
 Kind = Literal["title", "given", "name", "code", "acronym", "term"]
 """Why a phrase was proposed."""
@@ -65,31 +65,58 @@ def _title_keys(title: str) -> Iterator[str]:
         yield phrase_key(_COMMA.split(bare, maxsplit=1)[0])
 
 
-def _variants(units: list[str], shape: str) -> Iterator[str]:
-    """Yield the keys of one capitalised span: whole, and without what may not belong."""
+_Part = tuple[int, int]
+
+
+def _variants(shape: str) -> Iterator[_Part]:
+    """Yield the parts of a capitalised span: whole, and without what may not belong."""
     words = len(shape) - shape.count("p")
     if words > _LONGEST_NAME or _SHOUTED.search(shape):
         for part in _PART.finditer(shape):  # a headline: only what no small word joins
             if len(part[0]) <= 3:
-                yield _KEYS[" ".join(units[part.start() : part.end()])]
+                yield part.span()
         return
     if shape[0] != "n" or words > 2:  # "1978 World Cup", but not "in 1979 Gábor"
-        yield _KEYS[" ".join(units)]
+        yield 0, len(shape)
     start = 1 if shape[0] in "nMWS" else 0
     stop = len(shape)
     while stop > start + 1 and shape[stop - 1] in "nMp":
         stop -= 1
     if start or stop < len(shape):
-        yield _KEYS[" ".join(units[start:stop])]
+        yield start, stop
     owner = shape.find("p", start, stop)
     if owner > 0:  # "Germany's Angela Merkel": the owner, and what is owned
-        yield _KEYS[" ".join(units[start:owner])]
-        yield _KEYS[" ".join(units[owner + 1 : stop])]
+        yield start, owner
+        yield owner + 1, stop
+
+
+def _english_parts(span: str) -> tuple[_Part, ...] | None:
+    """Return the parts of a capitalised span that are names; None for a single word."""
+    if len(span) == 1 or (len(span) == 2 and span[1] == "p"):
+        return None
+    if len(span) <= 3 and _PLAIN.fullmatch(span):
+        return ((0, len(span)),)
+    return tuple(_variants(span))
+
+
+def _other_parts(span: str) -> tuple[_Part, ...] | None:
+    """Do so for another language: "Angela Merkel von der Stadt" is also who is not of it."""
+    parts = _english_parts(span)
+    if parts is None or "k" not in span:
+        return parts
+    found = (part.span() for part in _PART.finditer(span))
+    return parts + tuple((start, stop) for start, stop in found if stop - start > 1)
+
+
+# Spans have few shapes.
+_ENGLISH_PARTS = WordCache(_english_parts, capacity=1 << 12)
+_OTHER_PARTS = WordCache(_other_parts, capacity=1 << 12)
+_IS_LOWER = bytes(code == ord("l") for code in range(256))
 
 
 def _in_lower_case(shaped: Shaped) -> set[str]:
     """Words that the text also writes in lower case: there, a capital is the sentence's."""
-    return set(compress(shaped.units, map("l".__eq__, shaped.shape)))
+    return set(compress(shaped.units, shaped.shape.encode().translate(_IS_LOWER)))
 
 
 def _add_names(names: dict[str, Kind], shaped: Shaped, language: str) -> None:
@@ -98,35 +125,29 @@ def _add_names(names: dict[str, Kind], shaped: Shaped, language: str) -> None:
     if "X" in shape:
         for unit in compress(units, map("X".__eq__, shape)):
             names.setdefault(_KEYS[unit], "code")
+    parts_of = _ENGLISH_PARTS if language == "english" else _OTHER_PARTS
     in_lower_case: set[str] | None = None  # worked out when first asked for
     for match in _SPAN.finditer(shape):
-        start, stop = match.span()
         span = match[0]
-        if stop - start == 1 or (stop - start == 2 and span[1] == "p"):
-            unit = units[start]
-            if span[0] == "C":
-                # One capital alone says little in German, and where a sentence starts.
-                if language == "german":
-                    continue
-                if start == 0 or shape[start - 1] in ".|(":
-                    if in_lower_case is None:
-                        in_lower_case = _in_lower_case(shaped)
-                    if unit in in_lower_case:
-                        continue
-            key = _KEYS[unit]
-            short = span[0] == "A" and len(key) <= _LONGEST_ACRONYM
-            names.setdefault(key, "acronym" if short else "name")
+        start = match.start()
+        parts = parts_of[span]
+        if parts is not None:
+            for first, last in parts:
+                names.setdefault(_KEYS[" ".join(units[start + first : start + last])], "name")
             continue
-        if stop - start <= 3 and _PLAIN.fullmatch(span):  # most of them, so first
-            names.setdefault(_KEYS[" ".join(units[start:stop])], "name")
-        else:
-            for key in _variants(units[start:stop], span):
-                names.setdefault(key, "name")
-            if language != "english" and "k" in span:  # "Angela Merkel von der Stadt"
-                for part in _PART.finditer(span):
-                    if len(part[0]) > 1:
-                        joined = " ".join(units[start + part.start() : start + part.end()])
-                        names.setdefault(_KEYS[joined], "name")
+        unit = units[start]
+        if span[0] == "C":
+            # One capital alone says little in German, and where a sentence starts.
+            if language == "german":
+                continue
+            if start == 0 or shape[start - 1] in ".|(":
+                if in_lower_case is None:
+                    in_lower_case = _in_lower_case(shaped)
+                if unit in in_lower_case:
+                    continue
+        key = _KEYS[unit]
+        short = span[0] == "A" and len(key) <= _LONGEST_ACRONYM
+        names.setdefault(key, "acronym" if short else "name")
 
 
 def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Candidate]:
@@ -161,6 +182,34 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
     >>> candidates("", title="Angi Vera (film)")
     [Candidate(key='angi vera film', kind='title'), Candidate(key='angi vera', kind='title')]
     """
+    found, given = _proposed(text, title, tags)
+    # What Candidate._make does, without a Python call for each.
+    proposed = list(map(tuple.__new__, repeat(Candidate), found.items()))
+    return proposed + [Candidate(key, "given") for key in given]
+
+
+def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str, list[str]]:
+    """Return the keys of :func:`candidates` by kind, each list in their order.
+
+    Examples
+    --------
+    >>> proposals("", title="Angi Vera (film)", tags=["cinema"])
+    {'title': ['angi vera film', 'angi vera'], 'given': ['cinema']}
+    """
+    found, given = _proposed(text, title, tags)
+    by_kind: dict[str, list[str]] = {}
+    for key, kind in found.items():
+        if kind in by_kind:
+            by_kind[kind].append(key)
+        else:
+            by_kind[kind] = [key]
+    if given:
+        by_kind["given"] = given
+    return by_kind
+
+
+def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kind], list[str]]:
+    """Return each key that text and title propose with its kind, and the given keys."""
     found: dict[str, Kind] = {}
     for key in _title_keys(title) if title else ():
         found.setdefault(key, "title")
@@ -190,6 +239,4 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
         for term in spaced_terms(shaped.units, shaped.shape):
             found.setdefault(_KEYS[term], "term")
     found.pop("", None)
-    # What Candidate._make does, without a Python call for each.
-    proposed = list(map(tuple.__new__, repeat(Candidate), found.items()))
-    return proposed + [Candidate(key, "given") for key in given]
+    return found, given

@@ -27,6 +27,7 @@ __all__ = [
     "phrase_key",
     "stop_words",
     "tokenize",
+    "word_tokens",
 ]
 
 MAX_TOKEN_CHARACTERS = 64
@@ -71,6 +72,9 @@ _MAYBE_DOTTED = re.compile(rf"\.{_LETTER}\.")
 _DOTTED = re.compile(rf"(?<![\w.])(?:{_LETTER}\.){{2,}}+{_LETTER}?(?!\w)")
 _THOUSANDS = re.compile(r",(?<=[0-9],)(?=[0-9]{3}(?![0-9]))")
 
+#: Beside letters and digits it parts, and changes nothing.
+_AROUND = ',.;:!?()[]"“”'
+
 
 def _split_folded(text: str) -> list[str]:
     """Tokens of folded text. No pattern looks across whitespace."""
@@ -88,7 +92,21 @@ def _split_folded(text: str) -> list[str]:
     return tokens
 
 
-_FOLDED_WORDS = WordCache(lambda word: tuple(_split_folded(fold(word))))
+def word_tokens(word: str) -> list[str]:
+    """Return what :func:`tokenize` does for text without whitespace, which words mostly are.
+
+    Examples
+    --------
+    >>> word_tokens("(Synapses,"), word_tokens("O'Brien's")
+    (['synapses'], ['obrien'])
+    """
+    core = word.strip(_AROUND)
+    if core.isalnum() and core.isascii():
+        return [core.lower()[:MAX_TOKEN_CHARACTERS]]
+    return _split_folded(fold(word))
+
+
+_FOLDED_WORDS = WordCache(lambda word: tuple(word_tokens(word)))
 
 
 def tokenize(text: str) -> list[str]:

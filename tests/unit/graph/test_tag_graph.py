@@ -27,8 +27,8 @@ def _step(
         slot: text for slot, (_, text) in enumerate(added.values(), start=first)
     }
     for slots in (list(texts)[:1], list(texts)[1:]):  # in two batches
-        passages = [[texts[slot].split(), []] for slot in slots]
-        graph.tag(tagged, np.array(slots, dtype=np.int64), passages)
+        read = graph.phrases.reader("english").read([["", texts[slot]] for slot in slots])
+        graph.tag(tagged, np.array(slots, dtype=np.int64), read)
     graph.commit(generation, gone, graph.incidence_after(gone, tagged))
     keys = graph.phrases.keys
     return {keys[n] for n in change.entered}, {keys[n] for n in change.left}

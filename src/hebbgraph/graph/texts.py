@@ -1,0 +1,181 @@
+"""Reading many texts at once: their words as numbers, and what follows from those in arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
+from hebbgraph.tagging.hashing import PhraseHasher
+from hebbgraph.tagging.scripts import is_unspaced
+from hebbgraph.tagging.segment import lexical_terms, tokenize, word_tokens
+from hebbgraph.typing import IntArray
+
+__all__ = ["ReadTexts", "TextReader"]
+
+
+class ReadTexts(NamedTuple):
+    """The tokens of some chunks.
+
+    Attributes
+    ----------
+    n_texts : ndarray of int64, shape (n_chunks,)
+        How many texts each chunk has.
+    lengths : ndarray of int64, shape (n_texts,)
+        How many tokens each text has.
+    tokens : ndarray of int64, shape (n_tokens,)
+        Where the hash of each token stands in ``hashes``.
+    hashes : ndarray of uint64
+        Of the tokens of all words that the reader knows; one may occur twice.
+    terms : list of str
+        The lexical terms of each chunk, with spaces between them; empty if not asked for.
+    """
+
+    n_texts: IntArray
+    lengths: IntArray
+    tokens: IntArray
+    hashes: NDArray[np.uint64]
+    terms: list[str]
+
+
+class _Numbers(dict[str, int]):
+    """Numbers words in the order in which they are looked up."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.fresh: list[str] = []
+
+    def __missing__(self, word: str) -> int:
+        self.fresh.append(word)
+        return self.setdefault(word, len(self))
+
+
+class _Ragged:
+    """Arrays of different lengths, one after the other."""
+
+    def __init__(self, dtype: type[np.generic]) -> None:
+        self._offsets = GrowableArray(np.int64, np.zeros(1, np.int64))
+        self._values = GrowableArray(dtype)
+
+    @property
+    def values(self) -> NDArray[np.generic]:
+        return self._values.view
+
+    def extend(self, lengths: Sequence[int], values: object) -> None:
+        self._offsets.extend(len(self._values) + np.cumsum(np.array(lengths, dtype=np.int64)))
+        self._values.extend(values)
+
+    def places(self, which: IntArray) -> tuple[IntArray, IntArray]:
+        """Return how long each of these is, and where all that they hold stands."""
+        starts = self._offsets.view[which]
+        counts = self._offsets.view[which + 1] - starts
+        return counts, concatenated_ranges(starts, counts)
+
+
+class TextReader:
+    """Turns texts into tokens and lexical terms, looking each word up by one number.
+
+    What :func:`~hebbgraph.tagging.segment.tokenize` and
+    :func:`~hebbgraph.tagging.segment.lexical_terms` give, without an object for a token: a
+    word's tokens and terms lie in arrays from when it is first met.
+
+    Parameters
+    ----------
+    hasher : PhraseHasher
+    language : str
+        See :func:`~hebbgraph.tagging.segment.lexical_terms`.
+    capacity : int
+        With more words than this, the next call begins with none.
+
+    Examples
+    --------
+    >>> reader = TextReader(PhraseHasher(b"any"), "english")
+    >>> read = reader.read([("Synapse", "Synapses learn.")])
+    >>> read.terms, read.lengths.tolist()
+    (['synaps synaps learn'], [1, 2])
+    """
+
+    def __init__(self, hasher: PhraseHasher, language: str, *, capacity: int = 1 << 17) -> None:
+        self._hasher = hasher
+        self._language = language
+        self._capacity = capacity
+        self._forget()
+
+    @property
+    def salt(self) -> bytes:
+        """The key of its hashes."""
+        return self._hasher.salt
+
+    def _forget(self) -> None:
+        self._numbers = _Numbers()
+        self._tokens = _Ragged(np.uint64)
+        self._terms = _Ragged(np.uint8)
+        self._depends = GrowableArray(np.bool_)
+
+    def read(self, chunks: Sequence[Sequence[str]], *, terms: bool = True) -> ReadTexts:
+        """Read the texts of some chunks; ``terms=False`` leaves their lexical terms out."""
+        if len(self._numbers) > self._capacity:
+            self._forget()
+        words: list[str] = []
+        ends = []
+        for texts in chunks:
+            for text in texts:
+                words += text.split()
+                ends.append(len(words))
+        numbers = np.fromiter(map(self._numbers.__getitem__, words), np.int64, len(words))
+        if self._numbers.fresh:
+            self._learn(self._numbers.fresh)
+            self._numbers.fresh = []
+        n_texts = np.fromiter(map(len, chunks), np.int64, len(chunks))
+        counts, tokens = self._tokens.places(numbers)
+        bounds = np.array([0, *ends], dtype=np.int64)
+        lengths = np.diff(_running(counts)[bounds])
+        last_words = bounds[np.cumsum(n_texts)]
+        return ReadTexts(
+            n_texts,
+            lengths,
+            tokens,
+            self._tokens.values.astype(np.uint64, copy=False),
+            self._joined(chunks, numbers, last_words) if terms else [],
+        )
+
+    def _learn(self, words: Sequence[str]) -> None:
+        tokens = [word_tokens(word) for word in words]
+        self._tokens.extend(
+            list(map(len, tokens)), self._hasher.tokens([one for some in tokens for one in some])
+        )
+        # Each term is followed by a space, so that words can stand side by side.
+        terms = [
+            "".join([f"{term} " for term in lexical_terms(some, self._language)]).encode()
+            for some in tokens
+        ]
+        self._terms.extend(list(map(len, terms)), np.frombuffer(b"".join(terms), np.uint8))
+        self._depends.extend([any(map(is_unspaced, some)) for some in tokens])
+
+    def _joined(
+        self, chunks: Sequence[Sequence[str]], numbers: IntArray, last_words: IntArray
+    ) -> list[str]:
+        counts, places = self._terms.places(numbers)
+        data = self._terms.values[places].tobytes()
+        ends = _running(counts)[last_words].tolist()
+        terms = [
+            data[start:stop].rstrip().decode()
+            for start, stop in zip([0, *ends], ends, strict=False)
+        ]
+        depends = np.flatnonzero(self._depends.view[numbers])
+        # In a script without spaces, terms reach across those that a text has all the same.
+        for at in np.unique(np.searchsorted(last_words, depends, "right")).tolist():
+            terms[at] = " ".join(
+                term
+                for text in chunks[at]
+                for term in lexical_terms(tokenize(text), self._language)
+            )
+        return terms
+
+
+def _running(counts: IntArray) -> IntArray:
+    """Return the sums of the first 0, 1, 2, … of these."""
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
