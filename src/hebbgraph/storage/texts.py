@@ -147,7 +147,7 @@ class TextsHere:
         return {"text": chunk.text, "imprint": None}
 
     def listed(self, phrases: Sequence[str]) -> list[str]:
-        return phrases
+        return list(phrases)
 
     def read(self, passages: Sequence[Passage]) -> list[Told]:
         return [Told(passage.held, TextState.same) for passage in passages]
