@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
@@ -21,15 +21,22 @@ __all__ = ["ChunkReader", "as_json", "digest", "pages"]
 
 _T = TypeVar("_T")
 _PAGE = 500  # bound parameters a statement; every database allows as many
+_STEP = 20
 
 
 @cache
-def _by_row(*columns: sa.Column[Any]) -> sa.Select[Any]:
+def _by_row(count: int, *columns: sa.Column[Any]) -> sa.Select[Any]:
+    """Return a query for so many rows, bound as ``r0``, ``r1`` ...
+
+    They are found by the primary key: as an expression, the namespace can use no index.
+    SQLite would walk through all chunks of the namespace, since it takes any column for
+    one that tells ten rows from all others.
+    """
     return (
         sa.select(chunks.c.row, *columns)
         .where(
-            chunks.c.namespace == sa.bindparam("namespace"),
-            chunks.c.row.in_(sa.bindparam("rows", expanding=True)),
+            chunks.c.row.in_([sa.bindparam(f"r{at}") for at in range(count)]),
+            chunks.c.namespace.concat(sa.literal_column("''")) == sa.bindparam("namespace"),
         )
         .order_by(chunks.c.row)
     )
@@ -56,14 +63,18 @@ class ChunkReader:
         return chunks.c.namespace == self.namespace
 
     def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
-        query = _by_row(*columns)
         for page in pages(int(row) for row in rows):
-            yield self._ask(query, {"rows": page})
+            # Few different queries: each is compiled once.
+            count = min(-(-len(page) // _STEP) * _STEP, _PAGE)
+            page += [page[-1]] * (count - len(page))
+            bound: dict[str, Any] = {f"r{at}": row for at, row in enumerate(page)}
+            bound["namespace"] = self.namespace
+            yield self.database.ask(_by_row(count, *columns), bound)
 
     @retried
-    def _ask(self, query: sa.Select[Any], bound: Mapping[str, Any]) -> Sequence[Any]:
+    def _ask(self, query: sa.Select[Any]) -> Sequence[Any]:
         with self.database.read() as connection:
-            return connection.execute(query, {"namespace": self.namespace, **bound}).all()
+            return connection.execute(query).all()
 
     def candidates(self, rows: Iterable[int]) -> Iterator[tuple[int, str, dict[str, list[str]]]]:
         """Yield (row, id, candidate keys by kind), ascending; rows that are gone are left out."""
@@ -116,7 +127,7 @@ class ChunkReader:
         found: dict[str, int] = {}
         for page in pages(ids):
             query = sa.select(chunks.c.id, chunks.c.row).where(self._mine(), chunks.c.id.in_(page))
-            found.update(self._ask(query, {}))
+            found.update(self._ask(query))
         return found
 
     def changed(self, candidates: Iterable[Chunk]) -> list[Chunk]:
@@ -132,7 +143,7 @@ class ChunkReader:
             query = sa.select(chunks.c.id, chunks.c.digest).where(
                 self._mine(), chunks.c.id.in_(page)
             )
-            held.update(self._ask(query, {}))
+            held.update(self._ask(query))
         return held
 
     @retried
@@ -147,7 +158,7 @@ class ChunkReader:
         last = ""
         while True:
             query = sa.select(chunks.c.row, chunks.c.id).where(self._mine(), chunks.c.id > last)
-            page = self._ask(query.order_by(chunks.c.id).limit(_PAGE), {})
+            page = self._ask(query.order_by(chunks.c.id).limit(_PAGE))
             if not page:
                 return
             yield from (row for row, _ in page)
