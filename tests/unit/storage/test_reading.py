@@ -8,7 +8,7 @@ from hebbgraph.storage.schema import chunks
 def test_rows_are_found_by_the_primary_key() -> None:
     with HebbianIndex.open(":memory:") as index, index._truth.database.read() as connection:
         statement = str(_by_row(20, chunks.c.id).compile(connection))
-        values = tuple(range(20)) + ("default",)
+        values = (*range(20), "default")
         plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
         assert "USING INTEGER PRIMARY KEY" in plan[0][3]
 
