@@ -180,7 +180,7 @@ class Settings(_Frozen):
     vector_search : {"exact", "quantized", "projected", "usearch"}
         How the nearest vectors are found. ``"quantized"`` (an extra) finds the same, and
         pays from some 20,000 chunks on; ``"projected"`` (same extra) finds almost the
-        same, and pays from some 50,000 on; ``"usearch"`` (an extra) is an approximate
+        same, and pays from 100,000 on; ``"usearch"`` (an extra) is an approximate
         graph, kept on disk.
     batch_size : int, in [1, 100000]
         Chunks that ``add`` commits at once.
