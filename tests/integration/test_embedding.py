@@ -151,12 +151,12 @@ def test_what_is_no_embedder_is_refused() -> None:
         HebbianIndex.open(":memory:", embedder=object())  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("search", ["exact", "quantized", "usearch"])
+@pytest.mark.parametrize("search", ["exact", "quantized", "projected", "usearch"])
 def test_search_by_either_name_filters_and_deletes(
     tmp_path: Path, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(vectors, "_FEW_SURVIVORS", 4)
-    monkeypatch.setattr(vectors, "_FEWEST_QUANTIZED", 4)
+    monkeypatch.setattr(vectors, "_FEWEST_CODED", 4)
     settings = Settings(vector_search=search)
     for _ in range(2):  # built, then read back
         with HebbianIndex.open(tmp_path / "i", embedder=Bag(), settings=settings) as index:

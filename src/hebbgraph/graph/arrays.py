@@ -70,9 +70,8 @@ def concatenated_ranges(starts: IntArray, counts: IntArray) -> IntArray:
     >>> concatenated_ranges(np.array([5, 0, 9]), np.array([2, 0, 3]))
     array([ 5,  6,  9, 10, 11])
     """
-    ends = np.cumsum(counts)
-    total = int(ends[-1]) if len(ends) else 0
-    at: IntArray = np.arange(total) + np.repeat(starts - (ends - counts), counts)
+    at: IntArray = (starts - counts.cumsum() + counts).repeat(counts)
+    at += np.arange(len(at))
     return at
 
 

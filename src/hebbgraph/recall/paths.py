@@ -55,18 +55,21 @@ class _Ways:
     """Edges by target, found by bisection."""
 
     def __init__(self, edges: Edges) -> None:
-        sources, targets, mass = edges
-        order = targets.argsort(kind="stable")
-        self._targets: list[int] = targets[order].tolist()
-        self._ways: list[tuple[float, int]] = list(
-            zip(mass[order].tolist(), sources[order].tolist(), strict=True)
-        )
+        self._targets: list[int] = []
+        if len(edges[1]):
+            sources, targets, mass = edges
+            order = np.lexsort((sources, -mass, targets))
+            self._targets = targets[order].tolist()
+            self._mass: list[float] = mass[order].tolist()
+            self._sources: list[int] = sources[order].tolist()
 
     def into(self, target: int) -> list[tuple[float, int]]:
         """Return (mass, source) of the edges into a node, strongest first."""
         first = bisect_left(self._targets, target)
-        ways = self._ways[first : bisect_right(self._targets, target, first)]
-        return sorted(ways, key=lambda way: (-way[0], way[1]))
+        last = bisect_right(self._targets, target, first)
+        if first == last:
+            return []
+        return list(zip(self._mass[first:last], self._sources[first:last], strict=True))
 
 
 @dataclass
@@ -229,7 +232,9 @@ def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...
     end = PathNode("chunk", chunk, _arrived_on(layer, chunk))
     ways = [(mass, "tag", tag) for mass, tag in layer.into_chunks.into(chunk)]
     ways += [(mass, "chunk", source) for mass, source in layer.leapt.into(chunk)]
-    for mass, kind, node in sorted(ways, key=lambda way: (-way[0], way[1], way[2])):
+    if ways and ways[-1][1] == "chunk":  # else they are in order
+        ways.sort(key=lambda way: (-way[0], way[1], way[2]))
+    for mass, kind, node in ways:
         before = (
             _trace_tag(layers, depth, node, seen)
             if kind == "tag"
@@ -268,7 +273,9 @@ def _trace_tag(
     ways = [(mass, "chunk", node) for mass, node in layer.into_tags.into(tag)]
     if not hopped:
         ways += [(mass, "tag", node) for mass, node in layer.hopped.into(tag)]
-    for mass, kind, node in sorted(ways, key=lambda way: (-way[0], way[1], way[2])):
+    if ways and ways[-1][1] == "tag":  # else they are in order
+        ways.sort(key=lambda way: (-way[0], way[1], way[2]))
+    for mass, kind, node in ways:
         before = (
             _trace_chunk(layers, depth - 1, node, seen)
             if kind == "chunk"

@@ -443,8 +443,8 @@ class _Step:
         if self.plastic is not None and len(self.plastic.tag_to_tag):
             tags, trusted, plain, hops = self._hop(self.plastic.tag_to_tag, tags, trusted, plain)
         owner, chunks, is_title = self.view.chunks_of(tags)
-        if self.allowed is not None:
-            keep = _mask(self.allowed, chunks)
+        keep = _mask(self.allowed, chunks)
+        if not keep.all():
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
         reached, position = distinct(chunks)
         pull = self.evidence.of(reached)[position]

@@ -18,6 +18,7 @@ from hebbgraph.typing import IntArray
 __all__ = ["best_slots", "make_hits", "path_steps", "varied"]
 
 _TIE_DECIMALS = 9
+_QUERY = PathStep(kind="query")
 
 
 def best_slots(truth: Truth, graph: TagGraph, ranking: Ranking, k: int) -> list[tuple[int, float]]:
@@ -101,7 +102,7 @@ def path_steps(
     graph: TagGraph, nodes: Path, chunks: Mapping[int, Chunk], question: Question
 ) -> tuple[PathStep, ...]:
     """Spell a path out, from the query on."""
-    steps = [PathStep(kind="query")]
+    steps = [_QUERY]
     if question.learned is not None and nodes[0].kind == "chunk":
         steps += question.learned.episode_step(nodes[0])
     for node in nodes:

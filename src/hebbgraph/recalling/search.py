@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recalling.question import Question
-from hebbgraph.seeding.fusion import Evidence, fuse
+from hebbgraph.seeding.fusion import Evidence, fuse, remembered
 from hebbgraph.storage.derived import Derived
 from hebbgraph.storage.vectors import VectorTable
-from hebbgraph.typing import BoolArray
+from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["DirectSearch", "lexical_search"]
 
@@ -74,37 +74,45 @@ class DirectSearch:
         slots = self._slots
         if not slots.fits(graph, table):
             slots = self._slots = _Slots.of(graph, table)
-        positions, cosines = table.nearest(vector, _CANDIDATES, slots.mask(allowed))
+        found = table.nearest(vector, _CANDIDATES, slots.mask(allowed))
+
+        def similarity(chunks: IntArray) -> FloatArray:
+            return table.cosines_at(vector, slots.positions_of(chunks), found.every)
+
         return fuse(
             lexical_slots,
             lexical_scores,
-            slots.slots[positions],
-            cosines,
-            similarity=lambda chunks: table.cosines(vector, graph.rows[chunks]),
+            slots.slots[found.positions],
+            found.cosines,
+            similarity=remembered(similarity) if found.every is None else similarity,
         )
 
 
 @dataclass(frozen=True)
 class _Slots:
-    """The slot of each vector, and whether there is one; the same from recall to recall."""
+    """The slot of each vector, and the other way round; the same from recall to recall."""
 
     graph: TagGraph | None
     table: VectorTable | None
     slots: NDArray[np.int64]
     known: BoolArray
+    #: The vector of each slot, -1 for none; None if both have the same numbers.
+    positions: NDArray[np.int64] | None
     n_slots: int
-    is_identity: bool
 
     @classmethod
     def none(cls) -> _Slots:
-        return cls(None, None, np.empty(0, np.int64), np.empty(0, np.bool_), 0, False)
+        return cls(None, None, np.empty(0, np.int64), np.empty(0, np.bool_), None, 0)
 
     @classmethod
     def of(cls, graph: TagGraph, table: VectorTable) -> _Slots:
         slots = np.minimum(np.searchsorted(graph.rows, table.rows), graph.n_slots - 1)
         known = graph.rows[slots] == table.rows
-        whole = len(slots) == graph.n_slots and bool(known.all())
-        return cls(graph, table, slots, known, graph.n_slots, whole)
+        if len(slots) == graph.n_slots and bool(known.all()):
+            return cls(graph, table, slots, known, None, graph.n_slots)
+        positions = np.full(graph.n_slots, -1)
+        positions[slots[known]] = np.flatnonzero(known)
+        return cls(graph, table, slots, known, positions, graph.n_slots)
 
     def fits(self, graph: TagGraph, table: VectorTable) -> bool:
         # Rows of a graph and of a table are only ever added at the end.
@@ -116,7 +124,10 @@ class _Slots:
         )
 
     def mask(self, allowed: BoolArray) -> BoolArray:
-        return allowed if self.is_identity else self.known & allowed[self.slots]
+        return allowed if self.positions is None else self.known & allowed[self.slots]
+
+    def positions_of(self, slots: IntArray) -> IntArray:
+        return slots if self.positions is None else self.positions[slots]
 
 
 def lexical_search(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from hebbgraph.recall.grouping import distinct
 from hebbgraph.typing import FloatArray, IntArray
 
-__all__ = ["Evidence", "fuse", "inhibited", "reciprocal_rank_fusion"]
+__all__ = ["Evidence", "fuse", "inhibited", "reciprocal_rank_fusion", "remembered"]
 
 _NO_FLOATS = np.empty(0, np.float64)
 
@@ -114,14 +115,15 @@ def fuse(
         return Evidence(lexical_chunks[order], scaled[order].astype(np.float64), floor)
     if similarity is None:
         raise TypeError("similarity is needed to score chunks that dense search did not return")
-    chunks = np.union1d(lexical_chunks, dense_chunks)
+    chunks, position = distinct(np.concatenate([lexical_chunks, dense_chunks]))
     lexical = np.zeros(len(chunks))
-    lexical[np.searchsorted(chunks, lexical_chunks)] = scaled
-    dense = np.full(len(chunks), np.nan)
-    dense[np.searchsorted(chunks, dense_chunks)] = dense_scores
-    unknown = np.isnan(dense)
+    lexical[position[: len(lexical_chunks)]] = scaled
+    known = position[len(lexical_chunks) :]
+    dense = np.empty(len(chunks))
+    dense[known] = dense_scores
+    unknown = np.ones(len(chunks), np.bool_)
+    unknown[known] = False
     dense[unknown] = similarity(chunks[unknown])
-    similarity = _remembered(similarity)
     low, high = float(dense.min()), float(dense.max())
     width = max(high - low, 1e-12)
 
@@ -133,24 +135,24 @@ def fuse(
     return Evidence(chunks, values, elsewhere)
 
 
-def _remembered(similarity: Callable[[IntArray], FloatArray]) -> Callable[[IntArray], FloatArray]:
+def remembered(similarity: Callable[[IntArray], FloatArray]) -> Callable[[IntArray], FloatArray]:
     """Compute each chunk's similarity once: steps of spreading meet the same chunks again."""
     chunks, values = np.empty(0, np.int64), _NO_FLOATS
 
-    def remembered(others: IntArray) -> FloatArray:
+    def of(others: IntArray) -> FloatArray:
         nonlocal chunks, values
         new = others
         if len(chunks):
             at = np.minimum(np.searchsorted(chunks, others), len(chunks) - 1)
             new = others[chunks[at] != others]
         if len(new):
-            new = np.unique(new)
+            new, _ = distinct(new)
             both = np.concatenate([chunks, new])
             order = both.argsort(kind="stable")
             chunks, values = both[order], np.concatenate([values, similarity(new)])[order]
         return values[np.searchsorted(chunks, others)]
 
-    return remembered
+    return of
 
 
 def inhibited(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evidence:

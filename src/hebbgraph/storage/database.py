@@ -10,9 +10,9 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Concatenate, ParamSpec, Protocol, TypeVar
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 from urllib.parse import quote
 
 import sqlalchemy as sa
@@ -53,6 +53,9 @@ class Dialect(Protocol):
 
     def engine(self, url: sa.URL) -> sa.Engine: ...
     def reading(self, engine: sa.Engine) -> sa.Engine: ...
+    def ask(
+        self, engine: sa.Engine, query: sa.Select[Any], bound: Mapping[str, Any]
+    ) -> Sequence[Any]: ...
     def begin_writing(self, connection: sa.Connection) -> None: ...
     def exclude_others(self, connection: sa.Connection) -> None: ...
     def translate(self, error: Exception) -> StorageError | None: ...
@@ -180,6 +183,23 @@ class Database:
         """One consistent view of the database."""
         with self._serialise, self._translated(), self._reading.connect() as connection:
             yield connection
+
+    def ask(self, query: sa.Select[Any], bound: Mapping[str, Any]) -> Sequence[Any]:
+        """Return all rows of one query, with as little around it as there can be.
+
+        Parameters
+        ----------
+        query : sqlalchemy.Select
+            One of few, made once: its SQL is kept.
+        bound : mapping
+            Every parameter of it.
+        """
+
+        def work() -> Sequence[Any]:
+            with self._serialise, self._translated():
+                return self.dialect.ask(self._reading, query, bound)
+
+        return self.retrying(work)
 
     @contextlib.contextmanager
     def write(self) -> Iterator[sa.Connection]:

@@ -66,7 +66,7 @@ class Derived:
         How long to wait for another process that works on the folder.
     with_vectors : bool
         Whether vectors are held in memory.
-    vector_search : {"exact", "quantized", "usearch"}
+    vector_search : {"exact", "quantized", "projected", "usearch"}
         How nearest neighbours are found.
     """
 
@@ -84,7 +84,7 @@ class Derived:
         self._truth = truth
         self._with_vectors = with_vectors
         self._approximate = vector_search == "usearch"
-        self._quantized = vector_search == "quantized"
+        self._vector_search = vector_search
         self._embedding: EmbeddingState | None = None
         self._feedback = FeedbackState()
         self._language = language
@@ -373,8 +373,8 @@ class Derived:
                     self._shared, state.dimension, state.revision, state.epoch
                 )
             table.use_approximate_search(saved)
-        elif self._quantized:
-            table.use_quantized_search()
+        elif self._vector_search in ("quantized", "projected"):
+            table.use_codes(self._vector_search)
         with self.lock:
             self._vectors = table
 

@@ -8,6 +8,7 @@ draws afterwards (rows, sequence numbers, generations) therefore follow commit o
 from __future__ import annotations
 
 import errno
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -67,6 +68,13 @@ class PostgresDialect:
     def reading(self, engine: sa.Engine) -> sa.Engine:
         """Return the engine for readers: all statements of a transaction see one state."""
         return engine.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    def ask(
+        self, engine: sa.Engine, query: sa.Select[Any], bound: Mapping[str, Any]
+    ) -> Sequence[Any]:
+        """Return all rows of one query."""
+        with engine.connect() as connection:
+            return connection.execute(query, bound).all()
 
     def begin_writing(self, connection: sa.Connection) -> None:
         """Bound the wait for other writers."""

@@ -25,7 +25,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.errors import MissingExtraError
+from hebbgraph.storage.codes import multiplier, principal_directions
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["QuantizedVectors"]
@@ -107,15 +107,10 @@ class QuantizedVectors:
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
         self._kernel = _kernel()
-        sample = vectors[:: max(1, len(vectors) // _SAMPLE)]
-        moments = sample.T.astype(np.float64) @ sample
-        values, directions = np.linalg.eigh(moments)
-        total = max(float(values.sum()), 1e-12)
-        leading = int(np.searchsorted(np.cumsum(values[::-1]) / total, 1.0 - _LATER)) + 1
-        dimension = vectors.shape[1]
-        self._n_leading = min(max(leading, _LEAST_LEADING), dimension)
-        self._turn = np.ascontiguousarray(directions[:, ::-1], dtype=np.float32)
-        turned = sample @ self._turn
+        shares, self._turn = principal_directions(vectors)
+        leading = int(np.searchsorted(np.cumsum(shares), 1.0 - _LATER)) + 1
+        self._n_leading = min(max(leading, _LEAST_LEADING), vectors.shape[1])
+        turned = vectors[:: max(1, len(vectors) // _SAMPLE)] @ self._turn
         self._leading = _Block(turned[:, : self._n_leading])
         self._later = _Block(turned[:, self._n_leading :])
         self._size = 0
@@ -146,18 +141,7 @@ class QuantizedVectors:
     ) -> NDArray[np.int64]:
         """Return positions that hold the nearest among those allowed, and some others.
 
-        Parameters
-        ----------
-        query : ndarray of float32, shape (dimension,), unit length
-        limit : int, positive
-            How many of the nearest are wanted.
-        allowed : ndarray of bool, shape (n,)
-        cosines : callable
-            The cosine of the vectors at some positions, from whole vectors.
-
-        Returns
-        -------
-        ndarray of int64, ascending
+        See :class:`.codes.Codes`.
         """
         n_allowed = int(np.count_nonzero(allowed))
         if n_allowed <= 2 * limit:
@@ -186,13 +170,7 @@ class QuantizedVectors:
 
 
 def _kernel() -> _Kernel:
-    try:
-        import numkong
-    except ImportError as error:
-        raise MissingExtraError(
-            'numkong is not installed; pip install "hebbgraph[quantized]", or open the index '
-            'with Settings(vector_search="exact")'
-        ) from error
+    numkong = multiplier("quantized")
 
     def products(code: NDArray[np.int8], codes: NDArray[np.int8]) -> NDArray[np.float32]:
         found: Any = numkong.cdist(code[None, :], codes, "dot", out_dtype="float32")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
@@ -22,8 +22,7 @@ __all__ = ["ChunkReader", "Outline", "as_json", "digest", "pages"]
 
 _T = TypeVar("_T")
 _PAGE = 500  # bound parameters a statement; every database allows as many
-
-
+_STEP = 20
 _DENSE = 2  # a page of rows is read as a range if at most every second one is not asked for
 _FIELDS = (
     chunks.c.id,
@@ -45,17 +44,21 @@ class Outline(NamedTuple):
 
 
 @cache
-def _by_row(is_range: bool, *columns: sa.Column[Any]) -> sa.Select[Any]:
+def _by_row(count: int | None, *columns: sa.Column[Any]) -> sa.Select[Any]:
+    """Return a query for so many rows, bound as ``r0``, ``r1`` ...; or for a range of them.
+
+    They are found by the primary key: as an expression, the namespace can use no index.
+    SQLite would walk through all chunks of the namespace, since it takes any column for
+    one that tells ten rows from all others.
+    """
     row = chunks.c.row
     return (
         sa.select(row, *columns)
         .where(
-            # An expression, for no index begins with one: given many rows, SQLite would
-            # rather look at every chunk of the namespace than each of these up.
-            sa.func.coalesce(chunks.c.namespace, "") == sa.bindparam("namespace"),
             row.between(sa.bindparam("first"), sa.bindparam("last"))
-            if is_range
-            else row.in_(sa.bindparam("rows", expanding=True)),
+            if count is None
+            else row.in_([sa.bindparam(f"r{at}") for at in range(count)]),
+            chunks.c.namespace.concat(sa.literal_column("''")) == sa.bindparam("namespace"),
         )
         .order_by(row)
     )
@@ -85,19 +88,26 @@ class ChunkReader:
     def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
         for page in pages(map(int, rows)):
             first, last = min(page), max(page)
-            if last - first >= _DENSE * len(page):
-                yield self._ask(_by_row(False, *columns), {"rows": page})
-                continue
-            found = self._ask(_by_row(True, *columns), {"first": first, "last": last})
-            if last - first + 1 > len(page):
+            dense = last - first < _DENSE * len(page)
+            if dense:
+                bound: dict[str, Any] = {"first": first, "last": last}
+                query = _by_row(None, *columns)
+            else:
+                # Few different queries: each is compiled once.
+                count = min(-(-len(page) // _STEP) * _STEP, _PAGE)
+                bound = {f"r{at}": row for at, row in enumerate(page)}
+                bound |= {f"r{at}": last for at in range(len(page), count)}
+                query = _by_row(count, *columns)
+            found = self.database.ask(query, bound | {"namespace": self.namespace})
+            if dense and last - first + 1 > len(page):
                 asked = set(page)
                 found = [held for held in found if held[0] in asked]
             yield found
 
     @retried
-    def _ask(self, query: sa.Select[Any], bound: Mapping[str, Any]) -> Sequence[Any]:
+    def _ask(self, query: sa.Select[Any]) -> Sequence[Any]:
         with self.database.read() as connection:
-            return connection.execute(query, {"namespace": self.namespace, **bound}).all()
+            return connection.execute(query).all()
 
     def candidates(self, rows: Iterable[int]) -> Iterator[tuple[int, str, dict[str, list[str]]]]:
         """Yield (row, id, candidate keys by kind), ascending; rows that are gone are left out."""
@@ -140,20 +150,20 @@ class ChunkReader:
         """Yield (row, chunk, what became of its text since it was added), ascending."""
         store = self.text_store
         for page in self._select(rows, *_FIELDS, store.column):
-            told = store.read([Passage(one.id, one.title, one[-1]) for one in page])
-            for one, (text, state) in zip(page, told, strict=True):
-                yield one.row, _chunk(one, text), state
+            told = store.read([Passage(id_, title, held) for _, id_, _, title, *_, held in page])
+            for (row, *fields, _), (text, state) in zip(page, told, strict=True):
+                yield row, _chunk(*fields, text=text), state
 
     def outlines(self, rows: Iterable[int]) -> dict[int, Outline]:
         """Return the chunk of each row that is there, without its text if that is elsewhere."""
         store = self.text_store
         return {
-            one.row: Outline(
-                _chunk(one, store.at_hand(one[-1])),
-                None if store.here else store.hash_of(one.title, one[-1]),
+            row: Outline(
+                _chunk(id_, document_id, title, *rest, text=store.at_hand(held)),
+                None if store.here else store.hash_of(title, held),
             )
             for page in self._select(rows, *_FIELDS, store.column)
-            for one in page
+            for row, id_, document_id, title, *rest, held in page
         }
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
@@ -161,7 +171,7 @@ class ChunkReader:
         found: dict[str, int] = {}
         for page in pages(ids):
             query = sa.select(chunks.c.id, chunks.c.row).where(self._mine(), chunks.c.id.in_(page))
-            found.update(self._ask(query, {}))
+            found.update(self._ask(query))
         return found
 
     def changed(self, candidates: Iterable[Chunk]) -> list[tuple[Chunk, bytes]]:
@@ -177,7 +187,7 @@ class ChunkReader:
             query = sa.select(chunks.c.id, chunks.c.digest).where(
                 self._mine(), chunks.c.id.in_(page)
             )
-            held.update(self._ask(query, {}))
+            held.update(self._ask(query))
         return held
 
     @retried
@@ -192,7 +202,7 @@ class ChunkReader:
         last = ""
         while True:
             query = sa.select(chunks.c.row, chunks.c.id).where(self._mine(), chunks.c.id > last)
-            page = self._ask(query.order_by(chunks.c.id).limit(_PAGE), {})
+            page = self._ask(query.order_by(chunks.c.id).limit(_PAGE))
             if not page:
                 return
             yield from (row for row, _ in page)
@@ -208,15 +218,17 @@ class ChunkReader:
             return dict(connection.execute(query).all())
 
 
-def _chunk(held: Any, text: str) -> Chunk:
+def _chunk(
+    id_: str, document_id: str | None, title: str, metadata: str, tags: str, *, text: str
+) -> Chunk:
     # The database holds what was validated on its way in.
     return Chunk.model_construct(
-        id=held.id,
-        document_id=held.document_id,
-        title=held.title,
+        id=id_,
+        document_id=document_id,
+        title=title,
         text=text,
-        metadata=from_json(held.metadata),
-        tags=tuple(from_json(held.tags)),
+        metadata=from_json(metadata),
+        tags=tuple(from_json(tags)),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import sqlite3
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
@@ -33,6 +34,8 @@ class SqliteDialect:
         self.place = place
         self.read_only = read_only
         self.wait_seconds = wait_seconds
+        #: SQL and the order of parameters of queries that are asked again and again.
+        self._prepared: dict[sa.Select[Any], tuple[str, tuple[str, ...]]] = {}
 
     def engine(self, url: sa.URL) -> sa.Engine:
         """Make the engine."""
@@ -64,6 +67,30 @@ class SqliteDialect:
     def _begin(self, connection: sa.Connection) -> None:
         writing = connection.get_execution_options().get("writing", False)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if writing else "BEGIN")
+
+    def ask(
+        self, engine: sa.Engine, query: sa.Select[Any], bound: Mapping[str, Any]
+    ) -> Sequence[Any]:
+        """Return all rows of one query, by the driver: a tenth of the time of the way round.
+
+        Outside of a transaction, one statement is one view.
+        """
+        prepared = self._prepared.get(query)
+        if prepared is None:
+            compiled: Any = query.compile(engine)
+            prepared = self._prepared[query] = (str(compiled), tuple(compiled.positiontup))
+        statement, names = prepared
+        values = [bound[name] for name in names]
+        try:
+            connection = engine.raw_connection()
+            try:
+                raw: Any = connection.driver_connection
+                held: list[Any] = raw.execute(statement, values).fetchall()
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            raise DBAPIError(statement, None, error) from error
+        return held
 
     def begin_writing(self, connection: sa.Connection) -> None:
         """Do nothing: BEGIN IMMEDIATE has waited for other writers already."""

@@ -203,18 +203,13 @@ class Truth(ChunkReader):
         with self.database.read() as connection:
             return connection.execute(self._generation_query()).scalar() or 0
 
-    @retried
     def state(self) -> State:
         """Return how far the namespace has come."""
-        with self.database.read() as connection:
-            held = connection.execute(_STATE, {"namespace": self.namespace}).one_or_none()
-        if held is None:
+        held = self.database.ask(_STATE, {"namespace": self.namespace})
+        if not held:
             return State(0, None, _NO_FEEDBACK)
-        return State(
-            held.generation,
-            EmbeddingState.read(held.embedding),
-            FeedbackState(held.feedback_added, held.feedback_removed),
-        )
+        generation, _, embedding, added, removed = held[0]
+        return State(generation, EmbeddingState.read(embedding), FeedbackState(added, removed))
 
     def _generation_query(self) -> sa.Select[Any]:
         return sa.select(namespaces.c.generation).where(namespaces.c.namespace == self.namespace)

@@ -2,35 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.storage.approximate import ApproximateNeighbours
+from hebbgraph.storage.codes import Codes
 from hebbgraph.storage.embedding import EmbeddingState
+from hebbgraph.storage.products import highest, products
+from hebbgraph.storage.projected import ProjectedVectors
 from hebbgraph.storage.quantized import QuantizedVectors
 from hebbgraph.storage.truth import Truth
 from hebbgraph.storage.vector_file import VectorFile
 from hebbgraph.typing import BoolArray, IntArray
 
-__all__ = ["VectorSearch", "VectorTable"]
+__all__ = ["CodeName", "VectorSearch", "VectorTable"]
 
-VectorSearch: TypeAlias = Literal["exact", "quantized", "usearch"]
+VectorSearch: TypeAlias = Literal["exact", "quantized", "projected", "usearch"]
+CodeName: TypeAlias = Literal["quantized", "projected"]
 
-_UNKNOWN_COSINE = -1.0
+#: Of a chunk without a vector.
+UNKNOWN_COSINE = -1.0
 _FEW_SURVIVORS = 10_000
 _APPENDED_AT_ONCE = 1 << 14
 #: Fewer vectors are looked at whole; codes are fitted anew when there are so many times more.
-_FEWEST_QUANTIZED = 5_000
+_FEWEST_CODED = 5_000
 _REFIT = 4
+_CODES: dict[CodeName, Callable[[NDArray[np.float32]], Codes]] = {
+    "quantized": QuantizedVectors,
+    "projected": ProjectedVectors,
+}
 
 
 class Nearest(NamedTuple):
-    """Positions by cosine, best first."""
+    """Positions by cosine, best first; and the cosine of every vector, if all were computed."""
 
     positions: NDArray[np.int64]
     cosines: NDArray[np.float64]
+    every: NDArray[np.float32] | None = None
 
 
 class VectorTable:
@@ -50,8 +61,8 @@ class VectorTable:
         #: Names candidates when there are many vectors; None searches all of them.
         self.approximate: ApproximateNeighbours | None = None
         #: Names those that may be among the nearest; None looks at all of them.
-        self.quantized: QuantizedVectors | None = None
-        self._quantizes = False
+        self.codes: Codes | None = None
+        self._coding: CodeName | None = None
         self._fitted = 0
 
     @classmethod
@@ -108,8 +119,7 @@ class VectorTable:
         if self.approximate is not None:
             fresh = slice(first, self._size)
             self.approximate.add(self._rows[fresh], self._data[fresh])
-        if self._quantizes:
-            self._quantize(first)
+        self._code(first)
 
     def _take(self, truth: Truth, rows: IntArray) -> None:
         self._reserve(len(rows))
@@ -135,19 +145,19 @@ class VectorTable:
         first = np.searchsorted(self.rows, self.approximate.last_row, "right")
         self.approximate.add(self.rows[first:], self.matrix[first:])
 
-    def use_quantized_search(self) -> None:
-        """Look at eight-bit codes first from now on; the result stays the same."""
-        self._quantizes = True
-        self._quantize(0)
+    def use_codes(self, name: CodeName) -> None:
+        """Look at codes first from now on, where there are many vectors."""
+        self._coding = name
+        self._code(0)
 
-    def _quantize(self, first: int) -> None:
-        if self._size < _FEWEST_QUANTIZED:
+    def _code(self, first: int) -> None:
+        if self._coding is None or self._size < _FEWEST_CODED:
             return
-        if self.quantized is None or self._size > self._fitted * _REFIT:
-            self.quantized = QuantizedVectors(self.matrix)
+        if self.codes is None or self._size > self._fitted * _REFIT:
+            self.codes = _CODES[self._coding](self.matrix)
             self._fitted = self._size
         else:
-            self.quantized.extend(self._data[first : self._size])
+            self.codes.extend(self._data[first : self._size])
 
     def _reserve(self, extra: int) -> None:
         needed = self._size + extra
@@ -170,8 +180,8 @@ class VectorTable:
             table._rows, table._data = self.rows[keep], self.matrix[keep]
             table._size = len(table._rows)
             table.last_row = self.last_row
-        if self._quantizes:
-            table.use_quantized_search()
+        if self._coding is not None:
+            table.use_codes(self._coding)
         return table
 
     def replaced(self, rows: IntArray, vectors: NDArray[np.float32]) -> VectorTable:
@@ -200,28 +210,24 @@ class VectorTable:
         limit : int
         allowed : ndarray of bool, shape (n,)
         """
-        if self.quantized is not None:
-            matrix = self.matrix
-            survivors = self.quantized.may_be_nearest(
-                query, limit, allowed, lambda at: matrix[at] @ query
+        matrix = self.matrix
+        if self.codes is not None:
+            survivors = self.codes.may_be_nearest(
+                query, limit, allowed, lambda at: products(matrix, query, at)
             )
-            cosines = matrix[survivors] @ query
         elif (n_allowed := np.count_nonzero(allowed)) > len(allowed) // 2 and not self.approximate:
-            cosines = self.matrix @ query
-            survivors = np.arange(len(cosines))
-            if n_allowed < len(cosines):
-                cosines[~allowed] = -np.inf
-                limit = min(limit, int(n_allowed))
+            every = products(matrix, query)
+            partial = n_allowed < len(every)
+            best = highest(np.where(allowed, every, -np.inf) if partial else every, limit)
+            if partial:
+                best = best[allowed[best]]
+            return Nearest(best, every[best].astype(np.float64), every)
         else:
             survivors = np.flatnonzero(allowed)
             if self.approximate is not None and len(survivors) > _FEW_SURVIVORS:
                 survivors = self._approximate_survivors(query, limit, allowed)
-            cosines = self.matrix[survivors] @ query
-        if len(cosines) > limit:
-            best = np.argpartition(cosines, len(cosines) - limit)[-limit:]
-        else:
-            best = np.arange(len(cosines))
-        best = best[np.lexsort((survivors[best], -cosines[best]))]
+        cosines = products(matrix, query, survivors)
+        best = highest(cosines, limit)
         return Nearest(survivors[best], cosines[best].astype(np.float64))
 
     def _approximate_survivors(
@@ -239,10 +245,34 @@ class VectorTable:
 
     def cosines(self, query: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
         """Return the cosine of each row's vector; -1 for a row that has none."""
-        result = np.full(len(rows), _UNKNOWN_COSINE)
-        if self._size:
-            at = np.searchsorted(self.rows, rows)
-            at[at == self._size] = 0
-            known = self.rows[at] == rows
-            result[known] = self.matrix[at[known]] @ query
+        if not self._size:
+            return np.full(len(rows), UNKNOWN_COSINE)
+        at = np.searchsorted(self.rows, rows)
+        at[at == self._size] = 0
+        return self.cosines_at(query, np.where(self.rows[at] == rows, at, -1))
+
+    def cosines_at(
+        self,
+        query: NDArray[np.float32],
+        positions: IntArray,
+        every: NDArray[np.float32] | None = None,
+    ) -> NDArray[np.float64]:
+        """Return the cosine of the vector at each position; -1 where that is negative.
+
+        Parameters
+        ----------
+        query : ndarray of float32, shape (dimension,), unit length
+        positions : ndarray of int, shape (n,)
+        every : ndarray of float32, optional
+            What :meth:`nearest` returned of it.
+        """
+
+        def of(at: IntArray) -> NDArray[np.float32]:
+            return products(self.matrix, query, at) if every is None else every[at]
+
+        known = positions >= 0
+        if known.all():
+            return of(positions).astype(np.float64)
+        result = np.full(len(positions), UNKNOWN_COSINE)
+        result[known] = of(positions[known])
         return result

@@ -1,10 +1,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
-import sqlalchemy as sa
 
+from hebbgraph import HebbianIndex
 from hebbgraph.records import Chunk
 from hebbgraph.storage.database import Database
 from hebbgraph.storage.reading import _by_row
@@ -35,19 +36,29 @@ def test_rows_are_read_alike_in_ranges_and_one_by_one(truths: tuple[Truth, Truth
     assert ours.ids([2, 4, 99]) == ours.ids([]) == {}
 
 
-@pytest.mark.parametrize(
-    "asked", [{"first": 1, "last": 500}, {"rows": list(range(1, 1000, 2))}], ids=["range", "rows"]
-)
-def test_rows_are_looked_up_by_their_numbers(
-    truths: tuple[Truth, Truth], asked: dict[str, object]
-) -> None:
+@pytest.mark.parametrize("count", [None, 20, 500])
+def test_rows_are_found_by_the_primary_key(truths: tuple[Truth, Truth], count: int | None) -> None:
     """Whatever SQLite expects of a namespace: reading all of it for a page would be n squared."""
     ours, _ = truths
-    query = _by_row("first" in asked, chunks.c.text)
+    query = _by_row(count, chunks.c.text)
+    values: dict[str, Any] = {"namespace": "ours", "first": 1, "last": 500}
+    values |= {f"r{at}": at for at in range(500)}
     with ours.database.read() as connection:
-        bound = query.params({"namespace": "ours", **asked})
-        statement = bound.compile(
-            connection.engine, compile_kwargs={"literal_binds": True, "render_postcompile": True}
-        )
-        plan = connection.execute(sa.text(f"EXPLAIN QUERY PLAN {statement}")).all()
+        compiled = query.compile(connection)
+        bound = tuple(values[name] for name in compiled.positiontup or ())
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {compiled}", bound).all()
     assert [step[3].split(" (")[0] for step in plan] == ["SEARCH chunks USING INTEGER PRIMARY KEY"]
+
+
+def test_any_number_of_rows_is_fetched_in_its_namespace() -> None:
+    with HebbianIndex.open(":memory:") as index:
+        index.add([Chunk(id=f"c{number:04}", text=f"text {number}") for number in range(1100)])
+        truth = index._truth
+        rows = truth.rows_of(f"c{number:04}" for number in range(1100))
+        for count in (0, 1, 19, 20, 21, 499, 500, 501, 1100):
+            for every in (1, 2, 3):
+                wanted = {f"c{number:04}" for number in range(0, count, every)}
+                found = truth.fetch(rows[id_] for id_ in wanted)
+                assert {chunk.id for chunk in found.values()} == wanted
+        assert len(truth.fetch([*rows.values(), 10**9])) == 1100
+        assert len(list(truth.texts(rows.values()))) == 1100

@@ -98,7 +98,7 @@ class Neural:
             return np.empty(0, dtype=np.int64)
         slots = np.minimum(np.searchsorted(graph.rows, table.rows), graph.n_slots - 1)
         takes_part = (graph.rows[slots] == table.rows) & request.allowed[slots]
-        positions, _ = table.nearest(vector, self._parameters.candidates, takes_part)
+        positions = table.nearest(vector, self._parameters.candidates, takes_part).positions
         return np.asarray(slots[positions], dtype=np.int64)
 
     def _scores(
