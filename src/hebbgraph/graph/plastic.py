@@ -406,26 +406,30 @@ class LearnedEdges(EdgeSet):
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        parts = []
-        for pool, only in self._pools:
-            if only is None:
-                parts.append(pool.of(sources))
-                continue
-            at = among_sorted(sources, only).nonzero()[0]
-            if len(at):
-                owner, targets, weights = pool.of(sources[at])
-                parts.append((at[owner], targets, weights))
+        parts = [
+            found for pool, only in self._pools if len((found := _followed(pool, sources, only))[0])
+        ]
         if not parts:
             return _NO_INTS, _NO_INTS, _NO_FLOATS
-        if len(parts) == 1:
-            [(owner, targets, weights)] = parts
-        else:
+        owner, targets, weights = parts[0]
+        if len(parts) > 1:
             owner, targets, weights = map(np.concatenate, zip(*parts, strict=True))
-        if not len(targets):
-            return _NO_INTS, _NO_INTS, _NO_FLOATS
         if self._gate is not None:
             weights = weights * self._gate(targets)
         if len(weights) > self._limit:
             best = _first_largest(weights, self._limit)
             owner, targets, weights = owner[best], targets[best], weights[best]
         return owner, targets, self._gain * weights
+
+
+def _followed(
+    pool: RowPool | EdgeSet, sources: IntArray, only: IntArray | None
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the edges that leave those of some sources that are among others."""
+    if only is None:
+        return pool.of(sources)
+    at = among_sorted(sources, only).nonzero()[0]
+    if not len(at):
+        return _NO_INTS, _NO_INTS, _NO_FLOATS
+    owner, targets, weights = pool.of(sources[at])
+    return at[owner], targets, weights

@@ -493,6 +493,8 @@ class _Step:
         """Gather learned edges to chunks that take part."""
         owner, targets, weight = edges.of(sources)
         keep = _mask(self.allowed, targets)
+        if keep.all():
+            return owner, targets, weight
         return owner[keep], targets[keep], weight[keep]
 
 
