@@ -285,7 +285,8 @@ class RowPool:
 
     def among(self, sources: IntArray) -> IntArray:
         """Return those of some sources that have edges."""
-        return sources[self._start[sources] != _NONE]
+        marked: IntArray = sources[self._start[sources] != _NONE]
+        return marked
 
     def drop(self, sources: IntArray) -> None:
         """The rows of these sources have changed."""

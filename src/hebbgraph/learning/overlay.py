@@ -359,10 +359,10 @@ class Overlay:
         if not len(cues):
             return arrived
         cued = self.rows_of(Family.CUE, numbers[cues] - self._n_tags)
-        owner, targets, weights = map(
-            np.concatenate, zip(cued._replace(owner=cues[cued.owner]), arrived, strict=True)
-        )
+        owner = np.concatenate((cues[cued.owner], arrived.owner))
         order = owner.argsort(kind="stable")
+        targets = np.concatenate((cued.targets, arrived.targets))
+        weights = np.concatenate((cued.weights, arrived.weights))
         return Rows(owner[order], targets[order], weights[order])
 
     def _rows_of_episodes(self, nodes: IntArray) -> Rows:
@@ -415,7 +415,8 @@ class Overlay:
         owner, numbers, weights = self._episodes.of(nodes)
         if not len(numbers):
             return self._nothing()
-        slots, column = distinct(numbers)
+        different, column = distinct(numbers)
+        slots = different.astype(np.int64)
         group = group[owner]
         if len(nodes) > len(active):  # near-duplicates count as one
             key, weights = pooled(group * len(slots) + column, weights)
