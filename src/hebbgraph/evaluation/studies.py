@@ -325,7 +325,7 @@ def _learning_grids(result: LearningResult, seed: int) -> list[Grid]:
 
 
 def _pooled(k: int) -> tuple[str, ...]:
-    return (f"R@{min(5, k)}", "MRR")
+    return (f"R@{min(5, k)}", *(["R@2"] if k > 2 else []), "MRR", f"nDCG@{min(10, k)}")
 
 
 def _load(paths: Sequence[str | Path], seed: int, queries: int | None) -> list[Dataset]:

@@ -20,12 +20,13 @@ from hebbgraph.recall.view import EdgeSet
 from hebbgraph.typing import FloatArray, IntArray
 
 __all__ = [
+    "CueEdges",
     "LearnedEdges",
-    "Row",
     "RowPool",
+    "Rows",
     "actor_scales",
     "as_activation",
-    "bounded_row",
+    "bounded_rows",
     "expectation",
     "pooled",
     "target_scale",
@@ -34,6 +35,8 @@ __all__ = [
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
+#: Instead of where a row starts: the source has no edge, or its row is to be made.
+_NONE, _UNMADE = -2, -1
 
 
 def actor_scales(events: FloatArray, *, at_least: float, share: float) -> NDArray[np.float64]:
@@ -109,49 +112,50 @@ def pooled(target: IntArray, weight: FloatArray) -> tuple[NDArray[np.int64], NDA
     return different.astype(np.int64), kept_down - kept_up
 
 
-class Row(NamedTuple):
-    """What leaves one node: numbers of the present graph, and weights."""
+class Rows(NamedTuple):
+    """What leaves some nodes: numbers of the present graph, and weights.
 
+    ``owner`` ascends; it says from which of the nodes that were asked for each edge comes.
+    """
+
+    owner: NDArray[np.int64]
     targets: NDArray[np.int64]
     weights: NDArray[np.float64]
 
 
-NO_ROW = Row(_NO_INTS, _NO_FLOATS)
-
-
-def bounded_row(
-    targets: IntArray,
-    weights: FloatArray,
+def bounded_rows(
+    rows: Rows,
+    n: int,
     *,
     min_weight: float,
     fan_out: int,
     out_strength: float,
-) -> Row:
-    """Prune, bound and normalise what leaves one node.
+) -> Rows:
+    """Prune, bound and normalise what leaves each of ``n`` nodes.
 
-    Weights below ``min_weight`` are passed over, of the others the ``fan_out`` largest
-    kept (of equals those that come first), and scaled down to the sum ``out_strength``
-    if they exceed it.
+    Weights below ``min_weight`` are passed over, of the others of one node the ``fan_out``
+    largest kept (of equals those that come first), and scaled down to the sum
+    ``out_strength`` if they exceed it.
 
     Examples
     --------
-    >>> weights = np.array([0.9, 0.01, 0.6, 0.5])
-    >>> row = bounded_row(
-    ...     np.arange(4), weights, min_weight=0.02, fan_out=2, out_strength=1.0
-    ... )
-    >>> row.targets.tolist(), row.weights.round(3).tolist()
-    ([0, 2], [0.6, 0.4])
+    >>> weights = np.array([0.9, 0.01, 0.6, 0.5, 0.3])
+    >>> rows = Rows(np.array([0, 0, 0, 0, 1]), np.arange(5), weights)
+    >>> found = bounded_rows(rows, 2, min_weight=0.02, fan_out=2, out_strength=1.0)
+    >>> [column.round(3).tolist() for column in found]
+    [[0, 0, 1], [0, 2, 4], [0.6, 0.4, 0.3]]
     """
-    keep = np.flatnonzero(weights >= max(min_weight, 1e-12))
-    if len(keep) > fan_out:
-        keep = np.sort(keep[np.argsort(-weights[keep], kind="stable")[:fan_out]])
-    if not len(keep):
-        return NO_ROW
-    kept = np.asarray(weights[keep], dtype=np.float64)
-    total = float(kept.sum())
-    if total > out_strength:
-        kept = kept * (out_strength / total)
-    return Row(np.asarray(targets[keep], dtype=np.int64), kept)
+    keep = (rows.weights >= max(min_weight, 1e-12)).nonzero()[0]
+    counts = np.bincount(rows.owner[keep], minlength=n)
+    if len(keep) and counts.max() > fan_out:
+        owner = rows.owner[keep]
+        order = np.lexsort((-rows.weights[keep], owner))  # stable
+        rank = np.arange(len(order)) - (counts.cumsum() - counts)[owner[order]]
+        keep = keep[np.sort(order[rank < fan_out])]
+    owner, weights = rows.owner[keep], rows.weights[keep]
+    total = np.bincount(owner, weights=weights, minlength=n)
+    weights = weights * (out_strength / np.maximum(total, out_strength))[owner]
+    return Rows(owner, rows.targets[keep], weights)
 
 
 def expectation(weights: FloatArray, likeness: FloatArray, *, prior: float) -> NDArray[np.float64]:
@@ -215,7 +219,7 @@ def as_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray
     return np.asarray(np.minimum(gain * odds, at_most), dtype=np.float64)
 
 
-RowsOf: TypeAlias = Callable[[Sequence[int]], Sequence[Row]]
+RowsOf: TypeAlias = Callable[[IntArray], Rows]
 GateOf: TypeAlias = Callable[[IntArray], FloatArray]
 
 
@@ -239,25 +243,25 @@ class RowPool:
 
     Parameters
     ----------
-    size : int
-        Sources are numbers below it.
     rows : callable
         Makes the rows of some sources.
+    size : int
+        Sources are numbers below it; more with :meth:`mark`.
 
     Examples
     --------
-    >>> row = Row(np.array([4, 8]), np.array([0.5, 0.25]))
-    >>> pool = RowPool(3, lambda sources: [row for _ in sources])
+    >>> row = Rows(np.array([0, 0]), np.array([4, 8]), np.array([0.5, 0.25]))
+    >>> pool = RowPool(lambda sources: row, 3)
     >>> pool.mark(np.array([1]))
     >>> owner, targets, weights = pool.of(np.array([0, 1, 2]))
     >>> owner.tolist(), targets.tolist(), weights.tolist()
     ([1, 1], [4, 8], [0.5, 0.25])
     """
 
-    def __init__(self, size: int, rows: RowsOf) -> None:
+    def __init__(self, rows: RowsOf, size: int = 0) -> None:
         self._rows = rows
-        self._has = np.zeros(size, np.bool_)
-        self._start = np.full(size, -1, np.int64)
+        #: Where the row of each source starts; see the two constants for those without.
+        self._start = np.full(size, _NONE, np.int64)
         self._count = np.zeros(size, np.int64)
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
@@ -268,42 +272,83 @@ class RowPool:
 
     def mark(self, sources: IntArray) -> None:
         """These sources have edges."""
-        self._has[sources] = True
-        self._size = int(np.count_nonzero(self._has))
+        if not len(sources):
+            return
+        missing = int(sources.max()) + 1 - len(self._start)
+        if missing > 0:
+            missing = max(missing, len(self._start) // 2)
+            self._start = np.concatenate((self._start, np.full(missing, _NONE, np.int64)))
+            self._count = np.concatenate((self._count, np.zeros(missing, np.int64)))
+        new = np.unique(sources[self._start[sources] == _NONE])
+        self._start[new] = _UNMADE
+        self._size += len(new)
 
     def among(self, sources: IntArray) -> IntArray:
         """Return those of some sources that have edges."""
-        return sources[self._has[sources]]
+        marked: IntArray = sources[self._start[sources] != _NONE]
+        return marked
 
     def drop(self, sources: IntArray) -> None:
         """The rows of these sources have changed."""
-        self._start[sources] = -1
+        self._start[sources] = np.minimum(self._start[sources], _UNMADE)
 
     def clear(self) -> None:
         """All rows have changed."""
-        self._start[:] = -1
+        np.minimum(self._start, _UNMADE, out=self._start)
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        met = self._has[sources].nonzero()[0]
+        starts = self._start[sources]
+        met = (starts != _NONE).nonzero()[0]
         if not len(met):
             return _NO_INTS, _NO_INTS, _NO_FLOATS
-        sources = sources[met]
-        starts = self._start[sources]
-        unmade = sources[starts < 0].tolist()
-        if unmade:
-            rows = self._rows(unmade)
-            lengths = np.array([len(row.targets) for row in rows])
-            self._start[unmade] = len(self._targets) + lengths.cumsum() - lengths
-            self._count[unmade] = lengths
-            self._targets.extend(np.concatenate([row.targets for row in rows]))
-            self._weights.extend(np.concatenate([row.weights for row in rows]))
+        sources, starts = sources[met], starts[met]
+        if starts.min() == _UNMADE:
+            self._make(np.unique(sources[starts == _UNMADE]))
             starts = self._start[sources]
         counts = self._count[sources]
         at = concatenated_ranges(starts, counts)
-        return np.repeat(met, counts), self._targets.view[at], self._weights.view[at]
+        return met.repeat(counts), self._targets.view[at], self._weights.view[at]
+
+    def _make(self, sources: IntArray) -> None:
+        rows = self._rows(sources)
+        lengths = np.bincount(rows.owner, minlength=len(sources))
+        self._start[sources] = len(self._targets) + lengths.cumsum() - lengths
+        self._count[sources] = lengths
+        self._targets.extend(rows.targets)
+        self._weights.extend(rows.weights)
+
+
+class CueEdges(EdgeSet):
+    """A pool in which a tag has another row while it is a cue: that of its number + ``shift``.
+
+    Examples
+    --------
+    >>> rows = Rows(np.array([0, 1]), np.array([4, 8]), np.array([0.5, 0.25]))
+    >>> pool = RowPool(lambda sources: rows, 6)
+    >>> pool.mark(np.array([1, 5]))
+    >>> edges = CueEdges(pool, np.array([2]), shift=3)
+    >>> [column.tolist() for column in edges.of(np.array([1, 2]))]
+    [[0, 1], [4, 8], [0.5, 0.25]]
+    """
+
+    _pool: RowPool
+    _cues: IntArray
+    _shift: int
+
+    def __init__(self, pool: RowPool, cues: IntArray, *, shift: int) -> None:
+        object.__setattr__(self, "_pool", pool)
+        object.__setattr__(self, "_cues", cues)
+        object.__setattr__(self, "_shift", shift)
+
+    def __len__(self) -> int:
+        return len(self._pool)
+
+    def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``sources``, target, weight) of the edges that leave them."""
+        return self._pool.of(sources + self._shift * among_sorted(sources, self._cues))
 
 
 class LearnedEdges(EdgeSet):
@@ -322,8 +367,8 @@ class LearnedEdges(EdgeSet):
 
     Examples
     --------
-    >>> row = Row(np.array([4]), np.array([0.5]))
-    >>> pool = RowPool(2, lambda sources: [row for _ in sources])
+    >>> row = Rows(np.array([0]), np.array([4]), np.array([0.5]))
+    >>> pool = RowPool(lambda sources: row, 2)
     >>> pool.mark(np.array([0, 1]))
     >>> edges = LearnedEdges([(pool, np.array([1]))], gain=2.0)
     >>> [column.tolist() for column in edges.of(np.array([0, 1]))]
@@ -362,26 +407,30 @@ class LearnedEdges(EdgeSet):
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        parts = []
-        for pool, only in self._pools:
-            if only is None:
-                parts.append(pool.of(sources))
-                continue
-            at = among_sorted(sources, only).nonzero()[0]
-            if len(at):
-                owner, targets, weights = pool.of(sources[at])
-                parts.append((at[owner], targets, weights))
+        parts = [
+            found for pool, only in self._pools if len((found := _followed(pool, sources, only))[0])
+        ]
         if not parts:
             return _NO_INTS, _NO_INTS, _NO_FLOATS
-        if len(parts) == 1:
-            [(owner, targets, weights)] = parts
-        else:
+        owner, targets, weights = parts[0]
+        if len(parts) > 1:
             owner, targets, weights = map(np.concatenate, zip(*parts, strict=True))
-        if not len(targets):
-            return _NO_INTS, _NO_INTS, _NO_FLOATS
         if self._gate is not None:
             weights = weights * self._gate(targets)
         if len(weights) > self._limit:
             best = _first_largest(weights, self._limit)
             owner, targets, weights = owner[best], targets[best], weights[best]
         return owner, targets, self._gain * weights
+
+
+def _followed(
+    pool: RowPool | EdgeSet, sources: IntArray, only: IntArray | None
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the edges that leave those of some sources that are among others."""
+    if only is None:
+        return pool.of(sources)
+    at = among_sorted(sources, only).nonzero()[0]
+    if not len(at):
+        return _NO_INTS, _NO_INTS, _NO_FLOATS
+    owner, targets, weights = pool.of(sources[at])
+    return at[owner], targets, weights

@@ -176,8 +176,8 @@ def _hops(overlay: Overlay, layer: Layer, slot: int, on_tag: dict[int, float]) -
 def _anywhere(recollection: Recollection, found: Activation) -> list[_Way]:
     overlay = recollection.overlay
     ways = []
-    for episode, weights in zip(recollection.active, recollection.signed, strict=False):
-        amount = float(np.abs(weights).sum()) * episode.likeness
+    amounts = np.abs(recollection.signed).sum(axis=1) * recollection.likeness
+    for episode, amount in zip(recollection.active, amounts.tolist(), strict=True):
         numbers = map(overlay.number_of, episode.nodes)
         ways += [_Way(Family.EPISODE, number, amount) for number in numbers if number is not None]
     for depth, layer in enumerate(found.layers):

@@ -6,13 +6,14 @@ import hashlib
 import math
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import GrowableArray
-from hebbgraph.recall.grouping import best
+from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
+from hebbgraph.recall.grouping import best, distinct
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
@@ -28,10 +29,11 @@ __all__ = [
 #: How many of the most similar past queries are looked at for near-duplicates.
 _CANDIDATES = 32
 #: From this many past queries on, those looked at are chosen by a sketch of so many
-#: numbers, and so many are kept.
-_SKETCH_FROM, _SKETCH, _SKETCH_KEPT = 2048, 48, 256
+#: numbers, and so many are kept, unless the sketch is further below the threshold.
+_SKETCH_FROM, _SKETCH, _SKETCH_KEPT, _SKETCH_MARGIN = 2048, 48, 128, 0.3
 
 
+@lru_cache(maxsize=65_536)
 def hash_term(term: str) -> str:
     """Return 16 hex digits for a word: learning only asks whether words are the same."""
     return hashlib.blake2b(term.encode(), digest_size=8).hexdigest()
@@ -95,9 +97,13 @@ class Episodes:
         self.nodes: list[str] = []
         self._numbers: dict[str, int] = {}
         self._embedders: dict[str, _Vectors] = {}
-        self._postings: dict[str, _Posting] = {}
+        self._columns: dict[str, int] = {}
+        self._postings: list[_Posting] = []
         self._norm = GrowableArray(np.float64)
-        self._features: list[Mapping[str, float]] = []
+        #: The features of each past query, one after the other.
+        self._ends = GrowableArray(np.int64, np.zeros(1, np.int64))
+        self._column = GrowableArray(np.int64)
+        self._weight = GrowableArray(np.float64)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -109,10 +115,14 @@ class Episodes:
             return
         self.nodes.append(node)
         features = _features({cue.tag: cue.weight for cue in feedback.cues}, feedback.terms)
-        self._features.append(features)
         self._norm.extend([_norm(features)])
-        for name, weight in features.items():
-            self._postings.setdefault(name, _Posting()).append(number, weight)
+        columns = [self._columns.setdefault(name, len(self._columns)) for name in features]
+        self._postings += [_Posting() for _ in range(len(self._columns) - len(self._postings))]
+        for column, weight in zip(columns, features.values(), strict=True):
+            self._postings[column].append(number, weight)
+        self._column.extend(columns)
+        self._weight.extend(list(features.values()))
+        self._ends.extend([len(self._column)])
         if feedback.vector is not None:
             vectors = self._embedders.setdefault(feedback.embedder or "", _Vectors())
             vectors.append(number, np.asarray(feedback.vector, dtype=np.float32))
@@ -144,32 +154,37 @@ class Episodes:
         return list(zip(vectors.numbers[at].tolist(), likeness.tolist(), strict=True))
 
     def _by_features(self, question: Question) -> list[tuple[int, float]]:
-        dot = np.zeros(len(self.nodes))
+        numbers, products = [], []
         for name, weight in question.features.items():
-            if (posting := self._postings.get(name)) is not None:
-                numbers, weights = posting.arrays()
-                dot[numbers] += weight * weights
-        at = np.flatnonzero(dot)
-        norms = max(_norm(question.features), 1e-9) * np.maximum(self._norm.view[at], 1e-9)
-        similarity = dot[at] / norms
+            if (column := self._columns.get(name)) is not None:
+                some, weights = self._postings[column].arrays()
+                numbers.append(some)
+                products.append(weight * weights)
+        if not numbers:
+            return []
+        dot = np.bincount(np.concatenate(numbers), np.concatenate(products), len(self.nodes))
         low = self._settings.episode_overlap
-        kept = np.flatnonzero(similarity > low)
-        if len(kept) > _CANDIDATES:
-            kept = kept[best(similarity[kept], _CANDIDATES)]
-        likeness = np.minimum((similarity[kept] - low) / (1.0 - low), 1.0)
-        return list(zip(at[kept].tolist(), likeness.tolist(), strict=True))
+        norm = max(_norm(question.features), 1e-9) * self._norm.view
+        at = (dot > low * norm).nonzero()[0]
+        similarity = dot[at] / norm[at]
+        if len(at) > _CANDIDATES:
+            kept = best(similarity, _CANDIDATES)
+            at, similarity = at[kept], similarity[kept]
+        likeness = np.minimum((similarity - low) / (1.0 - low), 1.0)
+        return list(zip(at.tolist(), likeness.tolist(), strict=True))
 
     def _merged(self, found: list[tuple[int, float]]) -> list[ActiveEpisode]:
         """Count near-duplicates as one, and keep the most similar."""
-        if len(found) < 2:
-            return [ActiveEpisode((self.nodes[number],), likeness) for number, likeness in found]
         found = sorted(found, key=lambda pair: (-pair[1], self.nodes[pair[0]]))
+        limit = self._settings.episode_limit
         numbers = [number for number, _ in found]
-        alike = self._alike(numbers)
+        alike = self._alike(numbers) if len(found) > 1 else np.eye(len(found), dtype=np.bool_)
+        if np.count_nonzero(alike) == len(found):
+            return [ActiveEpisode((self.nodes[at],), likeness) for at, likeness in found[:limit]]
         groups: list[ActiveEpisode] = []
         left = set(range(len(found)))
         for position, row in enumerate(alike.tolist()):
-            if position in left and len(groups) < self._settings.episode_limit:
+            if position in left and len(groups) < limit:
                 members = [other for other in sorted(left) if row[other]]
                 left.difference_update(members)
                 nodes = tuple(self.nodes[numbers[member]] for member in members)
@@ -179,28 +194,27 @@ class Episodes:
     def _alike(self, numbers: list[int]) -> NDArray[np.bool_]:
         """Tell, for each two of some past queries, whether they are nearly the same."""
         alike = np.eye(len(numbers), dtype=np.bool_)
-        without = np.arange(len(numbers))
+        without = np.ones(len(numbers), np.bool_)
         for vectors in self._embedders.values():
             at = vectors.positions(numbers)
-            here = np.flatnonzero(at >= 0)
-            without = np.intersect1d(without, np.flatnonzero(at < 0))
-            rows = vectors.rows(at[here])
-            alike[np.ix_(here, here)] |= rows @ rows.T >= self._settings.episode_merge
-        if len(without) > 1:
-            alike[np.ix_(without, without)] |= self._overlap([numbers[at] for at in without])
+            here = (at >= 0).nonzero()[0]
+            if len(here):
+                rows = vectors.rows(at[here])
+                alike[here[:, None], here] |= rows @ rows.T >= self._settings.episode_merge
+                without[here] = False
+        left = without.nonzero()[0]
+        if len(left) > 1:
+            alike[left[:, None], left] |= self._overlap(np.array(numbers)[left])
         return alike
 
-    def _overlap(self, numbers: list[int]) -> NDArray[np.bool_]:
+    def _overlap(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell, for each two of some past queries, whether they use nearly the same words."""
-        columns: dict[str, int] = {}
-        entries = [
-            (row, columns.setdefault(name, len(columns)), weight)
-            for row, number in enumerate(numbers)
-            for name, weight in self._features[number].items()
-        ]
-        weights = np.zeros((len(numbers), len(columns)))
-        rows, at, values = zip(*entries, strict=True) if entries else ((), (), ())
-        weights[list(rows), list(at)] = values
+        starts = self._ends.view[numbers]
+        counts = self._ends.view[numbers + 1] - starts
+        at = concatenated_ranges(starts, counts)
+        different, column = distinct(self._column.view[at])
+        weights = np.zeros((len(numbers), len(different)))
+        weights[np.arange(len(numbers)).repeat(counts), column] = self._weight.view[at]
         norm = self._norm.view[numbers]
         near = self._settings.episode_merge * norm[:, None] * norm[None, :]
         return np.asarray(weights @ weights.T >= near)
@@ -275,8 +289,13 @@ class _Vectors:
         """Return positions and cosines above ``low``, at most so many as are looked at."""
         size = len(self._at)
         if size > _SKETCH_FROM:
-            rough = self._sketch[:size] @ (query @ self._projection)
-            near = np.argpartition(rough, size - _SKETCH_KEPT)[-_SKETCH_KEPT:]
+            projected = query @ self._projection
+            rough = self._sketch[:size] @ projected
+            least = (low - _SKETCH_MARGIN) * float(np.linalg.norm(projected))
+            near = (rough > least).nonzero()[0]
+            if len(near) > _SKETCH_KEPT:
+                kept = np.argpartition(rough[near], len(near) - _SKETCH_KEPT)[-_SKETCH_KEPT:]
+                near = near[kept]
             cosine = self._matrix[near] @ query
         else:
             near = np.arange(size)

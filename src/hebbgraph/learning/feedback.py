@@ -112,7 +112,10 @@ def feedback_of(
         actor=actor,
         created_at=time.time(),
         shown=tuple(
-            ShownChunk(chunk_id=id_, rank=hits[id_].rank, text_hash=hits[id_].hash_of_text)
+            # Of a hit, which was checked before.
+            ShownChunk.model_construct(
+                chunk_id=id_, rank=hits[id_].rank, text_hash=hits[id_].hash_of_text
+            )
             for id_ in order
         ),
         cited=tuple(id_ for id_ in order if id_ in known_to_be_cited),
@@ -152,7 +155,7 @@ def _cues(recall: Recall) -> tuple[Cue, ...]:
 def _path(steps: Sequence[PathStep]) -> tuple[PathStep, ...]:
     """Keep what learning reads: phrase keys and chunk ids; titles are content."""
     return tuple(
-        PathStep(
+        PathStep.model_construct(
             kind=step.kind,
             value=(phrase_key(step.value) or step.value) if step.kind == "tag" else step.value,
         )

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from itertools import pairwise
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.graph.plastic import (
+    CueEdges,
     GateOf,
     LearnedEdges,
-    Row,
     RowPool,
+    Rows,
     actor_scales,
     as_activation,
-    bounded_row,
+    bounded_rows,
     expectation,
     pooled,
     target_scale,
@@ -28,6 +28,7 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import ActiveEpisode
 from hebbgraph.learning.lessons import Family
 from hebbgraph.learning.weights import RawWeights
+from hebbgraph.recall.grouping import distinct
 from hebbgraph.recall.paths import PathNode
 from hebbgraph.recall.view import PlasticEdges
 from hebbgraph.records import PathStep
@@ -56,6 +57,8 @@ class Recollection:
     overlay : Overlay
     active : tuple of ActiveEpisode
         Past queries like the question.
+    likeness : ndarray of float64, shape (n_active,), in [0, 1]
+        How far each counts.
     slots : ndarray of int64, shape (n_slots,), ascending
         Chunks that they have an opinion on.
     signed : ndarray of float64, shape (n_active, n_slots), in [-1, 1]
@@ -66,13 +69,13 @@ class Recollection:
 
     overlay: Overlay
     active: tuple[ActiveEpisode, ...]
+    likeness: NDArray[np.float64]
     slots: NDArray[np.int64]
     signed: NDArray[np.float64]
     same: NDArray[np.float64]
 
     def _expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        likeness = np.array([episode.likeness for episode in self.active])
-        return expectation(weights, likeness, prior=self.overlay.settings.episode_prior)
+        return expectation(weights, self.likeness, prior=self.overlay.settings.episode_prior)
 
     def recognised(self, evidence: GateOf) -> Recollection:
         """Return the past queries in proportion to how far direct evidence agrees with them.
@@ -90,11 +93,7 @@ class Recollection:
             return self
         seen = np.where(self.signed > 0, evidence(self.slots), 0.0).max(axis=1)
         agreement = unless_same(seen**self.overlay.settings.episode_agreement, self.same)
-        active = (
-            episode._replace(likeness=episode.likeness * factor)
-            for episode, factor in zip(self.active, agreement.tolist(), strict=True)
-        )
-        return replace(self, active=tuple(active))
+        return replace(self, likeness=self.likeness * agreement)
 
     def seeds(self, evidence: GateOf) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
         """Return chunks that past queries led to, and the activation that they get.
@@ -106,8 +105,8 @@ class Recollection:
             return None
         gate = unless_same(evidence(self.slots)[None, :], self.same[:, None])
         chance = self._expected(np.maximum(self.signed, 0.0) * gate)
-        wanted = chance > 0
-        if not wanted.any():
+        wanted = (chance > 0).nonzero()[0]
+        if not len(wanted):
             return None
         settings = self.overlay.settings
         return self.slots[wanted], as_activation(
@@ -119,7 +118,7 @@ class Recollection:
         if not self.active:
             return _NO_INTS, np.empty(0)
         dislike = self._expected(np.maximum(-self.signed, 0.0))
-        unwanted = dislike > 0
+        unwanted = (dislike > 0).nonzero()[0]
         floor = self.overlay.settings.inhibition_floor
         return self.slots[unwanted], 1.0 - np.minimum(dislike[unwanted], floor)
 
@@ -137,18 +136,30 @@ class Recollection:
         if at == len(self.slots) or self.slots[at] != slot:
             return []
         column = self.signed[:, at]
-        return [
-            (episode, weight * episode.likeness)
-            for episode, weight in zip(self.active, column.tolist(), strict=True)
-            if weight
-        ]
+        at_all = column.nonzero()[0]
+        amounts = (column[at_all] * self.likeness[at_all]).tolist()
+        return [(self.active[one], amount) for one, amount in zip(at_all, amounts, strict=True)]
 
     def episode_step(self, node: PathNode) -> list[PathStep]:
         """Return the past query in front of a chunk that starts a way, if it lit it."""
-        best = max(self.opinions(node.id), key=lambda pair: pair[1], default=None)
-        if best is None or best[1] <= 0:
+        best = self._strongest.get(node.id)
+        if best is None:
             return []
-        return [PathStep(kind="episode", value=best[0].nodes[0][2:], weight=best[1])]
+        episode, weight = best
+        return [PathStep(kind="episode", value=episode.nodes[0][2:], weight=weight)]
+
+    @cached_property
+    def _strongest(self) -> dict[int, tuple[ActiveEpisode, float]]:
+        """Of each chunk that a past query led to, the one that did so most."""
+        if not self.active:
+            return {}
+        amounts = self.signed * self.likeness[:, None]
+        first, best = amounts.argmax(axis=0).tolist(), amounts.max(axis=0).tolist()
+        return {
+            slot: (self.active[one], amount)
+            for slot, one, amount in zip(self.slots.tolist(), first, best, strict=True)
+            if amount > 0
+        }
 
 
 class Overlay:
@@ -185,17 +196,17 @@ class Overlay:
         self.node_of_tag: dict[int, int] = {}
         self.node_of_slot: dict[int, int] = {}
         self._n_marked = 0
-        tags, slots = len(graph.phrases), graph.n_slots
-        self._pools = {
-            Family.CUE: RowPool(tags, partial(self.rows_of, Family.CUE)),
-            Family.ARRIVAL: RowPool(tags, partial(self.rows_of, Family.ARRIVAL)),
-            Family.HOP: RowPool(tags, partial(self.rows_of, Family.HOP)),
-            Family.PAIR: RowPool(slots, partial(self.rows_of, Family.PAIR)),
-        }
+        self._n_tags = len(graph.phrases)
+        #: Of a tag, what any mass on it follows; at its number + n_tags, what a cue does.
+        self._to_chunk = RowPool(self._rows_to_chunk, 2 * self._n_tags)
+        self._hops = RowPool(partial(self.rows_of, Family.HOP), self._n_tags)
+        self._pairs = RowPool(partial(self.rows_of, Family.PAIR), graph.n_slots)
+        self._episodes = RowPool(self._rows_of_episodes)
         self._changed: set[tuple[Family, int]] | None = None
         self._fresh = False
         self._actor_scale = np.ones(1)
         self._scale_actors = False
+        self._target_scale = np.empty(0)
 
     def fits(self, graph: TagGraph) -> bool:
         """Tell whether the numbers are still those of this graph."""
@@ -218,8 +229,11 @@ class Overlay:
         self._number_nodes()
         self._mark_sources()
         if self._changed is None:
-            for pool in self._pools.values():
+            for pool in (self._to_chunk, self._hops, self._pairs, self._episodes):
                 pool.clear()
+            self._target_scale = target_scale(
+                self._weights.credits(), in_credit=self.settings.in_credit
+            )
             self._actor_scale = actor_scales(
                 self._weights.actor_events(),
                 at_least=self.settings.actor_events,
@@ -228,8 +242,8 @@ class Overlay:
             self._scale_actors = bool((self._actor_scale < 1.0).any())
         else:
             for family, node in self._changed:
-                if family in self._pools and self.number[node] >= 0:
-                    self._pools[family].drop(self.number[node : node + 1])
+                for pool, sources in self._sources(family, np.array([node])):
+                    pool.drop(sources)
         self._changed = None
         self._fresh = True
 
@@ -269,11 +283,23 @@ class Overlay:
 
     def _mark_sources(self) -> None:
         families, sources, _ = self._weights.all_edges()
-        families, numbers = families[self._n_marked :], self.number[sources[self._n_marked :]]
+        families, sources = families[self._n_marked :], sources[self._n_marked :]
         self._n_marked += len(families)
-        for family, pool in self._pools.items():
-            marked = numbers[families == family]
-            pool.mark(marked[marked >= 0])
+        for family in Family:
+            for pool, marked in self._sources(family, sources[families == family]):
+                pool.mark(marked)
+
+    def _sources(self, family: Family, nodes: IntArray) -> list[tuple[RowPool, IntArray]]:
+        """Return where the rows of some nodes are kept."""
+        if family is Family.EPISODE:
+            return [(self._episodes, nodes)]
+        numbers = self.number[nodes]
+        numbers = numbers[numbers >= 0]
+        if family is Family.CUE:
+            return [(self._to_chunk, numbers + self._n_tags)]
+        if family is Family.ARRIVAL:
+            return [(self._to_chunk, numbers), (self._to_chunk, numbers + self._n_tags)]
+        return [(self._hops if family is Family.HOP else self._pairs, numbers)]
 
     # -- rows -----------------------------------------------------------------------
 
@@ -284,75 +310,86 @@ class Overlay:
         tags that the query names; what was learned about the end of a path, for any tag
         that activation reaches.
         """
-        settings, pools = self.settings, self._pools
+        settings = self.settings
         return PlasticEdges(
             tag_to_chunk=LearnedEdges(
-                [(pools[Family.CUE], cues), (pools[Family.ARRIVAL], None)],
+                [(CueEdges(self._to_chunk, cues, shift=self._n_tags), None)],
                 gain=settings.cue_gain,
                 gate=evidence,
                 limit=_MAX_EDGES,
             ),
             chunk_to_chunk=LearnedEdges(
-                [(pools[Family.PAIR], None)],
+                [(self._pairs, None)],
                 gain=settings.pair_gain,
                 gate=evidence,
                 limit=_MAX_EDGES,
             ),
             tag_to_tag=LearnedEdges(
-                [(pools[Family.HOP], cues)], gain=settings.path_gain, limit=_MAX_EDGES
+                [(self._hops, cues)], gain=settings.path_gain, limit=_MAX_EDGES
             ),
         )
 
     def path_edges(self) -> PlasticEdges:
         """Return the learned edges of cited paths, from any node and ungated (Bio-RAG)."""
-        pools = self._pools
         return PlasticEdges(
-            tag_to_chunk=LearnedEdges([(pools[Family.ARRIVAL], None)]),
-            tag_to_tag=LearnedEdges([(pools[Family.HOP], None)]),
+            tag_to_chunk=LearnedEdges([(self._to_chunk, None)]),
+            tag_to_tag=LearnedEdges([(self._hops, None)]),
         )
 
-    def row(self, family: Family, number: int) -> Row:
+    def row(self, family: Family, number: int) -> Rows:
         """Return what leaves a tag or slot."""
-        return self.rows_of(family, [number])[0]
+        return self.rows_of(family, np.array([number]))
 
-    def rows_of(self, family: Family, numbers: Sequence[int]) -> list[Row]:
+    def rows_of(self, family: Family, numbers: IntArray) -> Rows:
         """Return what leaves each of some tags or slots."""
         nodes = self.node_of_slot if family is Family.PAIR else self.node_of_tag
-        owner, targets, weights = self._net(family, [nodes.get(number) for number in numbers])
-        ends = owner.searchsorted(np.arange(len(numbers) + 1)).tolist()
         on_path = family in (Family.HOP, Family.ARRIVAL)
-        fan_out = min(self.settings.fan_out, _PATH_FAN_OUT if on_path else _ANY)
-        return [
-            bounded_row(
-                targets[start:end],
-                weights[start:end],
-                min_weight=self.settings.min_weight,
-                fan_out=fan_out,
-                out_strength=self.settings.out_strength,
-            )
-            for start, end in pairwise(ends)
-        ]
+        return bounded_rows(
+            self._net(family, [nodes.get(number) for number in numbers.tolist()]),
+            len(numbers),
+            min_weight=self.settings.min_weight,
+            fan_out=min(self.settings.fan_out, _PATH_FAN_OUT if on_path else _ANY),
+            out_strength=self.settings.out_strength,
+        )
 
-    def _net(
-        self, family: Family, sources: Sequence[int | None], group: IntArray | None = None
-    ) -> tuple[IntArray, NDArray[np.int64], NDArray[np.float64]]:
-        """Put together what leaves some nodes: group, number in the graph, and weight.
+    def _rows_to_chunk(self, numbers: IntArray) -> Rows:
+        """Return what leaves some tags for chunks, of cues (beyond ``n_tags``) both families."""
+        arrived = self.rows_of(Family.ARRIVAL, numbers % self._n_tags)
+        cues = (numbers >= self._n_tags).nonzero()[0]
+        if not len(cues):
+            return arrived
+        cued = self.rows_of(Family.CUE, numbers[cues] - self._n_tags)
+        owner = np.concatenate((cues[cued.owner], arrived.owner))
+        order = owner.argsort(kind="stable")
+        targets = np.concatenate((cued.targets, arrived.targets))
+        weights = np.concatenate((cued.weights, arrived.weights))
+        return Rows(owner[order], targets[order], weights[order])
 
-        Parts of several actors, and of several sources of one group, are pooled. What was
-        learned first comes first, in every process that reads the same log.
+    def _rows_of_episodes(self, nodes: IntArray) -> Rows:
+        """Return what some past queries think of chunks, unbounded."""
+        return self._net(Family.EPISODE, nodes.tolist())
+
+    def _net(self, family: Family, sources: Sequence[int | None]) -> Rows:
+        """Put together what leaves some nodes.
+
+        Parts of several actors are pooled. What was learned first comes first, in every
+        process that reads the same log.
         """
         owner, rows = self._weights.rows_of(family, sources)
-        keep = self.number[rows.target] >= 0
+        number = self.number[rows.target]
+        keep = number >= 0
         owner, target, weight = owner[keep], rows.target[keep], rows.weight[keep]
         if self._scale_actors:
             actor = rows.actor[keep]
             known = actor < len(self._actor_scale)
             weight = weight * np.where(known, self._actor_scale[np.where(known, actor, 0)], 1.0)
-        scale = target_scale(self._weights.credit(target), in_credit=self.settings.in_credit)
+        # A node without a scale is new since, and was not cited often.
+        known = target < len(self._target_scale)
+        scale = np.ones(len(target))
+        scale[known] = self._target_scale[target[known]]
         n_nodes = max(len(self.number), 1)
-        key = (owner if group is None else group[owner]) * n_nodes + target
-        key, weight = pooled(key, np.where(weight > 0, weight * scale, weight))
-        return key // n_nodes, self.number[key % n_nodes], weight
+        key, weight = pooled(owner * n_nodes + target, np.where(weight > 0, weight * scale, weight))
+        return Rows(key // n_nodes, self.number[key % n_nodes], weight)
 
     def number_of(self, node: str) -> int | None:
         """Return the number that raw weights give a node."""
@@ -366,19 +403,30 @@ class Overlay:
 
     def recollection(self, active: Sequence[ActiveEpisode]) -> Recollection:
         """Return what the active past queries expect, together."""
-        if not active:
-            return Recollection(self, (), _NO_INTS, np.empty((0, 0)), np.empty(0))
-        nodes = [self._weights.number(node) for episode in active for node in episode.nodes]
-        sizes = [len(episode.nodes) for episode in active]
-        group, numbers, weights = self._net(
-            Family.EPISODE, nodes, np.repeat(np.arange(len(active)), sizes)
-        )
+        held = [
+            (at, number)
+            for at, episode in enumerate(active)
+            for node in episode.nodes
+            if (number := self._weights.number(node)) is not None
+        ]
+        if not held:
+            return self._nothing()
+        group, nodes = np.array(held, dtype=np.int64).T
+        owner, numbers, weights = self._episodes.of(nodes)
         if not len(numbers):
-            return Recollection(self, (), _NO_INTS, np.empty((0, 0)), np.empty(0))
-        slots, column = np.unique(numbers, return_inverse=True)
+            return self._nothing()
+        different, column = distinct(numbers)
+        slots = different.astype(np.int64)
+        group = group[owner]
+        if len(nodes) > len(active):  # near-duplicates count as one
+            key, weights = pooled(group * len(slots) + column, weights)
+            group, column = key // len(slots), key % len(slots)
         signed = np.zeros((len(active), len(slots)))
         signed[group, column] = np.where(np.abs(weights) >= self.settings.min_weight, weights, 0.0)
         total = np.maximum(signed, 0.0).sum(axis=1, keepdims=True) / self.settings.out_strength
         signed = np.where(signed > 0, signed / np.maximum(total, 1.0), signed)
-        same = np.array([episode.likeness for episode in active]) ** 2
-        return Recollection(self, tuple(active), slots, signed, same)
+        likeness = np.array([episode.likeness for episode in active])
+        return Recollection(self, tuple(active), likeness, slots, signed, likeness**2)
+
+    def _nothing(self) -> Recollection:
+        return Recollection(self, (), np.empty(0), _NO_INTS, np.empty((0, 0)), np.empty(0))

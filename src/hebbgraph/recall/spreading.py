@@ -463,12 +463,14 @@ class _Step:
         if self.plastic is not None:
             if len(self.plastic.tag_to_chunk):
                 owner, targets, weight = self._learned(self.plastic.tag_to_chunk, tags)
-                mass = (trusted + plain).sum(axis=0)[owner] * weight
-                flows.append(Flows(tags[owner], targets, mass, np.zeros(len(mass)), mass))
+                if len(owner):
+                    mass = (trusted + plain).sum(axis=0)[owner] * weight
+                    flows.append(Flows(tags[owner], targets, mass, np.zeros(len(mass)), mass))
             if len(self.plastic.chunk_to_chunk) and leaping is not None:
                 sources, held = leaping
                 owner, targets, weight = self._learned(self.plastic.chunk_to_chunk, sources)
-                leaps = (sources[owner], targets, held[owner] * weight)
+                if len(owner):
+                    leaps = (sources[owner], targets, held[owner] * weight)
         return Layer.gather(flows, leaps=leaps, hops=hops)
 
     def _hop(
@@ -493,6 +495,8 @@ class _Step:
         """Gather learned edges to chunks that take part."""
         owner, targets, weight = edges.of(sources)
         keep = _mask(self.allowed, targets)
+        if keep.all():  # as nearly always
+            return owner, targets, weight
         return owner[keep], targets[keep], weight[keep]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -45,9 +45,9 @@ class Evidence:
         """
         if not len(self.chunks):
             return np.full(len(chunks), floor)
-        at = np.searchsorted(self.chunks, chunks)
-        at[at == len(self.chunks)] = 0
-        return np.where(self.chunks[at] == chunks, self.values[at], floor)
+        at = self.chunks.searchsorted(chunks)
+        known = self.chunks.take(at, mode="clip") == chunks
+        return np.where(known, self.values.take(at, mode="clip"), floor)
 
     def of(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, in their order."""
@@ -156,7 +156,7 @@ def remembered(similarity: Callable[[IntArray], FloatArray]) -> Callable[[IntArr
 
 
 def inhibited(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evidence:
-    """Multiply the evidence of some chunks by a factor.
+    """Multiply the evidence of some candidates by a factor; that of other chunks is little.
 
     Parameters
     ----------
@@ -167,22 +167,17 @@ def inhibited(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evide
     Examples
     --------
     >>> evidence = Evidence(np.array([2, 5]), np.array([1.0, 0.5]))
-    >>> less = inhibited(evidence, np.array([5]), np.array([0.5]))
+    >>> less = inhibited(evidence, np.array([3, 5]), np.array([0.1, 0.5]))
     >>> less.values.tolist(), evidence.values.tolist()
     ([1.0, 0.25], [1.0, 0.5])
     """
-    if not len(chunks):
+    if not len(chunks) or not len(evidence.chunks):
         return evidence
-
-    def factor_of(others: IntArray) -> FloatArray:
-        at = np.minimum(np.searchsorted(chunks, others), len(chunks) - 1)
-        return np.where(chunks[at] == others, factor[at], 1.0)
-
-    return Evidence(
-        evidence.chunks,
-        evidence.values * factor_of(evidence.chunks),
-        lambda others: evidence.of(others) * factor_of(others),
-    )
+    at = evidence.chunks.searchsorted(chunks)
+    known = evidence.chunks.take(at, mode="clip") == chunks
+    values = evidence.values.copy()
+    values[at[known]] *= factor[known]
+    return replace(evidence, values=values)
 
 
 def reciprocal_rank_fusion(

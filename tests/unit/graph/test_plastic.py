@@ -5,11 +5,11 @@ import pytest
 
 from hebbgraph.graph.plastic import (
     LearnedEdges,
-    Row,
     RowPool,
+    Rows,
     actor_scales,
     as_activation,
-    bounded_row,
+    bounded_rows,
     expectation,
     pooled,
     target_scale,
@@ -40,16 +40,18 @@ def test_inhibition_of_one_counts_against_praise_of_another():
 
 
 def test_what_leaves_a_node_is_bounded_in_number_and_sum():
-    row = bounded_row(np.arange(6), np.full(6, 0.5), min_weight=0.02, fan_out=4, out_strength=1.0)
-    assert row.targets.tolist() == [0, 1, 2, 3]
-    assert row.weights.tolist() == [0.25] * 4
+    owner = np.array([0] * 6 + [2])
+    rows = Rows(owner, np.arange(7), np.full(7, 0.5))
+    found = bounded_rows(rows, 3, min_weight=0.02, fan_out=4, out_strength=1.0)
+    assert found.owner.tolist() == [0, 0, 0, 0, 2]
+    assert found.targets.tolist() == [0, 1, 2, 3, 6]
+    assert found.weights.tolist() == [0.25] * 4 + [0.5]
 
 
 def test_negative_and_weak_weights_do_not_pass():
-    row = bounded_row(
-        np.arange(3), np.array([-0.3, 0.01, 0.0]), min_weight=0.0, fan_out=4, out_strength=1.0
-    )
-    assert row.targets.tolist() == [1]
+    rows = Rows(np.zeros(3, np.int64), np.arange(3), np.array([-0.3, 0.01, 0.0]))
+    found = bounded_rows(rows, 1, min_weight=0.0, fan_out=4, out_strength=1.0)
+    assert found.targets.tolist() == [1]
 
 
 def test_often_cited_chunks_are_reached_more_weakly():
@@ -75,10 +77,10 @@ def test_rows_are_made_once_until_they_change():
     made = []
 
     def rows(sources):
-        made.extend(sources)
-        return [Row(np.array([source + 10]), np.array([0.5])) for source in sources]
+        made.extend(sources.tolist())
+        return Rows(np.arange(len(sources)), sources + 10, np.full(len(sources), 0.5))
 
-    pool = RowPool(4, rows)
+    pool = RowPool(rows, 4)
     pool.mark(np.array([1, 2]))
     for _ in range(2):
         pool.of(np.array([0, 1, 2]))
@@ -90,8 +92,7 @@ def test_rows_are_made_once_until_they_change():
 
 
 def test_a_step_follows_the_strongest_edges_only():
-    rows = {n: Row(np.array([n]), np.array([n / 10])) for n in range(5)}
-    pool = RowPool(5, lambda sources: [rows[source] for source in sources])
+    pool = RowPool(lambda sources: Rows(np.arange(len(sources)), sources, sources / 10))
     pool.mark(np.arange(5))
     edges = LearnedEdges(
         [(pool, None)], limit=2, gate=lambda targets: np.where(targets == 4, 0.1, 1.0)

@@ -16,6 +16,7 @@ def recollection(likeness, signed, **settings):
     return Recollection(
         SimpleNamespace(settings=LearningSettings(**settings)),
         active,
+        like,
         np.arange(len(signed[0])),
         np.array(signed),
         like**2,
@@ -28,18 +29,18 @@ def evidence(*values):
 
 def test_a_past_query_whose_chunks_are_seen_counts_in_full():
     found = recollection([0.5], [[0.4, 0.4]]).recognised(evidence(1.0, 0.1))
-    assert [episode.likeness for episode in found.active] == [0.5]
+    assert found.likeness.tolist() == [0.5]
 
 
 def test_one_whose_chunks_nobody_sees_counts_only_as_far_as_it_asks_the_same():
     found = recollection([0.5, 1.0], [[0.4, 0.0], [0.0, 0.4]]).recognised(evidence(0.0, 0.0))
     # 0.5² is the chance that the first asks the same.
-    assert [episode.likeness for episode in found.active] == pytest.approx([0.125, 1.0])
+    assert found.likeness.tolist() == pytest.approx([0.125, 1.0])
 
 
 def test_what_a_past_query_did_not_want_is_no_agreement():
     found = recollection([0.4], [[0.3, -0.3]]).recognised(evidence(0.0, 1.0))
-    assert found.active[0].likeness == pytest.approx(0.4 * 0.16)
+    assert found.likeness[0] == pytest.approx(0.4 * 0.16)
 
 
 def test_the_same_question_needs_no_direct_evidence():
