@@ -370,4 +370,5 @@ class TagGraph:
 
 
 def _kind_code(kind: str) -> int:
-    return {"title": _TITLE, "given": _GIVEN}.get(kind, _OTHER)
+    # What an untitled chunk defines says what it is about, as a title does.
+    return {"title": _TITLE, "subject": _TITLE, "given": _GIVEN}.get(kind, _OTHER)
