@@ -24,7 +24,8 @@ from hebbgraph.typing import BoolArray, IntArray
 __all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange"]
 
 _TITLE, _GIVEN, _OTHER = 0, 1, 2
-_KIND_CODES = {"title": _TITLE, "given": _GIVEN}
+#: The subject of an untitled chunk says what it is about, as a title does.
+_KIND_CODES = {"title": _TITLE, "subject": _TITLE, "given": _GIVEN}
 #: With more dead chunks or new phrases than this share, the graph is made anew.
 _FOLD_SHARE = 8
 _FOLD_MIN = 256

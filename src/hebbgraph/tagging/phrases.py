@@ -9,13 +9,14 @@ from typing import Literal, NamedTuple
 
 from hebbgraph.tagging.acronyms import acronym_expansions
 from hebbgraph.tagging.caching import WordCache
+from hebbgraph.tagging.definitions import article_before, defines
 from hebbgraph.tagging.salience import spaced_terms, unspaced_names, unspaced_terms
 from hebbgraph.tagging.segment import key_of, phrase_key
 from hebbgraph.tagging.shapes import Shaped, dominant_language, shape_text
 
 __all__ = ["Candidate", "Kind", "acronym_expansions", "candidates", "proposals"]
 
-Kind = Literal["title", "given", "name", "code", "acronym", "term"]
+Kind = Literal["title", "subject", "given", "name", "code", "acronym", "term"]
 """Why a phrase was proposed."""
 
 FEW_NAMES = 3
@@ -150,6 +151,15 @@ def _add_names(names: dict[str, Kind], shaped: Shaped, language: str) -> None:
         names.setdefault(key, "acronym" if short else "name")
 
 
+def _subject(shaped: Shaped, language: str) -> str:
+    """Return the name that a text opens by defining; empty, if it does not."""
+    first = article_before(shaped, language)
+    name = _SPAN.match(shaped.shape, first)
+    if name is None or not defines(shaped, name.end(), language):
+        return ""
+    return _KEYS[" ".join(shaped.units[first : name.end()])]
+
+
 def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Candidate]:
     """Propose tags for one chunk, from the chunk alone.
 
@@ -164,21 +174,25 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
     -------
     list of Candidate
         Each key once; where a phrase is proposed for several reasons, the first of
-        title, acronym or code, name, term stays. Then the given ones that are no title,
-        be they proposed by the text or not: they take nothing away. A chunk with fewer than three
-        names in its text, and one in German, whose nouns all have capitals, proposes
-        up to 24 salient terms beside them; text in scripts without spaces up to 64.
+        title, subject, acronym or code, name, term stays. A chunk without a title that
+        opens by defining a name has that for its subject, which counts like a title. Then
+        the given ones that are no title, be they proposed by the text or not: they take
+        nothing away. A chunk with fewer than three names in its text, and one in German,
+        whose nouns all have capitals, proposes up to 24 salient terms beside them; text in
+        scripts without spaces up to 64.
 
     Notes
     -----
     A key is a proposal only: it becomes known, and a tag of every chunk that mentions it,
-    when it is a title or is proposed by a second chunk. What was given is a tag of this
-    chunk, and of no other for that.
+    when it is a title or subject or is proposed by a second chunk. What was given is a tag
+    of this chunk, and of no other for that.
 
     Examples
     --------
     >>> [c.key for c in candidates("In 1979 Gábor led the Berlin Film Festival jury.")][:2]
     ['gabor', 'berlin film festival']
+    >>> candidates("The Petrel (launched 1871) is a barque.")[0]
+    Candidate(key='petrel', kind='subject')
     >>> candidates("", title="Angi Vera (film)")
     [Candidate(key='angi vera film', kind='title'), Candidate(key='angi vera', kind='title')]
     """
@@ -222,6 +236,8 @@ def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kin
     for short, long in acronym_expansions(text):
         found.setdefault(short, "acronym")
         found.setdefault(long, "name")
+    if not title and (subject := _subject(shaped, language)):
+        found[subject] = "subject"
     names: dict[str, Kind] = {}
     _add_names(names, shaped, language)
     in_text = len(names) - ("" in names)

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 __all__ = [
     "ABBREVIATIONS",
+    "ARTICLES",
     "CAPITAL_CONNECTORS",
     "CONNECTORS",
     "CONTENT_ELSEWHERE",
+    "COPULAS",
     "HONORIFICS",
     "INNER_ARTICLES",
     "MONTHS",
@@ -157,6 +159,23 @@ CONNECTORS = """
 """
 INNER_ARTICLES = "the la le les las los der den dem het ten ter l el al a"
 CAPITAL_CONNECTORS = "of the and in on for de del von van der to a an at with & la le from by"
+
+COPULAS: dict[str, str] = {
+    "english": "is was are were",
+    "german": "ist war sind waren",
+    "french": "est était fut sont étaient furent",
+    "spanish": "es era fue son eran fueron",
+    "italian": "è era fu sono erano furono",
+    "portuguese": "é era foi são eram foram",
+}
+ARTICLES: dict[str, str] = {  # "one" opens definitions too: "is one of the"
+    "english": "a an the one",
+    "german": "ein eine einer eines der die das",
+    "french": "un une des le la les l",
+    "spanish": "un una uno el la los las",
+    "italian": "un una uno il lo la i gli le l",
+    "portuguese": "um uma o a os as",
+}
 
 HONORIFICS = "mr mrs ms dr prof sen rep gov gen col cpl sgt lt capt maj rev hon messrs mme mlle"
 ABBREVIATIONS = (

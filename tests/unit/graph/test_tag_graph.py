@@ -75,6 +75,13 @@ def test_a_phrase_that_enters_reaches_an_older_chunk_and_leaves_again() -> None:
     assert graph.n_chunks == 1
 
 
+def test_the_subject_of_an_untitled_chunk_entitles_it() -> None:
+    graph = TagGraph.empty()
+    _step(graph, 1, {1: MENTIONS, 2: ({"subject": ["ida moss"]}, "ida moss is a builder")})
+    assert _known(graph) == {"ida moss"}
+    assert [_tags(graph, slot) for slot in (0, 1)] == [{"ida moss": False}, {"ida moss": True}]
+
+
 def test_given_tags_hold_without_a_mention_and_are_no_titles() -> None:
     graph = TagGraph.empty()
     _step(graph, 1, {1: ({"given": ["ice trade"], "title": ["petrel"]}, "nothing of the kind")})

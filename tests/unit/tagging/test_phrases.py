@@ -171,3 +171,28 @@ def test_candidates_of_one_chunk_are_bounded():
 @pytest.mark.parametrize("text", ["", " \n ", "?!...", "🎉" * 100, "\u200d" * 1000, "\ud800"])
 def test_nothing_to_tag(text):
     assert candidates(text, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("Petrel is a barque.", "petrel"),
+        ("The Petrel, launched in 1871, was one of the last barques.", "petrel"),
+        ("“The Lord of the Rings” is a novel by Tolkien.", "lord of the rings"),
+        ("J. K. Rowling (born 31 July 1965) is an author.", "j k rowling"),
+        ("Die Elbe ist ein Strom, und der Strom ist nicht kurz.", "elbe"),
+        ("Émile Zola est un écrivain, né dans le sud de la France.", "emile zola"),
+        ("Petrel is sinking. It was a barque.", None),  # says nothing of what it is
+        ("Petrel sank. She was a barque.", None),  # another sentence
+        ("In Berlin there is a river.", None),
+        ("He is a captain.", None),
+        ("is a", None),
+        ("", None),
+    ],
+)
+def test_what_a_text_without_a_title_defines_is_its_subject(text, subject):
+    assert keys(text, "subject") == ([] if subject is None else [subject])
+
+
+def test_a_title_says_what_a_text_is_about_and_no_subject_is_looked_for():
+    assert keys("Petrel is a barque.", "title", "subject", title="Ships") == ["ships"]
