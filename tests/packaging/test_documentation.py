@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -76,6 +77,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
         "llm": lambda prompt: "Ida Moss [1].",
         "chat_model": lambda prompt: "[]",
         "prompt": str,
+        "my_store": SimpleNamespace(texts=dict.fromkeys, search=lambda question: []),
         "yesterday": now - timedelta(days=1),
         "now": now,
     }

@@ -34,6 +34,9 @@ def bench(
     peers: Annotated[
         bool, typer.Option("--peers", help="Also run retrievers of LangChain and LlamaIndex.")
     ] = False,
+    untitled: Annotated[
+        bool, typer.Option("--untitled", help="Take the titles of all chunks away first.")
+    ] = False,
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Instead: each part of spreading off, one by one.")
     ] = False,
@@ -81,6 +84,8 @@ def bench(
         raise typer.BadParameter(
             "--ablation, --scale, --learning, --taggers and --paper are studies of their own"
         )
+    if untitled and (ablation or scale or learning or taggers or paper or pagerank):
+        raise typer.BadParameter("--untitled goes with the plain comparison alone")
     datasets = datasets or []
     model = None if embedder is None else LazyEmbedder(embedder)
     common: dict[str, Any] = {"k": k, "seed": seed, "json_path": json_path, "console": out}
@@ -104,5 +109,10 @@ def bench(
         studies.bench_learning(datasets, rounds=rounds, feedbacks=feedbacks, plots=plots, **common)
     else:
         benchmark.bench(
-            datasets, queries=queries, compare_at_tokens=at_tokens or (), peers=peers, **common
+            datasets,
+            queries=queries,
+            compare_at_tokens=at_tokens or (),
+            peers=peers,
+            untitled=untitled,
+            **common,
         )

@@ -46,6 +46,7 @@ def bench(
     compare_at_tokens: Sequence[int] = (),
     cache: str | Path | None = None,
     peers: bool = False,
+    untitled: bool = False,
     console: Console | None = None,
 ) -> list[SetResult]:
     """Measure hebbgraph and the direct searches that it has to beat, on each set.
@@ -75,6 +76,8 @@ def bench(
     peers : bool
         Also run retrievers of other projects (:mod:`hebbgraph.evaluation.peers`); they
         need an embedder.
+    untitled : bool
+        Take the titles of all chunks away first.
     console : rich.console.Console, optional
         Where tables are shown; nothing is shown without it.
 
@@ -98,6 +101,8 @@ def bench(
     if peers and embedder is None:
         raise ParameterError("the peers search by vectors: name an embedder, or leave them out")
     datasets = [load(path, seed=seed, queries=queries) for path in paths]
+    if untitled:
+        datasets = [dataset.untitled() for dataset in datasets]
     results: list[SetResult] = []
     for dataset in datasets:
         with caching(embedder, cache) as vectors:

@@ -87,6 +87,9 @@ class Dataset:
     >>> dataset = Dataset("letters", chunks, (Query("1", "which comes first?", {"a": 1}),))
     >>> [chunk.id for chunk in dataset.shuffled(seed=1).corpus]
     ['d', 'a', 'c', 'b']
+    >>> titled = (Chunk(id="e", title="E", text="A letter."), Chunk(id="f", title="F"))
+    >>> [(chunk.title, chunk.text) for chunk in Dataset("", titled, ()).untitled().corpus]
+    [('', 'A letter.'), ('', 'F')]
     """
 
     name: str
@@ -105,6 +108,17 @@ class Dataset:
         corpus = list(self.corpus)
         random.Random(seed).shuffle(corpus)
         return replace(self, corpus=tuple(corpus))
+
+    def untitled(self) -> Dataset:
+        """Return the set without the titles of its chunks, as many a corpus is.
+
+        Chunks that had nothing but a title keep it for their text.
+        """
+        corpus = tuple(
+            chunk.model_copy(update={"title": "", "text": chunk.text or chunk.title})
+            for chunk in self.corpus
+        )
+        return replace(self, name=f"{self.name}, no titles", corpus=corpus)
 
     def sampled(self, queries: int, *, seed: int) -> Dataset:
         """Return the set with at most ``queries`` questions, drawn with ``seed``.
