@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from hebbgraph import HebbianIndex, ParameterError, Settings, SettingsMismatchError
 from hebbgraph.embedders import SentenceTransformerEmbedder, passage_text
+from hebbgraph.errors import MissingExtraError
 from hebbgraph.storage import vectors
 
 pytestmark = pytest.mark.every_database
@@ -169,6 +171,20 @@ def test_search_by_either_name_filters_and_deletes(
             assert "piston-0" not in ids(index, "piston", k=10)
             index.compact()
             assert "piston-0" not in ids(index, "piston", k=10)
+
+
+@pytest.mark.parametrize(
+    ("search", "module"),
+    [("quantized", "numkong"), ("projected", "numkong"), ("usearch", "usearch.index")],
+)
+def test_a_missing_extra_is_told_when_the_index_is_opened(
+    search: Any, module: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    settings = Settings(vector_search=search)
+    with pytest.raises(MissingExtraError, match="pip install"):
+        HebbianIndex.open(":memory:", embedder=Bag(), settings=settings)
+    HebbianIndex.open(":memory:", settings=settings).close()  # no vectors, no search of them
 
 
 def test_seeds_from_elsewhere_take_the_place_of_our_search() -> None:

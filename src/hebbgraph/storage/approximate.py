@@ -22,7 +22,7 @@ from hebbgraph.typing import IntArray
 if TYPE_CHECKING:
     from usearch.index import Index
 
-__all__ = ["ApproximateNeighbours"]
+__all__ = ["ApproximateNeighbours", "index_class"]
 
 logger = logging.getLogger(__name__)
 
@@ -106,7 +106,14 @@ class ApproximateNeighbours:
             return None
 
 
-def _new_index(dimension: int) -> Index:
+def index_class() -> type[Index]:
+    """Return usearch's index.
+
+    Raises
+    ------
+    MissingExtraError
+        If usearch is not installed.
+    """
     try:
         from usearch.index import Index
     except ImportError as error:
@@ -114,7 +121,11 @@ def _new_index(dimension: int) -> Index:
             'usearch is not installed; pip install "hebbgraph[usearch]", or open the index '
             'with Settings(vector_search="exact")'
         ) from error
-    return Index(
+    return Index
+
+
+def _new_index(dimension: int) -> Index:
+    return index_class()(
         ndim=dimension,
         metric="ip",
         dtype="f16",

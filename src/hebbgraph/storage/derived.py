@@ -33,7 +33,7 @@ from hebbgraph.storage.paths import make_way
 from hebbgraph.storage.snapshot import has_snapshot, load_snapshot, save_snapshot
 from hebbgraph.storage.truth import Changes, FeedbackState, Truth
 from hebbgraph.storage.vector_file import VectorFile
-from hebbgraph.storage.vectors import VectorSearch, VectorTable
+from hebbgraph.storage.vectors import VectorSearch, VectorTable, check_installed
 from hebbgraph.tagging import lexical_terms
 from hebbgraph.typing import IntArray
 
@@ -82,6 +82,8 @@ class Derived:
         vector_search: VectorSearch = "exact",
     ) -> None:
         self._truth = truth
+        if with_vectors:
+            check_installed(vector_search)
         self._with_vectors = with_vectors
         self._approximate = vector_search == "usearch"
         self._vector_search = vector_search

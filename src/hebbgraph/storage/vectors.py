@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.storage.approximate import ApproximateNeighbours
-from hebbgraph.storage.codes import Codes
+from hebbgraph.storage.approximate import ApproximateNeighbours, index_class
+from hebbgraph.storage.codes import Codes, multiplier
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.products import highest, products
 from hebbgraph.storage.projected import ProjectedVectors
@@ -18,7 +18,7 @@ from hebbgraph.storage.truth import Truth
 from hebbgraph.storage.vector_file import VectorFile
 from hebbgraph.typing import BoolArray, IntArray
 
-__all__ = ["CodeName", "VectorSearch", "VectorTable"]
+__all__ = ["CodeName", "VectorSearch", "VectorTable", "check_installed"]
 
 VectorSearch: TypeAlias = Literal["exact", "quantized", "projected", "usearch"]
 CodeName: TypeAlias = Literal["quantized", "projected"]
@@ -34,6 +34,14 @@ _CODES: dict[CodeName, Callable[[NDArray[np.float32]], Codes]] = {
     "quantized": QuantizedVectors,
     "projected": ProjectedVectors,
 }
+
+
+def check_installed(search: VectorSearch) -> None:
+    """Raise MissingExtraError if a search needs what is not installed."""
+    if search in _CODES:
+        multiplier(search)
+    elif search == "usearch":
+        index_class()
 
 
 class Nearest(NamedTuple):
