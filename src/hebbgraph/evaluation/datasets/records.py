@@ -87,7 +87,7 @@ class Dataset:
     >>> dataset = Dataset("letters", chunks, (Query("1", "which comes first?", {"a": 1}),))
     >>> [chunk.id for chunk in dataset.shuffled(seed=1).corpus]
     ['d', 'a', 'c', 'b']
-    >>> titled = (Chunk(id="e", title="E", text="A letter."), Chunk(id="f", title="F"))
+    >>> titled = (Chunk(id="e", title="E", text="A letter."), Chunk(id="f", title="F", text=""))
     >>> [(chunk.title, chunk.text) for chunk in Dataset("", titled, ()).untitled().corpus]
     [('', 'A letter.'), ('', 'F')]
     """
