@@ -257,7 +257,8 @@ class TagGraph:
     def tag(self, into: TaggedChunks, slots: IntArray, texts: ReadTexts) -> None:
         """Match the texts of chunks with the vocabulary (pass 2).
 
-        Their titles, and the tags given by a model or the caller, are their tags in any case.
+        Their titles or subjects, and the tags given by a model or the caller, are their tags in
+        any case.
 
         Parameters
         ----------

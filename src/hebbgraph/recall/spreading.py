@@ -12,8 +12,9 @@ where :math:`f` is the direct evidence and :math:`x` the activation credited to 
 How far the graph is trusted follows from the kind of edge and the history of the mass;
 no number is fitted to a corpus.
 
-*Edges.* A tag that is a chunk's own title says what the chunk is about; a tag that is
-mentioned says little. Mass crosses a tag in three ways: along a **link**, to the chunk
+*Edges.* A tag that is a chunk's own title (without one, the name that it opens by
+defining) says what the chunk is about; a tag that is mentioned says little.
+Mass crosses a tag in three ways: along a **link**, to the chunk
 that the tag entitles; along a **backlink**, from the chunk that the tag entitles to
 those that mention it; along a **co-mention**, from a mention to a mention. Never from
 title to title: chunks under one heading are no evidence for each other; and where n
