@@ -25,7 +25,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.test-installed: pyproject.toml constraints.txt $(INTEGRATIONS:%=%/pyproject.toml) \
 		$(VENV)/.installed
-	$(PIP) --editable ".[files,bench,neural,postgres,quantized,usearch]" --group test
+	$(PIP) --editable ".[files,bench,ivf,neural,postgres,quantized,usearch]" --group test
 	$(PIP) $(INTEGRATIONS:%=--editable %) $(INTEGRATIONS:%=--group %/pyproject.toml:test)
 	@touch $@
 

@@ -180,11 +180,11 @@ class Settings(_Frozen):
     vector_dtype : {"float16", "float32"}
         How vectors are kept in the database; half precision takes half the space and
         costs about 1e-3 of a cosine. Settled by the first vector.
-    vector_search : {"exact", "quantized", "projected", "usearch"}
+    vector_search : {"exact", "quantized", "ivf", "usearch"}
         How the nearest vectors are found. ``"quantized"`` (an extra) finds the same, and
-        pays from some 20,000 chunks on; ``"projected"`` (same extra) finds almost the
-        same, and pays from 100,000 on; ``"usearch"`` (an extra) is an approximate
-        graph, kept on disk.
+        pays from some 20,000 chunks on; ``"ivf"`` (an extra) finds almost the same by
+        inverted lists, and pays from 50,000 on; ``"usearch"`` (an extra) is an
+        approximate graph, mapped from the disk.
     batch_size : int, in [1, 100000]
         Chunks that ``add`` commits at once.
     write_wait_seconds : float, at least 0
@@ -213,7 +213,7 @@ class Settings(_Frozen):
     aliases: tuple[AliasName, ...] = ()
     alias_weight: float = Field(default=0.5, ge=0.0, le=1.0)
     vector_dtype: Literal["float16", "float32"] = "float16"
-    vector_search: Literal["exact", "quantized", "projected", "usearch"] = "exact"
+    vector_search: Literal["exact", "quantized", "ivf", "usearch"] = "exact"
     batch_size: int = Field(default=1000, ge=1, le=100_000)
     write_wait_seconds: float = Field(default=30.0, ge=0.0)
     keep_recalls: int = Field(default=10_000, ge=0)

@@ -153,7 +153,7 @@ def test_what_is_no_embedder_is_refused() -> None:
         HebbianIndex.open(":memory:", embedder=object())  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("search", ["exact", "quantized", "projected", "usearch"])
+@pytest.mark.parametrize("search", ["exact", "quantized", "ivf", "usearch"])
 def test_search_by_either_name_filters_and_deletes(
     tmp_path: Path, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -175,7 +175,7 @@ def test_search_by_either_name_filters_and_deletes(
 
 @pytest.mark.parametrize(
     ("search", "module"),
-    [("quantized", "numkong"), ("projected", "numkong"), ("usearch", "usearch.index")],
+    [("quantized", "numkong"), ("ivf", "faiss"), ("usearch", "usearch.index")],
 )
 def test_a_missing_extra_is_told_when_the_index_is_opened(
     search: Any, module: str, monkeypatch: pytest.MonkeyPatch

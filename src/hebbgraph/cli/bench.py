@@ -45,8 +45,12 @@ def bench(
         typer.Option(help="Instead: speed on so many recombined chunks.", metavar="N", min=1),
     ] = None,
     vectors: Annotated[
-        bool, typer.Option("--vectors", help="With --scale: with simulated vectors too.")
-    ] = False,
+        list[str] | None,
+        typer.Option(
+            metavar="SEARCH",
+            help="With --scale: also with simulated vectors, searched so; exact, quantized ...",
+        ),
+    ] = None,
     pagerank: Annotated[
         bool,
         typer.Option(
@@ -95,7 +99,7 @@ def bench(
         studies.bench_walks(datasets, scale or (), **common)
         return
     if scale:
-        studies.bench_scale(datasets, scale, vectors=vectors, queries=queries, **common)
+        studies.bench_scale(datasets, scale, vectors=vectors or (), queries=queries, **common)
         return
     common |= {"embedder": model, "cache": cache}
     if paper:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from rich.console import Console
 from rich.status import Status
@@ -30,6 +30,7 @@ from hebbgraph.evaluation.output import Output
 from hebbgraph.evaluation.tables import Grid
 from hebbgraph.protocols import Embedder
 from hebbgraph.settings import LearningSettings
+from hebbgraph.storage.vectors import VectorSearch
 
 __all__ = ["bench_ablation", "bench_learning", "bench_scale", "bench_taggers", "bench_walks"]
 
@@ -122,7 +123,7 @@ def bench_scale(
     paths: Sequence[str | Path],
     sizes: Sequence[int],
     *,
-    vectors: bool = False,
+    vectors: Sequence[str] = (),
     k: int = 10,
     seed: int = 0,
     queries: int | None = None,
@@ -137,8 +138,8 @@ def bench_scale(
         Where sentences and questions come from.
     sizes : sequence of int
         Numbers of chunks.
-    vectors : bool
-        Measure each size with random vectors too.
+    vectors : sequence of str
+        Measure each size with simulated vectors too, searched in each of these ways.
     queries : int, optional
         Ask so many questions instead of 200.
     k, seed, json_path, console
@@ -148,17 +149,25 @@ def bench_scale(
     -------
     list of ScaleResult
     """
+    searches: list[VectorSearch | None] = [None]
+    for name in vectors:
+        known = [one for one in get_args(VectorSearch) if one == name]
+        if not known:
+            raise ParameterError(
+                f"vectors are searched by {', '.join(get_args(VectorSearch))}, got {name!r}"
+            )
+        searches += known
     output = Output(json_path, console)
     datasets = _load(paths, seed, None)
     results: list[scale.ScaleResult] = []
     for size in sizes:
-        for with_vectors in (False, True) if vectors else (False,):
+        for search in searches:
             with output.status(f"{size} chunks") as status:
                 results.append(
                     scale.measure_scale(
                         datasets,
                         size,
-                        vectors=with_vectors,
+                        vectors=search,
                         k=k,
                         seed=seed,
                         questions=queries or 200,

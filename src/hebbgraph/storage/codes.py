@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.errors import MissingExtraError
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["Codes", "multiplier", "principal_directions"]
+__all__ = ["Codes", "principal_directions"]
 
 _SAMPLE = 10_000
 
@@ -75,21 +74,3 @@ def principal_directions(
     values = np.maximum(values[::-1], 0.0)
     shares: NDArray[np.float64] = values / max(float(values.sum()), 1e-12)
     return shares, np.ascontiguousarray(directions[:, ::-1], dtype=np.float32)
-
-
-def multiplier(search: str) -> Any:
-    """Return the library that multiplies codes.
-
-    Raises
-    ------
-    MissingExtraError
-        If numkong is not installed.
-    """
-    try:
-        import numkong
-    except ImportError as error:
-        raise MissingExtraError(
-            f'vector_search={search!r} needs numkong; pip install "hebbgraph[quantized]", or '
-            'open the index with Settings(vector_search="exact")'
-        ) from error
-    return numkong

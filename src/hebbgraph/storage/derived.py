@@ -24,7 +24,6 @@ from numpy.typing import NDArray
 from hebbgraph.errors import HebbgraphError, IndexLockedError
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
 from hebbgraph.graph.texts import ReadTexts, TextReader
-from hebbgraph.storage.approximate import ApproximateNeighbours
 from hebbgraph.storage.checksums import damaged_files
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.lexical import LexicalIndex
@@ -66,7 +65,7 @@ class Derived:
         How long to wait for another process that works on the folder.
     with_vectors : bool
         Whether vectors are held in memory.
-    vector_search : {"exact", "quantized", "projected", "usearch"}
+    vector_search : {"exact", "quantized", "ivf", "usearch"}
         How nearest neighbours are found.
     """
 
@@ -85,7 +84,6 @@ class Derived:
         if with_vectors:
             check_installed(vector_search)
         self._with_vectors = with_vectors
-        self._approximate = vector_search == "usearch"
         self._vector_search = vector_search
         self._embedding: EmbeddingState | None = None
         self._feedback = FeedbackState()
@@ -360,6 +358,9 @@ class Derived:
                 fresh = rows[np.searchsorted(rows, known, "right") :]
                 with self._locked(), self.lock:
                     table.extend(self._truth, fresh, generation)
+                if (codes := table.codes_anew()) is not None:
+                    with self.lock:
+                        table.use(codes)
             return
         live = rows[self.graph.alive]
         if self._directory is not None:
@@ -368,15 +369,7 @@ class Derived:
                 table = VectorTable.load(self._truth, state, live, file, generation)
         else:
             table = VectorTable.load(self._truth, state, live)
-        if self._approximate:
-            saved = None
-            if self._shared is not None:
-                saved = ApproximateNeighbours.load(
-                    self._shared, state.dimension, state.revision, state.epoch
-                )
-            table.use_approximate_search(saved)
-        elif self._vector_search in ("quantized", "projected"):
-            table.use_codes(self._vector_search)
+        table.search_by(self._vector_search, self._shared)
         with self.lock:
             self._vectors = table
 
@@ -513,9 +506,8 @@ class Derived:
             if self._graph is not None and self._graph.generation > self._saved_generation:
                 save_snapshot(self._directory, self._graph)
                 self._saved_generation = self._graph.generation
-                if self._vectors is not None and self._vectors.approximate is not None:
-                    state = self._vectors.state
-                    self._vectors.approximate.save(self._directory, state.revision, state.epoch)
+                if self._vectors is not None:
+                    self._vectors.save_search(self._directory)
 
     def compact(self) -> None:
         """Drop what deleted chunks left behind, in memory and on disk."""
@@ -527,8 +519,6 @@ class Derived:
             with self._locked():
                 if vectors is not None:
                     vectors = vectors.kept(graph.rows, generation)
-                    if self._approximate:
-                        vectors.use_approximate_search(None)
                 # Rewritten whole: afterwards its statistics count live chunks alone, and
                 # the terms of deleted ones are gone from the disk.
                 lexical = self._lexical_index(

@@ -25,10 +25,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.storage.codes import multiplier, principal_directions
+from hebbgraph.errors import MissingExtraError
+from hebbgraph.storage.codes import principal_directions
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["QuantizedVectors"]
+__all__ = ["QuantizedVectors", "numkong_library"]
 
 _Kernel: TypeAlias = Callable[[NDArray[np.int8], NDArray[np.int8]], NDArray[np.float32]]
 
@@ -170,7 +171,7 @@ class QuantizedVectors:
 
 
 def _kernel() -> _Kernel:
-    numkong = multiplier("quantized")
+    numkong = numkong_library()
 
     def products(code: NDArray[np.int8], codes: NDArray[np.int8]) -> NDArray[np.float32]:
         found: Any = numkong.cdist(code[None, :], codes, "dot", out_dtype="float32")
@@ -178,3 +179,21 @@ def _kernel() -> _Kernel:
         return result
 
     return products
+
+
+def numkong_library() -> Any:
+    """Return the library that multiplies codes.
+
+    Raises
+    ------
+    MissingExtraError
+        If numkong is not installed.
+    """
+    try:
+        import numkong
+    except ImportError as error:
+        raise MissingExtraError(
+            'vector_search="quantized" needs numkong; pip install "hebbgraph[quantized]", or '
+            'open the index with Settings(vector_search="exact")'
+        ) from error
+    return numkong

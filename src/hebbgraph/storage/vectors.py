@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.storage.approximate import ApproximateNeighbours, index_class
-from hebbgraph.storage.codes import Codes, multiplier
+from hebbgraph.storage.codes import Codes
 from hebbgraph.storage.embedding import EmbeddingState
+from hebbgraph.storage.inverted import InvertedLists, faiss_library
 from hebbgraph.storage.products import highest, products
-from hebbgraph.storage.projected import ProjectedVectors
-from hebbgraph.storage.quantized import QuantizedVectors
+from hebbgraph.storage.quantized import QuantizedVectors, numkong_library
+from hebbgraph.storage.stamped import Stamp
 from hebbgraph.storage.truth import Truth
 from hebbgraph.storage.vector_file import VectorFile
 from hebbgraph.typing import BoolArray, IntArray
 
-__all__ = ["CodeName", "VectorSearch", "VectorTable", "check_installed"]
+__all__ = ["VectorSearch", "VectorTable", "check_installed"]
 
-VectorSearch: TypeAlias = Literal["exact", "quantized", "projected", "usearch"]
-CodeName: TypeAlias = Literal["quantized", "projected"]
+VectorSearch: TypeAlias = Literal["exact", "quantized", "ivf", "usearch"]
 
 #: Of a chunk without a vector.
 UNKNOWN_COSINE = -1.0
@@ -30,18 +31,21 @@ _APPENDED_AT_ONCE = 1 << 14
 #: Fewer vectors are looked at whole; codes are fitted anew when there are so many times more.
 _FEWEST_CODED = 5_000
 _REFIT = 4
-_CODES: dict[CodeName, Callable[[NDArray[np.float32]], Codes]] = {
+_CODES: dict[VectorSearch, Callable[[NDArray[np.float32]], Codes]] = {
     "quantized": QuantizedVectors,
-    "projected": ProjectedVectors,
+    "ivf": InvertedLists,
+}
+_LIBRARIES: dict[VectorSearch, Callable[[], object]] = {
+    "quantized": numkong_library,
+    "ivf": faiss_library,
+    "usearch": index_class,
 }
 
 
 def check_installed(search: VectorSearch) -> None:
     """Raise MissingExtraError if a search needs what is not installed."""
-    if search in _CODES:
-        multiplier(search)
-    elif search == "usearch":
-        index_class()
+    if search in _LIBRARIES:
+        _LIBRARIES[search]()
 
 
 class Nearest(NamedTuple):
@@ -70,7 +74,7 @@ class VectorTable:
         self.approximate: ApproximateNeighbours | None = None
         #: Names those that may be among the nearest; None looks at all of them.
         self.codes: Codes | None = None
-        self._coding: CodeName | None = None
+        self._search: VectorSearch = "exact"
         self._fitted = 0
 
     @classmethod
@@ -127,7 +131,8 @@ class VectorTable:
         if self.approximate is not None:
             fresh = slice(first, self._size)
             self.approximate.add(self._rows[fresh], self._data[fresh])
-        self._code(first)
+        if self.codes is not None:
+            self.codes.extend(self._data[first : self._size])
 
     def _take(self, truth: Truth, rows: IntArray) -> None:
         self._reserve(len(rows))
@@ -147,25 +152,59 @@ class VectorTable:
             file.append(page.rows, page.matrix, last_row=page.last_row, generation=generation)
         self._adopt()
 
-    def use_approximate_search(self, saved: ApproximateNeighbours | None) -> None:
-        """Search approximately from now on, going on from what was saved."""
-        self.approximate = saved or ApproximateNeighbours(self.state.dimension)
-        first = np.searchsorted(self.rows, self.approximate.last_row, "right")
-        self.approximate.add(self.rows[first:], self.matrix[first:])
+    def search_by(self, name: VectorSearch, directory: Path | None = None) -> None:
+        """Search in this way from now on; slow, where there are many vectors.
 
-    def use_codes(self, name: CodeName) -> None:
-        """Look at codes first from now on, where there are many vectors."""
-        self._coding = name
-        self._code(0)
+        Parameters
+        ----------
+        name : {"exact", "quantized", "ivf", "usearch"}
+        directory : Path, optional
+            Where :meth:`save_search` may have left what it needs.
+        """
+        self._search = name
+        state = self.state
+        if name == "usearch":
+            saved = None
+            if directory is not None:
+                saved = ApproximateNeighbours.load(
+                    directory, state.dimension, state.revision, state.epoch
+                )
+            self.approximate = saved or ApproximateNeighbours(state.dimension)
+            first = np.searchsorted(self.rows, self.approximate.last_row, "right")
+            self.approximate.add(self.rows[first:], self.matrix[first:])
+        elif name == "ivf" and directory is not None and self._size >= _FEWEST_CODED:
+            held = InvertedLists.load(directory, state.dimension, self._stamp, self.rows)
+            if held is not None:
+                self._fitted = held.n_fitted
+                held.extend(self.matrix[len(held) :])
+                self.codes = held
+        if (codes := self.codes_anew()) is not None:
+            self.use(codes)
 
-    def _code(self, first: int) -> None:
-        if self._coding is None or self._size < _FEWEST_CODED:
-            return
-        if self.codes is None or self._size > self._fitted * _REFIT:
-            self.codes = _CODES[self._coding](self.matrix)
-            self._fitted = self._size
-        else:
-            self.codes.extend(self._data[first : self._size])
+    def save_search(self, directory: Path) -> None:
+        """Keep what the way of searching took long to make."""
+        if self.approximate is not None:
+            self.approximate.save(directory, self.state.revision, self.state.epoch)
+        elif isinstance(self.codes, InvertedLists):
+            self.codes.save(directory, self._stamp, self.rows)
+
+    @property
+    def _stamp(self) -> Stamp:
+        return {"revision": self.state.revision, "epoch": self.state.epoch}
+
+    def codes_anew(self) -> Codes | None:
+        """Return codes of all vectors if those that are there no longer fit; slow.
+
+        None if codes are not wanted, or do. It changes nothing: readers go on meanwhile.
+        """
+        coded = 0 if self.codes is None else self._fitted * _REFIT
+        if self._search not in _CODES or self._size < max(_FEWEST_CODED, coded + 1):
+            return None
+        return _CODES[self._search](self.matrix)
+
+    def use(self, codes: Codes) -> None:
+        """Look at these codes first from now on."""
+        self.codes, self._fitted = codes, self._size
 
     def _reserve(self, extra: int) -> None:
         needed = self._size + extra
@@ -188,8 +227,7 @@ class VectorTable:
             table._rows, table._data = self.rows[keep], self.matrix[keep]
             table._size = len(table._rows)
             table.last_row = self.last_row
-        if self._coding is not None:
-            table.use_codes(self._coding)
+        table.search_by(self._search)
         return table
 
     def replaced(self, rows: IntArray, vectors: NDArray[np.float32]) -> VectorTable:

@@ -97,7 +97,7 @@ def test_scale_fills_every_figure(
 ) -> None:
     monkeypatch.setattr(changing, "_ADDED", 20)
     path = tmp_path / "scale.json"
-    results = studies.bench_scale([own_folder], [30], vectors=True, queries=5, json_path=path)
+    results = studies.bench_scale([own_folder], [30], vectors=["ivf"], queries=5, json_path=path)
     assert [result.dimension for result in results] == [None, 384]
     for result in results:
         assert result.chunks == 30
@@ -105,6 +105,8 @@ def test_scale_fills_every_figure(
         assert result.recall_to_tantivy > 0
         assert result.disk_bytes_per_chunk > 0
     assert "| recall, ms median |" in path.with_suffix(".md").read_text()
+    with pytest.raises(ParameterError, match="quantized, ivf"):
+        studies.bench_scale([own_folder], [30], vectors=["random"])
 
 
 def test_peers_need_an_embedder_and_their_packages(

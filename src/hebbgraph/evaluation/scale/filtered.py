@@ -30,7 +30,7 @@ _WHERE: dict[str, dict[str, Any] | None] = {
 
 @dataclass(frozen=True, slots=True)
 class FilterTimes:
-    """Medians of recalls by the share of chunks that pass; with vectors, by quantized search.
+    """Medians of recalls by the share of chunks that pass.
 
     ``tantivy_200_ms`` is Tantivy's own search for the best 200, asked in turns with them.
     """
@@ -44,7 +44,12 @@ class FilterTimes:
 
 
 def measure_filters(
-    path: Path, questions: Sequence[str], *, embedder: ClusteredEmbedder | None, k: int
+    path: Path,
+    questions: Sequence[str],
+    *,
+    embedder: ClusteredEmbedder | None,
+    settings: Settings,
+    k: int,
 ) -> FilterTimes:
     """Ask every question under every filter, the same number of times.
 
@@ -55,9 +60,9 @@ def measure_filters(
     questions : sequence of str
     embedder : ClusteredEmbedder, optional
         The index's own; its time is left out.
+    settings : Settings
     k : int
     """
-    settings = Settings(keep_recalls=0, vector_search="quantized" if embedder else "exact")
     times: dict[str, list[float]] = {"tantivy_200_ms": [], **{name: [] for name in _WHERE}}
     with HebbianIndex.open(path, embedder=embedder, settings=settings) as index:
         for number, question in enumerate([*questions[:_WARM_UP], *questions]):

@@ -29,17 +29,17 @@ from hebbgraph.records import Chunk
 from hebbgraph.seeding.lexical import query_terms
 from hebbgraph.settings import Settings
 from hebbgraph.storage.derived import Derived
+from hebbgraph.storage.vectors import VectorSearch
 from hebbgraph.tagging import tokenize
 
 __all__ = ["measure_scale", "resident_bytes"]
 
 _WARM_UP = 5
-_SETTINGS = Settings()
 _CHILD = """
 import json, sys
 from hebbgraph.evaluation.scale.measure import resident_bytes
-path, vectors, k = sys.argv[1], sys.argv[2] == "1", int(sys.argv[3])
-print(resident_bytes(path, json.load(sys.stdin), vectors, k))
+path, search, k = sys.argv[1], sys.argv[2] or None, int(sys.argv[3])
+print(resident_bytes(path, json.load(sys.stdin), search, k))
 """
 
 
@@ -47,7 +47,7 @@ def measure_scale(
     datasets: Sequence[Dataset],
     n: int,
     *,
-    vectors: bool = False,
+    vectors: VectorSearch | None = None,
     k: int = 10,
     questions: int = 200,
     seed: int = 0,
@@ -61,8 +61,8 @@ def measure_scale(
     datasets : sequence of Dataset
         Where sentences and questions come from.
     n : int
-    vectors : bool
-        Whether chunks and questions get simulated vectors of 384 numbers.
+    vectors : {"exact", "quantized", "ivf", "usearch"}, optional
+        Chunks and questions get simulated vectors of 384 numbers, searched in this way.
     k : int
     questions : int
         So many of the sets' questions are asked, drawn at random and renamed.
@@ -82,11 +82,12 @@ def measure_scale(
     chunks = list(corpus.chunks())
     asked = corpus.questions(questions)
     embedder = ClusteredEmbedder(seed=seed) if vectors else None
+    settings = Settings(vector_search=vectors or "exact")
     temporary = TemporaryDirectory(prefix="hebbgraph-scale-")
     with nullcontext(keep) if keep is not None else temporary as directory:
         path = Path(directory) / "index"
         tell(f"indexing {n} chunks")
-        with HebbianIndex.open(path, embedder=embedder, settings=_SETTINGS) as index:
+        with HebbianIndex.open(path, embedder=embedder, settings=settings) as index:
             indexing = _index(index, chunks, embedder)
         tell("indexing by Tantivy alone")
         with TemporaryDirectory() as other:
@@ -94,25 +95,26 @@ def measure_scale(
         del chunks
         tell("reopening")
         began = perf_counter()
-        with HebbianIndex.open(path, embedder=embedder, settings=_SETTINGS) as index:
+        with HebbianIndex.open(path, embedder=embedder, settings=settings) as index:
             before = perf_counter()
             index.recall(asked[0], k=k)
             reopened, first = perf_counter() - began, perf_counter() - before
             tell(f"asking {len(asked)} questions")
             times = _ask(index, asked, embedder, k)
         tell("asking with filters")
-        filters = measure_filters(path, asked, embedder=embedder, k=k)
+        filters = measure_filters(path, asked, embedder=embedder, settings=settings, k=k)
         tell("measuring memory")
         resident = _resident(str(path), asked, vectors, k)
         disk = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
         tell("adding, learning, deleting, compacting")
-        with HebbianIndex.open(path, embedder=embedder, settings=_SETTINGS) as index:
+        with HebbianIndex.open(path, embedder=embedder, settings=settings) as index:
             changes = measure_changes(index, corpus, asked, embedder=embedder)
     medians = {name: float(np.median(one)) for name, one in times.items()}
     slow = {name: float(np.percentile(one, 95)) for name, one in times.items()}
     return ScaleResult(
         chunks=n,
         dimension=embedder.dimension if embedder else None,
+        vector_search=vectors,
         questions=len(asked),
         reference_us=reference_us(),
         **indexing,
@@ -175,14 +177,17 @@ def _index(
     }
 
 
-def resident_bytes(path: str, questions: Sequence[str], vectors: bool, k: int) -> float:
+def resident_bytes(
+    path: str, questions: Sequence[str], vectors: VectorSearch | None, k: int
+) -> float:
     """Return how far this process grows by opening an index and asking; see ``_resident``.
 
     What it allocates (``RssAnon``): pages of mapped files are the page cache's.
     """
     embedder = ClusteredEmbedder() if vectors else None
+    settings = Settings(vector_search=vectors or "exact")
     before = allocated_bytes()
-    with HebbianIndex.open(path, embedder=embedder, settings=_SETTINGS) as index:
+    with HebbianIndex.open(path, embedder=embedder, settings=settings) as index:
         for question in questions:
             index.recall(question, k=k)
         after = allocated_bytes()
@@ -240,10 +245,12 @@ def _index_by_tantivy(chunks: Sequence[Chunk], directory: Path) -> float:
     return perf_counter() - began
 
 
-def _resident(path: str, questions: Sequence[str], vectors: bool, k: int) -> float | None:
+def _resident(
+    path: str, questions: Sequence[str], vectors: VectorSearch | None, k: int
+) -> float | None:
     """Ask in a fresh process, so that nothing that indexing left is counted."""
     done = subprocess.run(
-        [sys.executable, "-c", _CHILD, path, str(int(vectors)), str(k)],
+        [sys.executable, "-c", _CHILD, path, vectors or "", str(k)],
         input=json.dumps(list(questions)),
         capture_output=True,
         text=True,
