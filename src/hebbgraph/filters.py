@@ -21,14 +21,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.errors import FilterError
 
-__all__ = ["MISSING", "Condition", "FieldReader", "Filter", "parse_filter"]
+__all__ = ["MISSING", "Condition", "Cover", "FieldReader", "Filter", "parse_filter"]
 
 MISSING = object()
 """Stands for a field that a chunk does not have."""
@@ -39,11 +39,22 @@ _MAX_CONDITIONS = 1000
 Predicate: TypeAlias = Callable[[Any], bool]
 
 
+class Cover(NamedTuple):
+    """Terms of which every chunk that passes has at least one, and how many chunks have."""
+
+    terms: frozenset[str]
+    n_chunks: int
+
+
 class FieldReader(Protocol):
     """Evaluates a predicate on one field of every chunk."""
 
     def where(self, field: str, predicate: Predicate) -> NDArray[np.bool_]:
         """Return, for each chunk, whether the predicate holds for its value or MISSING."""
+        ...
+
+    def cover(self, field: str, predicate: Predicate) -> Cover | None:
+        """Return what chunks have for which the predicate holds; None if that is not known."""
         ...
 
     def all(self) -> NDArray[np.bool_]:
@@ -58,6 +69,10 @@ class Filter(Protocol):
         """Return which chunks pass."""
         ...
 
+    def cover(self, reader: FieldReader, /) -> Cover | None:
+        """Return what all chunks that pass have; None if that is not known."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Condition:
@@ -70,6 +85,10 @@ class Condition:
         """Return which chunks pass."""
         return reader.where(self.field, self.predicate)
 
+    def cover(self, reader: FieldReader, /) -> Cover | None:
+        """Return what all chunks that pass have."""
+        return reader.cover(self.field, self.predicate)
+
 
 @dataclass(frozen=True, slots=True)
 class _All:
@@ -80,6 +99,10 @@ class _All:
         for part in self.parts:
             result = result & part.mask(reader)
         return result
+
+    def cover(self, reader: FieldReader, /) -> Cover | None:
+        known = [cover for part in self.parts if (cover := part.cover(reader)) is not None]
+        return min(known, key=lambda cover: cover.n_chunks, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +115,13 @@ class _Any:
             result = result | part.mask(reader)
         return result
 
+    def cover(self, reader: FieldReader, /) -> Cover | None:
+        known = [cover for part in self.parts if (cover := part.cover(reader)) is not None]
+        if len(known) < len(self.parts):
+            return None
+        terms = frozenset().union(*(cover.terms for cover in known))
+        return Cover(terms, sum(cover.n_chunks for cover in known))
+
 
 @dataclass(frozen=True, slots=True)
 class _Not:
@@ -99,6 +129,9 @@ class _Not:
 
     def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
         return reader.all() & ~self.part.mask(reader)
+
+    def cover(self, reader: FieldReader, /) -> None:
+        return None
 
 
 def parse_filter(where: Mapping[str, Any]) -> Filter:

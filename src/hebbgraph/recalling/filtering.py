@@ -5,23 +5,30 @@ from __future__ import annotations
 import json
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.filters import parse_filter
+from hebbgraph.filters import Cover, parse_filter
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.records import Chunk
 from hebbgraph.storage.columns import Columns
 from hebbgraph.storage.truth import Truth
 from hebbgraph.typing import BoolArray
 
-__all__ = ["Masks", "Where"]
+__all__ = ["Masks", "Passing", "Where"]
 
 Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
 
 _MASKS_KEPT = 32
+
+
+class Passing(NamedTuple):
+    """The chunks that pass a filter, and what all of them have, if that is known."""
+
+    mask: BoolArray
+    cover: Cover | None = None
 
 
 class Masks:
@@ -33,12 +40,12 @@ class Masks:
         self._truth = truth
         self._colony_of = colony_of
         self._columns: Columns | None = None
-        self._masks: OrderedDict[str, tuple[TagGraph, int, BoolArray]] = OrderedDict()
+        self._masks: OrderedDict[str, tuple[TagGraph, int, Passing]] = OrderedDict()
 
-    def mask(self, graph: TagGraph, where: Mapping[str, Any] | None) -> BoolArray:
+    def passing(self, graph: TagGraph, where: Mapping[str, Any] | None) -> Passing:
         """Return which slots hold a live chunk that passes the filter."""
         if where is None:
-            return graph.alive
+            return Passing(graph.alive)
         condition = parse_filter(where)  # first: as JSON, {5: ...} and {"5": ...} look alike
         try:
             key = json.dumps(where, sort_keys=True)
@@ -52,9 +59,11 @@ class Masks:
             return kept[2]
         if self._columns is None or self._columns.graph is not graph:
             self._columns = Columns(self._truth, graph, self._colony_of)
-        mask = condition.mask(self._columns) & graph.alive
+        passing = Passing(
+            condition.mask(self._columns) & graph.alive, condition.cover(self._columns)
+        )
         if key is not None:
-            self._masks[key] = (graph, graph.generation, mask)
+            self._masks[key] = (graph, graph.generation, passing)
             while len(self._masks) > _MASKS_KEPT:
                 self._masks.popitem(last=False)
-        return mask
+        return passing

@@ -157,8 +157,8 @@ class Recaller:
         _check_filter(where)
         with self._held():
             graph = self._derived.graph
-            mask = self._masks.mask(graph, None if callable(where) else where)
-            rows = graph.rows[mask].tolist()
+            passing = self._masks.passing(graph, None if callable(where) else where)
+            rows = graph.rows[passing.mask].tolist()
         if not callable(where):
             return sorted(self._truth.ids(rows).values())
         chunks = self._truth.fetch(rows).values()
@@ -187,11 +187,14 @@ class Recaller:
     def _request(
         self, graph: TagGraph, question: Question, where: Mapping[str, object] | None, k: int
     ) -> Request:
+        passing = self._masks.passing(graph, where)
+
         def search(allowed: BoolArray) -> Evidence:
             vectors = propagated_vectors(self._derived, graph, self._settings.neural)
-            return self._search.evidence(graph, question, allowed, vectors=vectors)
+            among = passing._replace(mask=allowed)
+            return self._search.evidence(graph, question, among, vectors=vectors)
 
-        return Request(graph, question, self._masks.mask(graph, where), k, search)
+        return Request(graph, question, passing.mask, k, search)
 
     # -- what a query says ----------------------------------------------------------
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.recalling.filtering import Passing
 from hebbgraph.recalling.question import Question
 from hebbgraph.seeding.fusion import Evidence, fuse, remembered
 from hebbgraph.storage.derived import Derived
@@ -20,10 +21,9 @@ __all__ = ["DirectSearch", "lexical_search"]
 
 #: Candidates whose direct evidence is known; all others have the floor.
 _CANDIDATES = 200
-#: Up to so many chunks that pass a filter, lexical search looks at them alone, if they are
-#: fewer than the results that it would have to pass over.
-_FEW_SURVIVORS = 5_000
 _MARGIN = 1.3
+#: What lexical search takes to look up a row or a fact, and to return a hit, in µs.
+_LOOKUP, _HIT = 6.0, 0.5
 
 
 class DirectSearch:
@@ -42,7 +42,7 @@ class DirectSearch:
         self,
         graph: TagGraph,
         question: Question,
-        allowed: BoolArray,
+        passing: Passing,
         *,
         vectors: VectorTable | None = None,
     ) -> Evidence:
@@ -52,16 +52,17 @@ class DirectSearch:
         ----------
         graph : TagGraph
         question : Question
-        allowed : ndarray of bool, shape (n_slots,)
+        passing : Passing
         vectors : VectorTable, optional
             To search in; left out, those of the index.
         """
+        allowed = passing.mask
         if question.given is not None:
             rows = np.fromiter(question.given, dtype=np.int64)
             scores = np.fromiter(question.given.values(), dtype=np.float64)
             return fuse(*_known(graph, rows, scores, allowed))
         lexical_slots, lexical_scores = lexical_search(
-            self._derived, graph, question.terms, allowed
+            self._derived, graph, question.terms, passing
         )
         table, vector = vectors or self._derived.vectors, question.vector
         if table is None or vector is None or not len(table.rows):
@@ -130,21 +131,43 @@ class _Slots:
         return slots if self.positions is None else self.positions[slots]
 
 
+class _Plan(NamedTuple):
+    """How lexical search gets to the candidates that pass a filter."""
+
+    microseconds: float
+    limit: int
+    only: list[int] | None = None
+    facts: frozenset[str] | None = None
+
+
+def _plan(graph: TagGraph, passing: Passing) -> _Plan:
+    """Choose between looking up what passes and passing over what does not."""
+    allowed, cover = passing
+    n_allowed, n_chunks = int(np.count_nonzero(allowed)), graph.n_chunks
+    if n_allowed == n_chunks:
+        return _Plan(0.0, _CANDIDATES)
+
+    def among(n: int) -> int:
+        """About so many of n rank above the last candidate that is allowed."""
+        return max(int(_CANDIDATES * min(_MARGIN * n / max(n_allowed, 1), n)), 1)
+
+    plans = [_Plan(_HIT * among(n_chunks), among(n_chunks))]
+    if cover is not None:
+        limit = among(cover.n_chunks)
+        plans.append(_Plan(_LOOKUP * len(cover.terms) + _HIT * limit, limit, facts=cover.terms))
+    if _LOOKUP * n_allowed < min(plan.microseconds for plan in plans):
+        return _Plan(_LOOKUP * n_allowed, _CANDIDATES, only=graph.rows[allowed].tolist())
+    return min(plans, key=lambda plan: plan.microseconds)
+
+
 def lexical_search(
-    derived: Derived, graph: TagGraph, terms: list[str], allowed: BoolArray
+    derived: Derived, graph: TagGraph, terms: list[str], passing: Passing
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the best chunks for the terms among those allowed, and their BM25."""
-    lexical = derived.lexical
-    n_allowed = int(np.count_nonzero(allowed))
-    # About so many rank above the last candidate that is allowed.
-    limit = int(_CANDIDATES * min(_MARGIN * graph.n_chunks / max(n_allowed, 1), graph.n_chunks))
-    if n_allowed < graph.n_chunks and n_allowed <= min(limit, _FEW_SURVIVORS):
-        only = graph.rows[allowed].tolist()
-        return _known(graph, *lexical.search(terms, _CANDIDATES, only=only), allowed)
-    limit = _CANDIDATES if n_allowed == graph.n_chunks else limit
+    """Return the best chunks for the terms among those that pass, and their BM25."""
+    _, limit, only, facts = _plan(graph, passing)
     while True:
-        rows, scores = lexical.search(terms, limit)
-        slots, kept = _known(graph, rows, scores, allowed)
+        rows, scores = derived.lexical.search(terms, limit, only=only, facts=facts)
+        slots, kept = _known(graph, rows, scores, passing.mask)
         if len(slots) >= _CANDIDATES or len(rows) < limit:
             return slots[:_CANDIDATES], kept[:_CANDIDATES]
         limit *= 4

@@ -15,14 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.filters import MISSING, Predicate
+from hebbgraph.filters import MISSING, Cover, Predicate
 from hebbgraph.graph.arrays import GrowableArray
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.storage.facts import DOCUMENT, fact, is_plain
 from hebbgraph.storage.truth import Truth
 
 __all__ = ["Columns"]
 
 _MAX_FIELDS = 64
+#: Looking up a fact takes some microseconds.
+_MAX_FACTS = 128
 
 
 class _Column:
@@ -74,6 +77,21 @@ class Columns:
         )
         mask: NDArray[np.bool_] = holds[column.codes.view]
         return mask
+
+    def cover(self, field: str, predicate: Predicate) -> Cover | None:
+        """Return the facts that chunks have for which the predicate holds.
+
+        None if some may have none, or there are too many to look up.
+        """
+        if "." in field or (field.startswith("$") and field != DOCUMENT):
+            return None
+        column = self._column(field)
+        holding = [code for code, value in enumerate(column.values) if predicate(value)]
+        values = [column.values[code] for code in holding]
+        if len(values) > _MAX_FACTS or not all(map(is_plain, values)):
+            return None
+        counts = np.bincount(column.codes.view, minlength=len(column.values))
+        return Cover(frozenset(fact(field, value) for value in values), int(counts[holding].sum()))
 
     def _column(self, field: str) -> _Column:
         column = self._columns.setdefault(field, _Column())

@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
@@ -26,7 +27,7 @@ from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
 from hebbgraph.graph.texts import ReadTexts, TextReader
 from hebbgraph.storage.checksums import damaged_files
 from hebbgraph.storage.embedding import EmbeddingState
-from hebbgraph.storage.lexical import LexicalIndex
+from hebbgraph.storage.lexical import Entry, LexicalIndex
 from hebbgraph.storage.neural import NeuralStore
 from hebbgraph.storage.paths import make_way
 from hebbgraph.storage.snapshot import has_snapshot, load_snapshot, save_snapshot
@@ -425,22 +426,32 @@ class Derived:
 
     def _matched(
         self, graph: TagGraph, slots: IntArray, into: TaggedChunks, *, terms: bool = False
-    ) -> Iterator[tuple[int, str]]:
-        """Match the text of each slot; yield its row and terms, if those are asked for."""
+    ) -> Iterator[Entry]:
+        """Match the text of each slot; yield its entry, if that is asked for."""
         rows = graph.rows[slots]
-        for there, read in self._read(graph, rows, terms=terms):
+        for there, read, entries in self._read(graph, rows, terms=terms):
             graph.tag(into, slots[np.searchsorted(rows, there)], read)
-            yield from zip(there.tolist(), read.terms, strict=terms)
+            yield from entries
 
     def _read(
         self, graph: TagGraph, rows: IntArray, *, terms: bool
-    ) -> Iterator[tuple[IntArray, ReadTexts]]:
-        """Read the texts of rows a page at a time; those that are gone are left out."""
+    ) -> Iterator[tuple[IntArray, ReadTexts, list[Entry]]]:
+        """Read the texts of rows a page at a time; those that are gone are left out.
+
+        With ``terms``, also what the lexical index is to hold of them.
+        """
         reader = self._reader = graph.phrases.reader(self._language, self._reader)
-        texts = self._truth.texts(rows)
+        texts: Iterator[tuple[Any, ...]] = (
+            self._truth.texts_and_facts(rows) if terms else self._truth.texts(rows)
+        )
         while page := list(islice(texts, _PAGE)):
-            there = np.array([row for row, _, _ in page], dtype=np.int64)
-            yield there, reader.read([(title, text) for _, title, text in page], terms=terms)
+            there = [row for row, *_ in page]
+            read = reader.read([(title, text) for _, title, text, *_ in page], terms=terms)
+            entries = []
+            if terms:
+                facts = (told for *_, told in page)
+                entries = list(map(Entry, there, read.terms, facts))
+            yield np.array(there, dtype=np.int64), read, entries
 
     def _chunks_to_match_again(
         self, graph: TagGraph, entered: list[int], left: list[int]
@@ -473,9 +484,7 @@ class Derived:
         lexical.update(
             changes.generation,
             removed=changes.removed.tolist(),
-            added=(
-                one for rows, read in pages for one in zip(rows.tolist(), read.terms, strict=True)
-            ),
+            added=(one for _, _, entries in pages for one in entries),
             replace=len(lexical) > 0,
             instead=instead,
         )

@@ -135,7 +135,7 @@ class InvertedLists:
             bits = np.packbits(allowed, bitorder="little")
             parameters.sel = faiss.IDSelectorBitmap(bits)
         # Fewer in each list count, and the nearest of them lie farther away.
-        looked_at = _LOOKED_AT / math.sqrt(n_allowed / size)
+        looked_at = _LOOKED_AT / math.cbrt(n_allowed / size)
         n_probes = math.ceil(looked_at * n_lists / size)
         while True:
             parameters.nprobe = min(n_probes, n_lists)

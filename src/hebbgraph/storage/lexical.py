@@ -1,6 +1,7 @@
 """The lexical index: BM25 over our own terms, by Tantivy.
 
-Terms come ready-made from :func:`hebbgraph.tagging.lexical_terms`, so Tantivy only
+Terms come ready-made from :func:`hebbgraph.tagging.lexical_terms`, and facts, by which
+filters find few chunks among many, from :mod:`hebbgraph.storage.facts`. So Tantivy only
 splits them at spaces; no query syntax is ever parsed. A file beside it names the
 generation of the truth that it was brought to, written after Tantivy's own commit: when
 a process dies in between, the same changes are applied again, which changes nothing.
@@ -16,7 +17,7 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import tantivy
@@ -25,16 +26,24 @@ from hebbgraph.storage.checksums import damaged_files
 from hebbgraph.storage.paths import make_way, remove
 from hebbgraph.typing import FloatArray, IntArray
 
-__all__ = ["LEXICAL_FORMAT", "LexicalIndex"]
+__all__ = ["LEXICAL_FORMAT", "Entry", "LexicalIndex"]
 
 logger = logging.getLogger(__name__)
 
-LEXICAL_FORMAT = 1
+LEXICAL_FORMAT = 2
 _STAMP = "hebbgraph.json"
 _HEAP_BYTES = 64_000_000
 #: Up to so many bytes, opening looks at every checksum; above, ``doctor`` does.
 _MAX_BYTES_TO_CHECK = 64_000_000
 _SEGMENT_FILES = ("idx", "term", "pos", "fast", "fieldnorm", "store")
+
+
+class Entry(NamedTuple):
+    """A row of the truth, its terms and its facts, each with spaces between them."""
+
+    row: int
+    terms: str
+    facts: str = ""
 
 
 class LexicalIndex:
@@ -56,6 +65,7 @@ class LexicalIndex:
         # Signed: deleting by a term of an unsigned field finds nothing, without an error.
         builder.add_integer_field("row", indexed=True, fast=True)
         builder.add_text_field("terms", tokenizer_name="whitespace", index_option=option)
+        builder.add_text_field("facts", tokenizer_name="whitespace", index_option="basic")
         self._schema = builder.build()
         self._directory = directory
         self._generation = 0
@@ -129,7 +139,7 @@ class LexicalIndex:
         generation: int,
         *,
         removed: Iterable[int],
-        added: Iterable[tuple[int, str]],
+        added: Iterable[Entry],
         replace: bool = True,
         instead: bool = False,
     ) -> None:
@@ -140,8 +150,7 @@ class LexicalIndex:
         generation : int
             What the index then stands for.
         removed : iterable of int
-        added : iterable of (row, terms)
-            Terms with spaces between them.
+        added : iterable of Entry
         replace : bool
             Whether an added row may be there already, left by an update that was killed
             before its stamp; an empty index needs no such care.
@@ -163,12 +172,14 @@ class LexicalIndex:
                 writer.delete_all_documents()
             for row in removed:
                 writer.delete_documents_by_term("row", int(row))
-            for row, terms in added:
+            for row, terms, facts in added:
                 if replace and not instead:
                     writer.delete_documents_by_term("row", row)
                 document = tantivy.Document()
                 document.add_integer("row", row)
                 document.add_text("terms", terms)
+                if facts:
+                    document.add_text("facts", facts)
                 writer.add_document(document)
             writer.commit()
             if instead:
@@ -190,7 +201,12 @@ class LexicalIndex:
         self._generation = generation
 
     def search(
-        self, terms: Iterable[str], limit: int, *, only: Sequence[int] | None = None
+        self,
+        terms: Iterable[str],
+        limit: int,
+        *,
+        only: Sequence[int] | None = None,
+        facts: Iterable[str] | None = None,
     ) -> tuple[IntArray, FloatArray]:
         """Return the best rows for a bag of terms.
 
@@ -201,6 +217,8 @@ class LexicalIndex:
         limit : int
         only : sequence of int, optional
             Look at these rows alone. Scores are the same as without.
+        facts : iterable of str, optional
+            Look at rows alone that have one of them. Scores are the same as without.
 
         Returns
         -------
@@ -211,19 +229,25 @@ class LexicalIndex:
         if query is None or limit <= 0:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float64)
         if only is not None:
-            these = tantivy.Query.term_set_query(self._schema, "row", [int(row) for row in only])
-            query = tantivy.Query.boolean_query(
-                [
-                    (tantivy.Occur.Must, query),
-                    (tantivy.Occur.Must, tantivy.Query.const_score_query(these, 0.0)),
-                ]
-            )
+            query = self._among(query, "row", [int(row) for row in only])
+        if facts is not None:
+            query = self._among(query, "facts", list(facts))
         searcher = self._searcher
         hits = searcher.search(query, limit, count=False).hits
         rows = searcher.fast_field_values("row", [address for _, address in hits])
         return (
             np.array(rows, dtype=np.int64),
             np.array([score for score, _ in hits], dtype=np.float64),
+        )
+
+    def _among(self, query: tantivy.Query, field: str, values: Sequence[Any]) -> tantivy.Query:
+        """Restrict a query to documents with one of some values, leaving scores alone."""
+        these = tantivy.Query.term_set_query(self._schema, field, values)
+        return tantivy.Query.boolean_query(
+            [
+                (tantivy.Occur.Must, query),
+                (tantivy.Occur.Must, tantivy.Query.const_score_query(these, 0.0)),
+            ]
         )
 
     def _any_of(self, terms: Iterable[str]) -> tantivy.Query | None:

@@ -15,6 +15,7 @@ from pydantic_core import from_json, to_json
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.records import Chunk
 from hebbgraph.storage.database import Database, retried
+from hebbgraph.storage.facts import facts_of
 from hebbgraph.storage.schema import chunks, documents
 from hebbgraph.storage.texts import Passage, TextsHere, TextState, TextStore
 
@@ -117,11 +118,21 @@ class ChunkReader:
 
     def texts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str]]:
         """Yield (row, title, text), ascending; rows that are gone are left out."""
+        for row, title, text, *_ in self._texts(rows):
+            yield row, title, text
+
+    def texts_and_facts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str, str]]:
+        """Yield (row, title, text, facts), ascending; see :mod:`.facts`."""
+        held = self._texts(rows, chunks.c.document_id, chunks.c.metadata)
+        for row, title, text, document_id, metadata in held:
+            yield row, title, text, facts_of(document_id, metadata)
+
+    def _texts(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[tuple[Any, ...]]:
         store = self.text_store
-        for page in self._select(rows, chunks.c.id, chunks.c.title, store.column):
-            told = store.read([Passage(*rest) for _, *rest in page])
-            for (row, _, title, _), one in zip(page, told, strict=True):
-                yield row, title, one.text
+        for page in self._select(rows, chunks.c.id, chunks.c.title, store.column, *columns):
+            told = store.read([Passage(id_, title, held) for _, id_, title, held, *_ in page])
+            for (row, _, title, _, *rest), one in zip(page, told, strict=True):
+                yield row, title, one.text, *rest
 
     def text_hashes(self, rows: Iterable[int]) -> dict[int, str]:
         """Return what :func:`~hebbgraph.records.text_hash` said of the text that was added."""

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from hebbgraph.storage.lexical import LexicalIndex
+from hebbgraph.storage.lexical import Entry, LexicalIndex
 
-ROWS = [(1, "gull cliff"), (2, "gull rock rock"), (3, "tern")]
+ROWS = [Entry(1, "gull cliff"), Entry(2, "gull rock rock"), Entry(3, "tern")]
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -45,7 +45,7 @@ def test_deleting_really_deletes(lexical: LexicalIndex) -> None:
 
 
 def test_a_row_added_again_replaces(lexical: LexicalIndex) -> None:
-    lexical.update(2, removed=[], added=[(1, "auk"), (4, "auk")])
+    lexical.update(2, removed=[], added=[Entry(1, "auk"), Entry(4, "auk")])
     assert len(lexical) == 4
     assert sorted(_rows(lexical, "auk")) == [1, 4]
     assert _rows(lexical, "cliff") == []
@@ -63,8 +63,8 @@ def test_no_query_syntax_is_parsed(lexical: LexicalIndex) -> None:
 
 
 def test_an_update_that_fails_leaves_it_as_it_was(lexical: LexicalIndex) -> None:
-    def failing() -> Iterator[tuple[int, str]]:
-        yield 7, "auk"
+    def failing() -> Iterator[Entry]:
+        yield Entry(7, "auk")
         raise OSError("gone")
 
     for instead in (False, True):
@@ -72,8 +72,26 @@ def test_an_update_that_fails_leaves_it_as_it_was(lexical: LexicalIndex) -> None
             lexical.update(5, removed=[1], added=failing(), instead=instead)
         assert (len(lexical), lexical.generation) == (3, 1)
         assert sorted(_rows(lexical, "gull")) == [1, 2]
-    lexical.update(2, removed=[], added=[(4, "auk")])
+    lexical.update(2, removed=[], added=[Entry(4, "auk")])
     assert sorted(_rows(lexical, "gull", "auk")) == [1, 2, 4]
+
+
+def test_facts_narrow_a_search_and_leave_scores_alone(lexical: LexicalIndex) -> None:
+    entries = [
+        Entry(4, "gull", "a1 b2"),
+        Entry(5, "gull gull", "a1"),
+        Entry(6, "gull rock", "b2 c3"),
+    ]
+    lexical.update(2, removed=[], added=entries)
+    assert sorted(_rows(lexical, "gull", "rock", facts=["b2"])) == [4, 6]
+    assert sorted(_rows(lexical, "gull", facts=["a1", "c3", "none"])) == [4, 5, 6]
+    assert _rows(lexical, "gull", facts=[]) == _rows(lexical, "gull", facts=["gull"]) == []
+    assert _rows(lexical, "a1") == []  # a fact is no term
+    every = dict(
+        zip(*(part.tolist() for part in lexical.search(["gull", "rock"], 10)), strict=True)
+    )
+    rows, scores = lexical.search(["gull", "rock"], 10, facts=["b2"])
+    assert dict(zip(rows.tolist(), scores.tolist(), strict=True)) == {4: every[4], 6: every[6]}
 
 
 def test_without_positions_a_phrase_is_a_bag(tmp_path: Path) -> None:
@@ -91,11 +109,11 @@ def test_without_positions_a_phrase_is_a_bag(tmp_path: Path) -> None:
 
 
 def test_what_comes_instead_comes_in_one_step(lexical: LexicalIndex) -> None:
-    def rows() -> Iterator[tuple[int, str]]:
-        yield 7, "auk"
+    def rows() -> Iterator[Entry]:
+        yield Entry(7, "auk")
         assert sorted(_rows(lexical, "gull")) == [1, 2]  # whoever reads meanwhile
         assert lexical.is_there
-        yield 2, "gull"
+        yield Entry(2, "gull")
 
     lexical.update(2, removed=[], added=rows(), instead=True)
     assert (len(lexical), lexical.generation) == (2, 2)
@@ -117,7 +135,7 @@ def test_an_update_that_was_killed_before_its_commit_is_done_again(tmp_path: Pat
     place, before = tmp_path / "lexical", tmp_path / "before"
     LexicalIndex(place).update(1, removed=[], added=ROWS)
     shutil.copytree(place, before)
-    LexicalIndex(place).update(2, removed=[2], added=[(4, "auk")])
+    LexicalIndex(place).update(2, removed=[2], added=[Entry(4, "auk")])
     for name in ("meta.json", "hebbgraph.json"):  # what names a commit, and is written last
         shutil.copy(before / name, place / name)
     for path in before.iterdir():
@@ -125,7 +143,7 @@ def test_an_update_that_was_killed_before_its_commit_is_done_again(tmp_path: Pat
             shutil.copy(path, place / path.name)
     index = LexicalIndex(place)
     assert (index.generation, len(index)) == (1, 3)
-    index.update(2, removed=[2], added=[(4, "auk")])
+    index.update(2, removed=[2], added=[Entry(4, "auk")])
     assert (len(index), _rows(index, "gull"), _rows(index, "auk")) == (3, [1], [4])
 
 
@@ -133,17 +151,17 @@ def test_an_update_that_was_killed_before_its_stamp_is_done_again(tmp_path: Path
     place = tmp_path / "lexical"
     LexicalIndex(place).update(1, removed=[], added=ROWS)
     stamp = (place / "hebbgraph.json").read_bytes()
-    LexicalIndex(place).update(2, removed=[2], added=[(4, "auk")])
+    LexicalIndex(place).update(2, removed=[2], added=[Entry(4, "auk")])
     (place / "hebbgraph.json").write_bytes(stamp)
     index = LexicalIndex(place)
     assert index.generation == 1
-    index.update(2, removed=[2], added=[(4, "auk")])
+    index.update(2, removed=[2], added=[Entry(4, "auk")])
     assert (len(index), _rows(index, "auk")) == (3, [4])
 
 
 def test_an_update_that_fails_changes_nothing(lexical: LexicalIndex) -> None:
     def broken() -> object:
-        yield 5, "auk"
+        yield Entry(5, "auk")
         raise RuntimeError("no text")
 
     with pytest.raises(RuntimeError, match="no text"):

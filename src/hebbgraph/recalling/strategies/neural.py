@@ -18,6 +18,7 @@ from hebbgraph.neural.relevance import (
     word_order,
 )
 from hebbgraph.recall.paths import Path, PathNode
+from hebbgraph.recalling.filtering import Passing
 from hebbgraph.recalling.neural import layer_of
 from hebbgraph.recalling.search import lexical_search
 from hebbgraph.recalling.strategies.base import Ranking, Request
@@ -78,7 +79,8 @@ class Neural:
             )
         table = self._derived.neural.table(layer, own)
         by_meaning = self._nearest(layer, request)
-        by_terms, _ = lexical_search(self._derived, graph, question.terms, request.allowed)
+        passing = Passing(request.allowed)
+        by_terms, _ = lexical_search(self._derived, graph, question.terms, passing)
         slots = np.union1d(by_meaning, by_terms[: self._parameters.candidates]).astype(np.int64)
         semantic = table.cosines(vector, graph.rows[slots])
         scores = self._scores(graph, question.query, slots, semantic)

@@ -1,0 +1,62 @@
+"""Facts: what a chunk's metadata says, as terms that the lexical index can look up.
+
+One for each top-level field that holds a number, a text, true, false or null, and one for the
+document. A filter that few chunks pass looks at those alone that have one of the facts
+which it allows; that saves looking up thousands of rows, or passing over thousands of hits.
+
+A fact is a checksum, so two may share a term: what is found that way is still compared with
+the filter itself.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Any
+
+from pydantic_core import from_json
+
+from hebbgraph.filters import MISSING
+
+__all__ = ["DOCUMENT", "fact", "facts_of", "is_plain"]
+
+#: The field that stands for the chunk's own document, as filters name it.
+DOCUMENT = "$document_id"
+
+
+def is_plain(value: Any) -> bool:
+    """Tell whether a value is a fact, not a list, an object or missing."""
+    return value is not MISSING and not isinstance(value, list | dict)
+
+
+def fact(field: str, value: Any) -> str:
+    """Return the term for a field's plain value.
+
+    Values of different types differ, as they do in JSON:
+
+    >>> fact("year", 1) == fact("year", True), fact("year", 1) == fact("year", 1)
+    (False, True)
+    """
+    return f"{zlib.crc32(f'{field} {value!r}'.encode()):08x}"
+
+
+def facts_of(document_id: str | None, metadata: str) -> str:
+    """Return the terms of a chunk, with spaces between them.
+
+    Parameters
+    ----------
+    document_id : str, optional
+    metadata : str
+        A JSON object.
+
+    Examples
+    --------
+    >>> facts_of("a", '{"year": 1987, "tags": ["x"]}').split() == [
+    ...     fact("$document_id", "a"), fact("year", 1987)]
+    True
+    """
+    terms = [] if document_id is None else [fact(DOCUMENT, document_id)]
+    if metadata != "{}":
+        terms += [
+            fact(name, value) for name, value in from_json(metadata).items() if is_plain(value)
+        ]
+    return " ".join(terms)
