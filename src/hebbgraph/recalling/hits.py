@@ -87,7 +87,7 @@ def make_hits(
         return None
     chunks = {slot: held[row].chunk for slot, row in rows.items()}
     return tuple(
-        Hit.model_construct(
+        Hit(  # as quick as to construct it unchecked
             chunk=chunks[slot],
             score=score,
             rank=rank,

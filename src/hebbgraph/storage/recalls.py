@@ -13,6 +13,8 @@ import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import numpy as np
+
 from hebbgraph.records import Recall
 from hebbgraph.storage.forking import leave_to_parent
 
@@ -26,10 +28,13 @@ CREATE TABLE IF NOT EXISTS recalls (
     namespace TEXT NOT NULL,
     id TEXT NOT NULL,
     body TEXT NOT NULL,
+    vector BLOB,
     UNIQUE (namespace, id)
 )
 """
 _PRUNE_EVERY = 64
+#: Of vectors, which recalls hold in single precision.
+_FLOAT = np.dtype("<f4")
 
 
 class RecallStore:
@@ -71,6 +76,9 @@ class RecallStore:
             connection.execute("PRAGMA synchronous=OFF")
             connection.execute("PRAGMA secure_delete=ON")
             connection.execute(_SCHEMA)
+            columns = {row[1] for row in connection.execute("PRAGMA table_info(recalls)")}
+            if "vector" not in columns:  # it was part of the body once
+                connection.execute("ALTER TABLE recalls ADD COLUMN vector BLOB")
         except BaseException:
             connection.close()
             raise
@@ -88,9 +96,12 @@ class RecallStore:
         with self._lock, self._best_effort("written"):
             if self._connection is None:  # none is kept, or another thread has closed it
                 return
+            # As JSON, a vector takes longer than all the rest.
+            body = recall.model_dump_json(exclude={"vector"})
+            vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
             self._connection.execute(
-                "INSERT OR REPLACE INTO recalls (namespace, id, body) VALUES (?, ?, ?)",
-                (recall.namespace, recall.id, recall.model_dump_json()),
+                "INSERT OR REPLACE INTO recalls (namespace, id, body, vector) VALUES (?, ?, ?, ?)",
+                (recall.namespace, recall.id, body, vector),
             )
             self._since_pruning += 1
             if self._since_pruning >= min(_PRUNE_EVERY, self._keep):
@@ -106,9 +117,16 @@ class RecallStore:
             if self._connection is None:
                 return None
             row = self._connection.execute(
-                "SELECT body FROM recalls WHERE namespace = ? AND id = ?", (namespace, recall_id)
+                "SELECT body, vector FROM recalls WHERE namespace = ? AND id = ?",
+                (namespace, recall_id),
             ).fetchone()
-            return None if row is None else Recall.model_validate_json(row[0])
+            if row is None:
+                return None
+            recall = Recall.model_validate_json(row[0])
+            if row[1] is None:
+                return recall
+            vector = tuple(np.frombuffer(row[1], _FLOAT).tolist())
+            return recall.model_copy(update={"vector": vector})
         return None
 
     def discard(self, namespace: str, recall_ids: Iterable[str]) -> None:
