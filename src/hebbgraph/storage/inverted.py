@@ -139,11 +139,12 @@ class InvertedLists:
         n_probes = math.ceil(looked_at * n_lists / size)
         while True:
             parameters.nprobe = min(n_probes, n_lists)
-            _, named = self._index.search(
-                query[None, :],
-                wanted,
-                params=faiss.SearchParametersPreTransform(index_params=parameters),
-            )
+            with _one_thread(faiss):
+                _, named = self._index.search(
+                    query[None, :],
+                    wanted,
+                    params=faiss.SearchParametersPreTransform(index_params=parameters),
+                )
             found: NDArray[np.int64] = named[0][named[0] >= 0]
             if len(found) >= limit or n_probes >= n_lists:
                 return np.sort(found)
@@ -211,7 +212,11 @@ def _checksum(rows: IntArray) -> int:
 
 @contextlib.contextmanager
 def _one_thread(faiss: Any) -> Iterator[None]:
-    """Keep OpenMP from starting threads: a process that is forked later would wait for them."""
+    """Keep OpenMP from starting threads.
+
+    A process that is forked later would wait for them; and they wait for each other by
+    spinning, which costs more than they save where others work on the machine too.
+    """
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)
     try:
