@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from hebbgraph.storage import vector_file
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.vector_file import VectorFile
 
@@ -72,6 +73,25 @@ def test_damaged_files_are_passed_over(tmp_path: Path, suffix: str, damage: str)
     again.append(_rows(1), _vectors(0.1), last_row=1, generation=5)
     assert VectorFile(tmp_path, STATE, 5).rows.tolist() == [1]
     assert len(list(tmp_path.glob("vectors-*"))) == 2  # the damaged ones are gone
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut"])
+@pytest.mark.parametrize("suffix", [".rows", ".f32"])
+def test_of_many_vectors_all_but_their_bytes_is_checked(
+    tmp_path: Path, suffix: str, damage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _filled(tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(vector_file, "_MAX_BYTES_TO_CHECK", 0)
+        VectorFile(tmp_path, STATE, 5).append(_rows(6), _vectors(0.6), last_row=6, generation=6)
+        assert VectorFile(tmp_path, STATE, 6).rows.tolist() == [2, 4, 6]
+    assert VectorFile(tmp_path, STATE, 6).rows.tolist() == [2, 4, 6]  # its checksums are right
+    monkeypatch.setattr(vector_file, "_MAX_BYTES_TO_CHECK", 0)
+    (path,) = tmp_path.glob(f"vectors-*{suffix}")
+    held = path.read_bytes()
+    path.write_bytes(held[:-1] if damage == "cut" else bytes([held[0] ^ 1]) + held[1:])
+    noticed = len(VectorFile(tmp_path, STATE, 6).rows) == 0
+    assert noticed is not (suffix == ".f32" and damage == "flip")
 
 
 @pytest.mark.parametrize(
