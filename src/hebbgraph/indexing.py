@@ -22,7 +22,7 @@ from hebbgraph.settings import Settings
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.texts import TextState
 from hebbgraph.storage.truth import ChunkWrite, Truth
-from hebbgraph.tagging import proposals
+from hebbgraph.tagging.proposing import Proposer
 
 __all__ = ["ChunkLike", "OnProgress", "Writer", "tagger_name"]
 
@@ -71,11 +71,12 @@ class Writer:
             chunks = [Chunk.coerce(chunk) for chunk in chunks]
         started = time.perf_counter()
         report = AddReport(generation=self._truth.generation())
+        proposer = Proposer()
         taken = 0
         with progress(show_progress, on_progress) as tell:
             try:
                 for batch in _batches(chunks, self._settings.batch_size):
-                    report = self._add_batch(batch, report, _ahead(tell, taken, total))
+                    report = self._add_batch(batch, report, proposer, _ahead(tell, taken, total))
                     taken += len(batch)
                     tell(taken, total)
                     after_batch()
@@ -89,6 +90,7 @@ class Writer:
         self,
         batch: Iterable[ChunkLike],
         report: AddReport,
+        proposer: Proposer,
         tell: Callable[[int], object] | None = None,
     ) -> AddReport:
         by_id: dict[str, Chunk] = {}
@@ -99,7 +101,7 @@ class Writer:
                     "ids must differ"
                 )
         changed = self._truth.changed(by_id.values())
-        writes, embedding, tagging = self._prepared(changed, tell)
+        writes, embedding, tagging = self._prepared(changed, proposer, tell)
         outcome = self._truth.apply(writes, embedding=embedding)
         if tagging is not None and report.tagging is not None:
             tagging = report.tagging + tagging
@@ -117,6 +119,7 @@ class Writer:
     def _prepared(
         self,
         changed: list[tuple[Chunk, bytes]],
+        proposer: Proposer,
         tell: Callable[[int], object] | None = None,
     ) -> tuple[list[ChunkWrite], EmbeddingState | None, TaggingReport | None]:
         """Tag and embed, outside of any transaction."""
@@ -135,17 +138,30 @@ class Writer:
                     f"gave {matrix.shape[1]}; index.reembed() changes the model"
                 )
             vectors = map(np.ndarray.tobytes, matrix.astype(embedding.dtype))
+        candidates = self._candidates(proposer, chunks, tags)
         return (
             [
-                ChunkWrite(chunk, self._candidates(chunk, more), vector, digest)
-                for (chunk, digest), more, vector in zip(changed, tags, vectors, strict=False)
+                ChunkWrite(chunk, found, vector, digest)
+                for (chunk, digest), found, vector in zip(
+                    changed, candidates, vectors, strict=False
+                )
             ],
             embedding,
             tagging,
         )
 
-    def _candidates(self, chunk: Chunk, more: Iterable[str]) -> dict[str, list[str]]:
-        return _candidates(chunk, more, from_text=self._settings.text_tags)
+    def _candidates(
+        self, proposer: Proposer, chunks: Sequence[Chunk], tags: Iterable[Iterable[str]]
+    ) -> list[dict[str, list[str]]]:
+        """Return what pass 1 of the tagger finds in each chunk, and what it was given."""
+        from_text = self._settings.text_tags
+        found = proposer.propose(
+            (chunk.text if from_text else "", chunk.title, [*chunk.tags, *more])
+            for chunk, more in zip(chunks, tags, strict=True)
+        )
+        if from_text:
+            return found
+        return [{kind: one[kind] for kind in ("title", "given") if kind in one} for one in found]
 
     def _tags(
         self, chunks: list[Chunk], tell: Callable[[int], object] | None = None
@@ -172,16 +188,21 @@ class Writer:
             self._truth.answers.settle(tagger_name(tagger), instead=True)
         started = time.perf_counter()
         report = AddReport(generation=self._truth.generation())
+        proposer = Proposer()
         total, done = self._truth.count(), 0
         with progress(show_progress, on_progress) as tell:
             for rows in _batches(self._truth.rows_by_id(), self._settings.batch_size):
-                report = self._retag_batch(rows, report, _ahead(tell, done, total))
+                report = self._retag_batch(rows, report, proposer, _ahead(tell, done, total))
                 done += len(rows)
                 tell(done, max(total, done))
         return report.model_copy(update={"seconds": time.perf_counter() - started})
 
     def _retag_batch(
-        self, rows: list[int], report: AddReport, tell: Callable[[int], object]
+        self,
+        rows: list[int],
+        report: AddReport,
+        proposer: Proposer,
+        tell: Callable[[int], object],
     ) -> AddReport:
         # One whose text is not as it was keeps its tags until it is added again.
         held = {row: one for row, one, text in self._truth.told(rows) if text is TextState.same}
@@ -190,8 +211,8 @@ class Writer:
         vectors = dict(self._truth.embeddings.vectors(held, state.epoch) if state else ())
         known = {row: found for row, _, found in self._truth.candidates(held)}
         writes = []
-        for (row, chunk), more in zip(held.items(), tags, strict=True):
-            found = self._candidates(chunk, more)
+        proposed = self._candidates(proposer, list(held.values()), tags)
+        for (row, chunk), found in zip(held.items(), proposed, strict=True):
             if _in_order(found) != _in_order(known.get(row, {})):
                 writes.append(ChunkWrite(chunk, found, vectors.get(row)))
         outcome = self._truth.apply(
@@ -220,7 +241,7 @@ class Writer:
             if own.setdefault(chunk.id, chunk) != chunk:
                 raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")
         changed = self._truth.changed(own.values())
-        writes, embedding, tagging = self._prepared(changed)
+        writes, embedding, tagging = self._prepared(changed, Proposer())
         outcome = self._truth.apply(
             writes,
             embedding=embedding,
@@ -303,14 +324,6 @@ def _ahead(
 ) -> Callable[[int], object]:
     """Tell how far a batch has come as part of the whole."""
     return lambda done: tell(before + done, total)
-
-
-def _candidates(chunk: Chunk, more: Iterable[str], *, from_text: bool) -> dict[str, list[str]]:
-    given = [*chunk.tags, *more]
-    if from_text:
-        return proposals(chunk.text, chunk.title, given)
-    found = proposals("", chunk.title, given)
-    return {kind: found[kind] for kind in ("title", "given") if kind in found}
 
 
 def _batches(values: Iterable[_T], size: int) -> Iterator[list[_T]]:
