@@ -8,13 +8,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
+from hebbgraph.graph.arrays import GrowableArray
 from hebbgraph.tagging.hashing import PhraseHasher
+from hebbgraph.tagging.numbered import Numbers, Ragged, running
 from hebbgraph.tagging.scripts import is_unspaced
-from hebbgraph.tagging.segment import lexical_terms, tokenize, word_tokens
+from hebbgraph.tagging.segment import lexical_terms, tokenize, usual_token, word_tokens
 from hebbgraph.typing import IntArray
 
 __all__ = ["ReadTexts", "TextReader"]
+
+
+_TOKENS_OF_A_WORD = 4  # on average at most; a text without spaces is one word
 
 
 class ReadTexts(NamedTuple):
@@ -41,38 +45,20 @@ class ReadTexts(NamedTuple):
     terms: list[str]
 
 
-class _Numbers(dict[str, int]):
-    """Numbers words in the order in which they are looked up."""
+class _Words(Numbers):
+    """Numbers words; those that differ in case and punctuation alone have one number."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.fresh: list[str] = []
+        self._size = 0
 
     def __missing__(self, word: str) -> int:
+        token = usual_token(word)
+        if token is not None and token != word:
+            return self.setdefault(word, self[token])
         self.fresh.append(word)
-        return self.setdefault(word, len(self))
-
-
-class _Ragged:
-    """Arrays of different lengths, one after the other."""
-
-    def __init__(self, dtype: type[np.generic]) -> None:
-        self._offsets = GrowableArray(np.int64, np.zeros(1, np.int64))
-        self._values = GrowableArray(dtype)
-
-    @property
-    def values(self) -> NDArray[np.generic]:
-        return self._values.view
-
-    def extend(self, lengths: Sequence[int], values: object) -> None:
-        self._offsets.extend(len(self._values) + np.cumsum(np.array(lengths, dtype=np.int64)))
-        self._values.extend(values)
-
-    def places(self, which: IntArray) -> tuple[IntArray, IntArray]:
-        """Return how long each of these is, and where all that they hold stands."""
-        starts = self._offsets.view[which]
-        counts = self._offsets.view[which + 1] - starts
-        return counts, concatenated_ranges(starts, counts)
+        self._size += 1
+        return self.setdefault(word, self._size - 1)
 
 
 class TextReader:
@@ -88,7 +74,7 @@ class TextReader:
     language : str
         See :func:`~hebbgraph.tagging.segment.lexical_terms`.
     capacity : int
-        With more words than this, the next call begins with none.
+        With more words than this, or very long ones, the next call begins with none.
 
     Examples
     --------
@@ -110,14 +96,15 @@ class TextReader:
         return self._hasher.salt
 
     def _forget(self) -> None:
-        self._numbers = _Numbers()
-        self._tokens = _Ragged(np.uint64)
-        self._terms = _Ragged(np.uint8)
+        self._numbers = _Words()
+        self._tokens = Ragged(np.uint64)
+        self._terms = Ragged(np.uint8)
         self._depends = GrowableArray(np.bool_)
 
     def read(self, chunks: Sequence[Sequence[str]], *, terms: bool = True) -> ReadTexts:
         """Read the texts of some chunks; ``terms=False`` leaves their lexical terms out."""
-        if len(self._numbers) > self._capacity:
+        known = max(len(self._numbers), len(self._tokens.values) // _TOKENS_OF_A_WORD)
+        if known > self._capacity:
             self._forget()
         words: list[str] = []
         ends = []
@@ -125,14 +112,14 @@ class TextReader:
             for text in texts:
                 words += text.split()
                 ends.append(len(words))
-        numbers = np.fromiter(map(self._numbers.__getitem__, words), np.int64, len(words))
+        numbers = self._numbers.of(words)
         if self._numbers.fresh:
             self._learn(self._numbers.fresh)
             self._numbers.fresh = []
         n_texts = np.fromiter(map(len, chunks), np.int64, len(chunks))
         counts, tokens = self._tokens.places(numbers)
         bounds = np.array([0, *ends], dtype=np.int64)
-        lengths = np.diff(_running(counts)[bounds])
+        lengths = np.diff(running(counts)[bounds])
         last_words = bounds[np.cumsum(n_texts)]
         return ReadTexts(
             n_texts,
@@ -160,7 +147,7 @@ class TextReader:
     ) -> list[str]:
         counts, places = self._terms.places(numbers)
         data = self._terms.values[places].tobytes()
-        ends = _running(counts)[last_words].tolist()
+        ends = running(counts)[last_words].tolist()
         terms = [
             data[start:stop].rstrip().decode()
             for start, stop in zip([0, *ends], ends, strict=False)
@@ -174,8 +161,3 @@ class TextReader:
                 for term in lexical_terms(tokenize(text), self._language)
             )
         return terms
-
-
-def _running(counts: IntArray) -> IntArray:
-    """Return the sums of the first 0, 1, 2, … of these."""
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
