@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, compress
 from typing import NamedTuple
 
 import numpy as np
@@ -130,17 +131,31 @@ class TextReader:
         )
 
     def _learn(self, words: Sequence[str]) -> None:
-        tokens = [word_tokens(word) for word in words]
+        usual = [usual_token(word) is not None for word in words]
+        tokens = [
+            [word] if is_usual else word_tokens(word)
+            for word, is_usual in zip(words, usual, strict=True)
+        ]
         self._tokens.extend(
-            list(map(len, tokens)), self._hasher.tokens([one for some in tokens for one in some])
+            list(map(len, tokens)), self._hasher.tokens(chain.from_iterable(tokens))
         )
+        # A usual token has one term, so that all can be asked for at once.
+        its_term = iter(lexical_terms(list(compress(words, usual)), self._language))
         # Each term is followed by a space, so that words can stand side by side.
         terms = [
-            "".join([f"{term} " for term in lexical_terms(some, self._language)]).encode()
-            for some in tokens
+            f"{next(its_term)} ".encode() if is_usual else self._encoded(some)
+            for some, is_usual in zip(tokens, usual, strict=True)
         ]
         self._terms.extend(list(map(len, terms)), np.frombuffer(b"".join(terms), np.uint8))
-        self._depends.extend([any(map(is_unspaced, some)) for some in tokens])
+        self._depends.extend(
+            [
+                not is_usual and any(map(is_unspaced, some))
+                for some, is_usual in zip(tokens, usual, strict=True)
+            ]
+        )
+
+    def _encoded(self, tokens: list[str]) -> bytes:
+        return "".join([f"{term} " for term in lexical_terms(tokens, self._language)]).encode()
 
     def _joined(
         self, chunks: Sequence[Sequence[str]], numbers: IntArray, last_words: IntArray
