@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.graph.arrays import GrowableArray
 from hebbgraph.tagging.hashing import PhraseHasher
-from hebbgraph.tagging.numbered import Numbers, Ragged, running
+from hebbgraph.tagging.numbered import Met, Numbers, Ragged, running
 from hebbgraph.tagging.scripts import is_unspaced
 from hebbgraph.tagging.segment import lexical_terms, tokenize, usual_token, word_tokens
 from hebbgraph.typing import IntArray
@@ -19,6 +19,7 @@ from hebbgraph.typing import IntArray
 __all__ = ["ReadTexts", "TextReader"]
 
 
+_KEPT_SHARE = 2  # of the words, this part at most is not forgotten
 _TOKENS_OF_A_WORD = 4  # on average at most; a text without spaces is one word
 
 
@@ -49,9 +50,9 @@ class ReadTexts(NamedTuple):
 class _Words(Numbers):
     """Numbers words; those that differ in case and punctuation alone have one number."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int = 0) -> None:
         super().__init__()
-        self._size = 0
+        self._size = size
 
     def __missing__(self, word: str) -> int:
         token = usual_token(word)
@@ -75,7 +76,8 @@ class TextReader:
     language : str
         See :func:`~hebbgraph.tagging.segment.lexical_terms`.
     capacity : int
-        With more words than this, or very long ones, the next call begins with none.
+        With more words than this, or very long ones, the next call forgets those that were
+        met once, and of the others keeps the most frequent.
 
     Examples
     --------
@@ -89,24 +91,38 @@ class TextReader:
         self._hasher = hasher
         self._language = language
         self._capacity = capacity
-        self._forget()
+        self._numbers = _Words()
+        self._tokens = Ragged(np.uint64)
+        self._terms = Ragged(np.uint8)
+        self._depends = GrowableArray(np.bool_)
+        self._met = Met()
 
     @property
     def salt(self) -> bytes:
         """The key of its hashes."""
         return self._hasher.salt
 
-    def _forget(self) -> None:
-        self._numbers = _Words()
-        self._tokens = Ragged(np.uint64)
-        self._terms = Ragged(np.uint8)
-        self._depends = GrowableArray(np.bool_)
+    def _forget(self, most: int = 0) -> None:
+        """Forget all words but those met more than once, and of these keep the most frequent."""
+        kept = self._met.often(most)
+        renumbered = np.full(len(self._depends), -1, dtype=np.int64)
+        renumbered[kept] = np.arange(len(kept))
+        words, places = list(self._numbers), renumbered[list(self._numbers.values())]
+        self._numbers = _Words(len(kept))
+        for at in np.flatnonzero(places >= 0).tolist():
+            self._numbers[words[at]] = int(places[at])
+        self._tokens = self._tokens.taken(kept)
+        self._terms = self._terms.taken(kept)
+        self._depends = GrowableArray(np.bool_, self._depends.view[kept])
+        self._met = Met()
 
     def read(self, chunks: Sequence[Sequence[str]], *, terms: bool = True) -> ReadTexts:
         """Read the texts of some chunks; ``terms=False`` leaves their lexical terms out."""
         known = max(len(self._numbers), len(self._tokens.values) // _TOKENS_OF_A_WORD)
         if known > self._capacity:
-            self._forget()
+            self._forget(self._capacity // _KEPT_SHARE)
+            if len(self._tokens.values) > _TOKENS_OF_A_WORD * self._capacity:
+                self._forget()
         words: list[str] = []
         ends = []
         for texts in chunks:
@@ -117,6 +133,7 @@ class TextReader:
         if self._numbers.fresh:
             self._learn(self._numbers.fresh)
             self._numbers.fresh = []
+        self._met.note(numbers)
         n_texts = np.fromiter(map(len, chunks), np.int64, len(chunks))
         counts, tokens = self._tokens.places(numbers)
         bounds = np.array([0, *ends], dtype=np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
 from hebbgraph.typing import IntArray
 
-__all__ = ["Numbers", "Ragged", "running"]
+__all__ = ["Met", "Numbers", "Ragged", "running"]
 
 
 class Numbers(dict[str, int]):
@@ -62,7 +63,7 @@ class Ragged:
         """What they all hold, one after the other."""
         return self._values.view
 
-    def extend(self, lengths: Sequence[int], values: object) -> None:
+    def extend(self, lengths: Sequence[int] | IntArray, values: object) -> None:
         """Add arrays of these lengths, given one after the other."""
         self._offsets.extend(len(self._values) + np.cumsum(np.array(lengths, dtype=np.int64)))
         self._values.extend(values)
@@ -72,6 +73,39 @@ class Ragged:
         starts = self._offsets.view[which]
         counts = self._offsets.view[which + 1] - starts
         return counts, concatenated_ranges(starts, counts)
+
+    def taken(self, which: IntArray) -> Self:
+        """Return some of these, numbered anew in this order."""
+        counts, places = self.places(which)
+        taken = type(self)(self._values.view.dtype.type)
+        taken.extend(counts, self._values.view[places])
+        return taken
+
+
+class Met:
+    """How often each number was met, to tell what is worth remembering.
+
+    Examples
+    --------
+    >>> met = Met()
+    >>> met.note(np.array([0, 2, 2, 3, 3, 3]))
+    >>> met.often(5), met.often(1)
+    (array([2, 3]), array([3]))
+    """
+
+    def __init__(self) -> None:
+        self._counts = np.zeros(0, dtype=np.int64)
+
+    def note(self, numbers: IntArray) -> None:
+        """Count these once more."""
+        counts = np.bincount(numbers, minlength=len(self._counts))
+        counts[: len(self._counts)] += self._counts
+        self._counts = counts
+
+    def often(self, most: int) -> IntArray:
+        """Return the numbers met more than once, ascending; at most so many, the most frequent."""
+        order = np.argsort(-self._counts, kind="stable")[:most]
+        return np.sort(order[self._counts[order] > 1])
 
 
 def running(counts: IntArray) -> IntArray:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
 from hebbgraph.tagging.caching import LONGEST_KEPT
 from hebbgraph.tagging.names import KEYS, SENTENCE_STARTS, SPAN, Kind, kind_of_one, parts_of
-from hebbgraph.tagging.numbered import Numbers, Ragged, running
+from hebbgraph.tagging.numbered import Met, Numbers, Ragged, running
 from hebbgraph.tagging.phrases import (
     READ_FOR_LANGUAGE,
     by_kind,
@@ -47,6 +47,7 @@ _FEW = 16  # so few are read one by one: arrays would cost more than they save
 _END = "\n"  # stands after every text; no word is that
 _UNREAD = "?"  # the shape of a word that is too long to be kept
 _LONG_WORD = 1  # its number
+_KEPT_SHARE = 2  # of the words, this part at most is not forgotten
 _LONGEST_USUAL = 20
 _ARTICLES = ("the", "a", "an")
 _SPLIT = re.compile(f"({SPAN.pattern})")
@@ -89,7 +90,8 @@ class Proposer:
     Parameters
     ----------
     capacity : int
-        With more words than this, the next page begins with none.
+        With more words than this, those that were met once are forgotten before the next
+        page, and of the others the most frequent are kept.
 
     Examples
     --------
@@ -100,10 +102,11 @@ class Proposer:
 
     def __init__(self, *, capacity: int = 1 << 17) -> None:
         self._capacity = capacity
-        self._forget()
-
-    def _forget(self) -> None:
+        self._word_shape = word_reader("english").read
         self._words = _Words()
+        self._met = Met()
+        self._units_of_words = Ragged(np.int32)
+        self._codes_of_words = GrowableArray(np.uint8)
         self._units = Numbers()
         self._unit_texts: list[str] = []
         #: Of those units that were met where a unit alone may be a name.
@@ -111,11 +114,32 @@ class Proposer:
         self._unit_markers = GrowableArray(np.int8)
         #: Whether some of these, with spaces between them, are a key.
         self._usual = GrowableArray(np.bool_)
-        self._units_of_words = Ragged(np.int32)
-        self._codes_of_words = GrowableArray(np.uint8)
-        self._word_shape = word_reader("english").read
         self._keep([(("",), _END), (("",), _UNREAD)])
         self._words.update({_END: 0, _UNREAD * (LONGEST_KEPT + 1): _LONG_WORD})
+
+    def _forget(self, most: int) -> None:
+        """Forget all words but those met more than once, and of these keep the most frequent."""
+        often = self._met.often(most)
+        kept = np.concatenate((np.arange(_LONG_WORD + 1), often[often > _LONG_WORD]))
+        words = list(self._words)
+        self._words.clear()
+        self._words.update({words[at]: number for number, at in enumerate(kept.tolist())})
+        _, places = self._units_of_words.places(kept)
+        self._codes_of_words = GrowableArray(np.uint8, self._codes_of_words.view[places])
+        self._units_of_words = self._units_of_words.taken(kept)
+        used, again = np.unique(self._units_of_words.values, return_inverse=True)
+        self._units_of_words.values[:] = again
+        texts = [self._unit_texts[unit] for unit in used.tolist()]
+        self._units.clear()
+        self._units.update({unit: number for number, unit in enumerate(texts)})
+        self._unit_texts = texts
+        keys = self._unit_keys
+        self._unit_keys = {
+            number: keys[unit] for number, unit in enumerate(used.tolist()) if unit in keys
+        }
+        self._unit_markers = GrowableArray(np.int8, self._unit_markers.view[used])
+        self._usual = GrowableArray(np.bool_, self._usual.view[used])
+        self._met = Met()
 
     def propose(self, chunks: Iterable[_Source]) -> list[dict[str, list[str]]]:
         """Return the keys that each chunk proposes, by kind.
@@ -160,7 +184,7 @@ class Proposer:
 
     def _read(self, chunks: Sequence[_Source]) -> _Page:
         if len(self._words) > self._capacity:
-            self._forget()
+            self._forget(self._capacity // _KEPT_SHARE)
         words: list[str] = []
         for text, title, _ in chunks:
             words += words_of(text)
@@ -171,6 +195,7 @@ class Proposer:
         if self._words.fresh:
             self._keep(list(map(self._word_shape, self._words.fresh)))
             self._words.fresh = []
+        self._met.note(numbers)
         _, places = self._units_of_words.places(numbers)
         codes = self._codes_of_words.view[places]
         units = self._units_of_words.values.astype(np.int32, copy=False)[places]

@@ -11,8 +11,8 @@ _PLAIN = (
     "the of and to is was it war A I Petrel petrel Petrel, petrels. The Will May Mr Dr. U.S. "
     "NATO (NATO) WHO AC/DC Angela Merkel Germany's New York Times Well-Known well-known iPhone "
     "A-Team ERR-12 ERR-12. foo_bar C++ 1978 1978, 6½ R&D & — ( ) : . “Ida Moss” (born der die "
-    "und ist nicht eine les dans une Straße Wien Łódź l'homme 東京大学 は 《红楼梦》 Café 서울 हिन्दी "
-    "القاهرة Москва 👩 THE QUICK BROWN FOX"  # noqa: RUF001
+    "und ist nicht eine les dans une Straße Wien Łódź l'homme 東京大学 は 《红楼梦》 Café 서울 "
+    "हिन्दी القاهرة Москва 👩 THE QUICK BROWN FOX"
 )
 _STRANGE = ["e\u0301", "\u0301", "\u200b", "\x1c", "x" * 64, "X" * 65, "\n", "\n\n"]
 _WORDS = st.sampled_from([*_PLAIN.split(), *_STRANGE])
