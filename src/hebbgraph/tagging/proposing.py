@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -43,6 +43,7 @@ __all__ = ["Proposer"]
 _Source: TypeAlias = tuple[str, str, Iterable[str]]
 
 _PAGE = 500  # chunks that are read together
+_PAGE_CHARACTERS = 1 << 20  # an end to a page of long texts, whose words are all in memory
 _FEW = 16  # so few are read one by one: arrays would cost more than they save
 _END = "\n"  # stands after every text; no word is that
 _UNREAD = "?"  # the shape of a word that is too long to be kept
@@ -153,9 +154,8 @@ class Proposer:
         list of dict
             What :func:`~hebbgraph.tagging.phrases.proposals` returns for each.
         """
-        remaining = iter(chunks)
         found: list[dict[str, list[str]]] = []
-        while page := list(islice(remaining, _PAGE)):
+        for page in _pages(chunks):
             if len(page) < _FEW:
                 found += [proposals(*chunk) for chunk in page]
             else:
@@ -257,6 +257,20 @@ class Proposer:
     def unit_keys(self, units: IntArray) -> list[str]:
         """Return the keys of units that were met as names or codes."""
         return list(map(self._unit_keys.__getitem__, units.tolist()))
+
+
+def _pages(chunks: Iterable[_Source]) -> Iterator[list[_Source]]:
+    """Yield chunks in lists that are neither long nor large."""
+    page: list[_Source] = []
+    characters = 0
+    for chunk in chunks:
+        page.append(chunk)
+        characters += len(chunk[0])
+        if len(page) == _PAGE or characters >= _PAGE_CHARACTERS:
+            yield page
+            page, characters = [], 0
+    if page:
+        yield page
 
 
 class _Names:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph.tagging import proposals
-from hebbgraph.tagging.proposing import Proposer
+from hebbgraph.tagging.proposing import Proposer, _pages
 
 _PLAIN = (
     "the of and to is was it war A I Petrel petrel Petrel, petrels. The Will May Mr Dr. U.S. "
@@ -62,3 +62,10 @@ def test_words_too_long_to_be_kept_are_not() -> None:
     proposer = Proposer()
     proposer.propose([("The owl is of the wood and " + "y" * 100_000, "", [])] * _MANY)
     assert max(map(len, proposer._words)) <= 65
+
+
+def test_pages_are_neither_long_nor_large() -> None:
+    chunks = [("x" * (400_000 if at < 4 else 1), "", [str(at)]) for at in range(1100)]
+    pages = list(_pages(chunks))
+    assert [len(page) for page in pages] == [3, 500, 500, 97]
+    assert [chunk for page in pages for chunk in page] == chunks
