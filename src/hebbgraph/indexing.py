@@ -5,6 +5,7 @@ The writing half of :mod:`hebbgraph.index`.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, repeat
@@ -49,6 +50,18 @@ class Writer:
         self._settings = settings
         self._tagger = tagger
         self.embedder = embedder
+        self._resting: list[Proposer] = []
+
+    @contextlib.contextmanager
+    def _proposer(self) -> Iterator[Proposer]:
+        """Lend what pass 1 of the tagger is done by; a thread that finds none makes its own."""
+        try:
+            proposer = self._resting.pop()
+        except IndexError:
+            proposer = Proposer()
+        yield proposer
+        proposer.rest()
+        self._resting[:] = [proposer]  # not after an error: it may have come in the middle
 
     def add(
         self,
@@ -71,9 +84,8 @@ class Writer:
             chunks = [Chunk.coerce(chunk) for chunk in chunks]
         started = time.perf_counter()
         report = AddReport(generation=self._truth.generation())
-        proposer = Proposer()
         taken = 0
-        with progress(show_progress, on_progress) as tell:
+        with progress(show_progress, on_progress) as tell, self._proposer() as proposer:
             try:
                 for batch in _batches(chunks, self._settings.batch_size):
                     report = self._add_batch(batch, report, proposer, _ahead(tell, taken, total))
@@ -188,9 +200,8 @@ class Writer:
             self._truth.answers.settle(tagger_name(tagger), instead=True)
         started = time.perf_counter()
         report = AddReport(generation=self._truth.generation())
-        proposer = Proposer()
         total, done = self._truth.count(), 0
-        with progress(show_progress, on_progress) as tell:
+        with progress(show_progress, on_progress) as tell, self._proposer() as proposer:
             for rows in _batches(self._truth.rows_by_id(), self._settings.batch_size):
                 report = self._retag_batch(rows, report, proposer, _ahead(tell, done, total))
                 done += len(rows)
@@ -241,7 +252,8 @@ class Writer:
             if own.setdefault(chunk.id, chunk) != chunk:
                 raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")
         changed = self._truth.changed(own.values())
-        writes, embedding, tagging = self._prepared(changed, Proposer())
+        with self._proposer() as proposer:
+            writes, embedding, tagging = self._prepared(changed, proposer)
         outcome = self._truth.apply(
             writes,
             embedding=embedding,

@@ -49,6 +49,7 @@ _END = "\n"  # stands after every text; no word is that
 _UNREAD = "?"  # the shape of a word that is too long to be kept
 _LONG_WORD = 1  # its number
 _KEPT_SHARE = 2  # of the words, this part at most is not forgotten
+_WORDS_AT_REST = 1 << 15
 _LONGEST_USUAL = 20
 _ARTICLES = ("the", "a", "an")
 _SPLIT = re.compile(f"({SPAN.pattern})")
@@ -86,7 +87,8 @@ class _Page(NamedTuple):
 class Proposer:
     """Proposes tags for chunks, each from itself alone, and many at once.
 
-    It remembers words; whoever has no more chunks lets go of it. For one thread.
+    It remembers words; whoever has no more chunks for now lets it :meth:`rest`. For one
+    thread at a time.
 
     Parameters
     ----------
@@ -141,6 +143,11 @@ class Proposer:
         self._unit_markers = GrowableArray(np.int8, self._unit_markers.view[used])
         self._usual = GrowableArray(np.bool_, self._usual.view[used])
         self._met = Met()
+
+    def rest(self) -> None:
+        """Let go of memory, but for the words that come again and again."""
+        if len(self._words) > _WORDS_AT_REST:
+            self._forget(_WORDS_AT_REST)
 
     def propose(self, chunks: Iterable[_Source]) -> list[dict[str, list[str]]]:
         """Return the keys that each chunk proposes, by kind.

@@ -69,3 +69,15 @@ def test_pages_are_neither_long_nor_large() -> None:
     pages = list(_pages(chunks))
     assert [len(page) for page in pages] == [3, 500, 500, 97]
     assert [chunk for page in pages for chunk in page] == chunks
+
+
+def test_what_rests_keeps_the_words_that_come_again() -> None:
+    proposer = Proposer()
+    often = "The owl of Ida Moss is a bird and it was the last"
+    rare = [" ".join(f"w{chunk}x{word}" for word in range(100)) for chunk in range(400)]
+    chunks: list[tuple[str, str, list[str]]] = [(f"{often} {words}", "", []) for words in rare]
+    assert [list(one.items()) for one in proposer.propose(chunks)] == _one_by_one(chunks)
+    proposer.rest()
+    assert set(often.split()) <= proposer._words.keys()
+    assert len(proposer._words) < 20
+    assert [list(one.items()) for one in proposer.propose(chunks)] == _one_by_one(chunks)
