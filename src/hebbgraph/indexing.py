@@ -5,6 +5,7 @@ The writing half of :mod:`hebbgraph.index`.
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice, repeat
@@ -22,7 +23,7 @@ from hebbgraph.settings import Settings
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.texts import TextState
 from hebbgraph.storage.truth import ChunkWrite, Truth
-from hebbgraph.tagging import proposals
+from hebbgraph.tagging.proposing import Proposer
 
 __all__ = ["ChunkLike", "OnProgress", "Writer", "tagger_name"]
 
@@ -49,6 +50,18 @@ class Writer:
         self._settings = settings
         self._tagger = tagger
         self.embedder = embedder
+        self._resting: list[Proposer] = []
+
+    @contextlib.contextmanager
+    def _proposer(self) -> Iterator[Proposer]:
+        """Lend what pass 1 of the tagger is done by; a thread that finds none makes its own."""
+        try:
+            proposer = self._resting.pop()
+        except IndexError:
+            proposer = Proposer()
+        yield proposer
+        proposer.rest()
+        self._resting[:] = [proposer]  # not after an error: it may have come in the middle
 
     def add(
         self,
@@ -72,10 +85,10 @@ class Writer:
         started = time.perf_counter()
         report = AddReport(generation=self._truth.generation())
         taken = 0
-        with progress(show_progress, on_progress) as tell:
+        with progress(show_progress, on_progress) as tell, self._proposer() as proposer:
             try:
                 for batch in _batches(chunks, self._settings.batch_size):
-                    report = self._add_batch(batch, report, _ahead(tell, taken, total))
+                    report = self._add_batch(batch, report, proposer, _ahead(tell, taken, total))
                     taken += len(batch)
                     tell(taken, total)
                     after_batch()
@@ -89,6 +102,7 @@ class Writer:
         self,
         batch: Iterable[ChunkLike],
         report: AddReport,
+        proposer: Proposer,
         tell: Callable[[int], object] | None = None,
     ) -> AddReport:
         by_id: dict[str, Chunk] = {}
@@ -99,7 +113,7 @@ class Writer:
                     "ids must differ"
                 )
         changed = self._truth.changed(by_id.values())
-        writes, embedding, tagging = self._prepared(changed, tell)
+        writes, embedding, tagging = self._prepared(changed, proposer, tell)
         outcome = self._truth.apply(writes, embedding=embedding)
         if tagging is not None and report.tagging is not None:
             tagging = report.tagging + tagging
@@ -117,6 +131,7 @@ class Writer:
     def _prepared(
         self,
         changed: list[tuple[Chunk, bytes]],
+        proposer: Proposer,
         tell: Callable[[int], object] | None = None,
     ) -> tuple[list[ChunkWrite], EmbeddingState | None, TaggingReport | None]:
         """Tag and embed, outside of any transaction."""
@@ -135,17 +150,30 @@ class Writer:
                     f"gave {matrix.shape[1]}; index.reembed() changes the model"
                 )
             vectors = map(np.ndarray.tobytes, matrix.astype(embedding.dtype))
+        candidates = self._candidates(proposer, chunks, tags)
         return (
             [
-                ChunkWrite(chunk, self._candidates(chunk, more), vector, digest)
-                for (chunk, digest), more, vector in zip(changed, tags, vectors, strict=False)
+                ChunkWrite(chunk, found, vector, digest)
+                for (chunk, digest), found, vector in zip(
+                    changed, candidates, vectors, strict=False
+                )
             ],
             embedding,
             tagging,
         )
 
-    def _candidates(self, chunk: Chunk, more: Iterable[str]) -> dict[str, list[str]]:
-        return _candidates(chunk, more, from_text=self._settings.text_tags)
+    def _candidates(
+        self, proposer: Proposer, chunks: Sequence[Chunk], tags: Iterable[Iterable[str]]
+    ) -> list[dict[str, list[str]]]:
+        """Return what pass 1 of the tagger finds in each chunk, and what it was given."""
+        from_text = self._settings.text_tags
+        found = proposer.propose(
+            (chunk.text if from_text else "", chunk.title, [*chunk.tags, *more])
+            for chunk, more in zip(chunks, tags, strict=True)
+        )
+        if from_text:
+            return found
+        return [{kind: one[kind] for kind in ("title", "given") if kind in one} for one in found]
 
     def _tags(
         self, chunks: list[Chunk], tell: Callable[[int], object] | None = None
@@ -173,15 +201,19 @@ class Writer:
         started = time.perf_counter()
         report = AddReport(generation=self._truth.generation())
         total, done = self._truth.count(), 0
-        with progress(show_progress, on_progress) as tell:
+        with progress(show_progress, on_progress) as tell, self._proposer() as proposer:
             for rows in _batches(self._truth.rows_by_id(), self._settings.batch_size):
-                report = self._retag_batch(rows, report, _ahead(tell, done, total))
+                report = self._retag_batch(rows, report, proposer, _ahead(tell, done, total))
                 done += len(rows)
                 tell(done, max(total, done))
         return report.model_copy(update={"seconds": time.perf_counter() - started})
 
     def _retag_batch(
-        self, rows: list[int], report: AddReport, tell: Callable[[int], object]
+        self,
+        rows: list[int],
+        report: AddReport,
+        proposer: Proposer,
+        tell: Callable[[int], object],
     ) -> AddReport:
         # One whose text is not as it was keeps its tags until it is added again.
         held = {row: one for row, one, text in self._truth.told(rows) if text is TextState.same}
@@ -190,8 +222,8 @@ class Writer:
         vectors = dict(self._truth.embeddings.vectors(held, state.epoch) if state else ())
         known = {row: found for row, _, found in self._truth.candidates(held)}
         writes = []
-        for (row, chunk), more in zip(held.items(), tags, strict=True):
-            found = self._candidates(chunk, more)
+        proposed = self._candidates(proposer, list(held.values()), tags)
+        for (row, chunk), found in zip(held.items(), proposed, strict=True):
             if _in_order(found) != _in_order(known.get(row, {})):
                 writes.append(ChunkWrite(chunk, found, vectors.get(row)))
         outcome = self._truth.apply(
@@ -220,7 +252,8 @@ class Writer:
             if own.setdefault(chunk.id, chunk) != chunk:
                 raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")
         changed = self._truth.changed(own.values())
-        writes, embedding, tagging = self._prepared(changed)
+        with self._proposer() as proposer:
+            writes, embedding, tagging = self._prepared(changed, proposer)
         outcome = self._truth.apply(
             writes,
             embedding=embedding,
@@ -303,14 +336,6 @@ def _ahead(
 ) -> Callable[[int], object]:
     """Tell how far a batch has come as part of the whole."""
     return lambda done: tell(before + done, total)
-
-
-def _candidates(chunk: Chunk, more: Iterable[str], *, from_text: bool) -> dict[str, list[str]]:
-    given = [*chunk.tags, *more]
-    if from_text:
-        return proposals(chunk.text, chunk.title, given)
-    found = proposals("", chunk.title, given)
-    return {kind: found[kind] for kind in ("title", "given") if kind in found}
 
 
 def _batches(values: Iterable[_T], size: int) -> Iterator[list[_T]]:

@@ -227,6 +227,8 @@ class Incidence:
         rows : Postings
             The rows of ``changed``.
         """
+        if not any(level.n_rows for level in self._levels):
+            return _first(n_chunks, n_tags, changed, rows)
         cleared = np.concatenate((removed, changed))
         df = np.zeros(max(n_tags, len(self._df)), dtype=np.int32)
         df[: len(self._df)] = self._df
@@ -276,6 +278,16 @@ class Incidence:
             merged = _Level.of(within, rows)
             self._level_of[within] = number
         self._levels[number:] = [merged]
+
+
+def _first(n_chunks: int, n_tags: int, slots: IntArray, rows: Postings) -> Incidence:
+    """Return a graph of these rows alone, which need no level above an empty base."""
+    order = np.argsort(slots, kind="stable")
+    if not np.array_equal(order, np.arange(len(order))):
+        rows, slots = _reordered(rows, order), slots[order]
+    indptr = np.zeros(n_chunks + 1, dtype=np.int64)
+    indptr[slots + 1] = np.diff(rows.indptr)
+    return Incidence(Postings(np.cumsum(indptr), rows.tags, rows.is_title), n_tags)
 
 
 def _reordered(rows: Postings, order: IntArray) -> Postings:

@@ -11,7 +11,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import GrowableArray
+from hebbgraph.graph.arrays import GrowableArray, distinct
 from hebbgraph.graph.keys import Keys, packed
 from hebbgraph.graph.spans import SpanTable, find
 from hebbgraph.graph.texts import ReadTexts, TextReader
@@ -188,7 +188,7 @@ class PhraseTable:
         entered, left : lists of int
             Phrases that became known, and that no longer are.
         """
-        touched = np.unique(np.concatenate((added, added_anchors, removed, removed_anchors)))
+        touched = distinct(np.concatenate((added, added_anchors, removed, removed_anchors)))
         before = self.are_known(touched)
         candidates, anchors = self._candidates.writable(), self._anchors.writable()
         np.add.at(candidates, added, 1)
@@ -208,7 +208,7 @@ class PhraseTable:
         np.add.at(given, added, 1)
         np.subtract.at(given, removed, 1)
         self._has_given = None
-        self._enter(np.unique(added[~before]))
+        self._enter(distinct(added[~before]))
 
     def _enter(self, numbers: IntArray) -> None:
         """Let searches find these phrases. Those that leave stay there, and are passed over."""

@@ -9,6 +9,8 @@ from hebbgraph.typing import BoolArray, IntArray
 
 __all__ = ["SpanTable", "find"]
 
+_FEW = 64  # hashes; sorting them costs more than it saves
+
 
 def find(hashes: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> IntArray:
     """Return where each wanted hash stands in sorted ones, or -1.
@@ -20,7 +22,12 @@ def find(hashes: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> IntArray:
     """
     if not len(hashes):
         return np.full(len(wanted), -1, dtype=np.int64)
-    at = np.searchsorted(hashes, wanted)
+    if len(wanted) < _FEW:
+        at = np.searchsorted(hashes, wanted)
+    else:  # in order, so that those close to each other find the same memory at hand
+        order = np.argsort(wanted)
+        at = np.empty(len(wanted), dtype=np.int64)
+        at[order] = np.searchsorted(hashes, wanted[order])
     at[at == len(hashes)] = 0
     found: IntArray = np.where(hashes[at] == wanted, at, -1)
     return found

@@ -15,7 +15,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges, transpose
+from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges, distinct, transpose
 from hebbgraph.graph.incidence import Columns, Incidence, Postings
 from hebbgraph.graph.phrases import PhraseArrays, PhraseTable
 from hebbgraph.graph.texts import ReadTexts
@@ -249,9 +249,9 @@ class TagGraph:
         n_phrases = max(len(self.phrases), 1)
         pairs = np.repeat(slots, counts) * n_phrases + self._candidates.view[at]
         return (
-            np.unique(pairs[kinds != _GIVEN]) % n_phrases,
-            np.unique(pairs[kinds == _TITLE]) % n_phrases,
-            np.unique(pairs[kinds == _GIVEN]) % n_phrases,
+            distinct(pairs[kinds != _GIVEN]) % n_phrases,
+            distinct(pairs[kinds == _TITLE]) % n_phrases,
+            distinct(pairs[kinds == _GIVEN]) % n_phrases,
         )
 
     def tag(self, into: TaggedChunks, slots: IntArray, texts: ReadTexts) -> None:
@@ -280,14 +280,16 @@ class TagGraph:
             np.repeat(np.arange(len(slots)), counts)[own] * n_phrases
             + self._candidates.view[at[own]]
         )
-        titles = np.unique(proposed[kinds[own] == _TITLE])
+        titles = distinct(proposed[kinds[own] == _TITLE])
         matched = chunk_of[text] * n_phrases + found
-        pairs = np.unique(np.concatenate((proposed, matched)))
+        pairs = distinct(np.concatenate((proposed, matched)))
+        is_title = np.zeros(len(pairs), dtype=np.bool_)
+        is_title[np.searchsorted(pairs, titles)] = True
         into.extend(
             np.asarray(slots, dtype=np.int64),
             np.bincount(pairs // n_phrases, minlength=len(slots)).astype(np.int64),
             (pairs % n_phrases).astype(np.int32),
-            np.isin(pairs, titles, assume_unique=True),
+            is_title,
         )
 
     def incidence_after(self, removed: IntArray, tagged: TaggedChunks) -> Incidence:

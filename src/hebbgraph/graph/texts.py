@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain, compress
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
+from hebbgraph.graph.arrays import GrowableArray
 from hebbgraph.tagging.hashing import PhraseHasher
+from hebbgraph.tagging.numbered import Met, Numbers, Ragged, running
 from hebbgraph.tagging.scripts import is_unspaced
-from hebbgraph.tagging.segment import lexical_terms, tokenize, word_tokens
+from hebbgraph.tagging.segment import lexical_terms, tokenize, usual_token, word_tokens
 from hebbgraph.typing import IntArray
 
 __all__ = ["ReadTexts", "TextReader"]
+
+
+_KEPT_SHARE = 2  # of the words, this part at most is not forgotten
+_TOKENS_OF_A_WORD = 4  # on average at most; a text without spaces is one word
 
 
 class ReadTexts(NamedTuple):
@@ -41,38 +47,20 @@ class ReadTexts(NamedTuple):
     terms: list[str]
 
 
-class _Numbers(dict[str, int]):
-    """Numbers words in the order in which they are looked up."""
+class _Words(Numbers):
+    """Numbers words; those that differ in case and punctuation alone have one number."""
 
-    def __init__(self) -> None:
+    def __init__(self, size: int = 0) -> None:
         super().__init__()
-        self.fresh: list[str] = []
+        self._size = size
 
     def __missing__(self, word: str) -> int:
+        token = usual_token(word)
+        if token is not None and token != word:
+            return self.setdefault(word, self[token])
         self.fresh.append(word)
-        return self.setdefault(word, len(self))
-
-
-class _Ragged:
-    """Arrays of different lengths, one after the other."""
-
-    def __init__(self, dtype: type[np.generic]) -> None:
-        self._offsets = GrowableArray(np.int64, np.zeros(1, np.int64))
-        self._values = GrowableArray(dtype)
-
-    @property
-    def values(self) -> NDArray[np.generic]:
-        return self._values.view
-
-    def extend(self, lengths: Sequence[int], values: object) -> None:
-        self._offsets.extend(len(self._values) + np.cumsum(np.array(lengths, dtype=np.int64)))
-        self._values.extend(values)
-
-    def places(self, which: IntArray) -> tuple[IntArray, IntArray]:
-        """Return how long each of these is, and where all that they hold stands."""
-        starts = self._offsets.view[which]
-        counts = self._offsets.view[which + 1] - starts
-        return counts, concatenated_ranges(starts, counts)
+        self._size += 1
+        return self.setdefault(word, self._size - 1)
 
 
 class TextReader:
@@ -88,7 +76,8 @@ class TextReader:
     language : str
         See :func:`~hebbgraph.tagging.segment.lexical_terms`.
     capacity : int
-        With more words than this, the next call begins with none.
+        With more words than this, or very long ones, the next call forgets those that were
+        met once, and of the others keeps the most frequent.
 
     Examples
     --------
@@ -102,37 +91,53 @@ class TextReader:
         self._hasher = hasher
         self._language = language
         self._capacity = capacity
-        self._forget()
+        self._numbers = _Words()
+        self._tokens = Ragged(np.uint64)
+        self._terms = Ragged(np.uint8)
+        self._depends = GrowableArray(np.bool_)
+        self._met = Met()
 
     @property
     def salt(self) -> bytes:
         """The key of its hashes."""
         return self._hasher.salt
 
-    def _forget(self) -> None:
-        self._numbers = _Numbers()
-        self._tokens = _Ragged(np.uint64)
-        self._terms = _Ragged(np.uint8)
-        self._depends = GrowableArray(np.bool_)
+    def _forget(self, most: int = 0) -> None:
+        """Forget all words but those met more than once, and of these keep the most frequent."""
+        kept = self._met.often(most)
+        renumbered = np.full(len(self._depends), -1, dtype=np.int64)
+        renumbered[kept] = np.arange(len(kept))
+        words, places = list(self._numbers), renumbered[list(self._numbers.values())]
+        self._numbers = _Words(len(kept))
+        for at in np.flatnonzero(places >= 0).tolist():
+            self._numbers[words[at]] = int(places[at])
+        self._tokens = self._tokens.taken(kept)
+        self._terms = self._terms.taken(kept)
+        self._depends = GrowableArray(np.bool_, self._depends.view[kept])
+        self._met = Met()
 
     def read(self, chunks: Sequence[Sequence[str]], *, terms: bool = True) -> ReadTexts:
         """Read the texts of some chunks; ``terms=False`` leaves their lexical terms out."""
-        if len(self._numbers) > self._capacity:
-            self._forget()
+        known = max(len(self._numbers), len(self._tokens.values) // _TOKENS_OF_A_WORD)
+        if known > self._capacity:
+            self._forget(self._capacity // _KEPT_SHARE)
+            if len(self._tokens.values) > _TOKENS_OF_A_WORD * self._capacity:
+                self._forget()
         words: list[str] = []
         ends = []
         for texts in chunks:
             for text in texts:
                 words += text.split()
                 ends.append(len(words))
-        numbers = np.fromiter(map(self._numbers.__getitem__, words), np.int64, len(words))
+        numbers = self._numbers.of(words)
         if self._numbers.fresh:
             self._learn(self._numbers.fresh)
             self._numbers.fresh = []
+        self._met.note(numbers)
         n_texts = np.fromiter(map(len, chunks), np.int64, len(chunks))
         counts, tokens = self._tokens.places(numbers)
         bounds = np.array([0, *ends], dtype=np.int64)
-        lengths = np.diff(_running(counts)[bounds])
+        lengths = np.diff(running(counts)[bounds])
         last_words = bounds[np.cumsum(n_texts)]
         return ReadTexts(
             n_texts,
@@ -143,24 +148,38 @@ class TextReader:
         )
 
     def _learn(self, words: Sequence[str]) -> None:
-        tokens = [word_tokens(word) for word in words]
+        usual = [usual_token(word) is not None for word in words]
+        tokens = [
+            [word] if is_usual else word_tokens(word)
+            for word, is_usual in zip(words, usual, strict=True)
+        ]
         self._tokens.extend(
-            list(map(len, tokens)), self._hasher.tokens([one for some in tokens for one in some])
+            list(map(len, tokens)), self._hasher.tokens(chain.from_iterable(tokens))
         )
+        # A usual token has one term, so that all can be asked for at once.
+        its_term = iter(lexical_terms(list(compress(words, usual)), self._language))
         # Each term is followed by a space, so that words can stand side by side.
         terms = [
-            "".join([f"{term} " for term in lexical_terms(some, self._language)]).encode()
-            for some in tokens
+            f"{next(its_term)} ".encode() if is_usual else self._encoded(some)
+            for some, is_usual in zip(tokens, usual, strict=True)
         ]
         self._terms.extend(list(map(len, terms)), np.frombuffer(b"".join(terms), np.uint8))
-        self._depends.extend([any(map(is_unspaced, some)) for some in tokens])
+        self._depends.extend(
+            [
+                not is_usual and any(map(is_unspaced, some))
+                for some, is_usual in zip(tokens, usual, strict=True)
+            ]
+        )
+
+    def _encoded(self, tokens: list[str]) -> bytes:
+        return "".join([f"{term} " for term in lexical_terms(tokens, self._language)]).encode()
 
     def _joined(
         self, chunks: Sequence[Sequence[str]], numbers: IntArray, last_words: IntArray
     ) -> list[str]:
         counts, places = self._terms.places(numbers)
         data = self._terms.values[places].tobytes()
-        ends = _running(counts)[last_words].tolist()
+        ends = running(counts)[last_words].tolist()
         terms = [
             data[start:stop].rstrip().decode()
             for start, stop in zip([0, *ends], ends, strict=False)
@@ -174,8 +193,3 @@ class TextReader:
                 for term in lexical_terms(tokenize(text), self._language)
             )
         return terms
-
-
-def _running(counts: IntArray) -> IntArray:
-    """Return the sums of the first 0, 1, 2, … of these."""
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))

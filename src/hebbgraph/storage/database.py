@@ -112,6 +112,7 @@ class Database:
         self.dialect = _DIALECTS[name](place, read_only=read_only, wait_seconds=wait_seconds)
         self.engine = self.dialect.engine(url)
         self._reading = self.dialect.reading(self.engine)
+        self._inserts: dict[tuple[str, tuple[str, ...]], tuple[str, bool]] = {}
         leave_to_parent(self)
         # One connection serves every thread of an in-memory database.
         in_memory = name == "sqlite" and not url.database
@@ -219,6 +220,38 @@ class Database:
         except ConnectionLostError as error:
             error.maybe_kept = committing
             raise
+
+    def insert(
+        self,
+        connection: sa.Connection,
+        table: sa.Table,
+        columns: tuple[str, ...],
+        rows: Sequence[tuple[Any, ...]],
+    ) -> None:
+        """Insert many rows, with as little around each as there can be.
+
+        Parameters
+        ----------
+        connection : sqlalchemy.Connection
+            Of a transaction for writing.
+        table : sqlalchemy.Table
+        columns : tuple of str
+            In the order of the table, as the values in each row.
+        rows : sequence of tuple
+            Of what the driver takes as it is: numbers, strings, bytes, None.
+        """
+        prepared = self._inserts.get((table.name, columns))
+        if prepared is None:
+            statement = sa.insert(table).inline()  # nobody asks for the numbers of the rows
+            compiled: Any = statement.compile(self.engine, column_keys=columns)
+            prepared = str(compiled), bool(compiled.positional)
+            self._inserts[table.name, columns] = prepared
+        sql, by_position = prepared
+        if by_position:
+            connection.exec_driver_sql(sql, list(rows))
+        else:
+            named = [dict(zip(columns, row, strict=True)) for row in rows]
+            connection.exec_driver_sql(sql, named)
 
     def retrying(self, work: Callable[[], _R]) -> _R:
         """Do one transaction, again and again for as long as a writer waits, if the

@@ -23,6 +23,7 @@ from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
 from hebbgraph.errors import HebbgraphError, IndexLockedError
+from hebbgraph.graph.arrays import distinct
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
 from hebbgraph.graph.texts import ReadTexts, TextReader
 from hebbgraph.storage.checksums import damaged_files
@@ -409,7 +410,8 @@ class Derived:
         self, graph: TagGraph, removed: IntArray, change: VocabularyChange, into: TaggedChunks
     ) -> int:
         """Match again the chunks that the vocabulary has changed for; return how many."""
-        older = np.setdiff1d(self._chunks_to_match_again(graph, *change), removed)
+        found = self._chunks_to_match_again(graph, *change)
+        older = np.setdiff1d(found, removed, assume_unique=True)
         for _ in self._matched(graph, older, into):
             pass
         return len(older)
@@ -470,7 +472,7 @@ class Derived:
         for number in entered:
             terms = lexical_terms(graph.phrases.keys[number].split(" "), self._language)
             mentioning.append(graph.slots_of(self._lexical.rows_with_phrase(terms)))
-        return np.unique(np.concatenate(mentioning))
+        return distinct(np.concatenate(mentioning))
 
     def _advance_lexical(self, lexical: LexicalIndex, *, instead: bool = False) -> None:
         """Bring the lexical index alone to the truth, or make it anew; the folder is locked."""

@@ -96,11 +96,11 @@ class TextStore(Protocol):
     #: What to select, for :attr:`Passage.held`.
     column: sa.Column[Any]
 
-    def values(self, chunk: Chunk) -> Mapping[str, Any]:
-        """Return what is written of a chunk's text."""
+    def values(self, chunk: Chunk) -> tuple[str, bytes | None]:
+        """Return what is written of a chunk's text: the text itself, and its imprint."""
         ...
 
-    def listed(self, phrases: Sequence[str]) -> list[str]:
+    def listed(self, phrases: Sequence[str]) -> Sequence[str]:
         """Return phrases of a text in the order in which they may be written down."""
         ...
 
@@ -143,11 +143,11 @@ class TextsHere:
     here = True
     column = chunks.c.text
 
-    def values(self, chunk: Chunk) -> Mapping[str, Any]:
-        return {"text": chunk.text, "imprint": None}
+    def values(self, chunk: Chunk) -> tuple[str, bytes | None]:
+        return chunk.text, None
 
-    def listed(self, phrases: Sequence[str]) -> list[str]:
-        return list(phrases)
+    def listed(self, phrases: Sequence[str]) -> Sequence[str]:
+        return phrases
 
     def read(self, passages: Sequence[Passage]) -> list[Told]:
         return [Told(passage.held, TextState.same) for passage in passages]
@@ -195,10 +195,10 @@ class TextsElsewhere:
         self._remembered: dict[str, tuple[int, str]] = {}
         self._n_remembered = 0
 
-    def values(self, chunk: Chunk) -> Mapping[str, Any]:
-        return {"text": "", "imprint": imprint(chunk.title, chunk.text)}
+    def values(self, chunk: Chunk) -> tuple[str, bytes | None]:
+        return "", imprint(chunk.title, chunk.text)
 
-    def listed(self, phrases: Sequence[str]) -> list[str]:
+    def listed(self, phrases: Sequence[str]) -> Sequence[str]:
         return sorted(phrases)  # not as the text has them
 
     def read(self, passages: Sequence[Passage]) -> list[Told]:

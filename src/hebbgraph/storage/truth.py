@@ -49,6 +49,23 @@ _IMPOSSIBLE: Mapping[str, sa.Select[Any]] = {
     .where(chunks.c.namespace == _MINE, sa.literal(0) <= _NEWEST),
 }
 
+#: The columns of a chunk, ``row`` left out: that is for the database to say.
+_WRITTEN = (
+    "namespace",
+    "id",
+    "document_id",
+    "title",
+    "text",
+    "metadata",
+    "tags",
+    "candidates",
+    "digest",
+    "generation",
+    "imprint",
+    "vector_epoch",
+    "vector",
+)
+
 
 _BECAME = {
     TextState.missing: "not in the store that keeps them; put them back, or delete the chunks",
@@ -333,7 +350,7 @@ class Truth(ChunkReader):
         self._remove(connection, replaced | deleted, generation)
         for page in pages(writes):
             rows = [self._values(write, generation, embedding) for write in page]
-            connection.execute(sa.insert(chunks), rows)
+            self.database.insert(connection, chunks, _WRITTEN, rows)
         self.text_store.remember([write.chunk for write in writes], generation)
         self._write_fingerprints(connection, doomed_documents, fingerprints)
         if not (writes or deleted or doomed_documents or fingerprints):
@@ -388,23 +405,26 @@ class Truth(ChunkReader):
 
     def _values(
         self, write: ChunkWrite, generation: int, embedding: EmbeddingState | None
-    ) -> dict[str, Any]:
-        chunk = write.chunk
-        by_kind = {kind: self.text_store.listed(keys) for kind, keys in write.candidates.items()}
-        return {
-            "namespace": self.namespace,
-            "id": chunk.id,
-            "document_id": chunk.document_id,
-            "title": chunk.title,
-            **self.text_store.values(chunk),
-            "metadata": as_json(chunk.metadata),
-            "tags": as_json(chunk.tags),
-            "candidates": as_json(by_kind),
-            "digest": write.digest or digest(chunk),
-            "generation": generation,
-            "vector_epoch": embedding.epoch if embedding and write.vector else None,
-            "vector": write.vector,
-        }
+    ) -> tuple[Any, ...]:
+        """Return a row in the order of ``_WRITTEN``."""
+        chunk, store = write.chunk, self.text_store
+        by_kind = {kind: store.listed(keys) for kind, keys in write.candidates.items()}
+        text, imprint = store.values(chunk)
+        return (
+            self.namespace,
+            chunk.id,
+            chunk.document_id,
+            chunk.title,
+            text,
+            as_json(chunk.metadata),
+            as_json(chunk.tags),
+            as_json(by_kind),
+            write.digest or digest(chunk),
+            generation,
+            imprint,
+            embedding.epoch if embedding and write.vector else None,
+            write.vector,
+        )
 
     def _write_fingerprints(
         self, connection: sa.Connection, doomed: Sequence[str], fingerprints: Mapping[str, str]

@@ -15,7 +15,7 @@ _BREAK = re.compile(r"[()\[\]{};:!?\n\"“”]|,\s|\.\s(?=[^\W\d_]{3})")
 
 
 def _looks_short(text: str) -> bool:
-    if " " in text:
+    if text.islower() or " " in text:
         return False
     letters = [char for char in text if char.isalpha()]
     capitals = sum(char.isupper() for char in letters)
@@ -84,14 +84,16 @@ def acronym_expansions(text: str) -> list[tuple[str, str]]:
     pairs: dict[tuple[str, str], None] = {}
     for match in _BRACKETED.finditer(text):
         inside = match[1].strip()
-        before = text[max(0, match.start() - _WINDOW_CHARACTERS) : match.start()]
+        start = match.start()
         if len(inside) <= _LONGEST_SHORT:
             short = inside.removesuffix("s")
             if not _looks_short(short):
                 continue
+            before = text[max(0, start - _WINDOW_CHARACTERS) : start]
             long = _aligned(short, tokenize(_BREAK.split(before)[-1]))
         else:
-            short = before.split()[-1] if before.strip() else ""
+            last = text[max(0, start - _WINDOW_CHARACTERS) : start].rsplit(None, 1)[-1:]
+            short = last[0] if last else ""
             if len(short) > _LONGEST_SHORT or not _looks_short(short):
                 continue
             words = tokenize(inside)

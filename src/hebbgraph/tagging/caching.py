@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
-__all__ = ["WordCache"]
+__all__ = ["LONGEST_KEPT", "WordCache"]
 
 _Value = TypeVar("_Value")
-_LONGEST_KEPT = 64  # characters; longer strings seldom come again, and cost more memory
+LONGEST_KEPT = 64
+"""Characters; longer strings seldom come again, and cost more memory."""
 
 
 class WordCache(dict[str, _Value], Generic[_Value]):
@@ -41,7 +42,7 @@ class WordCache(dict[str, _Value], Generic[_Value]):
 
     def __missing__(self, word: str) -> _Value:
         value = self._older[word] if word in self._older else self._compute(word)
-        if len(word) <= _LONGEST_KEPT:
+        if len(word) <= LONGEST_KEPT:
             if len(self) >= self._capacity:
                 self._older = dict(self)
                 self.clear()

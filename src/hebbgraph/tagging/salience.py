@@ -111,6 +111,11 @@ _SEGMENT = regex.compile(
 _CHARACTER = regex.compile(r"[^·・]\p{M}*")
 
 
+def _beyond_ascii(text: str) -> str:
+    """Leave out words in ASCII: no segment reaches across whitespace, and reading is dear."""
+    return " ".join([word for word in text.split() if not word.isascii()])
+
+
 def unspaced_names(text: str) -> Iterator[str]:
     """Yield what a text in unspaced scripts marks as a name.
 
@@ -124,7 +129,7 @@ def unspaced_names(text: str) -> Iterator[str]:
     """
     for match in _QUOTED.finditer(text):
         yield match[1]
-    for match in _SEGMENT.finditer(text):
+    for match in _SEGMENT.finditer(_beyond_ascii(text)):
         if match["kana"] and len(match[0]) > 1:
             yield match[0]
         elif match["name"]:
@@ -171,7 +176,7 @@ def unspaced_terms(text: str, limit: int = MAX_UNSPACED_TERMS) -> list[str]:
     """
     counts: Counter[str] = Counter()
     edge: set[str] = set()
-    for match in _SEGMENT.finditer(fold(text[: 4 * _READ_WORDS])):
+    for match in _SEGMENT.finditer(fold(_beyond_ascii(text[: 4 * _READ_WORDS]))):
         characters = _CHARACTER.findall(match[0])
         if match["name"]:
             continue  # see unspaced_names

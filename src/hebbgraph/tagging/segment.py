@@ -27,6 +27,7 @@ __all__ = [
     "phrase_key",
     "stop_words",
     "tokenize",
+    "usual_token",
     "word_tokens",
 ]
 
@@ -100,10 +101,22 @@ def word_tokens(word: str) -> list[str]:
     >>> word_tokens("(Synapses,"), word_tokens("O'Brien's")
     (['synapses'], ['obrien'])
     """
+    token = usual_token(word)
+    return _split_folded(fold(word)) if token is None else [token]
+
+
+def usual_token(word: str) -> str | None:
+    """Return the only token of a word, or None for one that must be looked at more closely.
+
+    Examples
+    --------
+    >>> usual_token("(Synapses,"), usual_token("O'Brien's")
+    ('synapses', None)
+    """
     core = word.strip(_AROUND)
     if core.isalnum() and core.isascii():
-        return [core.lower()[:MAX_TOKEN_CHARACTERS]]
-    return _split_folded(fold(word))
+        return core.lower()[:MAX_TOKEN_CHARACTERS]
+    return None
 
 
 _FOLDED_WORDS = WordCache(lambda word: tuple(word_tokens(word)))

@@ -28,7 +28,16 @@ from hebbgraph.tagging.caching import WordCache
 from hebbgraph.tagging.scripts import UNSPACED
 from hebbgraph.tagging.segment import MAX_TOKEN_CHARACTERS, stop_words, tokenize
 
-__all__ = ["Shaped", "dominant_language", "shape_text"]
+__all__ = [
+    "ENGLISH_MARKERS",
+    "SURE_MARKERS",
+    "Shaped",
+    "WordShape",
+    "dominant_language",
+    "shape_text",
+    "word_reader",
+    "words_of",
+]
 
 _HEADING_CHARACTERS = 60
 
@@ -49,9 +58,10 @@ _MARKERS = {
     "italian": frozenset(tokenize("il di che è della nel per una gli con del sono alla dei si")),
     "portuguese": frozenset(tokenize("o os em uma é do da não para com que dos ao pelo foi")),
 }
-_ENGLISH_MARKERS = frozenset(
-    tokenize("the of and to is was that for with by from were are this it")
-)
+ENGLISH_MARKERS = tuple(tokenize("the of and to is was that for with by from were are this it"))
+_ENGLISH_MARKERS = frozenset(ENGLISH_MARKERS)
+SURE_MARKERS = 3
+"""A text with so many different ones of ``ENGLISH_MARKERS`` is English."""
 
 # What may surround a word without changing how the word itself is read.
 _LEADING = "([{\"'“‘«*#"
@@ -70,7 +80,7 @@ _DOTTED_NAME = re.compile(r"[a-z_]\w+(?:\.[a-z_]\w+)+")
 _POSSESSIVE = re.compile(r"(?<=\w)(?:['’]s|s['’]|['’])\Z")
 _MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
 
-_Record = tuple[tuple[str, ...], str]
+WordShape = tuple[tuple[str, ...], str]
 
 
 class Shaped(NamedTuple):
@@ -168,7 +178,7 @@ def _piece(core: str, after: str, classify: _Classifier) -> tuple[list[str], lis
     return [unit], [shape], after
 
 
-def _general(word: str, classify: _Classifier) -> _Record:
+def _general(word: str, classify: _Classifier) -> WordShape:
     """Analyse any word: brackets, slashes, mixed scripts, possessives."""
     if word == "&":
         return ("&",), "k"
@@ -207,14 +217,21 @@ def _general(word: str, classify: _Classifier) -> _Record:
     return tuple(units), "".join(shapes)
 
 
-class _Reader:
-    """Units and shape of a word, in one language, with those of its core kept."""
+class WordReader:
+    """Units and shape of a word, in one language.
+
+    Attributes
+    ----------
+    known : WordCache
+        Of words that were met, and of their cores.
+    """
 
     def __init__(self, language: str) -> None:
         self._classify = _Classifier(language)
-        self.known: WordCache[_Record] = WordCache(self._read)
+        self.known: WordCache[WordShape] = WordCache(self.read)
 
-    def _read(self, word: str) -> _Record:
+    def read(self, word: str) -> WordShape:
+        """Work the units and the shape of a word out."""
         if word.isalpha() and word.isascii():
             unit = word.lower()[:MAX_TOKEN_CHARACTERS]
             return (unit,), self._classify.plain(word, unit)
@@ -242,7 +259,7 @@ class _Reader:
         right = _marks(word[len(core) :])
         return ("",) * len(left) + units + ("",) * len(right), left + shape + right
 
-    def _compound(self, word: str) -> _Record:
+    def _compound(self, word: str) -> WordShape:
         """Read the usual words that are not letters alone, and leave the rest."""
         if word.isascii():
             if word.isdigit():
@@ -256,7 +273,12 @@ class _Reader:
         return _general(word, self._classify)
 
 
-_READERS: dict[str, _Reader] = {}
+_READERS: dict[str, WordReader] = {}
+
+
+def word_reader(language: str) -> WordReader:
+    """Return what tells the units and the shape of a word without whitespace."""
+    return _READERS.get(language) or _READERS.setdefault(language, WordReader(language))
 
 
 def dominant_language(tokens: list[str]) -> str:
@@ -268,14 +290,14 @@ def dominant_language(tokens: list[str]) -> str:
     'german'
     """
     english = len(_ENGLISH_MARKERS.intersection(tokens))
-    if english >= 3:
+    if english >= SURE_MARKERS:
         return "english"
     counts = {name: len(markers.intersection(tokens)) for name, markers in _MARKERS.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] > max(1, english) else "english"
 
 
-def _words(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
     """Split at whitespace; a short line (a heading, a list item) ends like a sentence."""
     if "\n" not in text:
         return text.split()
@@ -307,8 +329,7 @@ def shape_text(text: str, language: str) -> Shaped:
     >>> shape_text("Shawn's friend, the Duke of York.", "english").shape
     'Cpl|tCkC.'
     """
-    reader = _READERS.get(language) or _READERS.setdefault(language, _Reader(language))
-    records = list(map(reader.known.__getitem__, _words(text)))
+    records = list(map(word_reader(language).known.__getitem__, words_of(text)))
     return Shaped(
         list(chain.from_iterable([record[0] for record in records])),
         "".join([record[1] for record in records]),

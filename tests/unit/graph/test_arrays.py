@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges, transpose
+from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges, distinct, transpose
 
 _ROWS = st.lists(st.sets(st.integers(0, 6)).map(sorted), max_size=8)
 
@@ -67,3 +67,8 @@ def test_transposing_nothing(n_columns: int) -> None:
     pointer, owners, order = transpose(np.zeros(1, dtype=np.int64), nothing, n_columns)
     assert pointer.tolist() == [0] * (n_columns + 1)
     assert len(owners) == len(order) == 0
+
+
+@given(st.lists(st.integers(-5, 5)))
+def test_different_values_are_a_sorted_set(values: list[int]) -> None:
+    assert distinct(np.array(values, dtype=np.int64)).tolist() == sorted(set(values))

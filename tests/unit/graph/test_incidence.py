@@ -63,6 +63,14 @@ def _set(incidence: Incidence, rows: dict[int, Row], removed: Iterable[int] = ()
     return incidence.updated(8, N_TAGS + 2, gone, changed, _postings([*rows.values()]))
 
 
+def test_the_first_rows_lie_in_the_base() -> None:
+    rows: dict[int, Row] = {4: {1: True}, 2: {0: False, 3: True}}  # not in order, none of 0
+    incidence = _set(Incidence(_postings([]), 0), rows)
+    _check(incidence, rows, N_TAGS + 2)
+    assert (incidence.n_levels, incidence.delta_size) == (1, 0)
+    assert incidence.columns is not None
+
+
 def test_by_hand() -> None:
     first = Incidence(_postings([{0: True, 1: False}, {1: True}]), 2)
     assert first.df(np.array([0, 1])).tolist() == [1, 2]
