@@ -9,6 +9,7 @@ an empty overlay changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,12 +17,12 @@ from numpy.typing import NDArray
 
 from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
 from hebbgraph.recall.grouping import among_sorted, distinct
-from hebbgraph.recall.view import EdgeSet
+from hebbgraph.recall.view import EdgeSet, PlasticEdges
 from hebbgraph.typing import FloatArray, IntArray
 
 __all__ = [
-    "CueEdges",
     "LearnedEdges",
+    "PooledEdges",
     "RowPool",
     "Rows",
     "actor_scales",
@@ -35,8 +36,8 @@ __all__ = [
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
-#: Instead of where a row starts: the source has no edge, or its row is to be made.
-_NONE, _UNMADE = -2, -1
+#: Instead of where a row starts: the row is to be made.
+_UNMADE = -1
 
 
 def actor_scales(events: FloatArray, *, at_least: float, share: float) -> NDArray[np.float64]:
@@ -260,9 +261,10 @@ class RowPool:
 
     def __init__(self, rows: RowsOf, size: int = 0) -> None:
         self._rows = rows
-        #: Where the row of each source starts; see the two constants for those without.
-        self._start = np.full(size, _NONE, np.int64)
+        #: Where the row of each source starts; a source without edges has an empty one.
+        self._start = np.zeros(size, np.int64)
         self._count = np.zeros(size, np.int64)
+        self._marked = np.zeros(size, np.bool_)
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
         self._size = 0
@@ -277,40 +279,41 @@ class RowPool:
         missing = int(sources.max()) + 1 - len(self._start)
         if missing > 0:
             missing = max(missing, len(self._start) // 2)
-            self._start = np.concatenate((self._start, np.full(missing, _NONE, np.int64)))
+            self._start = np.concatenate((self._start, np.zeros(missing, np.int64)))
             self._count = np.concatenate((self._count, np.zeros(missing, np.int64)))
-        new = np.unique(sources[self._start[sources] == _NONE])
+            self._marked = np.concatenate((self._marked, np.zeros(missing, np.bool_)))
+        new = np.unique(sources[~self._marked[sources]])
         self._start[new] = _UNMADE
+        self._marked[new] = True
         self._size += len(new)
 
     def among(self, sources: IntArray) -> IntArray:
         """Return those of some sources that have edges."""
-        marked: IntArray = sources[self._start[sources] != _NONE]
+        marked: IntArray = sources[self._marked[sources]]
         return marked
 
     def drop(self, sources: IntArray) -> None:
         """The rows of these sources have changed."""
-        self._start[sources] = np.minimum(self._start[sources], _UNMADE)
+        self._start[sources[self._marked[sources]]] = _UNMADE
 
     def clear(self) -> None:
         """All rows have changed."""
-        np.minimum(self._start, _UNMADE, out=self._start)
+        self._start[self._marked] = _UNMADE
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
         starts = self._start[sources]
-        met = (starts != _NONE).nonzero()[0]
-        if not len(met):
-            return _NO_INTS, _NO_INTS, _NO_FLOATS
-        sources, starts = sources[met], starts[met]
-        if starts.min() == _UNMADE:
-            self._make(np.unique(sources[starts == _UNMADE]))
+        if len(starts) and starts.min() < 0:
+            self._make(np.unique(sources[starts < 0]))
             starts = self._start[sources]
         counts = self._count[sources]
         at = concatenated_ranges(starts, counts)
-        return met.repeat(counts), self._targets.view[at], self._weights.view[at]
+        if not len(at):
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        owner = np.arange(len(sources)).repeat(counts)
+        return owner, self._targets.view[at], self._weights.view[at]
 
     def _make(self, sources: IntArray) -> None:
         rows = self._rows(sources)
@@ -319,36 +322,6 @@ class RowPool:
         self._count[sources] = lengths
         self._targets.extend(rows.targets)
         self._weights.extend(rows.weights)
-
-
-class CueEdges(EdgeSet):
-    """A pool in which a tag has another row while it is a cue: that of its number + ``shift``.
-
-    Examples
-    --------
-    >>> rows = Rows(np.array([0, 1]), np.array([4, 8]), np.array([0.5, 0.25]))
-    >>> pool = RowPool(lambda sources: rows, 6)
-    >>> pool.mark(np.array([1, 5]))
-    >>> edges = CueEdges(pool, np.array([2]), shift=3)
-    >>> [column.tolist() for column in edges.of(np.array([1, 2]))]
-    [[0, 1], [4, 8], [0.5, 0.25]]
-    """
-
-    _pool: RowPool
-    _cues: IntArray
-    _shift: int
-
-    def __init__(self, pool: RowPool, cues: IntArray, *, shift: int) -> None:
-        object.__setattr__(self, "_pool", pool)
-        object.__setattr__(self, "_cues", cues)
-        object.__setattr__(self, "_shift", shift)
-
-    def __len__(self) -> int:
-        return len(self._pool)
-
-    def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        return self._pool.of(sources + self._shift * among_sorted(sources, self._cues))
 
 
 class LearnedEdges(EdgeSet):
@@ -434,3 +407,90 @@ def _followed(
         return _NO_INTS, _NO_INTS, _NO_FLOATS
     owner, targets, weights = pool.of(sources[at])
     return at[owner], targets, weights
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PooledEdges(PlasticEdges):
+    """Learned edges into chunks from one pool, asked once a step; and the others.
+
+    What passes is the mass of the source times a gain, the weight, and how well the target
+    answers the question by itself.
+
+    Parameters
+    ----------
+    pool : RowPool
+        Of tags, at their numbers; of tags as cues, at number + ``shift``; of chunks, at
+        number + 2 ``shift``.
+    shift : int
+        How many tags there are.
+    cues : ndarray of int, ascending
+        The tags that the query names.
+    tag_gain, chunk_gain : float
+    gate : callable
+        From targets to direct evidence.
+    limit : int
+        At most so many edges are followed in one step, those over which most passes.
+
+    Examples
+    --------
+    >>> rows = Rows(np.array([0, 0, 1]), np.array([3, 4, 3]), np.array([0.5, 0.25, 0.5]))
+    >>> pool = RowPool(lambda sources: rows)
+    >>> pool.mark(np.array([1, 4]))
+    >>> edges = PooledEdges(
+    ...     pool=pool,
+    ...     shift=2,
+    ...     cues=np.array([0]),
+    ...     tag_gain=1.0,
+    ...     chunk_gain=0.5,
+    ...     gate=lambda chunks: np.where(chunks == 3, 1.0, 0.1),
+    ...     least=0.01,
+    ... )
+    >>> ones = np.ones(1)
+    >>> passed = edges.into_chunks(np.array([1]), ones, np.array([0]), ones, first=False)
+    >>> [column.tolist() for column in passed]
+    [[0, 0, 1], [3, 4, 3], [0.5, 0.025, 0.25]]
+    """
+
+    pool: RowPool
+    shift: int
+    cues: IntArray
+    tag_gain: float
+    chunk_gain: float
+    gate: GateOf
+    limit: int = 1 << 30
+
+    def has_learned(self, cues: IntArray) -> IntArray:
+        """Return which of some cues lead to a chunk; positions may repeat."""
+        return self.pool.of(cues + self.shift)[0]
+
+    def into_chunks(
+        self,
+        tags: IntArray,
+        on_tags: FloatArray,
+        chunks: IntArray,
+        on_chunks: FloatArray,
+        *,
+        first: bool,
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Pass mass on to chunks; see :meth:`PlasticEdges.into_chunks`."""
+        if first:
+            sources, mass = tags + self.shift * among_sorted(tags, self.cues), on_tags
+            mass = mass * self.tag_gain
+        else:
+            sources = np.concatenate((tags, chunks + 2 * self.shift))
+            mass = np.concatenate((on_tags * self.tag_gain, on_chunks * self.chunk_gain))
+        owner, targets, weights = self.pool.of(sources)
+        amount = weights
+        if len(owner):
+            amount = mass[owner] * weights * self.gate(targets)
+            kept = (amount > self.least).nonzero()[0]
+            if len(kept) > self.limit:
+                kept = kept[_first_largest(amount[kept], self.limit)]
+            owner, targets, amount = owner[kept], targets[kept], amount[kept]
+        if not (len(self.tag_to_chunk) or len(self.chunk_to_chunk)):
+            return owner, targets, amount
+        others = super().into_chunks(tags, on_tags, chunks, on_chunks, first=first)
+        found = (owner, targets, amount)
+        owner, targets, amount = (np.concatenate(each) for each in zip(found, others, strict=True))
+        order = owner.argsort(kind="stable")
+        return owner[order], targets[order], amount[order]

@@ -123,7 +123,7 @@ def _ways(recollection: Recollection, found: Activation, slot: int, evidence: Ga
             node = overlay.node_of_tag.get(tag)
             if node is None:
                 continue
-            for family in _TO_CHUNK if tag in cues else _TO_CHUNK[1:]:
+            for family in _TO_CHUNK if depth == 0 and tag in cues else _TO_CHUNK[1:]:
                 row = overlay.row(family, tag)
                 weight = float(row.weights[row.targets == slot].sum())
                 amount = mass * weight * overlay.settings.cue_gain * pull

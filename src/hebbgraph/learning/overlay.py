@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.graph.plastic import (
-    CueEdges,
     GateOf,
     LearnedEdges,
+    PooledEdges,
     RowPool,
     Rows,
     actor_scales,
@@ -38,11 +38,14 @@ from hebbgraph.typing import IntArray
 __all__ = ["Overlay", "Recollection", "Resolve"]
 
 _NO_INTS = np.empty(0, np.int64)
+_NO_ROWS = Rows(_NO_INTS, _NO_INTS, np.empty(0))
 _ANY = 1 << 30
 #: Activation reaches hundreds of tags, each of which may know ends of paths.
 _PATH_FAN_OUT = 4
 #: Learned edges that one step follows: the cost of a recall must not grow with the log.
 _MAX_EDGES = 64
+#: Mass up to this is not passed on: 0.08 % of the activation that is worth one half.
+_LEAST = 3e-5
 
 Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
 """From chunk ids to the row and text hash of those that are there."""
@@ -122,7 +125,7 @@ class Recollection:
         floor = self.overlay.settings.inhibition_floor
         return self.slots[unwanted], 1.0 - np.minimum(dislike[unwanted], floor)
 
-    def edges(self, cues: IntArray, evidence: GateOf) -> PlasticEdges:
+    def edges(self, cues: IntArray, evidence: GateOf) -> PooledEdges:
         """Return the learned edges, those to chunks in proportion to direct evidence."""
         return self.overlay.edges(cues, evidence)
 
@@ -197,10 +200,10 @@ class Overlay:
         self.node_of_slot: dict[int, int] = {}
         self._n_marked = 0
         self._n_tags = len(graph.phrases)
-        #: Of a tag, what any mass on it follows; at its number + n_tags, what a cue does.
-        self._to_chunk = RowPool(self._rows_to_chunk, 2 * self._n_tags)
+        #: Of a tag, what any mass on it follows; at its number + n_tags, what a cue does;
+        #: of a chunk, at its slot + 2 n_tags.
+        self._to_chunk = RowPool(self._rows_to_chunk, 2 * self._n_tags + graph.n_slots)
         self._hops = RowPool(partial(self.rows_of, Family.HOP), self._n_tags)
-        self._pairs = RowPool(partial(self.rows_of, Family.PAIR), graph.n_slots)
         self._episodes = RowPool(self._rows_of_episodes)
         self._changed: set[tuple[Family, int]] | None = None
         self._fresh = False
@@ -229,7 +232,7 @@ class Overlay:
         self._number_nodes()
         self._mark_sources()
         if self._changed is None:
-            for pool in (self._to_chunk, self._hops, self._pairs, self._episodes):
+            for pool in (self._to_chunk, self._hops, self._episodes):
                 pool.clear()
             self._target_scale = target_scale(
                 self._weights.credits(), in_credit=self.settings.in_credit
@@ -299,11 +302,13 @@ class Overlay:
             return [(self._to_chunk, numbers + self._n_tags)]
         if family is Family.ARRIVAL:
             return [(self._to_chunk, numbers), (self._to_chunk, numbers + self._n_tags)]
-        return [(self._hops if family is Family.HOP else self._pairs, numbers)]
+        if family is Family.PAIR:
+            return [(self._to_chunk, numbers + 2 * self._n_tags)]
+        return [(self._hops, numbers)]
 
     # -- rows -----------------------------------------------------------------------
 
-    def edges(self, cues: IntArray, evidence: GateOf) -> PlasticEdges:
+    def edges(self, cues: IntArray, evidence: GateOf) -> PooledEdges:
         """Return the learned edges that spreading follows.
 
         What was learned about cues, and about tags that led on to others, counts for
@@ -311,22 +316,16 @@ class Overlay:
         that activation reaches.
         """
         settings = self.settings
-        return PlasticEdges(
-            tag_to_chunk=LearnedEdges(
-                [(CueEdges(self._to_chunk, cues, shift=self._n_tags), None)],
-                gain=settings.cue_gain,
-                gate=evidence,
-                limit=_MAX_EDGES,
-            ),
-            chunk_to_chunk=LearnedEdges(
-                [(self._pairs, None)],
-                gain=settings.pair_gain,
-                gate=evidence,
-                limit=_MAX_EDGES,
-            ),
-            tag_to_tag=LearnedEdges(
-                [(self._hops, cues)], gain=settings.path_gain, limit=_MAX_EDGES
-            ),
+        return PooledEdges(
+            cue_to_tag=LearnedEdges([(self._hops, None)], gain=settings.path_gain),
+            pool=self._to_chunk,
+            shift=self._n_tags,
+            cues=cues,
+            tag_gain=settings.cue_gain,
+            chunk_gain=settings.pair_gain,
+            gate=evidence,
+            limit=_MAX_EDGES,
+            least=_LEAST,
         )
 
     def path_edges(self) -> PlasticEdges:
@@ -353,16 +352,19 @@ class Overlay:
         )
 
     def _rows_to_chunk(self, numbers: IntArray) -> Rows:
-        """Return what leaves some tags for chunks, of cues (beyond ``n_tags``) both families."""
-        arrived = self.rows_of(Family.ARRIVAL, numbers % self._n_tags)
-        cues = (numbers >= self._n_tags).nonzero()[0]
-        if not len(cues):
-            return arrived
-        cued = self.rows_of(Family.CUE, numbers[cues] - self._n_tags)
-        owner = np.concatenate((cues[cued.owner], arrived.owner))
+        """Return what leaves some tags and chunks for chunks; of cues, both families."""
+        n = self._n_tags
+        # Numbers ascend: tags, then cues, then chunks.
+        cues, pairs = numbers.searchsorted([n, 2 * n]).tolist()
+        arrived = self.rows_of(Family.ARRIVAL, numbers[:pairs] % n) if pairs else _NO_ROWS
+        cued = self.rows_of(Family.CUE, numbers[cues:pairs] - n) if cues < pairs else _NO_ROWS
+        paired = (
+            self.rows_of(Family.PAIR, numbers[pairs:] - 2 * n) if pairs < len(numbers) else _NO_ROWS
+        )
+        owner = np.concatenate((cued.owner + cues, arrived.owner, paired.owner + pairs))
         order = owner.argsort(kind="stable")
-        targets = np.concatenate((cued.targets, arrived.targets))
-        weights = np.concatenate((cued.weights, arrived.weights))
+        targets = np.concatenate((cued.targets, arrived.targets, paired.targets))
+        weights = np.concatenate((cued.weights, arrived.weights, paired.weights))
         return Rows(owner[order], targets[order], weights[order])
 
     def _rows_of_episodes(self, nodes: IntArray) -> Rows:
