@@ -28,7 +28,6 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import ActiveEpisode
 from hebbgraph.learning.lessons import Family
 from hebbgraph.learning.weights import RawWeights
-from hebbgraph.recall.grouping import distinct
 from hebbgraph.recall.paths import PathNode
 from hebbgraph.recall.view import PlasticEdges
 from hebbgraph.records import PathStep
@@ -118,7 +117,7 @@ class Recollection:
 
     def inhibited(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return chunks that past queries did not want, and what is left of the evidence."""
-        if not self.active:
+        if not self.active or self.signed.min() >= 0:
             return _NO_INTS, np.empty(0)
         dislike = self._expected(np.maximum(-self.signed, 0.0))
         unwanted = (dislike > 0).nonzero()[0]
@@ -204,7 +203,8 @@ class Overlay:
         #: of a chunk, at its slot + 2 n_tags.
         self._to_chunk = RowPool(self._rows_to_chunk, 2 * self._n_tags + graph.n_slots)
         self._hops = RowPool(partial(self.rows_of, Family.HOP), self._n_tags)
-        self._episodes = RowPool(self._rows_of_episodes)
+        #: Of a past query's node: what it thinks of which slots, unbounded.
+        self._opinions: dict[int, dict[int, float]] = {}
         self._changed: set[tuple[Family, int]] | None = None
         self._fresh = False
         self._actor_scale = np.ones(1)
@@ -232,8 +232,9 @@ class Overlay:
         self._number_nodes()
         self._mark_sources()
         if self._changed is None:
-            for pool in (self._to_chunk, self._hops, self._episodes):
-                pool.clear()
+            self._to_chunk.clear()
+            self._hops.clear()
+            self._opinions.clear()
             self._target_scale = target_scale(
                 self._weights.credits(), in_credit=self.settings.in_credit
             )
@@ -245,6 +246,8 @@ class Overlay:
             self._scale_actors = bool((self._actor_scale < 1.0).any())
         else:
             for family, node in self._changed:
+                if family is Family.EPISODE:
+                    self._opinions.pop(node, None)
                 for pool, sources in self._sources(family, np.array([node])):
                     pool.drop(sources)
         self._changed = None
@@ -295,7 +298,7 @@ class Overlay:
     def _sources(self, family: Family, nodes: IntArray) -> list[tuple[RowPool, IntArray]]:
         """Return where the rows of some nodes are kept."""
         if family is Family.EPISODE:
-            return [(self._episodes, nodes)]
+            return []
         numbers = self.number[nodes]
         numbers = numbers[numbers >= 0]
         if family is Family.CUE:
@@ -367,10 +370,6 @@ class Overlay:
         weights = np.concatenate((cued.weights, arrived.weights, paired.weights))
         return Rows(owner[order], targets[order], weights[order])
 
-    def _rows_of_episodes(self, nodes: IntArray) -> Rows:
-        """Return what some past queries think of chunks, unbounded."""
-        return self._net(Family.EPISODE, nodes.tolist())
-
     def _net(self, family: Family, sources: Sequence[int | None]) -> Rows:
         """Put together what leaves some nodes.
 
@@ -405,30 +404,52 @@ class Overlay:
 
     def recollection(self, active: Sequence[ActiveEpisode]) -> Recollection:
         """Return what the active past queries expect, together."""
-        held = [
-            (at, number)
-            for at, episode in enumerate(active)
-            for node in episode.nodes
-            if (number := self._weights.number(node)) is not None
-        ]
-        if not held:
+        if not active:
             return self._nothing()
-        group, nodes = np.array(held, dtype=np.int64).T
-        owner, numbers, weights = self._episodes.of(nodes)
-        if not len(numbers):
+        rows = [self._opinions_of(episode.nodes) for episode in active]
+        slots = sorted({slot for row in rows for slot in row})
+        if not slots:
             return self._nothing()
-        different, column = distinct(numbers)
-        slots = different.astype(np.int64)
-        group = group[owner]
-        if len(nodes) > len(active):  # near-duplicates count as one
-            key, weights = pooled(group * len(slots) + column, weights)
-            group, column = key // len(slots), key % len(slots)
+        column = {slot: at for at, slot in enumerate(slots)}
         signed = np.zeros((len(active), len(slots)))
-        signed[group, column] = np.where(np.abs(weights) >= self.settings.min_weight, weights, 0.0)
-        total = np.maximum(signed, 0.0).sum(axis=1, keepdims=True) / self.settings.out_strength
-        signed = np.where(signed > 0, signed / np.maximum(total, 1.0), signed)
+        for at, row in enumerate(rows):
+            for slot, weight in row.items():
+                signed[at, column[slot]] = weight
         likeness = np.array([episode.likeness for episode in active])
-        return Recollection(self, tuple(active), likeness, slots, signed, likeness**2)
+        return Recollection(
+            self, tuple(active), likeness, np.array(slots, np.int64), signed, likeness**2
+        )
+
+    def _opinions_of(self, names: Sequence[str]) -> dict[int, float]:
+        """Return what near-duplicate past queries think of chunks, as if they were one.
+
+        A few numbers, which dictionaries hold faster than arrays.
+        """
+        numbers = [number for name in names if (number := self._weights.number(name)) is not None]
+        missing = [number for number in numbers if number not in self._opinions]
+        if missing:
+            made = self._net(Family.EPISODE, missing)
+            self._opinions.update((number, {}) for number in missing)
+            for owner, slot, weight in zip(*(part.tolist() for part in made), strict=True):
+                self._opinions[missing[owner]][slot] = weight
+        rows = [self._opinions[number] for number in numbers]
+        row = rows[0] if len(rows) == 1 else _pooled_rows(rows)
+        least = self.settings.min_weight
+        total = sum(weight for weight in row.values() if weight >= least)
+        scale = self.settings.out_strength / max(total, self.settings.out_strength)
+        return {
+            slot: weight * scale if weight > 0 else weight
+            for slot, weight in row.items()
+            if abs(weight) >= least
+        }
 
     def _nothing(self) -> Recollection:
         return Recollection(self, (), np.empty(0), _NO_INTS, np.empty((0, 0)), np.empty(0))
+
+
+def _pooled_rows(rows: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    if not rows:
+        return {}
+    targets = np.array([target for row in rows for target in row], dtype=np.int64)
+    weights = np.array([weight for row in rows for weight in row.values()])
+    return dict(zip(*(part.tolist() for part in pooled(targets, weights)), strict=True))
