@@ -159,7 +159,7 @@ def bounded_rows(
     return Rows(owner, rows.targets[keep], weights)
 
 
-def expectation(weights: FloatArray, likeness: FloatArray, *, prior: float) -> NDArray[np.float64]:
+def expectation(weighted: FloatArray, likeness: float, *, prior: float) -> NDArray[np.float64]:
     """Return how far past queries lead one to expect each chunk: a kernel estimate.
 
     ``Σ likeness · weight / (prior + Σ likeness)`` [1]_, as Nadaraya and Watson would
@@ -167,9 +167,10 @@ def expectation(weights: FloatArray, likeness: FloatArray, *, prior: float) -> N
 
     Parameters
     ----------
-    weights : ndarray of float, shape (n_queries, n_chunks), in [0, 1]
-    likeness : ndarray of float, shape (n_queries,), in [0, 1]
-        How much each past query is like the present one.
+    weighted : ndarray of float, shape (n_chunks,)
+        ``Σ likeness · weight`` over past queries, weights in [0, 1].
+    likeness : float
+        The sum of how much each past query is like the present one.
     prior : float, positive
 
     References
@@ -178,14 +179,13 @@ def expectation(weights: FloatArray, likeness: FloatArray, *, prior: float) -> N
 
     Examples
     --------
-    >>> expectation(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.5, 0.2]), prior=0.3).tolist()
+    >>> expectation(np.array([0.7, 0.2]), 0.7, prior=0.3).tolist()
     [0.7, 0.2]
     """
-    summed = likeness @ weights
-    return np.asarray(summed / (prior + likeness.sum()), dtype=np.float64)
+    return np.asarray(weighted / (prior + likeness), dtype=np.float64)
 
 
-def unless_same(factor: FloatArray, same: FloatArray) -> NDArray[np.float64]:
+def unless_same(factor: float, same: float) -> float:
     """Return what a doubt leaves of a past query: ``same + (1 - same) * factor``.
 
     A past query either asks the same as the present one, and then what it led to answers
@@ -193,16 +193,16 @@ def unless_same(factor: FloatArray, same: FloatArray) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    factor : ndarray of float, in [0, 1]
-    same : ndarray of float, in [0, 1], that broadcasts with it
+    factor : float, in [0, 1]
+    same : float, in [0, 1]
         The chance that both ask the same.
 
     Examples
     --------
-    >>> unless_same(np.array([0.2, 0.2, 0.2]), np.array([0.0, 0.5, 1.0])).tolist()
+    >>> [round(unless_same(0.2, same), 3) for same in (0.0, 0.5, 1.0)]
     [0.2, 0.6, 1.0]
     """
-    return np.asarray(same + (1.0 - same) * factor, dtype=np.float64)
+    return same + (1.0 - same) * factor
 
 
 def as_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray[np.float64]:

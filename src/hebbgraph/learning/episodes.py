@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
-from hebbgraph.recall.grouping import best, distinct
+from hebbgraph.graph.arrays import GrowableArray
+from hebbgraph.recall.grouping import best
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
@@ -214,14 +214,18 @@ class Episodes:
 
     def _overlap(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell, for each two of some past queries, whether they use nearly the same words."""
-        starts = self._ends.view[numbers]
-        counts = self._ends.view[numbers + 1] - starts
-        at = concatenated_ranges(starts, counts)
-        column, share = self._column.view[at], self._share.view[at]
-        common = (column[:, None] == column) * share * share[:, None]
-        first = counts.cumsum() - counts
-        cosine = np.add.reduceat(np.add.reduceat(common, first, axis=0), first, axis=1)
-        alike: NDArray[np.bool_] = cosine >= self._settings.episode_merge
+        merge = self._settings.episode_merge
+        column, share, ends = self._column.view, self._share.view, self._ends.view
+        rows = []
+        for number in numbers.tolist():
+            here = slice(*ends[number : number + 2].tolist())
+            rows.append(dict(zip(column[here].tolist(), share[here].tolist(), strict=True)))
+        alike = np.eye(len(rows), dtype=np.bool_)
+        for at, row in enumerate(rows):
+            for other in range(at):
+                held = rows[other]
+                cosine = sum(part * held[name] for name, part in row.items() if name in held)
+                alike[at, other] = alike[other, at] = cosine >= merge
         return alike
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TypeAlias
 
@@ -59,25 +59,33 @@ class Recollection:
     overlay : Overlay
     active : tuple of ActiveEpisode
         Past queries like the question.
-    likeness : ndarray of float64, shape (n_active,), in [0, 1]
+    likeness : tuple of float, in [0, 1]
         How far each counts.
-    slots : ndarray of int64, shape (n_slots,), ascending
-        Chunks that they have an opinion on.
-    signed : ndarray of float64, shape (n_active, n_slots), in [-1, 1]
-        The opinion of each on each.
-    same : ndarray of float64, shape (n_active,), in [0, 1]
+    opinions : tuple of dict of slot to float, in [-1, 1]
+        What each thinks of chunks: a few numbers, which dictionaries hold faster than arrays.
+    same : tuple of float, in [0, 1]
         The chance that a past query asks the same: its likeness, squared.
     """
 
     overlay: Overlay
     active: tuple[ActiveEpisode, ...]
-    likeness: NDArray[np.float64]
-    slots: NDArray[np.int64]
-    signed: NDArray[np.float64]
-    same: NDArray[np.float64]
+    likeness: tuple[float, ...]
+    opinions: tuple[Mapping[int, float], ...]
+    same: tuple[float, ...]
 
-    def _expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        return expectation(weights, self.likeness, prior=self.overlay.settings.episode_prior)
+    @cached_property
+    def slots(self) -> NDArray[np.int64]:
+        """Chunks that there is an opinion on, ascending."""
+        return np.array(sorted({slot for row in self.opinions for slot in row}), np.int64)
+
+    def _expected(self, sums: Mapping[int, float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return chunks, ascending, and how far past queries lead one to expect each."""
+        slots = sorted(sums)
+        return np.array(slots, np.int64), expectation(
+            np.array([sums[slot] for slot in slots]),
+            sum(self.likeness),
+            prior=self.overlay.settings.episode_prior,
+        )
 
     def recognised(self, evidence: GateOf) -> Recollection:
         """Return the past queries in proportion to how far direct evidence agrees with them.
@@ -93,9 +101,20 @@ class Recollection:
         """
         if not self.active:
             return self
-        seen = np.where(self.signed > 0, evidence(self.slots), 0.0).max(axis=1)
-        agreement = unless_same(seen**self.overlay.settings.episode_agreement, self.same)
-        return replace(self, likeness=self.likeness * agreement)
+        seen = self._seen(evidence)
+        power = self.overlay.settings.episode_agreement
+        best = [
+            max((seen[slot] for slot, opinion in row.items() if opinion > 0), default=0.0)
+            for row in self.opinions
+        ]
+        likeness = tuple(
+            like * unless_same(highest**power, same)
+            for like, highest, same in zip(self.likeness, best, self.same, strict=True)
+        )
+        return Recollection(self.overlay, self.active, likeness, self.opinions, self.same)
+
+    def _seen(self, evidence: GateOf) -> dict[int, float]:
+        return dict(zip(self.slots.tolist(), evidence(self.slots).tolist(), strict=True))
 
     def seeds(self, evidence: GateOf) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
         """Return chunks that past queries led to, and the activation that they get.
@@ -105,24 +124,31 @@ class Recollection:
         """
         if not self.active:
             return None
-        gate = unless_same(evidence(self.slots)[None, :], self.same[:, None])
-        chance = self._expected(np.maximum(self.signed, 0.0) * gate)
-        wanted = (chance > 0).nonzero()[0]
-        if not len(wanted):
+        seen = self._seen(evidence)
+        wanted: dict[int, float] = {}
+        for row, like, same in zip(self.opinions, self.likeness, self.same, strict=True):
+            for slot, opinion in row.items():
+                if opinion > 0 and (gain := like * opinion * unless_same(seen[slot], same)) > 0:
+                    wanted[slot] = wanted.get(slot, 0.0) + gain
+        if not wanted:
             return None
+        slots, chance = self._expected(wanted)
         settings = self.overlay.settings
-        return self.slots[wanted], as_activation(
-            chance[wanted], gain=settings.episode_gain, at_most=settings.episode_share
+        return slots, as_activation(
+            chance, gain=settings.episode_gain, at_most=settings.episode_share
         )
 
     def inhibited(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return chunks that past queries did not want, and what is left of the evidence."""
-        if not self.active or self.signed.min() >= 0:
+        unwanted: dict[int, float] = {}
+        for row, like in zip(self.opinions, self.likeness, strict=True):
+            for slot, opinion in row.items():
+                if opinion < 0 and like > 0:
+                    unwanted[slot] = unwanted.get(slot, 0.0) - like * opinion
+        if not unwanted:
             return _NO_INTS, np.empty(0)
-        dislike = self._expected(np.maximum(-self.signed, 0.0))
-        unwanted = (dislike > 0).nonzero()[0]
-        floor = self.overlay.settings.inhibition_floor
-        return self.slots[unwanted], 1.0 - np.minimum(dislike[unwanted], floor)
+        slots, dislike = self._expected(unwanted)
+        return slots, 1.0 - np.minimum(dislike, self.overlay.settings.inhibition_floor)
 
     def edges(self, cues: IntArray, evidence: GateOf) -> PooledEdges:
         """Return the learned edges, those to chunks in proportion to direct evidence."""
@@ -132,36 +158,20 @@ class Recollection:
         """Return what was learned about the edges of cited paths, weights as they are."""
         return self.overlay.path_edges()
 
-    def opinions(self, slot: int) -> list[tuple[ActiveEpisode, float]]:
+    def of(self, slot: int) -> list[tuple[ActiveEpisode, float]]:
         """Return the past queries that have an opinion on a chunk, times their likeness."""
-        at = int(self.slots.searchsorted(slot))
-        if at == len(self.slots) or self.slots[at] != slot:
-            return []
-        column = self.signed[:, at]
-        at_all = column.nonzero()[0]
-        amounts = (column[at_all] * self.likeness[at_all]).tolist()
-        return [(self.active[one], amount) for one, amount in zip(at_all, amounts, strict=True)]
+        return [
+            (episode, row[slot] * like)
+            for episode, row, like in zip(self.active, self.opinions, self.likeness, strict=True)
+            if row.get(slot)
+        ]
 
     def episode_step(self, node: PathNode) -> list[PathStep]:
         """Return the past query in front of a chunk that starts a way, if it lit it."""
-        best = self._strongest.get(node.id)
-        if best is None:
+        episode, weight = max(self.of(node.id), key=lambda one: one[1], default=(None, 0.0))
+        if episode is None or weight <= 0:
             return []
-        episode, weight = best
         return [PathStep(kind="episode", value=episode.nodes[0][2:], weight=weight)]
-
-    @cached_property
-    def _strongest(self) -> dict[int, tuple[ActiveEpisode, float]]:
-        """Of each chunk that a past query led to, the one that did so most."""
-        if not self.active:
-            return {}
-        amounts = self.signed * self.likeness[:, None]
-        first, best = amounts.argmax(axis=0).tolist(), amounts.max(axis=0).tolist()
-        return {
-            slot: (self.active[one], amount)
-            for slot, one, amount in zip(self.slots.tolist(), first, best, strict=True)
-            if amount > 0
-        }
 
 
 class Overlay:
@@ -406,25 +416,15 @@ class Overlay:
         """Return what the active past queries expect, together."""
         if not active:
             return self._nothing()
-        rows = [self._opinions_of(episode.nodes) for episode in active]
-        slots = sorted({slot for row in rows for slot in row})
-        if not slots:
+        rows = tuple(self._opinions_of(episode.nodes) for episode in active)
+        if not any(rows):
             return self._nothing()
-        column = {slot: at for at, slot in enumerate(slots)}
-        signed = np.zeros((len(active), len(slots)))
-        for at, row in enumerate(rows):
-            for slot, weight in row.items():
-                signed[at, column[slot]] = weight
-        likeness = np.array([episode.likeness for episode in active])
-        return Recollection(
-            self, tuple(active), likeness, np.array(slots, np.int64), signed, likeness**2
-        )
+        likeness = tuple(episode.likeness for episode in active)
+        same = tuple(like**2 for like in likeness)
+        return Recollection(self, tuple(active), likeness, rows, same)
 
     def _opinions_of(self, names: Sequence[str]) -> dict[int, float]:
-        """Return what near-duplicate past queries think of chunks, as if they were one.
-
-        A few numbers, which dictionaries hold faster than arrays.
-        """
+        """Return what near-duplicate past queries think of chunks, as if they were one."""
         numbers = [number for name in names if (number := self._weights.number(name)) is not None]
         missing = [number for number in numbers if number not in self._opinions]
         if missing:
@@ -444,7 +444,7 @@ class Overlay:
         }
 
     def _nothing(self) -> Recollection:
-        return Recollection(self, (), np.empty(0), _NO_INTS, np.empty((0, 0)), np.empty(0))
+        return Recollection(self, (), (), (), ())
 
 
 def _pooled_rows(rows: Sequence[Mapping[int, float]]) -> dict[int, float]:

@@ -59,9 +59,8 @@ def test_often_cited_chunks_are_reached_more_weakly():
 
 
 def test_the_prior_outweighs_queries_that_are_hardly_alike():
-    weights = np.array([[1.0]])
     near, far = (
-        expectation(weights, np.array([likeness]), prior=0.3)[0] for likeness in (0.9, 0.1)
+        expectation(np.array([likeness]), likeness, prior=0.3)[0] for likeness in (0.9, 0.1)
     )
     assert near == pytest.approx(0.75)
     assert far == pytest.approx(0.25)
