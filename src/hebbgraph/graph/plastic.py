@@ -247,7 +247,7 @@ class RowPool:
     rows : callable
         Makes the rows of some sources.
     size : int
-        Sources are numbers below it; more with :meth:`mark`.
+        Sources are numbers below it; negative ones count from the end, as in any array.
 
     Examples
     --------
@@ -259,9 +259,9 @@ class RowPool:
     ([1, 1], [4, 8], [0.5, 0.25])
     """
 
-    def __init__(self, rows: RowsOf, size: int = 0) -> None:
+    def __init__(self, rows: RowsOf, size: int) -> None:
         self._rows = rows
-        #: Where the row of each source starts; a source without edges has an empty one.
+        #: Where the row of each source starts, and how long it is.
         self._start = np.zeros(size, np.int64)
         self._count = np.zeros(size, np.int64)
         self._marked = np.zeros(size, np.bool_)
@@ -274,14 +274,6 @@ class RowPool:
 
     def mark(self, sources: IntArray) -> None:
         """These sources have edges."""
-        if not len(sources):
-            return
-        missing = int(sources.max()) + 1 - len(self._start)
-        if missing > 0:
-            missing = max(missing, len(self._start) // 2)
-            self._start = np.concatenate((self._start, np.zeros(missing, np.int64)))
-            self._count = np.concatenate((self._count, np.zeros(missing, np.int64)))
-            self._marked = np.concatenate((self._marked, np.zeros(missing, np.bool_)))
         new = np.unique(sources[~self._marked[sources]])
         self._start[new] = _UNMADE
         self._marked[new] = True
@@ -294,7 +286,7 @@ class RowPool:
 
     def drop(self, sources: IntArray) -> None:
         """The rows of these sources have changed."""
-        self._start[sources[self._marked[sources]]] = _UNMADE
+        self._start[self.among(sources)] = _UNMADE
 
     def clear(self) -> None:
         """All rows have changed."""
@@ -304,8 +296,10 @@ class RowPool:
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
+        if not len(sources):
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
         starts = self._start[sources]
-        if len(starts) and starts.min() < 0:
+        if starts.min() < 0:
             self._make(np.unique(sources[starts < 0]))
             starts = self._start[sources]
         counts = self._count[sources]
@@ -419,8 +413,8 @@ class PooledEdges(PlasticEdges):
     Parameters
     ----------
     pool : RowPool
-        Of tags, at their numbers; of tags as cues, at number + ``shift``; of chunks, at
-        number + 2 ``shift``.
+        Of tags, at their numbers; of tags as cues, at number + ``shift``; of chunks, from
+        the end: at ``~chunk``.
     shift : int
         How many tags there are.
     cues : ndarray of int, ascending
@@ -433,8 +427,8 @@ class PooledEdges(PlasticEdges):
 
     Examples
     --------
-    >>> rows = Rows(np.array([0, 0, 1]), np.array([3, 4, 3]), np.array([0.5, 0.25, 0.5]))
-    >>> pool = RowPool(lambda sources: rows)
+    >>> rows = Rows(np.array([0, 1, 1]), np.array([3, 3, 4]), np.array([0.5, 0.5, 0.25]))
+    >>> pool = RowPool(lambda sources: rows, 5)
     >>> pool.mark(np.array([1, 4]))
     >>> edges = PooledEdges(
     ...     pool=pool,
@@ -474,10 +468,10 @@ class PooledEdges(PlasticEdges):
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Pass mass on to chunks; see :meth:`PlasticEdges.into_chunks`."""
         if first:
-            sources, mass = tags + self.shift * among_sorted(tags, self.cues), on_tags
-            mass = mass * self.tag_gain
+            sources = tags + self.shift * among_sorted(tags, self.cues)
+            mass = on_tags * self.tag_gain
         else:
-            sources = np.concatenate((tags, chunks + 2 * self.shift))
+            sources = np.concatenate((tags, ~chunks))
             mass = np.concatenate((on_tags * self.tag_gain, on_chunks * self.chunk_gain))
         owner, targets, weights = self.pool.of(sources)
         amount = weights

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -73,11 +73,6 @@ class Recollection:
     opinions: tuple[Mapping[int, float], ...]
     same: tuple[float, ...]
 
-    @cached_property
-    def slots(self) -> NDArray[np.int64]:
-        """Chunks that there is an opinion on, ascending."""
-        return np.array(sorted({slot for row in self.opinions for slot in row}), np.int64)
-
     def _expected(self, sums: Mapping[int, float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return chunks, ascending, and how far past queries lead one to expect each."""
         slots = sorted(sums)
@@ -114,7 +109,8 @@ class Recollection:
         return Recollection(self.overlay, self.active, likeness, self.opinions, self.same)
 
     def _seen(self, evidence: GateOf) -> dict[int, float]:
-        return dict(zip(self.slots.tolist(), evidence(self.slots).tolist(), strict=True))
+        slots = list({slot: None for row in self.opinions for slot in row})
+        return dict(zip(slots, evidence(np.array(slots)).tolist(), strict=True))
 
     def seeds(self, evidence: GateOf) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
         """Return chunks that past queries led to, and the activation that they get.
@@ -210,7 +206,7 @@ class Overlay:
         self._n_marked = 0
         self._n_tags = len(graph.phrases)
         #: Of a tag, what any mass on it follows; at its number + n_tags, what a cue does;
-        #: of a chunk, at its slot + 2 n_tags.
+        #: of a chunk, at ~slot: counted from the end.
         self._to_chunk = RowPool(self._rows_to_chunk, 2 * self._n_tags + graph.n_slots)
         self._hops = RowPool(partial(self.rows_of, Family.HOP), self._n_tags)
         #: Of a past query's node: what it thinks of which slots, unbounded.
@@ -316,7 +312,7 @@ class Overlay:
         if family is Family.ARRIVAL:
             return [(self._to_chunk, numbers), (self._to_chunk, numbers + self._n_tags)]
         if family is Family.PAIR:
-            return [(self._to_chunk, numbers + 2 * self._n_tags)]
+            return [(self._to_chunk, ~numbers)]
         return [(self._hops, numbers)]
 
     # -- rows -----------------------------------------------------------------------
@@ -367,14 +363,14 @@ class Overlay:
     def _rows_to_chunk(self, numbers: IntArray) -> Rows:
         """Return what leaves some tags and chunks for chunks; of cues, both families."""
         n = self._n_tags
-        # Numbers ascend: tags, then cues, then chunks.
-        cues, pairs = numbers.searchsorted([n, 2 * n]).tolist()
-        arrived = self.rows_of(Family.ARRIVAL, numbers[:pairs] % n) if pairs else _NO_ROWS
-        cued = self.rows_of(Family.CUE, numbers[cues:pairs] - n) if cues < pairs else _NO_ROWS
-        paired = (
-            self.rows_of(Family.PAIR, numbers[pairs:] - 2 * n) if pairs < len(numbers) else _NO_ROWS
+        # Numbers ascend: chunks, then tags, then cues.
+        tags, cues = numbers.searchsorted([0, n]).tolist()
+        paired = self.rows_of(Family.PAIR, ~numbers[:tags]) if tags else _NO_ROWS
+        arrived = (
+            self.rows_of(Family.ARRIVAL, numbers[tags:] % n) if tags < len(numbers) else _NO_ROWS
         )
-        owner = np.concatenate((cued.owner + cues, arrived.owner, paired.owner + pairs))
+        cued = self.rows_of(Family.CUE, numbers[cues:] - n) if cues < len(numbers) else _NO_ROWS
+        owner = np.concatenate((cued.owner + cues, arrived.owner + tags, paired.owner))
         order = owner.argsort(kind="stable")
         targets = np.concatenate((cued.targets, arrived.targets, paired.targets))
         weights = np.concatenate((cued.weights, arrived.weights, paired.weights))

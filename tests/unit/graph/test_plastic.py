@@ -91,7 +91,7 @@ def test_rows_are_made_once_until_they_change():
 
 
 def test_a_step_follows_the_strongest_edges_only():
-    pool = RowPool(lambda sources: Rows(np.arange(len(sources)), sources, sources / 10))
+    pool = RowPool(lambda sources: Rows(np.arange(len(sources)), sources, sources / 10), 5)
     pool.mark(np.arange(5))
     edges = LearnedEdges(
         [(pool, None)], limit=2, gate=lambda targets: np.where(targets == 4, 0.1, 1.0)
