@@ -279,14 +279,9 @@ class RowPool:
         self._marked[new] = True
         self._size += len(new)
 
-    def among(self, sources: IntArray) -> IntArray:
-        """Return those of some sources that have edges."""
-        marked: IntArray = sources[self._marked[sources]]
-        return marked
-
     def drop(self, sources: IntArray) -> None:
         """The rows of these sources have changed."""
-        self._start[self.among(sources)] = _UNMADE
+        self._start[sources[self._marked[sources]]] = _UNMADE
 
     def clear(self) -> None:
         """All rows have changed."""
@@ -323,60 +318,46 @@ class LearnedEdges(EdgeSet):
 
     Parameters
     ----------
-    pools : sequence of (RowPool or EdgeSet, sources or None)
-        Edges, and the sources (ascending) that they are followed from; None for any.
+    pools : sequence of RowPool or EdgeSet
     gain : float
         What weights are multiplied with.
     gate : callable, optional
         From targets to another factor, such as the direct evidence for them.
-    limit : int
-        At most so many edges are followed in one step, the strongest.
 
     Examples
     --------
     >>> row = Rows(np.array([0]), np.array([4]), np.array([0.5]))
     >>> pool = RowPool(lambda sources: row, 2)
-    >>> pool.mark(np.array([0, 1]))
-    >>> edges = LearnedEdges([(pool, np.array([1]))], gain=2.0)
+    >>> pool.mark(np.array([1]))
+    >>> edges = LearnedEdges([pool], gain=2.0)
     >>> [column.tolist() for column in edges.of(np.array([0, 1]))]
     [[1], [4], [1.0]]
     """
 
-    _pools: Sequence[tuple[RowPool | EdgeSet, IntArray | None]]
+    _pools: Sequence[RowPool | EdgeSet]
     _gain: float
     _gate: GateOf | None
-    _limit: int
     _n: int
 
     def __init__(
         self,
-        pools: Sequence[tuple[RowPool | EdgeSet, IntArray | None]],
+        pools: Sequence[RowPool | EdgeSet],
         *,
         gain: float = 1.0,
         gate: GateOf | None = None,
-        limit: int = 1 << 30,
     ) -> None:
         super().__init__(_NO_INTS, _NO_INTS, _NO_FLOATS)
-        followed = [
-            (pool, pool.among(only) if isinstance(pool, RowPool) and only is not None else only)
-            for pool, only in pools
-        ]
-        object.__setattr__(
-            self, "_pools", [(pool, only) for pool, only in followed if only is None or len(only)]
-        )
+        object.__setattr__(self, "_pools", pools)
         object.__setattr__(self, "_gain", gain)
         object.__setattr__(self, "_gate", gate)
-        object.__setattr__(self, "_limit", limit)
-        object.__setattr__(self, "_n", sum(len(pool) for pool, _ in self._pools))
+        object.__setattr__(self, "_n", sum(map(len, pools)))
 
     def __len__(self) -> int:
         return self._n
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        parts = [
-            found for pool, only in self._pools if len((found := _followed(pool, sources, only))[0])
-        ]
+        parts = [found for pool in self._pools if len((found := pool.of(sources))[0])]
         if not parts:
             return _NO_INTS, _NO_INTS, _NO_FLOATS
         owner, targets, weights = parts[0]
@@ -384,23 +365,7 @@ class LearnedEdges(EdgeSet):
             owner, targets, weights = map(np.concatenate, zip(*parts, strict=True))
         if self._gate is not None:
             weights = weights * self._gate(targets)
-        if len(weights) > self._limit:
-            best = _first_largest(weights, self._limit)
-            owner, targets, weights = owner[best], targets[best], weights[best]
         return owner, targets, self._gain * weights
-
-
-def _followed(
-    pool: RowPool | EdgeSet, sources: IntArray, only: IntArray | None
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the edges that leave those of some sources that are among others."""
-    if only is None:
-        return pool.of(sources)
-    at = among_sorted(sources, only).nonzero()[0]
-    if not len(at):
-        return _NO_INTS, _NO_INTS, _NO_FLOATS
-    owner, targets, weights = pool.of(sources[at])
-    return at[owner], targets, weights
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

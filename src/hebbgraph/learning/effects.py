@@ -129,8 +129,8 @@ def _ways(recollection: Recollection, found: Activation, slot: int, evidence: Ga
                 amount = mass * weight * overlay.settings.cue_gain * pull
                 ways.append(_Way(family, node, amount))
         for source, target, mass in zip(*(one.tolist() for one in layer.leaps), strict=True):
-            if target == slot:
-                ways.append(_Way(Family.PAIR, overlay.node_of_slot.get(source), mass))
+            if target == slot and (node := overlay.node_of_slot.get(source)) is not None:
+                ways.append(_Way(Family.PAIR, node, mass))
         ways += _hops(overlay, layer, slot, on_tag)
     return ways
 
@@ -184,7 +184,8 @@ def _anywhere(recollection: Recollection, found: Activation) -> list[_Way]:
         ways += [_Way(Family.EPISODE, number, amount) for number in numbers if number is not None]
     for depth, layer in enumerate(found.layers):
         for source, _, mass in zip(*(one.tolist() for one in layer.leaps), strict=True):
-            ways.append(_Way(Family.PAIR, overlay.node_of_slot.get(source), mass))
+            if (node := overlay.node_of_slot.get(source)) is not None:
+                ways.append(_Way(Family.PAIR, node, mass))
         for tag, mass in _mass_on_tags(found, layer, depth).items():
             node = overlay.node_of_tag.get(tag)
             if node is not None:

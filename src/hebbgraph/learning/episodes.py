@@ -367,7 +367,7 @@ def differing_bits(rows: NDArray[np.uint64], row: NDArray[np.uint64]) -> NDArray
     >>> differing_bits(rows, np.array([0b100, 0], dtype=np.uint64)).tolist()
     [1, 2]
     """
-    apart = np.bitwise_count(rows[0] ^ row[0])
+    apart: NDArray[np.uint8] = np.bitwise_count(rows[0] ^ row[0])
     for words, word in zip(rows[1:], row[1:], strict=True):
         apart += np.bitwise_count(words ^ word)
     return apart

@@ -326,7 +326,7 @@ class Overlay:
         """
         settings = self.settings
         return PooledEdges(
-            cue_to_tag=LearnedEdges([(self._hops, None)], gain=settings.path_gain),
+            cue_to_tag=LearnedEdges([self._hops], gain=settings.path_gain),
             pool=self._to_chunk,
             shift=self._n_tags,
             cues=cues,
@@ -340,8 +340,8 @@ class Overlay:
     def path_edges(self) -> PlasticEdges:
         """Return the learned edges of cited paths, from any node and ungated (Bio-RAG)."""
         return PlasticEdges(
-            tag_to_chunk=LearnedEdges([(self._to_chunk, None)]),
-            tag_to_tag=LearnedEdges([(self._hops, None)]),
+            tag_to_chunk=LearnedEdges([self._to_chunk]),
+            tag_to_tag=LearnedEdges([self._hops]),
         )
 
     def row(self, family: Family, number: int) -> Rows:

@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TypeAlias
 
-import numpy as np
-
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
 from hebbgraph.learning.memory import Memory

@@ -451,7 +451,9 @@ class _Step:
         keep = _mask(self.allowed, chunks)
         if not keep.all():
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
-        reached, every = distinct(chunks if learned is None else np.concatenate((chunks, learned[1])))
+        reached, every = distinct(
+            chunks if learned is None else np.concatenate((chunks, learned[1]))
+        )
         position = every[: len(chunks)]
         pull = self.evidence.of(reached)[position]
         n = len(tags)
@@ -477,7 +479,8 @@ class _Step:
         df = self.view.df(targets)
         keep = (df > 0) & (df <= self.cut)
         owner, targets, weight = owner[keep], targets[keep], weight[keep]
-        mass = (trusted + plain).sum(axis=0)[owner] * weight
+        held = trusted + plain
+        mass = (held[0] + held[1])[owner] * weight
         every, position = distinct(np.concatenate([tags, targets]))
         known, new = position[: len(tags)], position[len(tags) :]
         all_trusted, all_plain = np.zeros((2, len(every))), np.zeros((2, len(every)))

@@ -19,11 +19,11 @@ from hebbgraph.learning.overlay import Recollection
 from hebbgraph.limits import MAX_SEEDS
 from hebbgraph.recall.paths import PathNode
 from hebbgraph.recall.spreading import Activation
+from hebbgraph.recalling.features import Features
 from hebbgraph.recalling.filtering import Masks, Where
 from hebbgraph.recalling.hits import best_slots, make_hits, path_steps, varied
 from hebbgraph.recalling.neural import propagated_vectors
 from hebbgraph.recalling.predicate import AskedFilter, unranked
-from hebbgraph.recalling.features import Features
 from hebbgraph.recalling.question import Question, cues_of
 from hebbgraph.recalling.search import DirectSearch
 from hebbgraph.recalling.strategies import (
