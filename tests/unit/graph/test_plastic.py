@@ -108,57 +108,42 @@ def passed(edges, tags, chunks=(), *, first=False):
     return [column.tolist() for column in found]
 
 
-def test_a_step_follows_the_edges_over_which_most_passes():
-    edges = PooledEdges(
-        pool=one_edge_each(5),
-        shift=5,
-        cues=np.empty(0, np.int64),
-        tag_gain=0.5,
-        chunk_gain=1.0,
-        gate=lambda targets: np.where(targets == 4, 0.1, 1.0),
-        limit=2,
+def everywhere(targets):
+    return np.ones(len(targets))
+
+
+def edges_of(pool, shift, *, cues=(), gate=everywhere, **others):
+    return PooledEdges(
+        pool=pool,
+        shift=shift,
+        cues=np.array(cues, np.int64),
+        gate=gate,
+        **{"tag_gain": 1.0, "chunk_gain": 1.0, **others},
     )
+
+
+def test_a_step_follows_the_edges_over_which_most_passes():
+    def gate(targets):
+        return np.where(targets == 4, 0.1, 1.0)
+
+    edges = edges_of(one_edge_each(5), 5, gate=gate, tag_gain=0.5, limit=2)
     owner, targets, mass = passed(edges, range(5))
     assert owner == targets == [2, 3]
     assert mass == pytest.approx([0.1, 0.15])
 
 
 def test_what_is_too_little_is_not_passed_on():
-    edges = PooledEdges(
-        pool=one_edge_each(4),
-        shift=4,
-        cues=np.empty(0, np.int64),
-        tag_gain=1.0,
-        chunk_gain=1.0,
-        gate=lambda targets: np.ones(len(targets)),
-        least=0.1,
-    )
-    assert passed(edges, [1, 2])[1] == [2]
+    assert passed(edges_of(one_edge_each(4), 4, least=0.1), [1, 2])[1] == [2]
 
 
 def test_a_tag_has_another_row_while_it_is_a_cue():
     # Two tags; as cues they are numbers 2 and 3; chunk 0 is the last number, 4.
-    edges = PooledEdges(
-        pool=one_edge_each(5),
-        shift=2,
-        cues=np.array([1]),
-        tag_gain=1.0,
-        chunk_gain=1.0,
-        gate=lambda targets: np.ones(len(targets)),
-    )
+    edges = edges_of(one_edge_each(5), 2, cues=[1])
     assert passed(edges, [0, 1], first=True)[1] == [3]
     assert passed(edges, [0, 1], [0])[:2] == [[1, 2], [1, 4]]
 
 
 def test_other_edges_are_followed_beside_those_of_the_pool():
     others = EdgeSet.from_arrays(np.array([0]), np.array([7]), np.array([0.25]))
-    edges = PooledEdges(
-        pool=one_edge_each(3),
-        shift=1,
-        cues=np.empty(0, np.int64),
-        tag_gain=1.0,
-        chunk_gain=1.0,
-        gate=lambda targets: np.ones(len(targets)),
-        chunk_to_chunk=others,
-    )
+    edges = edges_of(one_edge_each(3), 1, chunk_to_chunk=others)
     assert passed(edges, [], [0]) == [[0, 0], [2, 7], [0.2, 0.25]]
