@@ -9,6 +9,7 @@ an empty overlay changes nothing.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -16,12 +17,12 @@ from numpy.typing import NDArray
 
 from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
 from hebbgraph.recall.grouping import among_sorted, distinct
-from hebbgraph.recall.view import EdgeSet
+from hebbgraph.recall.view import EdgeSet, PlasticEdges
 from hebbgraph.typing import FloatArray, IntArray
 
 __all__ = [
-    "CueEdges",
     "LearnedEdges",
+    "PooledEdges",
     "RowPool",
     "Rows",
     "actor_scales",
@@ -35,8 +36,8 @@ __all__ = [
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
-#: Instead of where a row starts: the source has no edge, or its row is to be made.
-_NONE, _UNMADE = -2, -1
+#: Instead of where a row starts: the row is to be made.
+_UNMADE = -1
 
 
 def actor_scales(events: FloatArray, *, at_least: float, share: float) -> NDArray[np.float64]:
@@ -158,7 +159,7 @@ def bounded_rows(
     return Rows(owner, rows.targets[keep], weights)
 
 
-def expectation(weights: FloatArray, likeness: FloatArray, *, prior: float) -> NDArray[np.float64]:
+def expectation(weighted: FloatArray, likeness: float, *, prior: float) -> NDArray[np.float64]:
     """Return how far past queries lead one to expect each chunk: a kernel estimate.
 
     ``Σ likeness · weight / (prior + Σ likeness)`` [1]_, as Nadaraya and Watson would
@@ -166,9 +167,10 @@ def expectation(weights: FloatArray, likeness: FloatArray, *, prior: float) -> N
 
     Parameters
     ----------
-    weights : ndarray of float, shape (n_queries, n_chunks), in [0, 1]
-    likeness : ndarray of float, shape (n_queries,), in [0, 1]
-        How much each past query is like the present one.
+    weighted : ndarray of float, shape (n_chunks,)
+        ``Σ likeness · weight`` over past queries, weights in [0, 1].
+    likeness : float
+        The sum of how much each past query is like the present one.
     prior : float, positive
 
     References
@@ -177,14 +179,13 @@ def expectation(weights: FloatArray, likeness: FloatArray, *, prior: float) -> N
 
     Examples
     --------
-    >>> expectation(np.array([[1.0, 0.0], [1.0, 1.0]]), np.array([0.5, 0.2]), prior=0.3).tolist()
+    >>> expectation(np.array([0.7, 0.2]), 0.7, prior=0.3).tolist()
     [0.7, 0.2]
     """
-    summed = likeness @ weights
-    return np.asarray(summed / (prior + likeness.sum()), dtype=np.float64)
+    return np.asarray(weighted / (prior + likeness), dtype=np.float64)
 
 
-def unless_same(factor: FloatArray, same: FloatArray) -> NDArray[np.float64]:
+def unless_same(factor: float, same: float) -> float:
     """Return what a doubt leaves of a past query: ``same + (1 - same) * factor``.
 
     A past query either asks the same as the present one, and then what it led to answers
@@ -192,16 +193,16 @@ def unless_same(factor: FloatArray, same: FloatArray) -> NDArray[np.float64]:
 
     Parameters
     ----------
-    factor : ndarray of float, in [0, 1]
-    same : ndarray of float, in [0, 1], that broadcasts with it
+    factor : float, in [0, 1]
+    same : float, in [0, 1]
         The chance that both ask the same.
 
     Examples
     --------
-    >>> unless_same(np.array([0.2, 0.2, 0.2]), np.array([0.0, 0.5, 1.0])).tolist()
+    >>> [round(unless_same(0.2, same), 3) for same in (0.0, 0.5, 1.0)]
     [0.2, 0.6, 1.0]
     """
-    return np.asarray(same + (1.0 - same) * factor, dtype=np.float64)
+    return same + (1.0 - same) * factor
 
 
 def as_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray[np.float64]:
@@ -246,7 +247,7 @@ class RowPool:
     rows : callable
         Makes the rows of some sources.
     size : int
-        Sources are numbers below it; more with :meth:`mark`.
+        Sources are numbers below it; negative ones count from the end, as in any array.
 
     Examples
     --------
@@ -258,11 +259,12 @@ class RowPool:
     ([1, 1], [4, 8], [0.5, 0.25])
     """
 
-    def __init__(self, rows: RowsOf, size: int = 0) -> None:
+    def __init__(self, rows: RowsOf, size: int) -> None:
         self._rows = rows
-        #: Where the row of each source starts; see the two constants for those without.
-        self._start = np.full(size, _NONE, np.int64)
+        #: Where the row of each source starts, and how long it is.
+        self._start = np.zeros(size, np.int64)
         self._count = np.zeros(size, np.int64)
+        self._marked = np.zeros(size, np.bool_)
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
         self._size = 0
@@ -272,45 +274,35 @@ class RowPool:
 
     def mark(self, sources: IntArray) -> None:
         """These sources have edges."""
-        if not len(sources):
-            return
-        missing = int(sources.max()) + 1 - len(self._start)
-        if missing > 0:
-            missing = max(missing, len(self._start) // 2)
-            self._start = np.concatenate((self._start, np.full(missing, _NONE, np.int64)))
-            self._count = np.concatenate((self._count, np.zeros(missing, np.int64)))
-        new = np.unique(sources[self._start[sources] == _NONE])
+        new = np.unique(sources[~self._marked[sources]])
         self._start[new] = _UNMADE
+        self._marked[new] = True
         self._size += len(new)
-
-    def among(self, sources: IntArray) -> IntArray:
-        """Return those of some sources that have edges."""
-        marked: IntArray = sources[self._start[sources] != _NONE]
-        return marked
 
     def drop(self, sources: IntArray) -> None:
         """The rows of these sources have changed."""
-        self._start[sources] = np.minimum(self._start[sources], _UNMADE)
+        self._start[sources[self._marked[sources]]] = _UNMADE
 
     def clear(self) -> None:
         """All rows have changed."""
-        np.minimum(self._start, _UNMADE, out=self._start)
+        self._start[self._marked] = _UNMADE
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        starts = self._start[sources]
-        met = (starts != _NONE).nonzero()[0]
-        if not len(met):
+        if not len(sources):
             return _NO_INTS, _NO_INTS, _NO_FLOATS
-        sources, starts = sources[met], starts[met]
-        if starts.min() == _UNMADE:
-            self._make(np.unique(sources[starts == _UNMADE]))
+        starts = self._start[sources]
+        if starts.min() < 0:
+            self._make(np.unique(sources[starts < 0]))
             starts = self._start[sources]
         counts = self._count[sources]
         at = concatenated_ranges(starts, counts)
-        return met.repeat(counts), self._targets.view[at], self._weights.view[at]
+        if not len(at):
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        owner = np.arange(len(sources)).repeat(counts)
+        return owner, self._targets.view[at], self._weights.view[at]
 
     def _make(self, sources: IntArray) -> None:
         rows = self._rows(sources)
@@ -321,95 +313,51 @@ class RowPool:
         self._weights.extend(rows.weights)
 
 
-class CueEdges(EdgeSet):
-    """A pool in which a tag has another row while it is a cue: that of its number + ``shift``.
-
-    Examples
-    --------
-    >>> rows = Rows(np.array([0, 1]), np.array([4, 8]), np.array([0.5, 0.25]))
-    >>> pool = RowPool(lambda sources: rows, 6)
-    >>> pool.mark(np.array([1, 5]))
-    >>> edges = CueEdges(pool, np.array([2]), shift=3)
-    >>> [column.tolist() for column in edges.of(np.array([1, 2]))]
-    [[0, 1], [4, 8], [0.5, 0.25]]
-    """
-
-    _pool: RowPool
-    _cues: IntArray
-    _shift: int
-
-    def __init__(self, pool: RowPool, cues: IntArray, *, shift: int) -> None:
-        object.__setattr__(self, "_pool", pool)
-        object.__setattr__(self, "_cues", cues)
-        object.__setattr__(self, "_shift", shift)
-
-    def __len__(self) -> int:
-        return len(self._pool)
-
-    def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        return self._pool.of(sources + self._shift * among_sorted(sources, self._cues))
-
-
 class LearnedEdges(EdgeSet):
     """Rows of several pools, as spreading reads them.
 
     Parameters
     ----------
-    pools : sequence of (RowPool or EdgeSet, sources or None)
-        Edges, and the sources (ascending) that they are followed from; None for any.
+    pools : sequence of RowPool or EdgeSet
     gain : float
         What weights are multiplied with.
     gate : callable, optional
         From targets to another factor, such as the direct evidence for them.
-    limit : int
-        At most so many edges are followed in one step, the strongest.
 
     Examples
     --------
     >>> row = Rows(np.array([0]), np.array([4]), np.array([0.5]))
     >>> pool = RowPool(lambda sources: row, 2)
-    >>> pool.mark(np.array([0, 1]))
-    >>> edges = LearnedEdges([(pool, np.array([1]))], gain=2.0)
+    >>> pool.mark(np.array([1]))
+    >>> edges = LearnedEdges([pool], gain=2.0)
     >>> [column.tolist() for column in edges.of(np.array([0, 1]))]
     [[1], [4], [1.0]]
     """
 
-    _pools: Sequence[tuple[RowPool | EdgeSet, IntArray | None]]
+    _pools: Sequence[RowPool | EdgeSet]
     _gain: float
     _gate: GateOf | None
-    _limit: int
     _n: int
 
     def __init__(
         self,
-        pools: Sequence[tuple[RowPool | EdgeSet, IntArray | None]],
+        pools: Sequence[RowPool | EdgeSet],
         *,
         gain: float = 1.0,
         gate: GateOf | None = None,
-        limit: int = 1 << 30,
     ) -> None:
         super().__init__(_NO_INTS, _NO_INTS, _NO_FLOATS)
-        followed = [
-            (pool, pool.among(only) if isinstance(pool, RowPool) and only is not None else only)
-            for pool, only in pools
-        ]
-        object.__setattr__(
-            self, "_pools", [(pool, only) for pool, only in followed if only is None or len(only)]
-        )
+        object.__setattr__(self, "_pools", pools)
         object.__setattr__(self, "_gain", gain)
         object.__setattr__(self, "_gate", gate)
-        object.__setattr__(self, "_limit", limit)
-        object.__setattr__(self, "_n", sum(len(pool) for pool, _ in self._pools))
+        object.__setattr__(self, "_n", sum(map(len, pools)))
 
     def __len__(self) -> int:
         return self._n
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        parts = [
-            found for pool, only in self._pools if len((found := _followed(pool, sources, only))[0])
-        ]
+        parts = [found for pool in self._pools if len((found := pool.of(sources))[0])]
         if not parts:
             return _NO_INTS, _NO_INTS, _NO_FLOATS
         owner, targets, weights = parts[0]
@@ -417,20 +365,91 @@ class LearnedEdges(EdgeSet):
             owner, targets, weights = map(np.concatenate, zip(*parts, strict=True))
         if self._gate is not None:
             weights = weights * self._gate(targets)
-        if len(weights) > self._limit:
-            best = _first_largest(weights, self._limit)
-            owner, targets, weights = owner[best], targets[best], weights[best]
         return owner, targets, self._gain * weights
 
 
-def _followed(
-    pool: RowPool | EdgeSet, sources: IntArray, only: IntArray | None
-) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the edges that leave those of some sources that are among others."""
-    if only is None:
-        return pool.of(sources)
-    at = among_sorted(sources, only).nonzero()[0]
-    if not len(at):
-        return _NO_INTS, _NO_INTS, _NO_FLOATS
-    owner, targets, weights = pool.of(sources[at])
-    return at[owner], targets, weights
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PooledEdges(PlasticEdges):
+    """Learned edges into chunks from one pool, asked once a step; and the others.
+
+    What passes is the mass of the source times a gain, the weight, and how well the target
+    answers the question by itself.
+
+    Parameters
+    ----------
+    pool : RowPool
+        Of tags, at their numbers; of tags as cues, at number + ``shift``; of chunks, from
+        the end: at ``~chunk``.
+    shift : int
+        How many tags there are.
+    cues : ndarray of int, ascending
+        The tags that the query names.
+    tag_gain, chunk_gain : float
+    gate : callable
+        From targets to direct evidence.
+    limit : int
+        At most so many edges are followed in one step, those over which most passes.
+
+    Examples
+    --------
+    >>> rows = Rows(np.array([0, 1, 1]), np.array([3, 3, 4]), np.array([0.5, 0.5, 0.25]))
+    >>> pool = RowPool(lambda sources: rows, 5)
+    >>> pool.mark(np.array([1, 4]))
+    >>> edges = PooledEdges(
+    ...     pool=pool,
+    ...     shift=2,
+    ...     cues=np.array([0]),
+    ...     tag_gain=1.0,
+    ...     chunk_gain=0.5,
+    ...     gate=lambda chunks: np.where(chunks == 3, 1.0, 0.1),
+    ...     least=0.01,
+    ... )
+    >>> ones = np.ones(1)
+    >>> passed = edges.into_chunks(np.array([1]), ones, np.array([0]), ones, first=False)
+    >>> [column.tolist() for column in passed]
+    [[0, 0, 1], [3, 4, 3], [0.5, 0.025, 0.25]]
+    """
+
+    pool: RowPool
+    shift: int
+    cues: IntArray
+    tag_gain: float
+    chunk_gain: float
+    gate: GateOf
+    limit: int = 1 << 30
+
+    def has_learned(self, cues: IntArray) -> IntArray:
+        """Return which of some cues lead to a chunk; positions may repeat."""
+        return self.pool.of(cues + self.shift)[0]
+
+    def into_chunks(
+        self,
+        tags: IntArray,
+        on_tags: FloatArray,
+        chunks: IntArray,
+        on_chunks: FloatArray,
+        *,
+        first: bool,
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Pass mass on to chunks; see :meth:`PlasticEdges.into_chunks`."""
+        if first:
+            sources = tags + self.shift * among_sorted(tags, self.cues)
+            mass = on_tags * self.tag_gain
+        else:
+            sources = np.concatenate((tags, ~chunks))
+            mass = np.concatenate((on_tags * self.tag_gain, on_chunks * self.chunk_gain))
+        owner, targets, weights = self.pool.of(sources)
+        amount = weights
+        if len(owner):
+            amount = mass[owner] * weights * self.gate(targets)
+            kept = (amount > self.least).nonzero()[0]
+            if len(kept) > self.limit:
+                kept = kept[_first_largest(amount[kept], self.limit)]
+            owner, targets, amount = owner[kept], targets[kept], amount[kept]
+        if not (len(self.tag_to_chunk) or len(self.chunk_to_chunk)):
+            return owner, targets, amount
+        others = super().into_chunks(tags, on_tags, chunks, on_chunks, first=first)
+        found = (owner, targets, amount)
+        owner, targets, amount = (np.concatenate(each) for each in zip(found, others, strict=True))
+        order = owner.argsort(kind="stable")
+        return owner[order], targets[order], amount[order]

@@ -123,14 +123,14 @@ def _ways(recollection: Recollection, found: Activation, slot: int, evidence: Ga
             node = overlay.node_of_tag.get(tag)
             if node is None:
                 continue
-            for family in _TO_CHUNK if tag in cues else _TO_CHUNK[1:]:
+            for family in _TO_CHUNK if depth == 0 and tag in cues else _TO_CHUNK[1:]:
                 row = overlay.row(family, tag)
                 weight = float(row.weights[row.targets == slot].sum())
                 amount = mass * weight * overlay.settings.cue_gain * pull
                 ways.append(_Way(family, node, amount))
         for source, target, mass in zip(*(one.tolist() for one in layer.leaps), strict=True):
-            if target == slot:
-                ways.append(_Way(Family.PAIR, overlay.node_of_slot[source], mass))
+            if target == slot and (node := overlay.node_of_slot.get(source)) is not None:
+                ways.append(_Way(Family.PAIR, node, mass))
         ways += _hops(overlay, layer, slot, on_tag)
     return ways
 
@@ -138,7 +138,7 @@ def _ways(recollection: Recollection, found: Activation, slot: int, evidence: Ga
 def _episodes(recollection: Recollection, slot: int, evidence: GateOf) -> list[_Way]:
     seeds = recollection.seeds(evidence)
     mass = 0.0 if seeds is None else float(seeds[1][seeds[0] == slot].sum())
-    found = recollection.opinions(slot)
+    found = recollection.of(slot)
     total = sum(max(amount, 0.0) for _, amount in found) or 1.0
     ways = []
     for episode, amount in found:
@@ -176,13 +176,16 @@ def _hops(overlay: Overlay, layer: Layer, slot: int, on_tag: dict[int, float]) -
 def _anywhere(recollection: Recollection, found: Activation) -> list[_Way]:
     overlay = recollection.overlay
     ways = []
-    amounts = np.abs(recollection.signed).sum(axis=1) * recollection.likeness
-    for episode, amount in zip(recollection.active, amounts.tolist(), strict=True):
+    for episode, row, like in zip(
+        recollection.active, recollection.opinions, recollection.likeness, strict=True
+    ):
+        amount = like * sum(map(abs, row.values()))
         numbers = map(overlay.number_of, episode.nodes)
         ways += [_Way(Family.EPISODE, number, amount) for number in numbers if number is not None]
     for depth, layer in enumerate(found.layers):
         for source, _, mass in zip(*(one.tolist() for one in layer.leaps), strict=True):
-            ways.append(_Way(Family.PAIR, overlay.node_of_slot[source], mass))
+            if (node := overlay.node_of_slot.get(source)) is not None:
+                ways.append(_Way(Family.PAIR, node, mass))
         for tag, mass in _mass_on_tags(found, layer, depth).items():
             node = overlay.node_of_tag.get(tag)
             if node is not None:

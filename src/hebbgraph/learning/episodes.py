@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
-from hebbgraph.recall.grouping import best, distinct
+from hebbgraph.graph.arrays import GrowableArray
+from hebbgraph.recall.grouping import best
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
@@ -28,9 +28,12 @@ __all__ = [
 
 #: How many of the most similar past queries are looked at for near-duplicates.
 _CANDIDATES = 32
-#: From this many past queries on, those looked at are chosen by a sketch of so many
-#: numbers, and so many are kept, unless the sketch is further below the threshold.
-_SKETCH_FROM, _SKETCH, _SKETCH_KEPT, _SKETCH_MARGIN = 2048, 48, 128, 0.3
+#: From so many past queries of so many dimensions on, those looked at are chosen by a
+#: sketch of so many words of 64 bits.
+_SKETCH_FROM, _SKETCH_DIMENSION, _SKETCH_WORDS = 2048, 64, 3
+_SKETCH_BITS = 64 * _SKETCH_WORDS
+#: So many at most, and none whose sketch is so many deviations further off than it should.
+_SKETCH_KEPT, _SKETCH_DEVIATIONS = 64, 3.0
 
 
 @lru_cache(maxsize=65_536)
@@ -99,11 +102,10 @@ class Episodes:
         self._embedders: dict[str, _Vectors] = {}
         self._columns: dict[str, int] = {}
         self._postings: list[_Posting] = []
-        self._norm = GrowableArray(np.float64)
-        #: The features of each past query, one after the other.
+        #: The features of each past query, one after the other, as a vector of unit length.
         self._ends = GrowableArray(np.int64, np.zeros(1, np.int64))
         self._column = GrowableArray(np.int64)
-        self._weight = GrowableArray(np.float64)
+        self._share = GrowableArray(np.float64)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -115,13 +117,14 @@ class Episodes:
             return
         self.nodes.append(node)
         features = _features({cue.tag: cue.weight for cue in feedback.cues}, feedback.terms)
-        self._norm.extend([_norm(features)])
+        norm = max(_norm(features), 1e-9)
         columns = [self._columns.setdefault(name, len(self._columns)) for name in features]
         self._postings += [_Posting() for _ in range(len(self._columns) - len(self._postings))]
-        for column, weight in zip(columns, features.values(), strict=True):
-            self._postings[column].append(number, weight)
+        shares = [weight / norm for weight in features.values()]
+        for column, share in zip(columns, shares, strict=True):
+            self._postings[column].append(number, share)
         self._column.extend(columns)
-        self._weight.extend(list(features.values()))
+        self._share.extend(shares)
         self._ends.extend([len(self._column)])
         if feedback.vector is not None:
             vectors = self._embedders.setdefault(feedback.embedder or "", _Vectors())
@@ -157,16 +160,16 @@ class Episodes:
         numbers, products = [], []
         for name, weight in question.features.items():
             if (column := self._columns.get(name)) is not None:
-                some, weights = self._postings[column].arrays()
+                some, shares = self._postings[column].arrays()
                 numbers.append(some)
-                products.append(weight * weights)
+                products.append(weight * shares)
         if not numbers:
             return []
-        dot = np.bincount(np.concatenate(numbers), np.concatenate(products), len(self.nodes))
         low = self._settings.episode_overlap
-        norm = max(_norm(question.features), 1e-9) * self._norm.view
+        norm = max(_norm(question.features), 1e-9)
+        dot = np.bincount(np.concatenate(numbers), np.concatenate(products), len(self.nodes))
         at = (dot > low * norm).nonzero()[0]
-        similarity = dot[at] / norm[at]
+        similarity = dot[at] / norm
         if len(at) > _CANDIDATES:
             kept = best(similarity, _CANDIDATES)
             at, similarity = at[kept], similarity[kept]
@@ -193,6 +196,8 @@ class Episodes:
 
     def _alike(self, numbers: list[int]) -> NDArray[np.bool_]:
         """Tell, for each two of some past queries, whether they are nearly the same."""
+        if not self._embedders:
+            return self._overlap(np.array(numbers))
         alike = np.eye(len(numbers), dtype=np.bool_)
         without = np.ones(len(numbers), np.bool_)
         for vectors in self._embedders.values():
@@ -209,49 +214,53 @@ class Episodes:
 
     def _overlap(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Tell, for each two of some past queries, whether they use nearly the same words."""
-        starts = self._ends.view[numbers]
-        counts = self._ends.view[numbers + 1] - starts
-        at = concatenated_ranges(starts, counts)
-        different, column = distinct(self._column.view[at])
-        weights = np.zeros((len(numbers), len(different)))
-        weights[np.arange(len(numbers)).repeat(counts), column] = self._weight.view[at]
-        norm = self._norm.view[numbers]
-        near = self._settings.episode_merge * norm[:, None] * norm[None, :]
-        return np.asarray(weights @ weights.T >= near)
+        merge = self._settings.episode_merge
+        column, share, ends = self._column.view, self._share.view, self._ends.view
+        rows = []
+        for number in numbers.tolist():
+            here = slice(*ends[number : number + 2].tolist())
+            rows.append(dict(zip(column[here].tolist(), share[here].tolist(), strict=True)))
+        alike = np.eye(len(rows), dtype=np.bool_)
+        for at, row in enumerate(rows):
+            for other in range(at):
+                held = rows[other]
+                cosine = sum(part * held[name] for name, part in row.items() if name in held)
+                alike[at, other] = alike[other, at] = cosine >= merge
+        return alike
 
 
 class _Posting:
-    """The past queries that have a feature, and its weight in each."""
+    """The past queries that have a feature, and its share of each."""
 
     def __init__(self) -> None:
         self._numbers = array("q")
-        self._weights = array("d")
+        self._shares = array("d")
         self._held: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
 
-    def append(self, number: int, weight: float) -> None:
+    def append(self, number: int, share: float) -> None:
         self._numbers.append(number)
-        self._weights.append(weight)
+        self._shares.append(share)
         self._held = None
 
     def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         if self._held is None:
-            self._held = np.array(self._numbers), np.array(self._weights)
+            self._held = np.array(self._numbers), np.array(self._shares)
         return self._held
 
 
 class _Vectors:
     """Unit vectors of one model's past queries.
 
-    When there are many, a fixed random projection to few dimensions sorts out most of
-    them first: reading every vector would cost more than the rest of a recall.
+    When there are many, a sketch sorts out most of them first: reading every vector would
+    cost more than the rest of a recall.
     """
 
     def __init__(self) -> None:
         self._matrix = np.empty((0, 0), dtype=np.float32)
-        self._sketch = np.empty((0, 0), dtype=np.float32)
-        self._projection = np.empty((0, 0), dtype=np.float32)
         self._numbers = np.empty(0, dtype=np.int64)
         self._at: dict[int, int] = {}
+        self._signs = _Signs(0)
+        self._sketch = np.empty((_SKETCH_WORDS, 0), dtype=np.uint64)
 
     @property
     def dimension(self) -> int:
@@ -263,23 +272,20 @@ class _Vectors:
 
     def append(self, number: int, vector: NDArray[np.float32]) -> None:
         if not len(self._matrix):
-            n = len(vector)
-            self._matrix = np.empty((64, n), dtype=np.float32)
+            self._matrix = np.empty((64, len(vector)), dtype=np.float32)
             self._numbers = np.empty(64, dtype=np.int64)
-            drawn = np.random.default_rng(0).normal(size=(n, min(n, _SKETCH)))
-            self._projection = np.linalg.qr(drawn)[0].astype(np.float32)
-            self._sketch = np.empty((64, self._projection.shape[1]), dtype=np.float32)
+            self._sketch = np.empty((_SKETCH_WORDS, 64), dtype=np.uint64)
+            self._signs = _Signs(len(vector))
         size = len(self._at)
         if len(vector) != self.dimension:
             return
         if size == len(self._matrix):
             self._matrix = np.concatenate((self._matrix, np.empty_like(self._matrix)))
-            self._sketch = np.concatenate((self._sketch, np.empty_like(self._sketch)))
             self._numbers = np.concatenate((self._numbers, np.empty_like(self._numbers)))
+            self._sketch = np.concatenate((self._sketch, np.empty_like(self._sketch)), axis=1)
         norm = float(np.linalg.norm(vector))
         self._matrix[size] = vector / norm if norm > 0 else vector
-        sketch = self._matrix[size] @ self._projection
-        self._sketch[size] = sketch / max(float(np.linalg.norm(sketch)), 1e-9)
+        self._sketch[:, size] = self._signs.of(vector)
         self._numbers[size] = number
         self._at[number] = size
 
@@ -288,14 +294,11 @@ class _Vectors:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return positions and cosines above ``low``, at most so many as are looked at."""
         size = len(self._at)
-        if size > _SKETCH_FROM:
-            projected = query @ self._projection
-            rough = self._sketch[:size] @ projected
-            least = (low - _SKETCH_MARGIN) * float(np.linalg.norm(projected))
-            near = (rough > least).nonzero()[0]
+        if size > _SKETCH_FROM and self.dimension >= _SKETCH_DIMENSION:
+            apart = differing_bits(self._sketch[:, :size], self._signs.of(query))
+            near = (apart <= self._signs.most_apart(low)).nonzero()[0]
             if len(near) > _SKETCH_KEPT:
-                kept = np.argpartition(rough[near], len(near) - _SKETCH_KEPT)[-_SKETCH_KEPT:]
-                near = near[kept]
+                near = near[np.argpartition(apart[near], _SKETCH_KEPT)[:_SKETCH_KEPT]]
             cosine = self._matrix[near] @ query
         else:
             near = np.arange(size)
@@ -311,6 +314,63 @@ class _Vectors:
 
     def rows(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
         return self._matrix[positions]
+
+
+class _Signs:
+    """On which side of some planes a vector lies: a bit each.
+
+    Of two vectors at an angle, a random plane separates a share angle / π [1]_. Here a
+    plane is one of equal coordinates: no matrix is needed to tell the side, and what all
+    coordinates have in common does not count.
+
+    References
+    ----------
+    .. [1] Charikar (2002), Similarity estimation techniques from rounding algorithms.
+    """
+
+    def __init__(self, dimension: int) -> None:
+        drawn = np.random.default_rng(0)
+        pairs: list[NDArray[np.int64]] = []
+        while dimension > 1 and sum(map(len, pairs)) < _SKETCH_BITS:
+            # Different coordinates, so that the planes are orthogonal.
+            pairs.append(drawn.permutation(dimension)[: dimension // 2 * 2].reshape(-1, 2))
+        every = np.concatenate(pairs) if pairs else np.zeros((_SKETCH_BITS, 2), np.int64)
+        self._one, self._other = every[:_SKETCH_BITS].T.copy()
+
+    def of(self, vector: NDArray[np.float32]) -> NDArray[np.uint64]:
+        """Return the bits, in words."""
+        return np.packbits(vector[self._one] > vector[self._other]).view(np.uint64)
+
+    @staticmethod
+    def most_apart(cosine: float) -> float:
+        """Return how many bits differ at most for vectors of at least this cosine, nearly always.
+
+        >>> _Signs.most_apart(1.0), round(_Signs.most_apart(0.5), 1)
+        (0.0, 83.6)
+        """
+        share = math.acos(cosine) / math.pi
+        deviation = math.sqrt(_SKETCH_BITS * share * (1.0 - share))
+        return _SKETCH_BITS * share + _SKETCH_DEVIATIONS * deviation
+
+
+def differing_bits(rows: NDArray[np.uint64], row: NDArray[np.uint64]) -> NDArray[np.uint8]:
+    """Return in how many bits each of some rows differs from another.
+
+    Parameters
+    ----------
+    rows : ndarray of uint64, shape (n_words, n), at most 255 bits
+    row : ndarray of uint64, shape (n_words,)
+
+    Examples
+    --------
+    >>> rows = np.array([[0b101, 0b110], [0, 1]], dtype=np.uint64)
+    >>> differing_bits(rows, np.array([0b100, 0], dtype=np.uint64)).tolist()
+    [1, 2]
+    """
+    apart: NDArray[np.uint8] = np.bitwise_count(rows[0] ^ row[0])
+    for words, word in zip(rows[1:], row[1:], strict=True):
+        apart += np.bitwise_count(words ^ word)
+    return apart
 
 
 def _norm(features: Mapping[str, float]) -> float:

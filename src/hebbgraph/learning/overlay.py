@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.graph.plastic import (
-    CueEdges,
     GateOf,
     LearnedEdges,
+    PooledEdges,
     RowPool,
     Rows,
     actor_scales,
@@ -28,7 +28,6 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import ActiveEpisode
 from hebbgraph.learning.lessons import Family
 from hebbgraph.learning.weights import RawWeights
-from hebbgraph.recall.grouping import distinct
 from hebbgraph.recall.paths import PathNode
 from hebbgraph.recall.view import PlasticEdges
 from hebbgraph.records import PathStep
@@ -38,11 +37,14 @@ from hebbgraph.typing import IntArray
 __all__ = ["Overlay", "Recollection", "Resolve"]
 
 _NO_INTS = np.empty(0, np.int64)
+_NO_ROWS = Rows(_NO_INTS, _NO_INTS, np.empty(0))
 _ANY = 1 << 30
 #: Activation reaches hundreds of tags, each of which may know ends of paths.
 _PATH_FAN_OUT = 4
 #: Learned edges that one step follows: the cost of a recall must not grow with the log.
 _MAX_EDGES = 64
+#: Mass up to this is not passed on: 0.08 % of the activation that is worth one half.
+_LEAST = 3e-5
 
 Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
 """From chunk ids to the row and text hash of those that are there."""
@@ -57,25 +59,28 @@ class Recollection:
     overlay : Overlay
     active : tuple of ActiveEpisode
         Past queries like the question.
-    likeness : ndarray of float64, shape (n_active,), in [0, 1]
+    likeness : tuple of float, in [0, 1]
         How far each counts.
-    slots : ndarray of int64, shape (n_slots,), ascending
-        Chunks that they have an opinion on.
-    signed : ndarray of float64, shape (n_active, n_slots), in [-1, 1]
-        The opinion of each on each.
-    same : ndarray of float64, shape (n_active,), in [0, 1]
+    opinions : tuple of dict of slot to float, in [-1, 1]
+        What each thinks of chunks: a few numbers, which dictionaries hold faster than arrays.
+    same : tuple of float, in [0, 1]
         The chance that a past query asks the same: its likeness, squared.
     """
 
     overlay: Overlay
     active: tuple[ActiveEpisode, ...]
-    likeness: NDArray[np.float64]
-    slots: NDArray[np.int64]
-    signed: NDArray[np.float64]
-    same: NDArray[np.float64]
+    likeness: tuple[float, ...]
+    opinions: tuple[Mapping[int, float], ...]
+    same: tuple[float, ...]
 
-    def _expected(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        return expectation(weights, self.likeness, prior=self.overlay.settings.episode_prior)
+    def _expected(self, sums: Mapping[int, float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return chunks, ascending, and how far past queries lead one to expect each."""
+        slots = sorted(sums)
+        return np.array(slots, np.int64), expectation(
+            np.array([sums[slot] for slot in slots]),
+            sum(self.likeness),
+            prior=self.overlay.settings.episode_prior,
+        )
 
     def recognised(self, evidence: GateOf) -> Recollection:
         """Return the past queries in proportion to how far direct evidence agrees with them.
@@ -91,9 +96,21 @@ class Recollection:
         """
         if not self.active:
             return self
-        seen = np.where(self.signed > 0, evidence(self.slots), 0.0).max(axis=1)
-        agreement = unless_same(seen**self.overlay.settings.episode_agreement, self.same)
-        return replace(self, likeness=self.likeness * agreement)
+        seen = self._seen(evidence)
+        power = self.overlay.settings.episode_agreement
+        best = [
+            max((seen[slot] for slot, opinion in row.items() if opinion > 0), default=0.0)
+            for row in self.opinions
+        ]
+        likeness = tuple(
+            like * unless_same(highest**power, same)
+            for like, highest, same in zip(self.likeness, best, self.same, strict=True)
+        )
+        return Recollection(self.overlay, self.active, likeness, self.opinions, self.same)
+
+    def _seen(self, evidence: GateOf) -> dict[int, float]:
+        slots = list({slot: None for row in self.opinions for slot in row})
+        return dict(zip(slots, evidence(np.array(slots)).tolist(), strict=True))
 
     def seeds(self, evidence: GateOf) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
         """Return chunks that past queries led to, and the activation that they get.
@@ -103,26 +120,33 @@ class Recollection:
         """
         if not self.active:
             return None
-        gate = unless_same(evidence(self.slots)[None, :], self.same[:, None])
-        chance = self._expected(np.maximum(self.signed, 0.0) * gate)
-        wanted = (chance > 0).nonzero()[0]
-        if not len(wanted):
+        seen = self._seen(evidence)
+        wanted: dict[int, float] = {}
+        for row, like, same in zip(self.opinions, self.likeness, self.same, strict=True):
+            for slot, opinion in row.items():
+                if opinion > 0 and (gain := like * opinion * unless_same(seen[slot], same)) > 0:
+                    wanted[slot] = wanted.get(slot, 0.0) + gain
+        if not wanted:
             return None
+        slots, chance = self._expected(wanted)
         settings = self.overlay.settings
-        return self.slots[wanted], as_activation(
-            chance[wanted], gain=settings.episode_gain, at_most=settings.episode_share
+        return slots, as_activation(
+            chance, gain=settings.episode_gain, at_most=settings.episode_share
         )
 
     def inhibited(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return chunks that past queries did not want, and what is left of the evidence."""
-        if not self.active:
+        unwanted: dict[int, float] = {}
+        for row, like in zip(self.opinions, self.likeness, strict=True):
+            for slot, opinion in row.items():
+                if opinion < 0 and like > 0:
+                    unwanted[slot] = unwanted.get(slot, 0.0) - like * opinion
+        if not unwanted:
             return _NO_INTS, np.empty(0)
-        dislike = self._expected(np.maximum(-self.signed, 0.0))
-        unwanted = (dislike > 0).nonzero()[0]
-        floor = self.overlay.settings.inhibition_floor
-        return self.slots[unwanted], 1.0 - np.minimum(dislike[unwanted], floor)
+        slots, dislike = self._expected(unwanted)
+        return slots, 1.0 - np.minimum(dislike, self.overlay.settings.inhibition_floor)
 
-    def edges(self, cues: IntArray, evidence: GateOf) -> PlasticEdges:
+    def edges(self, cues: IntArray, evidence: GateOf) -> PooledEdges:
         """Return the learned edges, those to chunks in proportion to direct evidence."""
         return self.overlay.edges(cues, evidence)
 
@@ -130,36 +154,20 @@ class Recollection:
         """Return what was learned about the edges of cited paths, weights as they are."""
         return self.overlay.path_edges()
 
-    def opinions(self, slot: int) -> list[tuple[ActiveEpisode, float]]:
+    def of(self, slot: int) -> list[tuple[ActiveEpisode, float]]:
         """Return the past queries that have an opinion on a chunk, times their likeness."""
-        at = int(self.slots.searchsorted(slot))
-        if at == len(self.slots) or self.slots[at] != slot:
-            return []
-        column = self.signed[:, at]
-        at_all = column.nonzero()[0]
-        amounts = (column[at_all] * self.likeness[at_all]).tolist()
-        return [(self.active[one], amount) for one, amount in zip(at_all, amounts, strict=True)]
+        return [
+            (episode, row[slot] * like)
+            for episode, row, like in zip(self.active, self.opinions, self.likeness, strict=True)
+            if row.get(slot)
+        ]
 
     def episode_step(self, node: PathNode) -> list[PathStep]:
         """Return the past query in front of a chunk that starts a way, if it lit it."""
-        best = self._strongest.get(node.id)
-        if best is None:
+        episode, weight = max(self.of(node.id), key=lambda one: one[1], default=(None, 0.0))
+        if episode is None or weight <= 0:
             return []
-        episode, weight = best
         return [PathStep(kind="episode", value=episode.nodes[0][2:], weight=weight)]
-
-    @cached_property
-    def _strongest(self) -> dict[int, tuple[ActiveEpisode, float]]:
-        """Of each chunk that a past query led to, the one that did so most."""
-        if not self.active:
-            return {}
-        amounts = self.signed * self.likeness[:, None]
-        first, best = amounts.argmax(axis=0).tolist(), amounts.max(axis=0).tolist()
-        return {
-            slot: (self.active[one], amount)
-            for slot, one, amount in zip(self.slots.tolist(), first, best, strict=True)
-            if amount > 0
-        }
 
 
 class Overlay:
@@ -197,11 +205,12 @@ class Overlay:
         self.node_of_slot: dict[int, int] = {}
         self._n_marked = 0
         self._n_tags = len(graph.phrases)
-        #: Of a tag, what any mass on it follows; at its number + n_tags, what a cue does.
-        self._to_chunk = RowPool(self._rows_to_chunk, 2 * self._n_tags)
+        #: Of a tag, what any mass on it follows; at its number + n_tags, what a cue does;
+        #: of a chunk, at ~slot: counted from the end.
+        self._to_chunk = RowPool(self._rows_to_chunk, 2 * self._n_tags + graph.n_slots)
         self._hops = RowPool(partial(self.rows_of, Family.HOP), self._n_tags)
-        self._pairs = RowPool(partial(self.rows_of, Family.PAIR), graph.n_slots)
-        self._episodes = RowPool(self._rows_of_episodes)
+        #: Of a past query's node: what it thinks of which slots, unbounded.
+        self._opinions: dict[int, dict[int, float]] = {}
         self._changed: set[tuple[Family, int]] | None = None
         self._fresh = False
         self._actor_scale = np.ones(1)
@@ -229,8 +238,9 @@ class Overlay:
         self._number_nodes()
         self._mark_sources()
         if self._changed is None:
-            for pool in (self._to_chunk, self._hops, self._pairs, self._episodes):
-                pool.clear()
+            self._to_chunk.clear()
+            self._hops.clear()
+            self._opinions.clear()
             self._target_scale = target_scale(
                 self._weights.credits(), in_credit=self.settings.in_credit
             )
@@ -242,6 +252,8 @@ class Overlay:
             self._scale_actors = bool((self._actor_scale < 1.0).any())
         else:
             for family, node in self._changed:
+                if family is Family.EPISODE:
+                    self._opinions.pop(node, None)
                 for pool, sources in self._sources(family, np.array([node])):
                     pool.drop(sources)
         self._changed = None
@@ -292,18 +304,20 @@ class Overlay:
     def _sources(self, family: Family, nodes: IntArray) -> list[tuple[RowPool, IntArray]]:
         """Return where the rows of some nodes are kept."""
         if family is Family.EPISODE:
-            return [(self._episodes, nodes)]
+            return []
         numbers = self.number[nodes]
         numbers = numbers[numbers >= 0]
         if family is Family.CUE:
             return [(self._to_chunk, numbers + self._n_tags)]
         if family is Family.ARRIVAL:
             return [(self._to_chunk, numbers), (self._to_chunk, numbers + self._n_tags)]
-        return [(self._hops if family is Family.HOP else self._pairs, numbers)]
+        if family is Family.PAIR:
+            return [(self._to_chunk, ~numbers)]
+        return [(self._hops, numbers)]
 
     # -- rows -----------------------------------------------------------------------
 
-    def edges(self, cues: IntArray, evidence: GateOf) -> PlasticEdges:
+    def edges(self, cues: IntArray, evidence: GateOf) -> PooledEdges:
         """Return the learned edges that spreading follows.
 
         What was learned about cues, and about tags that led on to others, counts for
@@ -311,29 +325,23 @@ class Overlay:
         that activation reaches.
         """
         settings = self.settings
-        return PlasticEdges(
-            tag_to_chunk=LearnedEdges(
-                [(CueEdges(self._to_chunk, cues, shift=self._n_tags), None)],
-                gain=settings.cue_gain,
-                gate=evidence,
-                limit=_MAX_EDGES,
-            ),
-            chunk_to_chunk=LearnedEdges(
-                [(self._pairs, None)],
-                gain=settings.pair_gain,
-                gate=evidence,
-                limit=_MAX_EDGES,
-            ),
-            tag_to_tag=LearnedEdges(
-                [(self._hops, cues)], gain=settings.path_gain, limit=_MAX_EDGES
-            ),
+        return PooledEdges(
+            cue_to_tag=LearnedEdges([self._hops], gain=settings.path_gain),
+            pool=self._to_chunk,
+            shift=self._n_tags,
+            cues=cues,
+            tag_gain=settings.cue_gain,
+            chunk_gain=settings.pair_gain,
+            gate=evidence,
+            limit=_MAX_EDGES,
+            least=_LEAST,
         )
 
     def path_edges(self) -> PlasticEdges:
         """Return the learned edges of cited paths, from any node and ungated (Bio-RAG)."""
         return PlasticEdges(
-            tag_to_chunk=LearnedEdges([(self._to_chunk, None)]),
-            tag_to_tag=LearnedEdges([(self._hops, None)]),
+            tag_to_chunk=LearnedEdges([self._to_chunk]),
+            tag_to_tag=LearnedEdges([self._hops]),
         )
 
     def row(self, family: Family, number: int) -> Rows:
@@ -353,21 +361,20 @@ class Overlay:
         )
 
     def _rows_to_chunk(self, numbers: IntArray) -> Rows:
-        """Return what leaves some tags for chunks, of cues (beyond ``n_tags``) both families."""
-        arrived = self.rows_of(Family.ARRIVAL, numbers % self._n_tags)
-        cues = (numbers >= self._n_tags).nonzero()[0]
-        if not len(cues):
-            return arrived
-        cued = self.rows_of(Family.CUE, numbers[cues] - self._n_tags)
-        owner = np.concatenate((cues[cued.owner], arrived.owner))
+        """Return what leaves some tags and chunks for chunks; of cues, both families."""
+        n = self._n_tags
+        # Numbers ascend: chunks, then tags, then cues.
+        tags, cues = numbers.searchsorted([0, n]).tolist()
+        paired = self.rows_of(Family.PAIR, ~numbers[:tags]) if tags else _NO_ROWS
+        arrived = (
+            self.rows_of(Family.ARRIVAL, numbers[tags:] % n) if tags < len(numbers) else _NO_ROWS
+        )
+        cued = self.rows_of(Family.CUE, numbers[cues:] - n) if cues < len(numbers) else _NO_ROWS
+        owner = np.concatenate((cued.owner + cues, arrived.owner + tags, paired.owner))
         order = owner.argsort(kind="stable")
-        targets = np.concatenate((cued.targets, arrived.targets))
-        weights = np.concatenate((cued.weights, arrived.weights))
+        targets = np.concatenate((cued.targets, arrived.targets, paired.targets))
+        weights = np.concatenate((cued.weights, arrived.weights, paired.weights))
         return Rows(owner[order], targets[order], weights[order])
-
-    def _rows_of_episodes(self, nodes: IntArray) -> Rows:
-        """Return what some past queries think of chunks, unbounded."""
-        return self._net(Family.EPISODE, nodes.tolist())
 
     def _net(self, family: Family, sources: Sequence[int | None]) -> Rows:
         """Put together what leaves some nodes.
@@ -403,30 +410,42 @@ class Overlay:
 
     def recollection(self, active: Sequence[ActiveEpisode]) -> Recollection:
         """Return what the active past queries expect, together."""
-        held = [
-            (at, number)
-            for at, episode in enumerate(active)
-            for node in episode.nodes
-            if (number := self._weights.number(node)) is not None
-        ]
-        if not held:
+        if not active:
             return self._nothing()
-        group, nodes = np.array(held, dtype=np.int64).T
-        owner, numbers, weights = self._episodes.of(nodes)
-        if not len(numbers):
+        rows = tuple(self._opinions_of(episode.nodes) for episode in active)
+        if not any(rows):
             return self._nothing()
-        different, column = distinct(numbers)
-        slots = different.astype(np.int64)
-        group = group[owner]
-        if len(nodes) > len(active):  # near-duplicates count as one
-            key, weights = pooled(group * len(slots) + column, weights)
-            group, column = key // len(slots), key % len(slots)
-        signed = np.zeros((len(active), len(slots)))
-        signed[group, column] = np.where(np.abs(weights) >= self.settings.min_weight, weights, 0.0)
-        total = np.maximum(signed, 0.0).sum(axis=1, keepdims=True) / self.settings.out_strength
-        signed = np.where(signed > 0, signed / np.maximum(total, 1.0), signed)
-        likeness = np.array([episode.likeness for episode in active])
-        return Recollection(self, tuple(active), likeness, slots, signed, likeness**2)
+        likeness = tuple(episode.likeness for episode in active)
+        same = tuple(like**2 for like in likeness)
+        return Recollection(self, tuple(active), likeness, rows, same)
+
+    def _opinions_of(self, names: Sequence[str]) -> dict[int, float]:
+        """Return what near-duplicate past queries think of chunks, as if they were one."""
+        numbers = [number for name in names if (number := self._weights.number(name)) is not None]
+        missing = [number for number in numbers if number not in self._opinions]
+        if missing:
+            made = self._net(Family.EPISODE, missing)
+            self._opinions.update((number, {}) for number in missing)
+            for owner, slot, weight in zip(*(part.tolist() for part in made), strict=True):
+                self._opinions[missing[owner]][slot] = weight
+        rows = [self._opinions[number] for number in numbers]
+        row = rows[0] if len(rows) == 1 else _pooled_rows(rows)
+        least = self.settings.min_weight
+        total = sum(weight for weight in row.values() if weight >= least)
+        scale = self.settings.out_strength / max(total, self.settings.out_strength)
+        return {
+            slot: weight * scale if weight > 0 else weight
+            for slot, weight in row.items()
+            if abs(weight) >= least
+        }
 
     def _nothing(self) -> Recollection:
-        return Recollection(self, (), np.empty(0), _NO_INTS, np.empty((0, 0)), np.empty(0))
+        return Recollection(self, (), (), (), ())
+
+
+def _pooled_rows(rows: Sequence[Mapping[int, float]]) -> dict[int, float]:
+    if not rows:
+        return {}
+    targets = np.array([target for row in rows for target in row], dtype=np.int64)
+    weights = np.array([weight for row in rows for weight in row.values()])
+    return dict(zip(*(part.tolist() for part in pooled(targets, weights)), strict=True))

@@ -11,8 +11,6 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TypeAlias
 
-import numpy as np
-
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
 from hebbgraph.learning.memory import Memory
@@ -37,9 +35,8 @@ _IMPORT_BATCH = 500
 
 def weighted_terms(derived: Derived, terms: Sequence[str]) -> list[tuple[str, float]]:
     """Return words with ``log(1 + N / df)``; the caller holds the lock on the graph."""
-    df = np.array([derived.lexical.document_frequency(term) for term in terms], dtype=np.float64)
-    weights = np.log1p(max(derived.graph.n_chunks, 1) / np.maximum(df, 1.0))
-    return list(zip(terms, weights.tolist(), strict=True))
+    df, n = derived.lexical.document_frequency, max(derived.graph.n_chunks, 1)
+    return [(term, math.log1p(n / max(df(term), 1))) for term in terms]
 
 
 class Teaching:

@@ -13,7 +13,7 @@ import numpy as np
 from hebbgraph.recall.grouping import best, distinct, sum_by
 from hebbgraph.typing import FloatArray, IntArray
 
-__all__ = ["Flows", "Layer", "Path", "PathNode", "strongest_path"]
+__all__ = ["Edges", "Flows", "Layer", "Path", "PathNode", "strongest_path"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
@@ -58,10 +58,10 @@ class _Ways:
         self._targets: list[int] = []
         if len(edges[1]):
             sources, targets, mass = edges
-            order = np.lexsort((sources, -mass, targets))
+            order = targets.argsort(kind="stable")
             self._targets = targets[order].tolist()
-            self._mass: list[float] = mass[order].tolist()
-            self._sources: list[int] = sources[order].tolist()
+            self._mass = mass[order]
+            self._sources = sources[order]
 
     def into(self, target: int) -> list[tuple[float, int]]:
         """Return (mass, source) of the edges into a node, strongest first."""
@@ -69,7 +69,11 @@ class _Ways:
         last = bisect_right(self._targets, target, first)
         if first == last:
             return []
-        return list(zip(self._mass[first:last], self._sources[first:last], strict=True))
+        mass, sources = self._mass[first:last].tolist(), self._sources[first:last].tolist()
+        ways = list(zip(mass, sources, strict=True))
+        if len(ways) > 1:
+            ways.sort(key=lambda way: (-way[0], way[1]))
+        return ways
 
 
 @dataclass
@@ -83,10 +87,11 @@ class Layer:
         The mass that arrived on each in this step.
     credit : ndarray of float64, shape (n,)
         How much of it counts for the score.
-    flows : (tags, chunks, mass)
-        What passed from tags to chunks.
-    leaps : (chunks, chunks, mass)
-        What passed over learned chunk → chunk edges.
+    passed : (tags, chunks, mass)
+        What passed from tags to chunks over the edges of the graph.
+    learned : (sources, chunks, mass)
+        What passed to chunks over learned edges. A source is a tag, or, where it is
+        negative, ``~source`` is a chunk.
     hops : (tags, tags, mass)
         What passed over learned tag → tag edges.
     sources : (chunks, tags, mass)
@@ -100,8 +105,8 @@ class Layer:
     trusted: FloatArray
     plain: FloatArray
     credit: FloatArray
-    flows: Edges
-    leaps: Edges = _NO_EDGES
+    passed: Edges
+    learned: Edges = _NO_EDGES
     hops: Edges = _NO_EDGES
     sources: Edges = _NO_EDGES
     seeds: IntArray = field(default_factory=lambda: _NO_INTS)
@@ -114,14 +119,32 @@ class Layer:
         return dict(zip(self.receivers.tolist(), (self.trusted + self.plain).tolist(), strict=True))
 
     @cached_property
-    def into_chunks(self) -> _Ways:
-        """What flowed into each chunk from tags."""
-        return _Ways(self.flows)
+    def flows(self) -> Edges:
+        """What passed from tags to chunks, over learned edges too."""
+        sources, chunks, mass = self.learned
+        taught = sources >= 0
+        return (
+            np.concatenate((self.passed[0], sources[taught])),
+            np.concatenate((self.passed[1], chunks[taught])),
+            np.concatenate((self.passed[2], mass[taught])),
+        )
 
     @cached_property
-    def leapt(self) -> _Ways:
-        """What flowed into each chunk over learned edges from chunks."""
-        return _Ways(self.leaps)
+    def leaps(self) -> Edges:
+        """What passed from chunks to chunks, over learned edges."""
+        sources, chunks, mass = self.learned
+        leapt = sources < 0
+        return ~sources[leapt], chunks[leapt], mass[leapt]
+
+    @cached_property
+    def into_chunks(self) -> _Ways:
+        """What flowed into each chunk from tags, over the edges of the graph."""
+        return _Ways(self.passed)
+
+    @cached_property
+    def taught(self) -> _Ways:
+        """What flowed into each chunk over learned edges; sources as in ``learned``."""
+        return _Ways(self.learned)
 
     @cached_property
     def hopped(self) -> _Ways:
@@ -136,33 +159,49 @@ class Layer:
     @classmethod
     def gather(
         cls,
-        parts: Sequence[Flows],
+        reached: IntArray,
+        position: IntArray,
+        flows: Flows,
+        learned: Edges | None = None,
         *,
-        leaps: Edges | None = None,
         hops: Edges | None = None,
+        least: float = 0.0,
     ) -> Self:
-        """Sum what arrives by receiver; what leaps counts as trusted."""
-        flows = parts[0]
-        if len(parts) > 1:
-            flows = Flows(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        """Sum what arrives by receiver.
+
+        Parameters
+        ----------
+        reached : ndarray of int
+            The different chunks of ``flows`` and ``learned``, ascending.
+        position : ndarray of int
+            Where among them each chunk of ``flows`` is, and then each of ``learned``.
+        flows : Flows
+            Over the edges of the graph; those of a mass up to ``least`` are left out.
+        learned : (sources, chunks, mass), optional
+            Over learned edges; it counts as trusted.
+        hops : (tags, tags, mass), optional
+            Over learned edges to tags, for :func:`strongest_path`.
+        least : float, at least 0
+        """
+        n, n_flows = len(reached), len(flows.chunks)
         mass = flows.trusted + flows.plain
-        alive = mass > 0
-        tags, chunks, mass = flows.tags[alive], flows.chunks[alive], mass[alive]
-        trusted, plain, credit = flows.trusted[alive], flows.plain[alive], flows.credit[alive]
-        targets = chunks
-        if leaps is not None:
-            targets = np.concatenate([chunks, leaps[1]])
-            trusted = np.concatenate([trusted, leaps[2]])
-            credit = np.concatenate([credit, leaps[2]])
-        receivers, position = distinct(targets)
-        n = len(receivers)
+        alive = (mass > least).nonzero()[0]
+        at = position[:n_flows][alive]
+        trusted = sum_by(at, flows.trusted[alive], n)
+        plain = sum_by(at, flows.plain[alive], n)
+        credit = sum_by(at, flows.credit[alive], n)
+        if learned is not None:
+            arrived = sum_by(position[n_flows:], learned[2], n)
+            trusted += arrived
+            credit += arrived
+        some = (trusted + plain).nonzero()[0]
         return cls(
-            receivers=receivers,
-            trusted=sum_by(position, trusted, n),
-            plain=sum_by(position[: len(chunks)], plain, n),
-            credit=sum_by(position, credit, n),
-            flows=(tags, chunks, mass),
-            leaps=leaps or _NO_EDGES,
+            receivers=reached[some],
+            trusted=trusted[some],
+            plain=plain[some],
+            credit=credit[some],
+            passed=(flows.tags[alive], flows.chunks[alive], mass[alive]),
+            learned=learned or _NO_EDGES,
             hops=hops or _NO_EDGES,
         )
 
@@ -199,7 +238,8 @@ def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrive
     Examples
     --------
     >>> one = np.array([1.0])
-    >>> layer = Layer.gather([Flows(np.array([7]), np.array([3]), one, 0 * one, one)])
+    >>> flows = Flows(np.array([7]), np.array([3]), one, 0 * one, one)
+    >>> layer = Layer.gather(np.array([3]), np.array([0]), flows)
     >>> [(node.kind, node.id) for node in strongest_path([layer], 3, direct=0.0, arrived=0.9)]
     [('tag', 7), ('chunk', 3)]
     """
@@ -231,8 +271,11 @@ def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...
     layer = layers[depth]
     end = PathNode("chunk", chunk, _arrived_on(layer, chunk))
     ways = [(mass, "tag", tag) for mass, tag in layer.into_chunks.into(chunk)]
-    ways += [(mass, "chunk", source) for mass, source in layer.leapt.into(chunk)]
-    if ways and ways[-1][1] == "chunk":  # else they are in order
+    if more := layer.taught.into(chunk):
+        ways += [
+            (mass, "tag", source) if source >= 0 else (mass, "chunk", ~source)
+            for mass, source in more
+        ]
         ways.sort(key=lambda way: (-way[0], way[1], way[2]))
     for mass, kind, node in ways:
         before = (

@@ -51,7 +51,7 @@ import numpy as np
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.recall.grouping import among, among_sorted, best, best_per_owner, distinct, sum_by
-from hebbgraph.recall.paths import Flows, Layer, Path, strongest_path
+from hebbgraph.recall.paths import Edges, Flows, Layer, Path, strongest_path
 from hebbgraph.recall.view import EdgeSet, IncidenceView, PlasticEdges
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
@@ -287,7 +287,7 @@ def spread(
     cue_mass = share * step.cue_weight / total
     nothing = np.zeros(len(cue_mass))
     layer = step.from_tags(
-        step.cues, np.stack([cue_mass, nothing]), np.stack([nothing, nothing]), to_mentions=False
+        step.cues, np.stack([cue_mass, nothing]), np.stack([nothing, nothing]), leaping=None
     )
     seeds, mass = _seeds(candidates, f, p)
     mass = (1.0 - share) * mass
@@ -300,6 +300,7 @@ def spread(
         extra, extra_mass = extra_seeds
         keep = _mask(allowed, extra)
         extra, extra_mass = extra[keep], extra_mass[keep]
+        step.least = 0.0 if plastic is None else plastic.least
         starts.append((extra, extra_mass, np.zeros(len(extra))))
         arrivals.append((extra, extra_mass))
     layer.start(starts)
@@ -358,6 +359,7 @@ class _Step:
         self.cut = parameters.hub_cut(view.n_chunks)
         self.allowed = allowed
         self.plastic = plastic
+        self.least = 0.0  # until learning has moved any mass
         cues = np.unique(np.asarray(cues, dtype=np.int64))
         df = view.df(cues)
         keep = (df > 0) & (df <= self.cut)
@@ -410,7 +412,6 @@ class _Step:
             reached,
             sum_by(position, out_trusted, 2 * n).reshape(2, n),
             sum_by(position, out_plain, 2 * n).reshape(2, n),
-            to_mentions=True,
             leaping=(sources, trusted + plain),
         )
         layer.came_from(sources[owner], tags, out_trusted + out_plain)
@@ -422,8 +423,7 @@ class _Step:
         trusted: FloatArray,
         plain: FloatArray,
         *,
-        to_mentions: bool,
-        leaping: tuple[IntArray, FloatArray] | None = None,
+        leaping: tuple[IntArray, FloatArray] | None,
     ) -> Layer:
         """Pass mass from tags to chunks, and over learned edges.
 
@@ -433,21 +433,28 @@ class _Step:
             Different tags.
         trusted, plain : ndarray of float64, shape (2, n)
             Their mass: from mentions, and from the chunks that they entitle.
-        to_mentions : bool
-            Whether trusted mass may use co-mentions; not from cues, since lexical
-            search has already found the chunks that mention them.
         leaping : (chunks, mass), optional
-            What learned chunk → chunk edges start from.
+            What learned chunk → chunk edges start from. None for the cues: from them,
+            trusted mass uses no co-mentions, since lexical search has already found the
+            chunks that mention them.
         """
         p = self.parameters
-        hops = None
-        if self.plastic is not None and len(self.plastic.tag_to_tag):
-            tags, trusted, plain, hops = self._hop(self.plastic.tag_to_tag, tags, trusted, plain)
+        first = leaping is None
+        hops = learned = None
+        if self.plastic is not None:
+            if (edges := self.plastic.hops(first=first)) is not None:
+                tags, trusted, plain, hops = self._hop(edges, tags, trusted, plain)
+            learned = self._learned(self.plastic, tags, trusted + plain, leaping)
+            if learned or hops:
+                self.least = self.plastic.least
         owner, chunks, is_title = self.view.chunks_of(tags)
         keep = _mask(self.allowed, chunks)
         if not keep.all():
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
-        reached, position = distinct(chunks)
+        reached, every = distinct(
+            chunks if learned is None else np.concatenate((chunks, learned[1]))
+        )
+        position = every[: len(chunks)]
         pull = self.evidence.of(reached)[position]
         n = len(tags)
         total = sum_by(owner + n * is_title, pull, 2 * n).reshape(2, n)
@@ -455,28 +462,16 @@ class _Step:
         back = np.where(is_title, 0.0, pull / (total[0] + p.leak)[owner])
         namesakes = np.maximum(sum_by(owner, is_title.astype(np.float64), n), 1.0)
         link = np.where(is_title, p.title_salience * ahead / namesakes[owner], 0.0)
-        mention = np.where(is_title, 0.0, ahead * to_mentions) * trusted[0][owner]
+        mention = np.where(is_title, 0.0, ahead * (not first)) * trusted[0][owner]
         flow_trusted = link * trusted[0][owner] + back * trusted[1][owner]
         flow_plain = link * plain[0][owner] + back * plain[1][owner]
         credit = flow_trusted + flow_plain + p.mention_credit * mention
-        flows = [Flows(tags[owner], chunks, flow_trusted + mention, flow_plain, credit)]
-        leaps = None
-        if self.plastic is not None:
-            if len(self.plastic.tag_to_chunk):
-                owner, targets, weight = self._learned(self.plastic.tag_to_chunk, tags)
-                if len(owner):
-                    mass = (trusted + plain).sum(axis=0)[owner] * weight
-                    flows.append(Flows(tags[owner], targets, mass, np.zeros(len(mass)), mass))
-            if len(self.plastic.chunk_to_chunk) and leaping is not None:
-                sources, held = leaping
-                owner, targets, weight = self._learned(self.plastic.chunk_to_chunk, sources)
-                if len(owner):
-                    leaps = (sources[owner], targets, held[owner] * weight)
-        return Layer.gather(flows, leaps=leaps, hops=hops)
+        flows = Flows(tags[owner], chunks, flow_trusted + mention, flow_plain, credit)
+        return Layer.gather(reached, every, flows, learned, hops=hops, least=self.least)
 
     def _hop(
         self, edges: EdgeSet, tags: IntArray, trusted: FloatArray, plain: FloatArray
-    ) -> tuple[IntArray, FloatArray, FloatArray, tuple[IntArray, IntArray, FloatArray] | None]:
+    ) -> tuple[IntArray, FloatArray, FloatArray, Edges | None]:
         """Add what learned tag → tag edges pass; it counts as trusted, from mentions."""
         owner, targets, weight = edges.of(tags)
         if not len(owner):
@@ -484,7 +479,8 @@ class _Step:
         df = self.view.df(targets)
         keep = (df > 0) & (df <= self.cut)
         owner, targets, weight = owner[keep], targets[keep], weight[keep]
-        mass = (trusted + plain).sum(axis=0)[owner] * weight
+        held = trusted + plain
+        mass = (held[0] + held[1])[owner] * weight
         every, position = distinct(np.concatenate([tags, targets]))
         known, new = position[: len(tags)], position[len(tags) :]
         all_trusted, all_plain = np.zeros((2, len(every))), np.zeros((2, len(every)))
@@ -492,13 +488,24 @@ class _Step:
         all_trusted[0] += sum_by(new, mass, len(every))
         return every, all_trusted, all_plain, (tags[owner], targets, mass)
 
-    def _learned(self, edges: EdgeSet, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Gather learned edges to chunks that take part."""
-        owner, targets, weight = edges.of(sources)
+    def _learned(
+        self,
+        plastic: PlasticEdges,
+        tags: IntArray,
+        on_tags: FloatArray,
+        leaping: tuple[IntArray, FloatArray] | None,
+    ) -> Edges | None:
+        """Return what learned edges pass to chunks that take part; see :attr:`Layer.learned`."""
+        chunks, on_chunks = leaping or (_NO_INTS, _NO_FLOATS)
+        owner, targets, mass = plastic.into_chunks(
+            tags, on_tags[0] + on_tags[1], chunks, on_chunks, first=leaping is None
+        )
+        if not len(owner):
+            return None
         keep = _mask(self.allowed, targets)
-        if keep.all():  # as nearly always
-            return owner, targets, weight
-        return owner[keep], targets[keep], weight[keep]
+        if not keep.all():
+            owner, targets, mass = owner[keep], targets[keep], mass[keep]
+        return np.concatenate((tags, ~chunks))[owner], targets, mass
 
 
 def _seeds(

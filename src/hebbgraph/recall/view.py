@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol, Self
 
 import numpy as np
@@ -114,6 +114,9 @@ class JoinedEdges(EdgeSet):
         return owner[order], targets[order], weights[order]
 
 
+_NO_EDGES = EdgeSet.empty()
+
+
 @dataclass(frozen=True)
 class PlasticEdges:
     """Learned edges that spreading reads beside the static graph; neutral when empty.
@@ -125,8 +128,70 @@ class PlasticEdges:
     tag_to_chunk : EdgeSet
         Also followed from the query's cues.
     chunk_to_chunk, tag_to_tag : EdgeSet
+    cue_to_tag : EdgeSet
+        Followed from the query's cues alone, before the first step.
+    least : float, at least 0
+        Mass up to this is not passed over a learned edge, nor over others once learning
+        has moved any mass: it would spread so thin that it costs more than it changes.
     """
 
-    tag_to_chunk: EdgeSet = field(default_factory=EdgeSet.empty)
-    chunk_to_chunk: EdgeSet = field(default_factory=EdgeSet.empty)
-    tag_to_tag: EdgeSet = field(default_factory=EdgeSet.empty)
+    tag_to_chunk: EdgeSet = _NO_EDGES
+    chunk_to_chunk: EdgeSet = _NO_EDGES
+    tag_to_tag: EdgeSet = _NO_EDGES
+    cue_to_tag: EdgeSet = _NO_EDGES
+    least: float = 0.0
+
+    def hops(self, *, first: bool) -> EdgeSet | None:
+        """Return the edges that lead from tags to tags, if there are any.
+
+        ``first`` says that the tags are the query's cues.
+        """
+        if not len(self.tag_to_tag):
+            return self.cue_to_tag if first and len(self.cue_to_tag) else None
+        if first and len(self.cue_to_tag):
+            return JoinedEdges(self.cue_to_tag, self.tag_to_tag)
+        return self.tag_to_tag
+
+    def into_chunks(
+        self,
+        tags: IntArray,
+        on_tags: FloatArray,
+        chunks: IntArray,
+        on_chunks: FloatArray,
+        *,
+        first: bool,
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Pass mass on to chunks.
+
+        Parameters
+        ----------
+        tags, chunks : ndarray of int
+            Where the mass lies.
+        on_tags, on_chunks : ndarray of float
+            How much on each.
+        first : bool
+            Whether the tags are the query's cues, and tags that hops lead to from them.
+
+        Returns
+        -------
+        owner : ndarray of int, ascending
+            Position in the tags; that in the chunks, plus the number of tags.
+        targets : ndarray of int
+        mass : ndarray of float
+            What passes.
+
+        Examples
+        --------
+        >>> edges = EdgeSet.from_arrays(np.array([7]), np.array([1]), np.array([0.5]))
+        >>> some, mass = np.array([7]), np.array([0.2])
+        >>> passed = PlasticEdges(edges, edges).into_chunks(some, mass, some, mass, first=False)
+        >>> [column.tolist() for column in passed]
+        [[0, 1], [1, 1], [0.1, 0.1]]
+        """
+        owner, targets, weights = self.tag_to_chunk.of(tags)
+        other, ends, more = self.chunk_to_chunk.of(chunks)
+        return (
+            np.concatenate((owner, other + len(tags))),
+            np.concatenate((targets, ends)),
+            np.concatenate((on_tags[owner] * weights, on_chunks[other] * more)),
+        )

@@ -46,8 +46,8 @@ def with_neural_edges(
     layer = layer_of(derived, graph, settings) if settings.edge_gain else None
     if layer is None or not len(layer.edges):
         return plastic
-    neural = LearnedEdges([(layer.edges, None)], gain=settings.edge_gain, gate=evidence)
+    neural = LearnedEdges([layer.edges], gain=settings.edge_gain, gate=evidence)
     if plastic is None:
         return PlasticEdges(chunk_to_chunk=neural)
-    both = LearnedEdges([(plastic.chunk_to_chunk, None), (neural, None)])
+    both = LearnedEdges([plastic.chunk_to_chunk, neural])
     return replace(plastic, chunk_to_chunk=both)

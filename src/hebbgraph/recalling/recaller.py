@@ -14,18 +14,17 @@ from numpy.typing import NDArray
 from hebbgraph.errors import FilterError, IndexLockedError, NotFoundError, ParameterError
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.effects import learned_effects
-from hebbgraph.learning.episodes import question_features
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.overlay import Recollection
-from hebbgraph.learning.teaching import weighted_terms
 from hebbgraph.limits import MAX_SEEDS
 from hebbgraph.recall.paths import PathNode
 from hebbgraph.recall.spreading import Activation
+from hebbgraph.recalling.features import Features
 from hebbgraph.recalling.filtering import Masks, Where
 from hebbgraph.recalling.hits import best_slots, make_hits, path_steps, varied
 from hebbgraph.recalling.neural import propagated_vectors
 from hebbgraph.recalling.predicate import AskedFilter, unranked
-from hebbgraph.recalling.question import Question, cues_of, idf
+from hebbgraph.recalling.question import Question, cues_of
 from hebbgraph.recalling.search import DirectSearch
 from hebbgraph.recalling.strategies import (
     STRATEGIES,
@@ -82,6 +81,7 @@ class Recaller:
         self._colonies = colonies
         self._masks = Masks(truth, None if colonies is None else self._colony_of)
         self._search = DirectSearch(derived)
+        self._features = Features(derived)
         self._spreading = spreading_strategy.make(settings, truth, derived)
         self._strategies: dict[StrategyName, Strategy] = {"spreading": self._spreading}
         self._making = threading.Lock()
@@ -219,16 +219,10 @@ class Recaller:
     def _recollected(self, graph: TagGraph, question: Question) -> Recollection | None:
         assert self._memory is not None
 
-        def features() -> dict[str, float]:
-            tags = np.array(question.cues, dtype=np.int64)
-            keys = [graph.phrases.keys[tag] for tag in question.cues]
-            cues = dict(zip(keys, idf(graph, tags).tolist(), strict=True))
-            return question_features(cues, weighted_terms(self._derived, question.terms))
-
         embedding = self._derived.embedding
         return self._memory.recollect(
             graph,
-            features,
+            lambda: self._features.of(graph, question.cues, question.terms),
             question.vector,
             None if embedding is None else embedding.name,
         )

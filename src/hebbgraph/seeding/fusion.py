@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -13,6 +14,8 @@ from hebbgraph.typing import FloatArray, IntArray
 __all__ = ["Evidence", "fuse", "inhibited", "reciprocal_rank_fusion", "remembered"]
 
 _NO_FLOATS = np.empty(0, np.float64)
+#: Rough evidence of a chunk that no search returned.
+_UNKNOWN = 0.05
 
 
 @dataclass(frozen=True)
@@ -38,16 +41,21 @@ class Evidence:
     values: FloatArray
     elsewhere: float | Callable[[IntArray], FloatArray] = 0.05
 
-    def roughly(self, chunks: IntArray, *, floor: float = 0.05) -> FloatArray:
-        """Return the evidence of any chunks, that of other than candidates being ``floor``.
+    def roughly(self, chunks: IntArray) -> FloatArray:
+        """Return the evidence of any chunks, that of other than candidates being little.
 
         For questions about many chunks: it looks at no vector.
         """
-        if not len(self.chunks):
-            return np.full(len(chunks), floor)
+        known, values = self._and_unknown
         at = self.chunks.searchsorted(chunks)
-        known = self.chunks.take(at, mode="clip") == chunks
-        return np.where(known, self.values.take(at, mode="clip"), floor)
+        at[known[at] != chunks] = len(self.chunks)
+        found: FloatArray = values[at]
+        return found
+
+    @cached_property
+    def _and_unknown(self) -> tuple[IntArray, FloatArray]:
+        """The candidates and their values, and at the end one that stands for all others."""
+        return np.append(self.chunks, -1), np.append(self.values, _UNKNOWN)
 
     def of(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, in their order."""

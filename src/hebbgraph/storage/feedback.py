@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
 
 from hebbgraph.records import Cue, Feedback, PathStep, ShownChunk
 from hebbgraph.storage.database import Database, retried
@@ -61,10 +62,6 @@ _HELD = [  # two, for SQLite looks through the whole log for "one list or the ot
     )
     for column in (log.c.digest, log.c.id)
 ]
-_ONE_HELD = sa.select(log).where(
-    log.c.namespace == sa.bindparam("mine"),
-    sa.or_(log.c.digest == sa.bindparam("digest"), log.c.id == sa.bindparam("id")),
-)
 _INSERT = sa.insert(log)
 
 
@@ -96,6 +93,8 @@ class FeedbackLog:
         list of (Feedback, bool)
             Each as it is in the log, and whether it was added now.
         """
+        if len(entries) == 1 and self._is_new(*entries[0]):
+            return [(entries[0][0], True)]
         outcome: list[tuple[Feedback, bool]] = []
         with self.database.write() as connection:
             self._count(connection, log_added=1)
@@ -114,6 +113,17 @@ class FeedbackLog:
                 connection.rollback()
         return outcome
 
+    def _is_new(self, feedback: Feedback, digest: bytes) -> bool:
+        """Add one feedback without looking first, as most are new; False if it is there."""
+        with self.database.write() as connection:
+            self._count(connection, log_added=1)
+            try:
+                connection.execute(_INSERT, self._values(feedback, digest))
+            except IntegrityError:
+                connection.rollback()
+                return False
+        return True
+
     def _count(
         self, connection: sa.Connection, *, log_added: int = 0, log_removed: int = 0
     ) -> None:
@@ -124,19 +134,12 @@ class FeedbackLog:
         self, connection: sa.Connection, entries: Sequence[tuple[Feedback, bytes]]
     ) -> tuple[dict[bytes, Feedback], dict[str, Feedback]]:
         """Return what is there of some entries, by digest and by id."""
-        rows: Iterable[sa.Row[Any]]
-        if len(entries) == 1:
-            [(one, digest)] = entries
-            rows = connection.execute(
-                _ONE_HELD, {"mine": self._namespace, "digest": digest, "id": one.id}
-            )
-        else:
-            values = ([digest for _, digest in entries], [one.id for one, _ in entries])
-            rows = [
-                row
-                for query, some in zip(_HELD, values, strict=True)
-                for row in connection.execute(query, {"mine": self._namespace, "values": some})
-            ]
+        values = ([digest for _, digest in entries], [one.id for one, _ in entries])
+        rows = [
+            row
+            for query, some in zip(_HELD, values, strict=True)
+            for row in connection.execute(query, {"mine": self._namespace, "values": some})
+        ]
         held = {row.digest: self._read(row) for row in rows}
         return held, {one.id: one for one in held.values()}
 

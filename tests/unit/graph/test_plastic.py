@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hebbgraph.graph.plastic import (
-    LearnedEdges,
+    PooledEdges,
     RowPool,
     Rows,
     actor_scales,
@@ -14,6 +14,7 @@ from hebbgraph.graph.plastic import (
     pooled,
     target_scale,
 )
+from hebbgraph.recall.view import EdgeSet
 
 
 def test_the_application_is_trusted_and_others_are_capped():
@@ -59,9 +60,8 @@ def test_often_cited_chunks_are_reached_more_weakly():
 
 
 def test_the_prior_outweighs_queries_that_are_hardly_alike():
-    weights = np.array([[1.0]])
     near, far = (
-        expectation(weights, np.array([likeness]), prior=0.3)[0] for likeness in (0.9, 0.1)
+        expectation(np.array([likeness]), likeness, prior=0.3)[0] for likeness in (0.9, 0.1)
     )
     assert near == pytest.approx(0.75)
     assert far == pytest.approx(0.25)
@@ -91,12 +91,59 @@ def test_rows_are_made_once_until_they_change():
     assert (owner.tolist(), targets.tolist()) == ([0, 1], [12, 11])
 
 
-def test_a_step_follows_the_strongest_edges_only():
-    pool = RowPool(lambda sources: Rows(np.arange(len(sources)), sources, sources / 10))
-    pool.mark(np.arange(5))
-    edges = LearnedEdges(
-        [(pool, None)], limit=2, gate=lambda targets: np.where(targets == 4, 0.1, 1.0)
+def one_edge_each(n):
+    """From each of n sources one edge to the chunk of its number, n tenths strong."""
+
+    def rows(sources):
+        return Rows(np.arange(len(sources)), sources % n, (sources % n) / 10)
+
+    pool = RowPool(rows, n)
+    pool.mark(np.arange(n))
+    return pool
+
+
+def passed(edges, tags, chunks=(), *, first=False):
+    tags, chunks = np.array(tags, np.int64), np.array(chunks, np.int64)
+    found = edges.into_chunks(tags, np.ones(len(tags)), chunks, np.ones(len(chunks)), first=first)
+    return [column.tolist() for column in found]
+
+
+def everywhere(targets):
+    return np.ones(len(targets))
+
+
+def edges_of(pool, shift, *, cues=(), gate=everywhere, **others):
+    return PooledEdges(
+        pool=pool,
+        shift=shift,
+        cues=np.array(cues, np.int64),
+        gate=gate,
+        **{"tag_gain": 1.0, "chunk_gain": 1.0, **others},
     )
-    owner, targets, weights = edges.of(np.arange(5))
-    assert owner.tolist() == targets.tolist() == [2, 3]
-    assert weights.tolist() == pytest.approx([0.2, 0.3])
+
+
+def test_a_step_follows_the_edges_over_which_most_passes():
+    def gate(targets):
+        return np.where(targets == 4, 0.1, 1.0)
+
+    edges = edges_of(one_edge_each(5), 5, gate=gate, tag_gain=0.5, limit=2)
+    owner, targets, mass = passed(edges, range(5))
+    assert owner == targets == [2, 3]
+    assert mass == pytest.approx([0.1, 0.15])
+
+
+def test_what_is_too_little_is_not_passed_on():
+    assert passed(edges_of(one_edge_each(4), 4, least=0.1), [1, 2])[1] == [2]
+
+
+def test_a_tag_has_another_row_while_it_is_a_cue():
+    # Two tags; as cues they are numbers 2 and 3; chunk 0 is the last number, 4.
+    edges = edges_of(one_edge_each(5), 2, cues=[1])
+    assert passed(edges, [0, 1], first=True)[1] == [3]
+    assert passed(edges, [0, 1], [0])[:2] == [[1, 2], [1, 4]]
+
+
+def test_other_edges_are_followed_beside_those_of_the_pool():
+    others = EdgeSet.from_arrays(np.array([0]), np.array([7]), np.array([0.25]))
+    edges = edges_of(one_edge_each(3), 1, chunk_to_chunk=others)
+    assert passed(edges, [], [0]) == [[0, 0], [2, 7], [0.2, 0.25]]

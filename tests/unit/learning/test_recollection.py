@@ -11,15 +11,12 @@ from hebbgraph.settings import LearningSettings
 
 
 def recollection(likeness, signed, **settings):
-    like = np.array(likeness)
-    active = tuple(ActiveEpisode((f"e:{n}",), one) for n, one in enumerate(likeness))
     return Recollection(
         SimpleNamespace(settings=LearningSettings(**settings)),
-        active,
-        like,
-        np.arange(len(signed[0])),
-        np.array(signed),
-        like**2,
+        tuple(ActiveEpisode((f"e:{n}",), one) for n, one in enumerate(likeness)),
+        tuple(likeness),
+        tuple({slot: one for slot, one in enumerate(row) if one} for row in signed),
+        tuple(one**2 for one in likeness),
     )
 
 
@@ -29,13 +26,13 @@ def evidence(*values):
 
 def test_a_past_query_whose_chunks_are_seen_counts_in_full():
     found = recollection([0.5], [[0.4, 0.4]]).recognised(evidence(1.0, 0.1))
-    assert found.likeness.tolist() == [0.5]
+    assert list(found.likeness) == [0.5]
 
 
 def test_one_whose_chunks_nobody_sees_counts_only_as_far_as_it_asks_the_same():
     found = recollection([0.5, 1.0], [[0.4, 0.0], [0.0, 0.4]]).recognised(evidence(0.0, 0.0))
     # 0.5² is the chance that the first asks the same.
-    assert found.likeness.tolist() == pytest.approx([0.125, 1.0])
+    assert list(found.likeness) == pytest.approx([0.125, 1.0])
 
 
 def test_what_a_past_query_did_not_want_is_no_agreement():
@@ -59,6 +56,6 @@ def test_a_question_that_is_merely_alike_needs_it():
 
 
 def test_nothing_comes_back_of_nothing():
-    nothing = recollection([], [[]]).recognised(evidence())
+    nothing = recollection([], []).recognised(evidence())
     assert nothing.seeds(evidence()) is None
     assert [array.tolist() for array in nothing.inhibited()] == [[], []]

@@ -206,6 +206,32 @@ def test_extra_seeds_count_as_arrived_and_spread() -> None:
     assert nodes(found, 2) == [("chunk", 1), ("tag", 0), ("chunk", 2)]
 
 
+def test_cues_alone_follow_edges_from_cues_to_tags() -> None:
+    # Chunk 0 is entitled 0 and mentions tag 1; tag 2 is the title of chunk 2.
+    view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
+    from_cue = spread(
+        view, cues(0), evidence({0: 1.0}), plastic=PlasticEdges(cue_to_tag=edge(0, 2, 0.5))
+    )
+    assert nodes(from_cue, 2) == [("tag", 0), ("tag", 2), ("chunk", 2)]
+    from_other = spread(
+        view, cues(0), evidence({0: 1.0}), plastic=PlasticEdges(cue_to_tag=edge(1, 2, 0.5))
+    )
+    assert 2 not in from_other.chunks.tolist()
+
+
+def test_little_mass_goes_no_further_once_learning_has_moved_any() -> None:
+    view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, set()])
+    seeds = evidence({0: 1.0})
+    static = spread(view, cues(), seeds, parameters=ONE_STEP)
+    assert credit(static, 1) == pytest.approx(4 / 9)
+    unmoved = spread(view, cues(), seeds, parameters=ONE_STEP, plastic=PlasticEdges(least=0.9))
+    assert unmoved.scores.tolist() == static.scores.tolist()
+    taught = PlasticEdges(chunk_to_chunk=edge(0, 2, 0.95), least=0.9)
+    moved = spread(view, cues(), seeds, parameters=ONE_STEP, plastic=taught)
+    assert credit(moved, 2) == pytest.approx(0.95)
+    assert 1 not in moved.chunks.tolist()
+
+
 def test_without_plastic_edges_nothing_changes() -> None:
     view = ArrayView([[0, 1], [1, 2], [2]], titles=[{0}, {1}, {2}])
     plain = spread(view, cues(0), evidence({0: 1.0, 2: 0.3}))

@@ -75,7 +75,7 @@ class Spreading:
         plastic = learned.edges(np.sort(cues), evidence.roughly)
         if not known.all():  # unless it has learned
             given = np.sort(cues[~known])
-            known[np.isin(cues, given[plastic.tag_to_chunk.of(given)[0]])] = True
+            known[np.isin(cues, given[plastic.has_learned(given)])] = True
         return spread(
             request.graph,
             cues[known],
