@@ -15,7 +15,6 @@ from hebbgraph.errors import FilterError, IndexLockedError, NotFoundError, Param
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.effects import learned_effects
 from hebbgraph.learning.memory import Memory
-from hebbgraph.learning.overlay import Recollection
 from hebbgraph.limits import MAX_SEEDS
 from hebbgraph.recall.paths import PathNode
 from hebbgraph.recall.spreading import Activation
@@ -211,21 +210,17 @@ class Recaller:
         cues = graph.cues(tokens)
         for phrase in named:
             cues += graph.cues(tokenize(phrase))
-        question = Question(query, terms, list(dict.fromkeys(cues)), vector, given)
-        if self._memory is None or not self._memory.has_learned:
-            return question
-        return replace(question, learned=self._recollected(graph, question))
-
-    def _recollected(self, graph: TagGraph, question: Question) -> Recollection | None:
-        assert self._memory is not None
-
-        embedding = self._derived.embedding
-        return self._memory.recollect(
-            graph,
-            lambda: self._features.of(graph, question.cues, question.terms),
-            question.vector,
-            None if embedding is None else embedding.name,
-        )
+        cues = list(dict.fromkeys(cues))
+        learned = None
+        if self._memory is not None and self._memory.has_learned:
+            embedding = self._derived.embedding
+            learned = self._memory.recollect(
+                graph,
+                lambda: self._features.of(graph, cues, terms),
+                vector,
+                None if embedding is None else embedding.name,
+            )
+        return Question(query, terms, cues, vector, given, learned)
 
     def _given(self, seeds: Sequence[tuple[str, float]]) -> dict[int, float]:
         """Scores by row, shifted to be positive."""

@@ -15,7 +15,7 @@ __all__ = ["Evidence", "fuse", "inhibited", "reciprocal_rank_fusion", "remembere
 
 _NO_FLOATS = np.empty(0, np.float64)
 #: Rough evidence of a chunk that no search returned.
-_UNKNOWN = 0.05
+_NOBODY, _UNKNOWN = np.array([-1]), np.array([0.05])
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Evidence:
     @cached_property
     def _and_unknown(self) -> tuple[IntArray, FloatArray]:
         """The candidates and their values, and at the end one that stands for all others."""
-        return np.append(self.chunks, -1), np.append(self.values, _UNKNOWN)
+        return np.concatenate((self.chunks, _NOBODY)), np.concatenate((self.values, _UNKNOWN))
 
     def of(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, in their order."""
