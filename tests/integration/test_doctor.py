@@ -17,6 +17,7 @@ from hebbgraph.cli import app
 from hebbgraph.load import run_load
 from hebbgraph.load.worker import Account
 from hebbgraph.storage.checksums import damaged_files
+from hebbgraph.storage.lexical import Entry
 
 
 @pytest.fixture
@@ -88,7 +89,7 @@ def test_rows_that_the_lexical_index_lost(index: HebbianIndex) -> None:
 def test_words_that_the_lexical_index_lost(index: HebbianIndex) -> None:
     lexical = index._derived.lexical
     row = int(lexical.rows()[0])
-    lexical.update(lexical.generation, removed=[], added=[(row, "other words")])
+    lexical.update(lexical.generation, removed=[], added=[Entry(row, "other words")])
     assert _parts(index, repair=True) == [("lexical", True)]
     assert _parts(index) == []
 
