@@ -207,6 +207,15 @@ def test_an_index_that_is_not_there_is_1_and_none_is_made(
     assert not db.exists()
 
 
+def test_a_database_that_is_not_there_is_not_made(run: Run, tmp_path: Path) -> None:
+    for db in (tmp_path / "nope.db", f"sqlite:///{tmp_path / 'nope.db'}"):
+        done = run("query", "Who?", "--db", db)
+        assert done.code == 1
+        assert "there is no index at" in done.err
+    assert not list(tmp_path.iterdir())
+    assert "no index" not in run("query", "Who?", "--db", "no such://").err
+
+
 def test_ids_and_names_of_files_are_no_markup_and_move_no_terminal(
     run: Run, folder: Path, db: Path, tmp_path: Path
 ) -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
+import sqlalchemy as sa
 import typer
 from rich.console import Console
 
@@ -59,6 +60,18 @@ def _loaded(name: str | None) -> Embedder | None:
     return None if name is None else SentenceTransformerEmbedder(name)
 
 
+def _is_missing(db: str) -> bool:
+    """Tell whether opening would make a new database, as SQLite does of any path."""
+    if "://" not in db:
+        return not Path(db).exists()
+    try:
+        url = sa.make_url(db)
+    except sa.exc.ArgumentError:
+        return False  # opening says what is wrong with it
+    file = url.database or ":memory:"
+    return url.get_backend_name() == "sqlite" and file != ":memory:" and not Path(file).exists()
+
+
 @contextmanager
 def opened(
     db: str,
@@ -70,8 +83,7 @@ def opened(
     cache_dir: Path | None = None,
 ) -> Iterator[HebbianIndex]:
     """Open an index for one command."""
-    is_url = "://" in db
-    if not create and not is_url and not Path(db).exists():
+    if not create and _is_missing(db):
         raise NotAnIndexError(
             f"there is no index at {db}; make one: hebbgraph index PATH --db {db}"
         )
