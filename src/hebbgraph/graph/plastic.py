@@ -405,7 +405,7 @@ class PooledEdges(PlasticEdges):
     ...     least=0.01,
     ... )
     >>> ones = np.ones(1)
-    >>> passed = edges.into_chunks(np.array([1]), ones, np.array([0]), ones, first=False)
+    >>> passed = edges.into_chunks(np.array([1]), ones, np.array([0]), ones)
     >>> [column.tolist() for column in passed]
     [[0, 0, 1], [3, 4, 3], [0.5, 0.025, 0.25]]
     """
@@ -428,16 +428,13 @@ class PooledEdges(PlasticEdges):
         on_tags: FloatArray,
         chunks: IntArray,
         on_chunks: FloatArray,
-        *,
-        first: bool,
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Pass mass on to chunks; see :meth:`PlasticEdges.into_chunks`."""
-        if first:
-            sources = tags + self.shift * among_sorted(tags, self.cues)
-            mass = on_tags * self.tag_gain
-        else:
-            sources = np.concatenate((tags, ~chunks))
-            mass = np.concatenate((on_tags * self.tag_gain, on_chunks * self.chunk_gain))
+        sources = tags + self.shift * among_sorted(tags, self.cues)
+        mass = on_tags * self.tag_gain
+        if len(chunks):
+            sources = np.concatenate((sources, ~chunks))
+            mass = np.concatenate((mass, on_chunks * self.chunk_gain))
         owner, targets, weights = self.pool.of(sources)
         amount = weights
         if len(owner):
@@ -448,7 +445,7 @@ class PooledEdges(PlasticEdges):
             owner, targets, amount = owner[kept], targets[kept], amount[kept]
         if not (len(self.tag_to_chunk) or len(self.chunk_to_chunk)):
             return owner, targets, amount
-        others = super().into_chunks(tags, on_tags, chunks, on_chunks, first=first)
+        others = super().into_chunks(tags, on_tags, chunks, on_chunks)
         found = (owner, targets, amount)
         owner, targets, amount = (np.concatenate(each) for each in zip(found, others, strict=True))
         order = owner.argsort(kind="stable")

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from itertools import islice, repeat
+from operator import itemgetter
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ __all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange"]
 _TITLE, _GIVEN, _OTHER = 0, 1, 2
 #: The subject of an untitled chunk says what it is about, as a title does.
 _KIND_CODES = {"title": _TITLE, "subject": _TITLE, "given": _GIVEN}
+_FIRST = itemgetter(0)
 #: With more dead chunks or new phrases than this share, the graph is made anew.
 _FOLD_SHARE = 8
 _FOLD_MIN = 256
@@ -226,10 +228,12 @@ class TagGraph:
         kinds: list[int] = []
         ends = []
         for _, _, by_kind in page:
-            for kind in sorted(by_kind, key=_kind_code):
-                different = dict.fromkeys(by_kind[kind])
+            coded = [(_KIND_CODES.get(kind, _OTHER), held) for kind, held in by_kind.items()]
+            coded.sort(key=_FIRST)
+            for code, held in coded:
+                different = dict.fromkeys(held)
                 keys += different
-                kinds += repeat(_kind_code(kind), len(different))
+                kinds += repeat(code, len(different))
             ends.append(len(keys))
         before = len(self._candidates)
         self._rows.extend([row for row, _, _ in page])
@@ -378,7 +382,3 @@ class TagGraph:
     def df(self, tags: IntArray) -> IntArray:
         """Return how many chunks hold each tag."""
         return self.incidence.df(tags)
-
-
-def _kind_code(kind: str) -> int:
-    return _KIND_CODES.get(kind, _OTHER)

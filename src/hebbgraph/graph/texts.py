@@ -52,6 +52,8 @@ class _Words(Numbers):
 
     def __init__(self, size: int = 0) -> None:
         super().__init__()
+        #: Of each fresh word, whether it is one usual token.
+        self.usual: list[bool] = []
         self._size = size
 
     def __missing__(self, word: str) -> int:
@@ -59,6 +61,7 @@ class _Words(Numbers):
         if token is not None and token != word:
             return self.setdefault(word, self[token])
         self.fresh.append(word)
+        self.usual.append(token is not None)
         self._size += 1
         return self.setdefault(word, self._size - 1)
 
@@ -131,8 +134,8 @@ class TextReader:
                 ends.append(len(words))
         numbers = self._numbers.of(words)
         if self._numbers.fresh:
-            self._learn(self._numbers.fresh)
-            self._numbers.fresh = []
+            self._learn(self._numbers.fresh, self._numbers.usual)
+            self._numbers.fresh, self._numbers.usual = [], []
         self._met.note(numbers)
         n_texts = np.fromiter(map(len, chunks), np.int64, len(chunks))
         counts, tokens = self._tokens.places(numbers)
@@ -147,8 +150,7 @@ class TextReader:
             self._joined(chunks, numbers, last_words) if terms else [],
         )
 
-    def _learn(self, words: Sequence[str]) -> None:
-        usual = [usual_token(word) is not None for word in words]
+    def _learn(self, words: Sequence[str], usual: Sequence[bool]) -> None:
         tokens = [
             [word] if is_usual else word_tokens(word)
             for word, is_usual in zip(words, usual, strict=True)

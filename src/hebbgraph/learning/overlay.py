@@ -29,7 +29,7 @@ from hebbgraph.learning.episodes import ActiveEpisode
 from hebbgraph.learning.lessons import Family
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.recall.paths import PathNode
-from hebbgraph.recall.view import PlasticEdges
+from hebbgraph.recall.view import EdgeSet, PlasticEdges
 from hebbgraph.records import PathStep
 from hebbgraph.settings import LearningSettings
 from hebbgraph.typing import IntArray
@@ -325,8 +325,9 @@ class Overlay:
         that activation reaches.
         """
         settings = self.settings
+        owner, targets, weights = self._hops.of(cues)
         return PooledEdges(
-            cue_to_tag=LearnedEdges([self._hops], gain=settings.path_gain),
+            tag_to_tag=EdgeSet(cues[owner], targets, settings.path_gain * weights),
             pool=self._to_chunk,
             shift=self._n_tags,
             cues=cues,

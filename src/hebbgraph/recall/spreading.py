@@ -442,8 +442,10 @@ class _Step:
         first = leaping is None
         hops = learned = None
         if self.plastic is not None:
-            if (edges := self.plastic.hops(first=first)) is not None:
-                tags, trusted, plain, hops = self._hop(edges, tags, trusted, plain)
+            if len(self.plastic.tag_to_tag):
+                tags, trusted, plain, hops = self._hop(
+                    self.plastic.tag_to_tag, tags, trusted, plain
+                )
             learned = self._learned(self.plastic, tags, trusted + plain, leaping)
             if learned or hops:
                 self.least = self.plastic.least
@@ -497,9 +499,7 @@ class _Step:
     ) -> Edges | None:
         """Return what learned edges pass to chunks that take part; see :attr:`Layer.learned`."""
         chunks, on_chunks = leaping or (_NO_INTS, _NO_FLOATS)
-        owner, targets, mass = plastic.into_chunks(
-            tags, on_tags[0] + on_tags[1], chunks, on_chunks, first=leaping is None
-        )
+        owner, targets, mass = plastic.into_chunks(tags, on_tags[0] + on_tags[1], chunks, on_chunks)
         if not len(owner):
             return None
         keep = _mask(self.allowed, targets)

@@ -11,6 +11,8 @@ from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["EdgeSet", "IncidenceView", "JoinedEdges", "PlasticEdges"]
 
+_NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0, np.float64)
+
 
 class IncidenceView(Protocol):
     """The bipartite graph chunk – tag, read row by row and column by column.
@@ -63,7 +65,7 @@ class EdgeSet:
     @classmethod
     def empty(cls) -> Self:
         """No edge."""
-        return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))
+        return cls(_NO_INTS, _NO_INTS, _NO_FLOATS)
 
     @classmethod
     def from_arrays(cls, sources: IntArray, targets: IntArray, weights: FloatArray) -> Self:
@@ -78,6 +80,8 @@ class EdgeSet:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
         first = np.searchsorted(self.sources, sources, side="left")
         counts = np.searchsorted(self.sources, sources, side="right") - first
+        if not counts.any():  # as of most tags that a step reaches
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
         owner = np.repeat(np.arange(len(sources)), counts)
         ends = np.cumsum(counts)
         at = np.arange(int(counts.sum())) + np.repeat(first - ends + counts, counts)
@@ -128,8 +132,6 @@ class PlasticEdges:
     tag_to_chunk : EdgeSet
         Also followed from the query's cues.
     chunk_to_chunk, tag_to_tag : EdgeSet
-    cue_to_tag : EdgeSet
-        Followed from the query's cues alone, before the first step.
     least : float, at least 0
         Mass up to this is not passed over a learned edge, nor over others once learning
         has moved any mass: it would spread so thin that it costs more than it changes.
@@ -138,19 +140,7 @@ class PlasticEdges:
     tag_to_chunk: EdgeSet = _NO_EDGES
     chunk_to_chunk: EdgeSet = _NO_EDGES
     tag_to_tag: EdgeSet = _NO_EDGES
-    cue_to_tag: EdgeSet = _NO_EDGES
     least: float = 0.0
-
-    def hops(self, *, first: bool) -> EdgeSet | None:
-        """Return the edges that lead from tags to tags, if there are any.
-
-        ``first`` says that the tags are the query's cues.
-        """
-        if not len(self.tag_to_tag):
-            return self.cue_to_tag if first and len(self.cue_to_tag) else None
-        if first and len(self.cue_to_tag):
-            return JoinedEdges(self.cue_to_tag, self.tag_to_tag)
-        return self.tag_to_tag
 
     def into_chunks(
         self,
@@ -158,8 +148,6 @@ class PlasticEdges:
         on_tags: FloatArray,
         chunks: IntArray,
         on_chunks: FloatArray,
-        *,
-        first: bool,
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Pass mass on to chunks.
 
@@ -169,8 +157,6 @@ class PlasticEdges:
             Where the mass lies.
         on_tags, on_chunks : ndarray of float
             How much on each.
-        first : bool
-            Whether the tags are the query's cues, and tags that hops lead to from them.
 
         Returns
         -------
@@ -184,7 +170,7 @@ class PlasticEdges:
         --------
         >>> edges = EdgeSet.from_arrays(np.array([7]), np.array([1]), np.array([0.5]))
         >>> some, mass = np.array([7]), np.array([0.2])
-        >>> passed = PlasticEdges(edges, edges).into_chunks(some, mass, some, mass, first=False)
+        >>> passed = PlasticEdges(edges, edges).into_chunks(some, mass, some, mass)
         >>> [column.tolist() for column in passed]
         [[0, 1], [1, 1], [0.1, 0.1]]
         """

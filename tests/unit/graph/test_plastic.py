@@ -102,9 +102,9 @@ def one_edge_each(n):
     return pool
 
 
-def passed(edges, tags, chunks=(), *, first=False):
+def passed(edges, tags, chunks=()):
     tags, chunks = np.array(tags, np.int64), np.array(chunks, np.int64)
-    found = edges.into_chunks(tags, np.ones(len(tags)), chunks, np.ones(len(chunks)), first=first)
+    found = edges.into_chunks(tags, np.ones(len(tags)), chunks, np.ones(len(chunks)))
     return [column.tolist() for column in found]
 
 
@@ -139,8 +139,8 @@ def test_what_is_too_little_is_not_passed_on():
 def test_a_tag_has_another_row_while_it_is_a_cue():
     # Two tags; as cues they are numbers 2 and 3; chunk 0 is the last number, 4.
     edges = edges_of(one_edge_each(5), 2, cues=[1])
-    assert passed(edges, [0, 1], first=True)[1] == [3]
-    assert passed(edges, [0, 1], [0])[:2] == [[1, 2], [1, 4]]
+    assert passed(edges, [0, 1])[1] == [3]
+    assert passed(edges, [0, 1], [0])[:2] == [[1, 2], [3, 4]]
 
 
 def test_other_edges_are_followed_beside_those_of_the_pool():

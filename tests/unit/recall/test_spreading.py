@@ -206,19 +206,6 @@ def test_extra_seeds_count_as_arrived_and_spread() -> None:
     assert nodes(found, 2) == [("chunk", 1), ("tag", 0), ("chunk", 2)]
 
 
-def test_cues_alone_follow_edges_from_cues_to_tags() -> None:
-    # Chunk 0 is entitled 0 and mentions tag 1; tag 2 is the title of chunk 2.
-    view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
-    from_cue = spread(
-        view, cues(0), evidence({0: 1.0}), plastic=PlasticEdges(cue_to_tag=edge(0, 2, 0.5))
-    )
-    assert nodes(from_cue, 2) == [("tag", 0), ("tag", 2), ("chunk", 2)]
-    from_other = spread(
-        view, cues(0), evidence({0: 1.0}), plastic=PlasticEdges(cue_to_tag=edge(1, 2, 0.5))
-    )
-    assert 2 not in from_other.chunks.tolist()
-
-
 def test_little_mass_goes_no_further_once_learning_has_moved_any() -> None:
     view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, set()])
     seeds = evidence({0: 1.0})
