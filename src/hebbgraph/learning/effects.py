@@ -123,7 +123,7 @@ def _ways(recollection: Recollection, found: Activation, slot: int, evidence: Ga
             node = overlay.node_of_tag.get(tag)
             if node is None:
                 continue
-            for family in _TO_CHUNK if depth == 0 and tag in cues else _TO_CHUNK[1:]:
+            for family in _TO_CHUNK if tag in cues else _TO_CHUNK[1:]:
                 row = overlay.row(family, tag)
                 weight = float(row.weights[row.targets == slot].sum())
                 amount = mass * weight * overlay.settings.cue_gain * pull
@@ -167,9 +167,13 @@ def _hops(overlay: Overlay, layer: Layer, slot: int, on_tag: dict[int, float]) -
         for tag, mass in zip(tags[chunks == slot], passed[chunks == slot], strict=True)
     }
     return [
-        _Way(Family.HOP, overlay.node_of_tag[source], into[tag] * mass / on_tag[tag])
+        _Way(Family.HOP, node, into[tag] * mass / on_tag[tag])
         for source, tag, mass in zip(*(one.tolist() for one in layer.hops), strict=True)
-        if tag in into and on_tag.get(tag) and mass
+        if tag in into
+        and on_tag.get(tag)
+        and mass
+        # An alias leads on too, and was never taught.
+        and (node := overlay.node_of_tag.get(source)) is not None
     ]
 
 
