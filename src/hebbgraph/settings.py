@@ -16,6 +16,7 @@ from hebbgraph.graph.chunk_graph import ColonyParameters
 from hebbgraph.neural.relevance import NeuralRecall
 from hebbgraph.recall.breadth_first import BreadthFirstParameters
 from hebbgraph.recall.spreading import SpreadingParameters
+from hebbgraph.storage.searching import VectorSearch
 
 __all__ = ["AliasName", "FamilyName", "Language", "LearningSettings", "Settings"]
 
@@ -213,7 +214,7 @@ class Settings(_Frozen):
     aliases: tuple[AliasName, ...] = ()
     alias_weight: float = Field(default=0.5, ge=0.0, le=1.0)
     vector_dtype: Literal["float16", "float32"] = "float16"
-    vector_search: Literal["exact", "quantized", "ivf", "usearch"] = "exact"
+    vector_search: VectorSearch = "exact"
     batch_size: int = Field(default=1000, ge=1, le=100_000)
     write_wait_seconds: float = Field(default=30.0, ge=0.0)
     keep_recalls: int = Field(default=10_000, ge=0)

@@ -30,7 +30,7 @@ from hebbgraph.evaluation.output import Output
 from hebbgraph.evaluation.tables import Grid
 from hebbgraph.protocols import Embedder
 from hebbgraph.settings import LearningSettings
-from hebbgraph.storage.vectors import VectorSearch
+from hebbgraph.storage.searching import VectorSearch
 
 __all__ = ["bench_ablation", "bench_learning", "bench_scale", "bench_taggers", "bench_walks"]
 

@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.errors import MissingExtraError
+from hebbgraph.storage.searching import library
 from hebbgraph.typing import IntArray
 
 if TYPE_CHECKING:
     from usearch.index import Index
 
-__all__ = ["ApproximateNeighbours", "index_class"]
+__all__ = ["ApproximateNeighbours"]
 
 logger = logging.getLogger(__name__)
 
@@ -106,29 +106,12 @@ class ApproximateNeighbours:
             return None
 
 
-def index_class() -> type[Index]:
-    """Return usearch's index.
-
-    Raises
-    ------
-    MissingExtraError
-        If usearch is not installed.
-    """
-    try:
-        from usearch.index import Index
-    except ImportError as error:
-        raise MissingExtraError(
-            'usearch is not installed; pip install "hebbgraph[usearch]", or open the index '
-            'with Settings(vector_search="exact")'
-        ) from error
-    return Index
-
-
 def _new_index(dimension: int) -> Index:
-    return index_class()(
+    index: Index = library("usearch").Index(
         ndim=dimension,
         metric="ip",
         dtype="f16",
         connectivity=_CONNECTIVITY,
         expansion_search=_EXPANSION,
     )
+    return index

@@ -244,6 +244,8 @@ class Database:
         if prepared is None:
             statement = sa.insert(table).inline()  # nobody asks for the numbers of the rows
             compiled: Any = statement.compile(self.engine, column_keys=columns)
+            if compiled.positional and tuple(compiled.positiontup) != columns:
+                raise ValueError(f"columns of {table.name} in another order: {columns}")
             prepared = str(compiled), bool(compiled.positional)
             self._inserts[table.name, columns] = prepared
         sql, by_position = prepared

@@ -31,10 +31,11 @@ from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.lexical import Entry, LexicalIndex
 from hebbgraph.storage.neural import NeuralStore
 from hebbgraph.storage.paths import make_way
+from hebbgraph.storage.searching import VectorSearch, check_installed
 from hebbgraph.storage.snapshot import has_snapshot, load_snapshot, save_snapshot
 from hebbgraph.storage.truth import Changes, FeedbackState, Truth
 from hebbgraph.storage.vector_file import VectorFile
-from hebbgraph.storage.vectors import VectorSearch, VectorTable, check_installed
+from hebbgraph.storage.vectors import VectorTable
 from hebbgraph.tagging import lexical_terms
 from hebbgraph.typing import IntArray
 

@@ -30,12 +30,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.errors import MissingExtraError
 from hebbgraph.storage.codes import principal_directions
+from hebbgraph.storage.searching import library
 from hebbgraph.storage.stamped import Stamp, read_stamped, write_stamped
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["InvertedLists", "faiss_library"]
+__all__ = ["InvertedLists"]
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class InvertedLists:
     """
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
-        self._faiss = faiss_library()
+        self._faiss = library("ivf")
         self._index = self._fitted(vectors)
         self.extend(vectors)
 
@@ -169,7 +169,7 @@ class InvertedLists:
 
         Those of the first of ``rows``, that is; others were added since.
         """
-        faiss = faiss_library()
+        faiss = library("ivf")
         held = read_stamped(directory / _FILE, stamp)
         if held is None:
             return None
@@ -186,24 +186,6 @@ class InvertedLists:
         lists = object.__new__(cls)
         lists._faiss, lists._index = faiss, index
         return lists
-
-
-def faiss_library() -> Any:
-    """Return faiss.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-    """
-    try:
-        import faiss
-    except ImportError as error:
-        raise MissingExtraError(
-            'vector_search="ivf" needs faiss; pip install "hebbgraph[ivf]", or open the index '
-            'with Settings(vector_search="exact")'
-        ) from error
-    return faiss
 
 
 def _checksum(rows: IntArray) -> int:

@@ -25,11 +25,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.errors import MissingExtraError
 from hebbgraph.storage.codes import principal_directions
+from hebbgraph.storage.searching import library
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["QuantizedVectors", "numkong_library"]
+__all__ = ["QuantizedVectors"]
 
 _Kernel: TypeAlias = Callable[[NDArray[np.int8], NDArray[np.int8]], NDArray[np.float32]]
 
@@ -171,7 +171,7 @@ class QuantizedVectors:
 
 
 def _kernel() -> _Kernel:
-    numkong = numkong_library()
+    numkong = library("quantized")
 
     def products(code: NDArray[np.int8], codes: NDArray[np.int8]) -> NDArray[np.float32]:
         found: Any = numkong.cdist(code[None, :], codes, "dot", out_dtype="float32")
@@ -179,21 +179,3 @@ def _kernel() -> _Kernel:
         return result
 
     return products
-
-
-def numkong_library() -> Any:
-    """Return the library that multiplies codes.
-
-    Raises
-    ------
-    MissingExtraError
-        If numkong is not installed.
-    """
-    try:
-        import numkong
-    except ImportError as error:
-        raise MissingExtraError(
-            'vector_search="quantized" needs numkong; pip install "hebbgraph[quantized]", or '
-            'open the index with Settings(vector_search="exact")'
-        ) from error
-    return numkong

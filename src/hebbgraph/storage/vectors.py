@@ -4,25 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Literal, NamedTuple, Self, TypeAlias
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.storage.approximate import ApproximateNeighbours, index_class
+from hebbgraph.storage.approximate import ApproximateNeighbours
 from hebbgraph.storage.codes import Codes
 from hebbgraph.storage.embedding import EmbeddingState
-from hebbgraph.storage.inverted import InvertedLists, faiss_library
+from hebbgraph.storage.inverted import InvertedLists
 from hebbgraph.storage.products import highest, products
-from hebbgraph.storage.quantized import QuantizedVectors, numkong_library
+from hebbgraph.storage.quantized import QuantizedVectors
+from hebbgraph.storage.searching import VectorSearch
 from hebbgraph.storage.stamped import Stamp
 from hebbgraph.storage.truth import Truth
 from hebbgraph.storage.vector_file import VectorFile
 from hebbgraph.typing import BoolArray, IntArray
 
-__all__ = ["VectorSearch", "VectorTable", "check_installed"]
-
-VectorSearch: TypeAlias = Literal["exact", "quantized", "ivf", "usearch"]
+__all__ = ["VectorTable"]
 
 #: Of a chunk without a vector.
 UNKNOWN_COSINE = -1.0
@@ -35,17 +34,6 @@ _CODES: dict[VectorSearch, Callable[[NDArray[np.float32]], Codes]] = {
     "quantized": QuantizedVectors,
     "ivf": InvertedLists,
 }
-_LIBRARIES: dict[VectorSearch, Callable[[], object]] = {
-    "quantized": numkong_library,
-    "ivf": faiss_library,
-    "usearch": index_class,
-}
-
-
-def check_installed(search: VectorSearch) -> None:
-    """Raise MissingExtraError if a search needs what is not installed."""
-    if search in _LIBRARIES:
-        _LIBRARIES[search]()
 
 
 class Nearest(NamedTuple):

@@ -29,7 +29,7 @@ from hebbgraph.records import Chunk
 from hebbgraph.seeding.lexical import query_terms
 from hebbgraph.settings import Settings
 from hebbgraph.storage.derived import Derived
-from hebbgraph.storage.vectors import VectorSearch
+from hebbgraph.storage.searching import VectorSearch
 from hebbgraph.tagging import tokenize
 
 __all__ = ["measure_scale", "resident_bytes"]
