@@ -84,6 +84,9 @@ class LearningSettings(_Frozen):
         How much of a node's activation passes over a learned edge of weight 1: from tags
         to chunks, from chunk to chunk, and from tag to tag. To a chunk it passes in
         proportion to the direct evidence for it.
+    learned_steps : int, at least 0
+        Steps of spreading, the one from the cues included, in which learned edges are
+        followed. Further out they cost more than they bring.
     in_credit : float, positive
         Homeostasis: a chunk that was cited more often than this, in credits, is reached
         by learned edges that much more weakly.
@@ -142,6 +145,7 @@ class LearningSettings(_Frozen):
     cue_gain: float = Field(default=0.15, ge=0.0, le=1.0)
     pair_gain: float = Field(default=0.1, ge=0.0, le=1.0)
     path_gain: float = Field(default=1.0, ge=0.0, le=1.0)
+    learned_steps: int = Field(default=2, ge=0)
     min_weight: float = Field(default=0.02, ge=0.0, le=1.0)
     actor_events: float = Field(default=20.0, ge=0.0)
     actor_share: float = Field(default=0.1, ge=0.0, le=1.0)

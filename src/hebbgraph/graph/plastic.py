@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
-from hebbgraph.recall.grouping import among_sorted, distinct
-from hebbgraph.recall.view import EdgeSet, PlasticEdges
-from hebbgraph.typing import FloatArray, IntArray
+from hebbgraph.recall.grouping import among, distinct
+from hebbgraph.recall.view import EdgeSet, FewEdges, PlasticEdges, Row
+from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "LearnedEdges",
@@ -268,6 +268,8 @@ class RowPool:
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
         self._size = 0
+        #: Rows that were asked for one by one.
+        self._single: dict[int, Row] = {}
 
     def __len__(self) -> int:
         return self._size
@@ -278,16 +280,27 @@ class RowPool:
         self._start[new] = _UNMADE
         self._marked[new] = True
         self._size += len(new)
+        self._single.clear()
 
     def drop(self, sources: IntArray) -> None:
         """The rows of these sources have changed."""
         self._start[sources[self._marked[sources]]] = _UNMADE
+        self._single.clear()
 
     def clear(self) -> None:
         """All rows have changed."""
         self._start[self._marked] = _UNMADE
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
+        self._single.clear()
+
+    def row(self, source: int) -> Row:
+        """Return (target, weight) of the edges that leave one source."""
+        row = self._single.get(source)
+        if row is None:
+            _, targets, weights = self.of(np.array([source]))
+            row = self._single[source] = list(zip(targets.tolist(), weights.tolist(), strict=True))
+        return row
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
@@ -377,18 +390,22 @@ class PooledEdges(PlasticEdges):
 
     Parameters
     ----------
+    hops : FewEdges
+        From cues to tags.
     pool : RowPool
         Of tags, at their numbers; of tags as cues, at number + ``shift``; of chunks, from
         the end: at ``~chunk``.
     shift : int
         How many tags there are.
-    cues : ndarray of int, ascending
+    cues : ndarray of int
         The tags that the query names.
     tag_gain, chunk_gain : float
     gate : callable
         From targets to direct evidence.
     limit : int
         At most so many edges are followed in one step, those over which most passes.
+    n_steps : int
+        In so many steps, the cues' own included; the other edges in all.
 
     Examples
     --------
@@ -396,6 +413,7 @@ class PooledEdges(PlasticEdges):
     >>> pool = RowPool(lambda sources: rows, 5)
     >>> pool.mark(np.array([1, 4]))
     >>> edges = PooledEdges(
+    ...     hops=FewEdges({}),
     ...     pool=pool,
     ...     shift=2,
     ...     cues=np.array([0]),
@@ -407,9 +425,10 @@ class PooledEdges(PlasticEdges):
     >>> ones = np.ones(1)
     >>> passed = edges.into_chunks(np.array([1]), ones, np.array([0]), ones)
     >>> [column.tolist() for column in passed]
-    [[0, 0, 1], [3, 4, 3], [0.5, 0.025, 0.25]]
+    [[1, 1, -1], [3, 4, 3], [0.5, 0.025, 0.25]]
     """
 
+    hops: FewEdges
     pool: RowPool
     shift: int
     cues: IntArray
@@ -417,10 +436,26 @@ class PooledEdges(PlasticEdges):
     chunk_gain: float
     gate: GateOf
     limit: int = 1 << 30
+    n_steps: int = 1 << 30
 
-    def has_learned(self, cues: IntArray) -> IntArray:
-        """Return which of some cues lead to a chunk; positions may repeat."""
-        return self.pool.of(cues + self.shift)[0]
+    def has_learned(self, cues: IntArray) -> BoolArray:
+        """Tell which cues lead to a chunk."""
+        owner, _, _ = self.pool.of(cues + self.shift)
+        return np.bincount(owner, minlength=len(cues)) > 0
+
+    def in_step(self, depth: int) -> PlasticEdges | None:
+        """Return those that are followed so many steps from the cues; None if there are none."""
+        if depth < self.n_steps:
+            return self
+        others = (self.tag_to_chunk, self.chunk_to_chunk, self.tag_to_tag)
+        return PlasticEdges(*others, least=self.least) if any(map(len, others)) else None
+
+    def between_tags(self, tags: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``tags``, target, weight) of the edges to tags."""
+        learned = self.hops.of(tags)
+        if not len(self.tag_to_tag):
+            return learned
+        return _joined(learned, self.tag_to_tag.of(tags))
 
     def into_chunks(
         self,
@@ -430,23 +465,33 @@ class PooledEdges(PlasticEdges):
         on_chunks: FloatArray,
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Pass mass on to chunks; see :meth:`PlasticEdges.into_chunks`."""
-        sources = tags + self.shift * among_sorted(tags, self.cues)
-        mass = on_tags * self.tag_gain
-        if len(chunks):
-            sources = np.concatenate((sources, ~chunks))
-            mass = np.concatenate((mass, on_chunks * self.chunk_gain))
-        owner, targets, weights = self.pool.of(sources)
-        amount = weights
-        if len(owner):
-            amount = mass[owner] * weights * self.gate(targets)
-            kept = (amount > self.least).nonzero()[0]
-            if len(kept) > self.limit:
-                kept = kept[_first_largest(amount[kept], self.limit)]
-            owner, targets, amount = owner[kept], targets[kept], amount[kept]
+        passed = self._pooled(tags, on_tags, chunks, on_chunks)
         if not (len(self.tag_to_chunk) or len(self.chunk_to_chunk)):
-            return owner, targets, amount
-        others = super().into_chunks(tags, on_tags, chunks, on_chunks)
-        found = (owner, targets, amount)
-        owner, targets, amount = (np.concatenate(each) for each in zip(found, others, strict=True))
-        order = owner.argsort(kind="stable")
-        return owner[order], targets[order], amount[order]
+            return passed
+        return _joined(passed, super().into_chunks(tags, on_tags, chunks, on_chunks))
+
+    def _pooled(
+        self, tags: IntArray, on_tags: FloatArray, chunks: IntArray, on_chunks: FloatArray
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        sources = np.concatenate((tags, ~chunks))
+        at = sources.copy()
+        at[: len(tags)] += self.shift * among(tags, self.cues)
+        owner, targets, weights = self.pool.of(at)
+        if not len(owner):
+            return owner, targets, weights
+        mass = np.concatenate((on_tags * self.tag_gain, on_chunks * self.chunk_gain))
+        amount = mass[owner] * weights * self.gate(targets)
+        kept = (amount > self.least).nonzero()[0]
+        if len(kept) > self.limit:
+            kept = kept[_first_largest(amount[kept], self.limit)]
+        return sources[owner[kept]], targets[kept], amount[kept]
+
+
+def _joined(
+    some: tuple[IntArray, IntArray, FloatArray], others: tuple[IntArray, IntArray, FloatArray]
+) -> tuple[IntArray, IntArray, FloatArray]:
+    return (
+        np.concatenate((some[0], others[0])),
+        np.concatenate((some[1], others[1])),
+        np.concatenate((some[2], others[2])),
+    )

@@ -71,7 +71,7 @@ def learned_effects(
     """
     if not change:
         return ()
-    recollection = recollection.recognised(evidence)
+    recollection = recollection.recognised(recollection.seen(evidence))
     overlay = recollection.overlay
     only = overlay.node_of_slot.get(slot)
     ways = [] if only is None else _ways(recollection, found, slot, evidence)
@@ -136,7 +136,7 @@ def _ways(recollection: Recollection, found: Activation, slot: int, evidence: Ga
 
 
 def _episodes(recollection: Recollection, slot: int, evidence: GateOf) -> list[_Way]:
-    seeds = recollection.seeds(evidence)
+    seeds = recollection.seeds(recollection.seen(evidence))
     mass = 0.0 if seeds is None else float(seeds[1][seeds[0] == slot].sum())
     found = recollection.of(slot)
     total = sum(max(amount, 0.0) for _, amount in found) or 1.0

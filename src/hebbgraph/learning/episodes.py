@@ -5,15 +5,14 @@ from __future__ import annotations
 import hashlib
 import math
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import GrowableArray
-from hebbgraph.recall.grouping import best
+from hebbgraph.recall.grouping import best, sum_by
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
@@ -102,10 +101,12 @@ class Episodes:
         self._embedders: dict[str, _Vectors] = {}
         self._columns: dict[str, int] = {}
         self._postings: list[_Posting] = []
-        #: The features of each past query, one after the other, as a vector of unit length.
-        self._ends = GrowableArray(np.int64, np.zeros(1, np.int64))
-        self._column = GrowableArray(np.int64)
-        self._share = GrowableArray(np.float64)
+        #: The features of each past query, one after the other, as a vector of unit length,
+        #: and which of them is the heaviest.
+        self._ends = array("q", [0])
+        self._column = array("q")
+        self._share = array("d")
+        self._heaviest = array("q")
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -125,7 +126,8 @@ class Episodes:
             self._postings[column].append(number, share)
         self._column.extend(columns)
         self._share.extend(shares)
-        self._ends.extend([len(self._column)])
+        self._ends.append(len(self._column))
+        self._heaviest.append(columns[shares.index(max(shares))] if shares else -1)
         if feedback.vector is not None:
             vectors = self._embedders.setdefault(feedback.embedder or "", _Vectors())
             vectors.append(number, np.asarray(feedback.vector, dtype=np.float32))
@@ -167,66 +169,71 @@ class Episodes:
             return []
         low = self._settings.episode_overlap
         norm = max(_norm(question.features), 1e-9)
-        dot = np.bincount(np.concatenate(numbers), np.concatenate(products), len(self.nodes))
+        dot = sum_by(np.concatenate(numbers), np.concatenate(products), len(self.nodes))
         at = (dot > low * norm).nonzero()[0]
-        similarity = dot[at] / norm
         if len(at) > _CANDIDATES:
-            kept = best(similarity, _CANDIDATES)
-            at, similarity = at[kept], similarity[kept]
-        likeness = np.minimum((similarity - low) / (1.0 - low), 1.0)
-        return list(zip(at.tolist(), likeness.tolist(), strict=True))
+            at = at[best(dot[at], _CANDIDATES)]
+        return [
+            (number, min((product / norm - low) / (1.0 - low), 1.0))
+            for number, product in zip(at.tolist(), dot[at].tolist(), strict=True)
+        ]
 
     def _merged(self, found: list[tuple[int, float]]) -> list[ActiveEpisode]:
         """Count near-duplicates as one, and keep the most similar."""
         found = sorted(found, key=lambda pair: (-pair[1], self.nodes[pair[0]]))
-        limit = self._settings.episode_limit
-        numbers = [number for number, _ in found]
-        alike = self._alike(numbers) if len(found) > 1 else np.eye(len(found), dtype=np.bool_)
-        if np.count_nonzero(alike) == len(found):
-            return [ActiveEpisode((self.nodes[at],), likeness) for at, likeness in found[:limit]]
+        alike = self._alike([number for number, _ in found]) if len(found) > 1 else None
         groups: list[ActiveEpisode] = []
-        left = set(range(len(found)))
-        for position, row in enumerate(alike.tolist()):
-            if position in left and len(groups) < limit:
-                members = [other for other in sorted(left) if row[other]]
-                left.difference_update(members)
-                nodes = tuple(self.nodes[numbers[member]] for member in members)
-                groups.append(ActiveEpisode(nodes, found[position][1]))
+        left = list(range(len(found)))
+        while left and len(groups) < self._settings.episode_limit:
+            first, *others = left
+            members = [other for other in others if alike is not None and alike(first, other)]
+            left = [other for other in others if other not in members] if members else others
+            nodes = tuple(self.nodes[found[at][0]] for at in (first, *members))
+            groups.append(ActiveEpisode(nodes, found[first][1]))
         return groups
 
-    def _alike(self, numbers: list[int]) -> NDArray[np.bool_]:
-        """Tell, for each two of some past queries, whether they are nearly the same."""
+    def _alike(self, numbers: list[int]) -> Callable[[int, int], bool]:
+        """Return what tells, of two of some past queries, whether they are nearly the same.
+
+        By their vectors, or, where neither has one, by their words.
+        """
+        by_words = self._by_words(numbers)
         if not self._embedders:
-            return self._overlap(np.array(numbers))
+            return by_words
         alike = np.eye(len(numbers), dtype=np.bool_)
-        without = np.ones(len(numbers), np.bool_)
+        has_vector = np.zeros(len(numbers), np.bool_)
         for vectors in self._embedders.values():
             at = vectors.positions(numbers)
             here = (at >= 0).nonzero()[0]
-            if len(here):
-                rows = vectors.rows(at[here])
-                alike[here[:, None], here] |= rows @ rows.T >= self._settings.episode_merge
-                without[here] = False
-        left = without.nonzero()[0]
-        if len(left) > 1:
-            alike[left[:, None], left] |= self._overlap(np.array(numbers)[left])
+            rows = vectors.rows(at[here])
+            alike[here[:, None], here] |= rows @ rows.T >= self._settings.episode_merge
+            has_vector[here] = True
+
+        def by_vectors(one: int, other: int) -> bool:
+            if has_vector[one] or has_vector[other]:
+                return bool(alike[one, other])
+            return by_words(one, other)
+
+        return by_vectors
+
+    def _by_words(self, numbers: list[int]) -> Callable[[int, int], bool]:
+        merge = self._settings.episode_merge
+        rows = [self._row(number) for number in numbers]
+        heaviest = [self._heaviest[number] for number in numbers]
+
+        def alike(one: int, other: int) -> bool:
+            row, others, name = rows[one], rows[other], heaviest[one]
+            # What all others are worth together is the root of what this leaves of 1.
+            if name not in others and 1.0 - row.get(name, 0.0) ** 2 < merge**2:
+                return False
+            cosine = sum(share * others[name] for name, share in row.items() if name in others)
+            return cosine >= merge
+
         return alike
 
-    def _overlap(self, numbers: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Tell, for each two of some past queries, whether they use nearly the same words."""
-        merge = self._settings.episode_merge
-        column, share, ends = self._column.view, self._share.view, self._ends.view
-        rows = []
-        for number in numbers.tolist():
-            here = slice(*ends[number : number + 2].tolist())
-            rows.append(dict(zip(column[here].tolist(), share[here].tolist(), strict=True)))
-        alike = np.eye(len(rows), dtype=np.bool_)
-        for at, row in enumerate(rows):
-            for other in range(at):
-                held = rows[other]
-                cosine = sum(part * held[name] for name, part in row.items() if name in held)
-                alike[at, other] = alike[other, at] = cosine >= merge
-        return alike
+    def _row(self, number: int) -> dict[int, float]:
+        first, last = self._ends[number], self._ends[number + 1]
+        return dict(zip(self._column[first:last], self._share[first:last], strict=True))
 
 
 class _Posting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeAlias
 
 import numpy as np
@@ -29,7 +29,7 @@ from hebbgraph.learning.episodes import ActiveEpisode
 from hebbgraph.learning.lessons import Family
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.recall.paths import PathNode
-from hebbgraph.recall.view import EdgeSet, PlasticEdges
+from hebbgraph.recall.view import FewEdges, PlasticEdges
 from hebbgraph.records import PathStep
 from hebbgraph.settings import LearningSettings
 from hebbgraph.typing import IntArray
@@ -82,7 +82,14 @@ class Recollection:
             prior=self.overlay.settings.episode_prior,
         )
 
-    def recognised(self, evidence: GateOf) -> Recollection:
+    def seen(self, evidence: GateOf) -> dict[int, float]:
+        """Return the direct evidence for all chunks that past queries have an opinion on."""
+        if not self.active:
+            return {}
+        slots = list({slot: None for row in self.opinions for slot in row})
+        return dict(zip(slots, evidence(np.array(slots)).tolist(), strict=True))
+
+    def recognised(self, seen: Mapping[int, float]) -> Recollection:
         """Return the past queries in proportion to how far direct evidence agrees with them.
 
         One that is like the question, but led to nothing that direct evidence sees too, is
@@ -96,31 +103,21 @@ class Recollection:
         """
         if not self.active:
             return self
-        seen = self._seen(evidence)
         power = self.overlay.settings.episode_agreement
-        best = [
-            max((seen[slot] for slot, opinion in row.items() if opinion > 0), default=0.0)
-            for row in self.opinions
-        ]
-        likeness = tuple(
-            like * unless_same(highest**power, same)
-            for like, highest, same in zip(self.likeness, best, self.same, strict=True)
-        )
-        return Recollection(self.overlay, self.active, likeness, self.opinions, self.same)
+        likeness = []
+        for like, row, same in zip(self.likeness, self.opinions, self.same, strict=True):
+            wanted = [seen[slot] for slot, opinion in row.items() if opinion > 0]
+            likeness.append(like * unless_same(max(wanted, default=0.0) ** power, same))
+        return Recollection(self.overlay, self.active, tuple(likeness), self.opinions, self.same)
 
-    def _seen(self, evidence: GateOf) -> dict[int, float]:
-        slots = list({slot: None for row in self.opinions for slot in row})
-        return dict(zip(slots, evidence(np.array(slots)).tolist(), strict=True))
-
-    def seeds(self, evidence: GateOf) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    def seeds(
+        self, seen: Mapping[int, float]
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
         """Return chunks that past queries led to, and the activation that they get.
 
         A chunk gets it in proportion to the direct evidence for it, unless the question
         was asked before.
         """
-        if not self.active:
-            return None
-        seen = self._seen(evidence)
         wanted: dict[int, float] = {}
         for row, like, same in zip(self.opinions, self.likeness, self.same, strict=True):
             for slot, opinion in row.items():
@@ -154,6 +151,17 @@ class Recollection:
         """Return what was learned about the edges of cited paths, weights as they are."""
         return self.overlay.path_edges()
 
+    @cached_property
+    def _strongest(self) -> dict[int, tuple[ActiveEpisode, float]]:
+        """For each chunk, the past query that lights it most, and how much."""
+        strongest: dict[int, tuple[ActiveEpisode, float]] = {}
+        for episode, row, like in zip(self.active, self.opinions, self.likeness, strict=True):
+            for slot, opinion in row.items():
+                amount = opinion * like
+                if amount > 0 and (slot not in strongest or amount > strongest[slot][1]):
+                    strongest[slot] = episode, amount
+        return strongest
+
     def of(self, slot: int) -> list[tuple[ActiveEpisode, float]]:
         """Return the past queries that have an opinion on a chunk, times their likeness."""
         return [
@@ -164,9 +172,9 @@ class Recollection:
 
     def episode_step(self, node: PathNode) -> list[PathStep]:
         """Return the past query in front of a chunk that starts a way, if it lit it."""
-        episode, weight = max(self.of(node.id), key=lambda one: one[1], default=(None, 0.0))
-        if episode is None or weight <= 0:
+        if node.id not in self._strongest:
             return []
+        episode, weight = self._strongest[node.id]
         return [PathStep(kind="episode", value=episode.nodes[0][2:], weight=weight)]
 
 
@@ -211,6 +219,8 @@ class Overlay:
         self._hops = RowPool(partial(self.rows_of, Family.HOP), self._n_tags)
         #: Of a past query's node: what it thinks of which slots, unbounded.
         self._opinions: dict[int, dict[int, float]] = {}
+        #: The same, bounded.
+        self._bounded_opinions: dict[int, dict[int, float]] = {}
         self._changed: set[tuple[Family, int]] | None = None
         self._fresh = False
         self._actor_scale = np.ones(1)
@@ -241,6 +251,7 @@ class Overlay:
             self._to_chunk.clear()
             self._hops.clear()
             self._opinions.clear()
+            self._bounded_opinions.clear()
             self._target_scale = target_scale(
                 self._weights.credits(), in_credit=self.settings.in_credit
             )
@@ -254,6 +265,7 @@ class Overlay:
             for family, node in self._changed:
                 if family is Family.EPISODE:
                     self._opinions.pop(node, None)
+                    self._bounded_opinions.pop(node, None)
                 for pool, sources in self._sources(family, np.array([node])):
                     pool.drop(sources)
         self._changed = None
@@ -325,9 +337,14 @@ class Overlay:
         that activation reaches.
         """
         settings = self.settings
-        owner, targets, weights = self._hops.of(cues)
+        gain = settings.path_gain
+        hops = {
+            cue: [(tag, gain * weight) for tag, weight in row]
+            for cue in cues.tolist()
+            if (row := self._hops.row(cue))
+        }
         return PooledEdges(
-            tag_to_tag=EdgeSet(cues[owner], targets, settings.path_gain * weights),
+            hops=FewEdges(hops),
             pool=self._to_chunk,
             shift=self._n_tags,
             cues=cues,
@@ -335,6 +352,7 @@ class Overlay:
             chunk_gain=settings.pair_gain,
             gate=evidence,
             limit=_MAX_EDGES,
+            n_steps=settings.learned_steps,
             least=_LEAST,
         )
 
@@ -429,8 +447,14 @@ class Overlay:
             self._opinions.update((number, {}) for number in missing)
             for owner, slot, weight in zip(*(part.tolist() for part in made), strict=True):
                 self._opinions[missing[owner]][slot] = weight
-        rows = [self._opinions[number] for number in numbers]
-        row = rows[0] if len(rows) == 1 else _pooled_rows(rows)
+        if len(numbers) != 1:
+            return self._bounded(_pooled_rows([self._opinions[number] for number in numbers]))
+        (number,) = numbers
+        if number not in self._bounded_opinions:
+            self._bounded_opinions[number] = self._bounded(self._opinions[number])
+        return self._bounded_opinions[number]
+
+    def _bounded(self, row: Mapping[int, float]) -> dict[int, float]:
         least = self.settings.min_weight
         total = sum(weight for weight in row.values() if weight >= least)
         scale = self.settings.out_strength / max(total, self.settings.out_strength)

@@ -52,7 +52,7 @@ import numpy as np
 from hebbgraph.errors import ParameterError
 from hebbgraph.recall.grouping import among, among_sorted, best, best_per_owner, distinct, sum_by
 from hebbgraph.recall.paths import Edges, Flows, Layer, Path, strongest_path
-from hebbgraph.recall.view import EdgeSet, IncidenceView, PlasticEdges
+from hebbgraph.recall.view import IncidenceView, PlasticEdges
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
 __all__ = ["Activation", "DirectEvidence", "RowMask", "SpreadingParameters", "spread"]
@@ -287,7 +287,7 @@ def spread(
     cue_mass = share * step.cue_weight / total
     nothing = np.zeros(len(cue_mass))
     layer = step.from_tags(
-        step.cues, np.stack([cue_mass, nothing]), np.stack([nothing, nothing]), leaping=None
+        step.cues, np.stack([cue_mass, nothing]), np.stack([nothing, nothing]), depth=0
     )
     seeds, mass = _seeds(candidates, f, p)
     mass = (1.0 - share) * mass
@@ -305,8 +305,8 @@ def spread(
         arrivals.append((extra, extra_mass))
     layer.start(starts)
     layers = [layer]
-    for _ in range(p.n_steps):
-        following = step.advance(layers[-1])
+    for depth in range(1, p.n_steps + 1):
+        following = step.advance(layers[-1], depth)
         if following is None:
             break
         layers.append(following)
@@ -381,7 +381,7 @@ class _Step:
         trust[owner[among(tags, self.cues)]] = 1.0
         return trust
 
-    def advance(self, before: Layer) -> Layer | None:
+    def advance(self, before: Layer, depth: int) -> Layer | None:
         """Pass on the mass that a layer ended with; None if none is left."""
         p = self.parameters
         sources, trusted, plain = before.strongest(p.beam)
@@ -412,6 +412,7 @@ class _Step:
             reached,
             sum_by(position, out_trusted, 2 * n).reshape(2, n),
             sum_by(position, out_plain, 2 * n).reshape(2, n),
+            depth=depth,
             leaping=(sources, trusted + plain),
         )
         layer.came_from(sources[owner], tags, out_trusted + out_plain)
@@ -423,32 +424,32 @@ class _Step:
         trusted: FloatArray,
         plain: FloatArray,
         *,
-        leaping: tuple[IntArray, FloatArray] | None,
+        depth: int,
+        leaping: tuple[IntArray, FloatArray] = (_NO_INTS, _NO_FLOATS),
     ) -> Layer:
         """Pass mass from tags to chunks, and over learned edges.
 
         Parameters
         ----------
-        tags : ndarray of int, shape (n,), ascending
+        tags : ndarray of int, shape (n,)
             Different tags.
         trusted, plain : ndarray of float64, shape (2, n)
             Their mass: from mentions, and from the chunks that they entitle.
+        depth : int
+            How many steps it is from the query. From its cues, at 0, trusted mass uses no
+            co-mentions, since lexical search has already found the chunks that mention
+            them.
         leaping : (chunks, mass), optional
-            What learned chunk → chunk edges start from. None for the cues: from them,
-            trusted mass uses no co-mentions, since lexical search has already found the
-            chunks that mention them.
+            What learned chunk → chunk edges start from.
         """
         p = self.parameters
-        first = leaping is None
         hops = learned = None
-        if self.plastic is not None:
-            if len(self.plastic.tag_to_tag):
-                tags, trusted, plain, hops = self._hop(
-                    self.plastic.tag_to_tag, tags, trusted, plain
-                )
-            learned = self._learned(self.plastic, tags, trusted + plain, leaping)
+        plastic = None if self.plastic is None else self.plastic.in_step(depth)
+        if plastic is not None:
+            tags, trusted, plain, hops = self._hop(plastic, tags, trusted, plain)
+            learned = self._learned(plastic, tags, trusted + plain, leaping)
             if learned or hops:
-                self.least = self.plastic.least
+                self.least = plastic.least
         owner, chunks, is_title = self.view.chunks_of(tags)
         keep = _mask(self.allowed, chunks)
         if not keep.all():
@@ -464,7 +465,7 @@ class _Step:
         back = np.where(is_title, 0.0, pull / (total[0] + p.leak)[owner])
         namesakes = np.maximum(sum_by(owner, is_title.astype(np.float64), n), 1.0)
         link = np.where(is_title, p.title_salience * ahead / namesakes[owner], 0.0)
-        mention = np.where(is_title, 0.0, ahead * (not first)) * trusted[0][owner]
+        mention = np.where(is_title, 0.0, ahead * (depth > 0)) * trusted[0][owner]
         flow_trusted = link * trusted[0][owner] + back * trusted[1][owner]
         flow_plain = link * plain[0][owner] + back * plain[1][owner]
         credit = flow_trusted + flow_plain + p.mention_credit * mention
@@ -472,40 +473,43 @@ class _Step:
         return Layer.gather(reached, every, flows, learned, hops=hops, least=self.least)
 
     def _hop(
-        self, edges: EdgeSet, tags: IntArray, trusted: FloatArray, plain: FloatArray
+        self, plastic: PlasticEdges, tags: IntArray, trusted: FloatArray, plain: FloatArray
     ) -> tuple[IntArray, FloatArray, FloatArray, Edges | None]:
         """Add what learned tag → tag edges pass; it counts as trusted, from mentions."""
-        owner, targets, weight = edges.of(tags)
+        owner, targets, weight = plastic.between_tags(tags)
         if not len(owner):
             return tags, trusted, plain, None
         df = self.view.df(targets)
         keep = (df > 0) & (df <= self.cut)
         owner, targets, weight = owner[keep], targets[keep], weight[keep]
-        held = trusted + plain
-        mass = (held[0] + held[1])[owner] * weight
-        every, position = distinct(np.concatenate([tags, targets]))
-        known, new = position[: len(tags)], position[len(tags) :]
-        all_trusted, all_plain = np.zeros((2, len(every))), np.zeros((2, len(every)))
-        all_trusted[:, known], all_plain[:, known] = trusted, plain
-        all_trusted[0] += sum_by(new, mass, len(every))
-        return every, all_trusted, all_plain, (tags[owner], targets, mass)
+        mass = (trusted[0] + trusted[1] + plain[0] + plain[1])[owner] * weight
+        # New tags come behind the others: there are few, and their order does not matter.
+        at = {tag: number for number, tag in enumerate(tags.tolist())}
+        position = [at.setdefault(target, len(at)) for target in targets.tolist()]
+        n, n_new = len(at), len(at) - len(tags)
+        arrived = np.zeros((2, n))
+        arrived[0] = sum_by(np.array(position, np.int64), mass, n)
+        arrived[:, : n - n_new] += trusted
+        if n_new:
+            plain = np.concatenate((plain, np.zeros((2, n_new))), axis=1)
+        return np.array(list(at)), arrived, plain, (tags[owner], targets, mass)
 
     def _learned(
         self,
         plastic: PlasticEdges,
         tags: IntArray,
         on_tags: FloatArray,
-        leaping: tuple[IntArray, FloatArray] | None,
+        leaping: tuple[IntArray, FloatArray],
     ) -> Edges | None:
         """Return what learned edges pass to chunks that take part; see :attr:`Layer.learned`."""
-        chunks, on_chunks = leaping or (_NO_INTS, _NO_FLOATS)
-        owner, targets, mass = plastic.into_chunks(tags, on_tags[0] + on_tags[1], chunks, on_chunks)
-        if not len(owner):
+        passed = plastic.into_chunks(tags, on_tags[0] + on_tags[1], *leaping)
+        if not len(passed[0]):
             return None
-        keep = _mask(self.allowed, targets)
-        if not keep.all():
-            owner, targets, mass = owner[keep], targets[keep], mass[keep]
-        return np.concatenate((tags, ~chunks))[owner], targets, mass
+        keep = _mask(self.allowed, passed[1])
+        if keep.all():
+            return passed
+        sources, targets, mass = passed
+        return sources[keep], targets[keep], mass[keep]
 
 
 def _seeds(

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeAlias
 
 import numpy as np
 
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
-__all__ = ["EdgeSet", "IncidenceView", "JoinedEdges", "PlasticEdges"]
+__all__ = [
+    "EdgeSet",
+    "FewEdges",
+    "IncidenceView",
+    "PlasticEdges",
+]
 
 _NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0, np.float64)
+
+
+Row: TypeAlias = Sequence[tuple[int, float]]
+"""Targets and weights of the edges that leave one node."""
 
 
 class IncidenceView(Protocol):
@@ -88,34 +98,43 @@ class EdgeSet:
         return owner, self.targets[at], self.weights[at]
 
 
-class JoinedEdges(EdgeSet):
-    """Several sets of edges as one.
+class FewEdges(EdgeSet):
+    """The edges of a few sources, looked up one by one: fewer calls than a search in arrays.
+
+    Parameters
+    ----------
+    rows : dict of source to Row
 
     Examples
     --------
-    >>> one = EdgeSet.from_arrays(np.array([7]), np.array([1]), np.array([0.5]))
-    >>> two = EdgeSet.from_arrays(np.array([8, 7]), np.array([2, 3]), np.array([0.5, 0.1]))
-    >>> owner, targets, weights = JoinedEdges(one, two).of(np.array([7, 8]))
-    >>> owner.tolist(), targets.tolist()
-    ([0, 0, 1], [1, 3, 2])
+    >>> edges = FewEdges({7: [(1, 0.5), (4, 0.1)]})
+    >>> owner, targets, weights = edges.of(np.array([9, 7]))
+    >>> owner.tolist(), targets.tolist(), weights.tolist()
+    ([1, 1], [1, 4], [0.5, 0.1])
     """
 
-    parts: tuple[EdgeSet, ...]
+    rows: Mapping[int, Row]
 
-    def __init__(self, *parts: EdgeSet) -> None:
-        object.__setattr__(self, "parts", parts)
+    def __init__(self, rows: Mapping[int, Row]) -> None:
+        super().__init__(_NO_INTS, _NO_INTS, _NO_FLOATS)
+        object.__setattr__(self, "rows", rows)
 
     def __len__(self) -> int:
-        return sum(len(part) for part in self.parts)
+        return sum(map(len, self.rows.values()))
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        found = [part.of(sources) for part in self.parts if len(part)]
+        rows = self.rows
+        found = [
+            (at, target, weight)
+            for at, source in enumerate(sources.tolist() if rows else ())
+            if source in rows
+            for target, weight in rows[source]
+        ]
         if not found:
-            return EdgeSet.empty().of(sources)
-        owner, targets, weights = (np.concatenate(each) for each in zip(*found, strict=True))
-        order = np.argsort(owner, kind="stable")
-        return owner[order], targets[order], weights[order]
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        owner, targets, weights = zip(*found, strict=True)
+        return np.array(owner), np.array(targets), np.array(weights)
 
 
 _NO_EDGES = EdgeSet.empty()
@@ -142,6 +161,14 @@ class PlasticEdges:
     tag_to_tag: EdgeSet = _NO_EDGES
     least: float = 0.0
 
+    def in_step(self, depth: int) -> PlasticEdges | None:
+        """Return those that are followed so many steps from the cues; None if there are none."""
+        return self
+
+    def between_tags(self, tags: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``tags``, target, weight) of the edges to tags."""
+        return self.tag_to_tag.of(tags)
+
     def into_chunks(
         self,
         tags: IntArray,
@@ -160,8 +187,8 @@ class PlasticEdges:
 
         Returns
         -------
-        owner : ndarray of int, ascending
-            Position in the tags; that in the chunks, plus the number of tags.
+        sources : ndarray of int
+            A tag, or, where it is negative, ``~source`` is a chunk.
         targets : ndarray of int
         mass : ndarray of float
             What passes.
@@ -172,12 +199,12 @@ class PlasticEdges:
         >>> some, mass = np.array([7]), np.array([0.2])
         >>> passed = PlasticEdges(edges, edges).into_chunks(some, mass, some, mass)
         >>> [column.tolist() for column in passed]
-        [[0, 1], [1, 1], [0.1, 0.1]]
+        [[7, -8], [1, 1], [0.1, 0.1]]
         """
         owner, targets, weights = self.tag_to_chunk.of(tags)
         other, ends, more = self.chunk_to_chunk.of(chunks)
         return (
-            np.concatenate((owner, other + len(tags))),
+            np.concatenate((tags[owner], ~chunks[other])),
             np.concatenate((targets, ends)),
             np.concatenate((on_tags[owner] * weights, on_chunks[other] * more)),
         )

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from hebbgraph import HebbianIndex, ParameterError, Settings
 from hebbgraph.graph.aliases import acronym_pairs, near_pairs, spelling_pairs
-from hebbgraph.recall.view import EdgeSet, JoinedEdges
 
 # The question names the plural; the ship's builder is found over the singular's title.
 CHUNKS = [
@@ -57,12 +56,6 @@ def test_near_vectors_are_all_pairs_above(n: int, seed: int, least: float) -> No
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9
     expected = [(i, j) for i, j in combinations(range(n), 2) if vectors[i] @ vectors[j] >= least]
     assert near_pairs(vectors, least) == expected
-
-
-def test_joined_edges_are_both() -> None:
-    nothing = JoinedEdges(EdgeSet.empty(), EdgeSet.empty())
-    assert len(nothing) == 0
-    assert [part.tolist() for part in nothing.of(np.array([1, 2]))] == [[], [], []]
 
 
 def test_alias_edges_carry_activation_and_can_be_left_out(

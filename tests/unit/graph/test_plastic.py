@@ -14,7 +14,7 @@ from hebbgraph.graph.plastic import (
     pooled,
     target_scale,
 )
-from hebbgraph.recall.view import EdgeSet
+from hebbgraph.recall.view import EdgeSet, FewEdges
 
 
 def test_the_application_is_trusted_and_others_are_capped():
@@ -114,6 +114,7 @@ def everywhere(targets):
 
 def edges_of(pool, shift, *, cues=(), gate=everywhere, **others):
     return PooledEdges(
+        hops=FewEdges({0: [(1, 0.5)]}),
         pool=pool,
         shift=shift,
         cues=np.array(cues, np.int64),
@@ -140,10 +141,23 @@ def test_a_tag_has_another_row_while_it_is_a_cue():
     # Two tags; as cues they are numbers 2 and 3; chunk 0 is the last number, 4.
     edges = edges_of(one_edge_each(5), 2, cues=[1])
     assert passed(edges, [0, 1])[1] == [3]
-    assert passed(edges, [0, 1], [0])[:2] == [[1, 2], [3, 4]]
+    assert passed(edges, [0, 1], [0])[:2] == [[1, -1], [3, 4]]
 
 
 def test_other_edges_are_followed_beside_those_of_the_pool():
     others = EdgeSet.from_arrays(np.array([0]), np.array([7]), np.array([0.25]))
     edges = edges_of(one_edge_each(3), 1, chunk_to_chunk=others)
-    assert passed(edges, [], [0]) == [[0, 0], [2, 7], [0.2, 0.25]]
+    assert passed(edges, [], [0]) == [[-1, -1], [2, 7], [0.2, 0.25]]
+
+
+def test_learned_edges_end_after_some_steps_and_others_do_not():
+    alias = EdgeSet.from_arrays(np.array([0]), np.array([3]), np.array([0.25]))
+    edges = edges_of(one_edge_each(3), 3, tag_to_tag=alias, n_steps=2)
+    tags = np.array([1, 0])
+    for depth in (0, 1):
+        found = edges.in_step(depth).between_tags(tags)
+        assert [column.tolist() for column in found] == [[1, 1], [1, 3], [0.5, 0.25]]
+    later = edges.in_step(2)
+    assert [column.tolist() for column in later.between_tags(tags)] == [[1], [3], [0.25]]
+    assert passed(later, [1, 2]) == [[], [], []]
+    assert edges_of(one_edge_each(3), 3, n_steps=2).in_step(2) is None

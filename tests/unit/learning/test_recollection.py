@@ -2,7 +2,6 @@
 
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 
 from hebbgraph.learning.episodes import ActiveEpisode
@@ -20,29 +19,29 @@ def recollection(likeness, signed, **settings):
     )
 
 
-def evidence(*values):
-    return lambda slots: np.array(values)[slots]
+def seen(*values):
+    return dict(enumerate(values))
 
 
 def test_a_past_query_whose_chunks_are_seen_counts_in_full():
-    found = recollection([0.5], [[0.4, 0.4]]).recognised(evidence(1.0, 0.1))
+    found = recollection([0.5], [[0.4, 0.4]]).recognised(seen(1.0, 0.1))
     assert list(found.likeness) == [0.5]
 
 
 def test_one_whose_chunks_nobody_sees_counts_only_as_far_as_it_asks_the_same():
-    found = recollection([0.5, 1.0], [[0.4, 0.0], [0.0, 0.4]]).recognised(evidence(0.0, 0.0))
+    found = recollection([0.5, 1.0], [[0.4, 0.0], [0.0, 0.4]]).recognised(seen(0.0, 0.0))
     # 0.5² is the chance that the first asks the same.
     assert list(found.likeness) == pytest.approx([0.125, 1.0])
 
 
 def test_what_a_past_query_did_not_want_is_no_agreement():
-    found = recollection([0.4], [[0.3, -0.3]]).recognised(evidence(0.0, 1.0))
+    found = recollection([0.4], [[0.3, -0.3]]).recognised(seen(0.0, 1.0))
     assert found.likeness[0] == pytest.approx(0.4 * 0.16)
 
 
 def test_the_same_question_needs_no_direct_evidence():
     again = recollection([1.0], [[0.4, 0.4]], episode_prior=1.0, episode_gain=1.0)
-    slots, mass = again.seeds(evidence(0.9, 0.0))
+    slots, mass = again.seeds(seen(0.9, 0.0))
     assert slots.tolist() == [0, 1]
     # 0.4 / (1 + 1) as odds.
     assert mass.tolist() == pytest.approx([0.25, 0.25])
@@ -50,12 +49,24 @@ def test_the_same_question_needs_no_direct_evidence():
 
 def test_a_question_that_is_merely_alike_needs_it():
     near = recollection([0.5], [[0.4, 0.4]], episode_prior=0.5, episode_gain=1.0)
-    _, mass = near.seeds(evidence(1.0, 0.0))
+    _, mass = near.seeds(seen(1.0, 0.0))
     # 0.5 * 0.4 / (0.5 + 0.5), and a quarter of that.
     assert mass.tolist() == pytest.approx([0.2 / 0.8, 0.05 / 0.95])
 
 
 def test_nothing_comes_back_of_nothing():
-    nothing = recollection([], []).recognised(evidence())
-    assert nothing.seeds(evidence()) is None
+    nothing = recollection([], []).recognised(seen())
+    assert nothing.seeds(seen()) is None
     assert [array.tolist() for array in nothing.inhibited()] == [[], []]
+
+
+def test_direct_evidence_is_asked_for_all_chunks_at_once():
+    asked = []
+
+    def evidence(slots):
+        asked.append(slots.tolist())
+        return slots / 10
+
+    found = recollection([0.5, 0.2], [[0.4, 0.4], [0.0, -0.1, 0.3]]).seen(evidence)
+    assert (found, asked) == ({0: 0.0, 1: 0.1, 2: 0.2}, [[0, 1, 2]])
+    assert recollection([], []).seen(evidence) == {}

@@ -11,7 +11,7 @@ from hebbgraph.graph.plastic import GateOf
 from hebbgraph.neural.relevance import NeuralRecall
 from hebbgraph.recall.paths import Layer
 from hebbgraph.recall.spreading import Activation, SpreadingParameters, spread
-from hebbgraph.recall.view import JoinedEdges, PlasticEdges
+from hebbgraph.recall.view import PlasticEdges
 from hebbgraph.recalling.neural import with_neural_edges
 from hebbgraph.recalling.strategies.base import UNKNOWN, Ranking, Request
 from hebbgraph.seeding.fusion import inhibited
@@ -70,12 +70,15 @@ class Spreading:
                 allowed=request.allowed,
                 plastic=self._plastic(request, None, evidence.of),
             )
-        learned = learned.recognised(evidence.roughly)
-        evidence = inhibited(evidence, *learned.inhibited())
-        plastic = learned.edges(np.sort(cues), evidence.roughly)
+        seen = learned.seen(evidence.roughly)
+        learned = learned.recognised(seen)
+        unwanted, factor = learned.inhibited()
+        if len(unwanted):
+            evidence = inhibited(evidence, unwanted, factor)
+            seen = learned.seen(evidence.roughly)
+        plastic = learned.edges(cues, evidence.roughly)
         if not known.all():  # unless it has learned
-            given = np.sort(cues[~known])
-            known[np.isin(cues, given[plastic.has_learned(given)])] = True
+            known[~known] = plastic.has_learned(cues[~known])
         return spread(
             request.graph,
             cues[known],
@@ -83,7 +86,7 @@ class Spreading:
             parameters=self._parameters,
             allowed=request.allowed,
             plastic=self._plastic(request, plastic, evidence.of),
-            extra_seeds=learned.seeds(evidence.roughly),
+            extra_seeds=learned.seeds(seen),
         )
 
     def _plastic(
@@ -91,8 +94,7 @@ class Spreading:
     ) -> PlasticEdges | None:
         aliases = self._aliases.edges(request.graph)
         if len(aliases):
-            plastic = plastic or PlasticEdges()
-            plastic = replace(plastic, tag_to_tag=JoinedEdges(plastic.tag_to_tag, aliases))
+            plastic = replace(plastic or PlasticEdges(), tag_to_tag=aliases)
         return with_neural_edges(self._derived, request.graph, self._neural, plastic, evidence)
 
 
