@@ -36,8 +36,6 @@ __all__ = [
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
-#: Instead of where a row starts: the row is to be made.
-_UNMADE = -1
 
 
 def actor_scales(events: FloatArray, *, at_least: float, share: float) -> NDArray[np.float64]:
@@ -129,14 +127,14 @@ def bounded_rows(
     n: int,
     *,
     min_weight: float,
-    fan_out: int,
+    fan_out: int | IntArray,
     out_strength: float,
 ) -> Rows:
     """Prune, bound and normalise what leaves each of ``n`` nodes.
 
     Weights below ``min_weight`` are passed over, of the others of one node the ``fan_out``
-    largest kept (of equals those that come first), and scaled down to the sum
-    ``out_strength`` if they exceed it.
+    largest kept (of equals those that come first; one number, or one for each node), and
+    scaled down to the sum ``out_strength`` if they exceed it.
 
     Examples
     --------
@@ -148,11 +146,11 @@ def bounded_rows(
     """
     keep = (rows.weights >= max(min_weight, 1e-12)).nonzero()[0]
     counts = np.bincount(rows.owner[keep], minlength=n)
-    if len(keep) and counts.max() > fan_out:
+    if (counts > fan_out).any():
         owner = rows.owner[keep]
         order = np.lexsort((-rows.weights[keep], owner))  # stable
         rank = np.arange(len(order)) - (counts.cumsum() - counts)[owner[order]]
-        keep = keep[np.sort(order[rank < fan_out])]
+        keep = keep[np.sort(order[rank < np.broadcast_to(fan_out, n)[owner[order]]])]
     owner, weights = rows.owner[keep], rows.weights[keep]
     total = np.bincount(owner, weights=weights, minlength=n)
     weights = weights * (out_strength / np.maximum(total, out_strength))[owner]
@@ -220,7 +218,6 @@ def as_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray
     return np.asarray(np.minimum(gain * odds, at_most), dtype=np.float64)
 
 
-RowsOf: TypeAlias = Callable[[IntArray], Rows]
 GateOf: TypeAlias = Callable[[IntArray], FloatArray]
 
 
@@ -237,93 +234,83 @@ def _first_largest(values: FloatArray, n: int) -> NDArray[np.int64]:
 
 
 class RowPool:
-    """The rows of one kind of learned edge, made when met and kept until they change.
-
-    A log of ten thousand feedbacks makes a hundred thousand edges, of which a recall
-    meets few.
+    """Rows of learned edges by source, each replaced when it has changed.
 
     Parameters
     ----------
-    rows : callable
-        Makes the rows of some sources.
     size : int
         Sources are numbers below it; negative ones count from the end, as in any array.
 
     Examples
     --------
-    >>> row = Rows(np.array([0, 0]), np.array([4, 8]), np.array([0.5, 0.25]))
-    >>> pool = RowPool(lambda sources: row, 3)
-    >>> pool.mark(np.array([1]))
+    >>> pool = RowPool(3)
+    >>> pool.put(np.array([1]), np.array([1, 1]), np.array([4, 8]), np.array([0.5, 0.25]))
     >>> owner, targets, weights = pool.of(np.array([0, 1, 2]))
     >>> owner.tolist(), targets.tolist(), weights.tolist()
     ([1, 1], [4, 8], [0.5, 0.25])
+    >>> pool.row(1)
+    [(4, 0.5), (8, 0.25)]
     """
 
-    def __init__(self, rows: RowsOf, size: int) -> None:
-        self._rows = rows
+    def __init__(self, size: int) -> None:
         #: Where the row of each source starts, and how long it is.
-        self._start = np.zeros(size, np.int64)
-        self._count = np.zeros(size, np.int64)
-        self._marked = np.zeros(size, np.bool_)
+        self._start = np.zeros(size, np.int32)
+        self._count = np.zeros(size, np.int32)
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
-        self._size = 0
-        #: Rows that were asked for one by one.
-        self._single: dict[int, Row] = {}
 
     def __len__(self) -> int:
-        return self._size
+        return len(self._targets)
 
-    def mark(self, sources: IntArray) -> None:
-        """These sources have edges."""
-        new = np.unique(sources[~self._marked[sources]])
-        self._start[new] = _UNMADE
-        self._marked[new] = True
-        self._size += len(new)
-        self._single.clear()
-
-    def drop(self, sources: IntArray) -> None:
-        """The rows of these sources have changed."""
-        self._start[sources[self._marked[sources]]] = _UNMADE
-        self._single.clear()
+    def grow(self, size: int) -> None:
+        """Let there be more sources; none of them may be negative."""
+        more = np.zeros(max(size - len(self._start), 0), np.int32)
+        self._start = np.concatenate((self._start, more))
+        self._count = np.concatenate((self._count, more))
 
     def clear(self) -> None:
-        """All rows have changed."""
-        self._start[self._marked] = _UNMADE
+        """Drop all rows."""
+        self._count.fill(0)
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
-        self._single.clear()
+
+    def put(
+        self, changed: IntArray, sources: IntArray, targets: IntArray, weights: FloatArray
+    ) -> None:
+        """Replace the rows of some sources.
+
+        Parameters
+        ----------
+        changed : ndarray of int
+            Their numbers; they lose what they had.
+        sources, targets, weights : ndarray, shape (n_edges,)
+            What leaves them now, in any order; within one row it is kept.
+        """
+        self._count[changed] = 0
+        order = sources.argsort(kind="stable")
+        sources = sources[order]
+        first = np.flatnonzero(np.concatenate(([True], sources[1:] != sources[:-1])))
+        first = first[: len(sources)]
+        self._start[sources[first]] = first + len(self._targets)
+        self._count[sources[first]] = np.diff(first, append=len(sources))
+        self._targets.extend(targets[order])
+        self._weights.extend(weights[order])
 
     def row(self, source: int) -> Row:
         """Return (target, weight) of the edges that leave one source."""
-        row = self._single.get(source)
-        if row is None:
-            _, targets, weights = self.of(np.array([source]))
-            row = self._single[source] = list(zip(targets.tolist(), weights.tolist(), strict=True))
-        return row
+        start = int(self._start[source])
+        here = slice(start, start + int(self._count[source]))
+        targets, weights = self._targets.view[here].tolist(), self._weights.view[here].tolist()
+        return list(zip(targets, weights, strict=True))
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        if not len(sources):
-            return _NO_INTS, _NO_INTS, _NO_FLOATS
-        starts = self._start[sources]
-        if starts.min() < 0:
-            self._make(np.unique(sources[starts < 0]))
-            starts = self._start[sources]
         counts = self._count[sources]
-        at = concatenated_ranges(starts, counts)
+        at = concatenated_ranges(self._start[sources], counts)
         if not len(at):
             return _NO_INTS, _NO_INTS, _NO_FLOATS
         owner = np.arange(len(sources)).repeat(counts)
         return owner, self._targets.view[at], self._weights.view[at]
-
-    def _make(self, sources: IntArray) -> None:
-        rows = self._rows(sources)
-        lengths = np.bincount(rows.owner, minlength=len(sources))
-        self._start[sources] = len(self._targets) + lengths.cumsum() - lengths
-        self._count[sources] = lengths
-        self._targets.extend(rows.targets)
-        self._weights.extend(rows.weights)
 
 
 class LearnedEdges(EdgeSet):
@@ -339,9 +326,8 @@ class LearnedEdges(EdgeSet):
 
     Examples
     --------
-    >>> row = Rows(np.array([0]), np.array([4]), np.array([0.5]))
-    >>> pool = RowPool(lambda sources: row, 2)
-    >>> pool.mark(np.array([1]))
+    >>> pool = RowPool(2)
+    >>> pool.put(np.array([1]), np.array([1]), np.array([4]), np.array([0.5]))
     >>> edges = LearnedEdges([pool], gain=2.0)
     >>> [column.tolist() for column in edges.of(np.array([0, 1]))]
     [[1], [4], [1.0]]
@@ -409,9 +395,9 @@ class PooledEdges(PlasticEdges):
 
     Examples
     --------
-    >>> rows = Rows(np.array([0, 1, 1]), np.array([3, 3, 4]), np.array([0.5, 0.5, 0.25]))
-    >>> pool = RowPool(lambda sources: rows, 5)
-    >>> pool.mark(np.array([1, 4]))
+    >>> pool = RowPool(5)
+    >>> sources, weights = np.array([1, 1, -1]), np.array([0.5, 0.25, 0.5])
+    >>> pool.put(np.array([1, -1]), sources, np.array([3, 4, 3]), weights)
     >>> edges = PooledEdges(
     ...     hops=FewEdges({}),
     ...     pool=pool,

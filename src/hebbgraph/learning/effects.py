@@ -124,8 +124,7 @@ def _ways(recollection: Recollection, found: Activation, slot: int, evidence: Ga
             if node is None:
                 continue
             for family in _TO_CHUNK if tag in cues else _TO_CHUNK[1:]:
-                row = overlay.row(family, tag)
-                weight = float(row.weights[row.targets == slot].sum())
+                weight = overlay.row(family, node).get(slot, 0.0)
                 amount = mass * weight * overlay.settings.cue_gain * pull
                 ways.append(_Way(family, node, amount))
         for source, target, mass in zip(*(one.tolist() for one in layer.leaps), strict=True):

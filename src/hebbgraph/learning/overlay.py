@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
-from typing import TypeAlias
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +29,7 @@ from hebbgraph.learning.episodes import ActiveEpisode
 from hebbgraph.learning.lessons import Family
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.recall.paths import PathNode
-from hebbgraph.recall.view import FewEdges, PlasticEdges
+from hebbgraph.recall.view import FewEdges, PlasticEdges, Row
 from hebbgraph.records import PathStep
 from hebbgraph.settings import LearningSettings
 from hebbgraph.typing import IntArray
@@ -37,8 +37,8 @@ from hebbgraph.typing import IntArray
 __all__ = ["Overlay", "Recollection", "Resolve"]
 
 _NO_INTS = np.empty(0, np.int64)
-_NO_ROWS = Rows(_NO_INTS, _NO_INTS, np.empty(0))
 _ANY = 1 << 30
+_ON_PATH = (Family.HOP, Family.ARRIVAL)
 #: Activation reaches hundreds of tags, each of which may know ends of paths.
 _PATH_FAN_OUT = 4
 #: Learned edges that one step follows: the cost of a recall must not grow with the log.
@@ -46,6 +46,7 @@ _MAX_EDGES = 64
 #: Mass up to this is not passed on: 0.08 % of the activation that is worth one half.
 _LEAST = 3e-5
 
+_Ints: TypeAlias = NDArray[np.int64]
 Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
 """From chunk ids to the row and text hash of those that are there."""
 
@@ -178,6 +179,15 @@ class Recollection:
         return [PathStep(kind="episode", value=episode.nodes[0][2:], weight=weight)]
 
 
+class _Net(NamedTuple):
+    """Edges in the numbers of the graph, ordered by family and source."""
+
+    family: NDArray[np.int64]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight: NDArray[np.float64]
+
+
 class Overlay:
     """Raw weights read through one graph at one generation.
 
@@ -211,16 +221,13 @@ class Overlay:
         self.number = _NO_INTS
         self.node_of_tag: dict[int, int] = {}
         self.node_of_slot: dict[int, int] = {}
-        self._n_marked = 0
         self._n_tags = len(graph.phrases)
         #: Of a tag, what any mass on it follows; at its number + n_tags, what a cue does;
         #: of a chunk, at ~slot: counted from the end.
-        self._to_chunk = RowPool(self._rows_to_chunk, 2 * self._n_tags + graph.n_slots)
-        self._hops = RowPool(partial(self.rows_of, Family.HOP), self._n_tags)
-        #: Of a past query's node: what it thinks of which slots, unbounded.
-        self._opinions: dict[int, dict[int, float]] = {}
-        #: The same, bounded.
-        self._bounded_opinions: dict[int, dict[int, float]] = {}
+        self._to_chunk = RowPool(2 * self._n_tags + graph.n_slots)
+        self._hops = RowPool(self._n_tags)
+        #: Of a past query, by its node: what it thinks of which slots.
+        self._opinions = RowPool(0)
         self._changed: set[tuple[Family, int]] | None = None
         self._fresh = False
         self._actor_scale = np.ones(1)
@@ -246,12 +253,10 @@ class Overlay:
         if self._fresh:
             return
         self._number_nodes()
-        self._mark_sources()
+        self._opinions.grow(len(self.number))
         if self._changed is None:
-            self._to_chunk.clear()
-            self._hops.clear()
-            self._opinions.clear()
-            self._bounded_opinions.clear()
+            for pool in (self._to_chunk, self._hops, self._opinions):
+                pool.clear()
             self._target_scale = target_scale(
                 self._weights.credits(), in_credit=self.settings.in_credit
             )
@@ -261,13 +266,11 @@ class Overlay:
                 share=self.settings.actor_share,
             )
             self._scale_actors = bool((self._actor_scale < 1.0).any())
+            self._put(_NO_INTS, _NO_INTS, np.arange(len(self._weights)))
         else:
-            for family, node in self._changed:
-                if family is Family.EPISODE:
-                    self._opinions.pop(node, None)
-                    self._bounded_opinions.pop(node, None)
-                for pool, sources in self._sources(family, np.array([node])):
-                    pool.drop(sources)
+            changed = sorted(_with_all_to_chunk(self._changed))
+            families, nodes = np.array(changed, np.int64).reshape(-1, 2).T
+            self._put(families, nodes, self._weights.edges_from(changed))
         self._changed = None
         self._fresh = True
 
@@ -305,28 +308,6 @@ class Overlay:
                         self.node_of_slot[slot] = first + position
         self.number = np.concatenate((self.number, numbers))
 
-    def _mark_sources(self) -> None:
-        families, sources, _ = self._weights.all_edges()
-        families, sources = families[self._n_marked :], sources[self._n_marked :]
-        self._n_marked += len(families)
-        for family in Family:
-            for pool, marked in self._sources(family, sources[families == family]):
-                pool.mark(marked)
-
-    def _sources(self, family: Family, nodes: IntArray) -> list[tuple[RowPool, IntArray]]:
-        """Return where the rows of some nodes are kept."""
-        if family is Family.EPISODE:
-            return []
-        numbers = self.number[nodes]
-        numbers = numbers[numbers >= 0]
-        if family is Family.CUE:
-            return [(self._to_chunk, numbers + self._n_tags)]
-        if family is Family.ARRIVAL:
-            return [(self._to_chunk, numbers), (self._to_chunk, numbers + self._n_tags)]
-        if family is Family.PAIR:
-            return [(self._to_chunk, ~numbers)]
-        return [(self._hops, numbers)]
-
     # -- rows -----------------------------------------------------------------------
 
     def edges(self, cues: IntArray, evidence: GateOf) -> PooledEdges:
@@ -363,59 +344,74 @@ class Overlay:
             tag_to_tag=LearnedEdges([self._hops]),
         )
 
-    def row(self, family: Family, number: int) -> Rows:
-        """Return what leaves a tag or slot."""
-        return self.rows_of(family, np.array([number]))
+    def row(self, family: Family, node: int) -> dict[int, float]:
+        """Return what leaves a node for which tags or slots."""
+        _, _, number, weight = self._bounded(self._net(self._weights.edges_from([(family, node)])))
+        return dict(zip(number.tolist(), weight.tolist(), strict=True))
 
-    def rows_of(self, family: Family, numbers: IntArray) -> Rows:
-        """Return what leaves each of some tags or slots."""
-        nodes = self.node_of_slot if family is Family.PAIR else self.node_of_tag
-        on_path = family in (Family.HOP, Family.ARRIVAL)
-        return bounded_rows(
-            self._net(family, [nodes.get(number) for number in numbers.tolist()]),
-            len(numbers),
-            min_weight=self.settings.min_weight,
-            fan_out=min(self.settings.fan_out, _PATH_FAN_OUT if on_path else _ANY),
-            out_strength=self.settings.out_strength,
+    def _put(self, families: _Ints, nodes: _Ints, edges: _Ints) -> None:
+        """Make the rows of some nodes anew, of all their edges."""
+        net = self._net(edges)
+        asked = net.family == Family.EPISODE
+        past = _Net(*(column[asked] for column in net))
+        self._opinions.put(nodes[families == Family.EPISODE], past.source, past.target, past.weight)
+        rows = self._bounded(_Net(*(column[~asked] for column in net)))
+        numbers = self.number[nodes]
+        families, numbers = families[numbers >= 0], numbers[numbers >= 0]
+        changed, _ = self._into_chunks(families, numbers)
+        sources, at = self._into_chunks(rows.family, rows.source)
+        self._to_chunk.put(changed, sources, rows.target[at], rows.weight[at])
+        hop = rows.family == Family.HOP
+        self._hops.put(
+            numbers[families == Family.HOP], rows.source[hop], rows.target[hop], rows.weight[hop]
         )
 
-    def _rows_to_chunk(self, numbers: IntArray) -> Rows:
-        """Return what leaves some tags and chunks for chunks; of cues, both families."""
+    def _into_chunks(self, families: _Ints, numbers: _Ints) -> tuple[_Ints, _Ints]:
+        """Return where rows into chunks are kept, and whose each of them is."""
+        cue = (families == Family.CUE).nonzero()[0]
+        arrival = (families == Family.ARRIVAL).nonzero()[0]
+        pair = (families == Family.PAIR).nonzero()[0]
         n = self._n_tags
-        # Numbers ascend: chunks, then tags, then cues.
-        tags, cues = numbers.searchsorted([0, n]).tolist()
-        paired = self.rows_of(Family.PAIR, ~numbers[:tags]) if tags else _NO_ROWS
-        arrived = (
-            self.rows_of(Family.ARRIVAL, numbers[tags:] % n) if tags < len(numbers) else _NO_ROWS
-        )
-        cued = self.rows_of(Family.CUE, numbers[cues:] - n) if cues < len(numbers) else _NO_ROWS
-        owner = np.concatenate((cued.owner + cues, arrived.owner + tags, paired.owner))
-        order = owner.argsort(kind="stable")
-        targets = np.concatenate((cued.targets, arrived.targets, paired.targets))
-        weights = np.concatenate((cued.weights, arrived.weights, paired.weights))
-        return Rows(owner[order], targets[order], weights[order])
+        at = np.concatenate((cue, arrival, arrival, pair))
+        places = (numbers[cue] + n, numbers[arrival] + n, numbers[arrival], ~numbers[pair])
+        return np.concatenate(places), at
 
-    def _net(self, family: Family, sources: Sequence[int | None]) -> Rows:
-        """Put together what leaves some nodes.
+    def _net(self, edges: _Ints) -> _Net:
+        """Put together what several actors learned about the same ends.
 
-        Parts of several actors are pooled. What was learned first comes first, in every
-        process that reads the same log.
+        Edges whose ends are not in the graph are left out. What was learned first comes
+        first, in every process that reads the same log.
         """
-        owner, rows = self._weights.rows_of(family, sources)
-        number = self.number[rows.target]
-        keep = number >= 0
-        owner, target, weight = owner[keep], rows.target[keep], rows.weight[keep]
+        family, source, target, _ = self._weights.ends(edges)
+        known = (self.number[source] >= 0) | (family == Family.EPISODE)
+        edges = edges[known & (self.number[target] >= 0)]
+        family, source, target, actor = self._weights.ends(edges)
+        weight = self._weights.weight(edges)
         if self._scale_actors:
-            actor = rows.actor[keep]
             known = actor < len(self._actor_scale)
             weight = weight * np.where(known, self._actor_scale[np.where(known, actor, 0)], 1.0)
         # A node without a scale is new since, and was not cited often.
-        known = target < len(self._target_scale)
-        scale = np.ones(len(target))
-        scale[known] = self._target_scale[target[known]]
-        n_nodes = max(len(self.number), 1)
-        key, weight = pooled(owner * n_nodes + target, np.where(weight > 0, weight * scale, weight))
-        return Rows(key // n_nodes, self.number[key % n_nodes], weight)
+        known = (target < len(self._target_scale)) & (weight > 0)
+        weight[known] *= self._target_scale[target[known]]
+        n = max(len(self.number), 1)
+        key, weight = pooled((family.astype(np.int64) * n + source) * n + target, weight)
+        owner = key // n
+        return _Net(owner // n, owner % n, self.number[key % n], weight)
+
+    def _bounded(self, net: _Net) -> _Net:
+        """Prune, bound and normalise what leaves each node; sources come out as numbers."""
+        first = np.ones(len(net.source), np.bool_)
+        first[1:] = (net.source[1:] != net.source[:-1]) | (net.family[1:] != net.family[:-1])
+        on_path = np.isin(net.family[first], _ON_PATH)
+        rows = bounded_rows(
+            Rows(first.cumsum() - 1, np.arange(len(first)), net.weight),
+            len(on_path),
+            min_weight=self.settings.min_weight,
+            fan_out=np.minimum(self.settings.fan_out, np.where(on_path, _PATH_FAN_OUT, _ANY)),
+            out_strength=self.settings.out_strength,
+        )
+        at = rows.targets
+        return _Net(net.family[at], self.number[net.source[at]], net.target[at], rows.weights)
 
     def number_of(self, node: str) -> int | None:
         """Return the number that raw weights give a node."""
@@ -441,20 +437,8 @@ class Overlay:
     def _opinions_of(self, names: Sequence[str]) -> dict[int, float]:
         """Return what near-duplicate past queries think of chunks, as if they were one."""
         numbers = [number for name in names if (number := self._weights.number(name)) is not None]
-        missing = [number for number in numbers if number not in self._opinions]
-        if missing:
-            made = self._net(Family.EPISODE, missing)
-            self._opinions.update((number, {}) for number in missing)
-            for owner, slot, weight in zip(*(part.tolist() for part in made), strict=True):
-                self._opinions[missing[owner]][slot] = weight
-        if len(numbers) != 1:
-            return self._bounded(_pooled_rows([self._opinions[number] for number in numbers]))
-        (number,) = numbers
-        if number not in self._bounded_opinions:
-            self._bounded_opinions[number] = self._bounded(self._opinions[number])
-        return self._bounded_opinions[number]
-
-    def _bounded(self, row: Mapping[int, float]) -> dict[int, float]:
+        rows = [self._opinions.row(number) for number in numbers]
+        row = dict(rows[0]) if len(rows) == 1 else _pooled_rows(rows)
         least = self.settings.min_weight
         total = sum(weight for weight in row.values() if weight >= least)
         scale = self.settings.out_strength / max(total, self.settings.out_strength)
@@ -468,9 +452,17 @@ class Overlay:
         return Recollection(self, (), (), (), ())
 
 
-def _pooled_rows(rows: Sequence[Mapping[int, float]]) -> dict[int, float]:
-    if not rows:
+def _pooled_rows(rows: Sequence[Row]) -> dict[int, float]:
+    edges = [edge for row in rows for edge in row]
+    if not edges:
         return {}
-    targets = np.array([target for row in rows for target in row], dtype=np.int64)
-    weights = np.array([weight for row in rows for weight in row.values()])
-    return dict(zip(*(part.tolist() for part in pooled(targets, weights)), strict=True))
+    targets, weights = zip(*edges, strict=True)
+    found = pooled(np.array(targets), np.array(weights))
+    return dict(zip(*(column.tolist() for column in found), strict=True))
+
+
+def _with_all_to_chunk(changed: Iterable[tuple[Family, int]]) -> set[tuple[Family, int]]:
+    """Add the other of the two families that share the row of a cue."""
+    both = {Family.CUE: Family.ARRIVAL, Family.ARRIVAL: Family.CUE}
+    every = set(changed)
+    return every | {(both[family], node) for family, node in every if family in both}

@@ -9,7 +9,7 @@ it is folded anew.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -20,7 +20,7 @@ from hebbgraph.learning.lessons import Family, Lesson, Node
 from hebbgraph.learning.rules import LearningRule, find_rule
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["EdgeRows", "RawWeights"]
+__all__ = ["EdgeEnds", "EdgeRows", "RawWeights"]
 
 _TRUSTED = 0
 _NODE_BITS = 40
@@ -38,6 +38,15 @@ class EdgeRows(NamedTuple):
     actor: NDArray[np.int32]
     weight: NDArray[np.float64]
     edge: NDArray[np.int64]
+
+
+class EdgeEnds(NamedTuple):
+    """What edges lie between, and whose they are; actors and nodes by number."""
+
+    family: NDArray[np.int8]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    actor: NDArray[np.int32]
 
 
 def _tick(n_events: int) -> int:
@@ -235,24 +244,27 @@ class RawWeights:
         """Return the number of a node, or None."""
         return self._numbers.get(node)
 
-    def rows(self, family: Family, source: int | None) -> EdgeRows:
+    def rows(self, family: Family, source: int) -> EdgeRows:
         """Return the edges that leave a node, decayed to now."""
-        return self.rows_of(family, [source])[1]
-
-    def rows_of(
-        self, family: Family, sources: Sequence[int | None]
-    ) -> tuple[NDArray[np.int64], EdgeRows]:
-        """Return (position in ``sources``, edge) of the edges that leave some nodes."""
-        first = family << _NODE_BITS
-        gathered, lengths = array("q"), []
-        for source in sources:
-            held = _NO_EDGES if source is None else self._by_source.get(first | source, _NO_EDGES)
-            gathered.extend(held)
-            lengths.append(len(held))
-        edges = np.array(gathered, dtype=np.int64)
-        owner = np.arange(len(lengths)).repeat(lengths)
-        return owner, EdgeRows(
+        edges = self.edges_from([(family, source)])
+        return EdgeRows(
             self._target.view[edges], self._actor.view[edges], self.weight(edges), edges
+        )
+
+    def edges_from(self, sources: Iterable[tuple[Family, int]]) -> NDArray[np.int64]:
+        """Return the edges of a family that leave a node, for each of some."""
+        gathered = array("q")
+        for family, source in sources:
+            gathered.extend(self._by_source.get(family << _NODE_BITS | source, _NO_EDGES))
+        return np.array(gathered, dtype=np.int64)
+
+    def ends(self, edges: NDArray[np.int64]) -> EdgeEnds:
+        """Return what edges lie between, and whose they are."""
+        return EdgeEnds(
+            self._family.view[edges],
+            self._source.view[edges],
+            self._target.view[edges],
+            self._actor.view[edges],
         )
 
     def weight(self, edges: NDArray[np.int64]) -> NDArray[np.float64]:

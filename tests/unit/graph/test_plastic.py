@@ -16,6 +16,8 @@ from hebbgraph.graph.plastic import (
 )
 from hebbgraph.recall.view import EdgeSet, FewEdges
 
+NONE = np.empty(0, np.int64)
+
 
 def test_the_application_is_trusted_and_others_are_capped():
     scales = actor_scales(np.array([5000.0, 10.0, 1000.0]), at_least=20, share=0.1)
@@ -49,6 +51,12 @@ def test_what_leaves_a_node_is_bounded_in_number_and_sum():
     assert found.weights.tolist() == [0.25] * 4 + [0.5]
 
 
+def test_nodes_may_keep_different_numbers_of_edges():
+    rows = Rows(np.array([0, 0, 1, 1]), np.arange(4), np.array([0.1, 0.2, 0.3, 0.2]))
+    found = bounded_rows(rows, 2, min_weight=0.0, fan_out=np.array([1, 2]), out_strength=1.0)
+    assert found.targets.tolist() == [1, 2, 3]
+
+
 def test_negative_and_weak_weights_do_not_pass():
     rows = Rows(np.zeros(3, np.int64), np.arange(3), np.array([-0.3, 0.01, 0.0]))
     found = bounded_rows(rows, 1, min_weight=0.0, fan_out=4, out_strength=1.0)
@@ -73,32 +81,32 @@ def test_activation_of_a_chance_reads_as_the_chance():
     assert (x / (x + 0.05)).tolist() == pytest.approx([0.2, 0.7])
 
 
-def test_rows_are_made_once_until_they_change():
-    made = []
+def test_rows_are_replaced_and_dropped():
+    pool = RowPool(4)
+    pool.put(NONE, np.array([2, 1, 2, -1]), np.arange(4), np.full(4, 0.5))
+    assert [column.tolist() for column in pool.of(np.array([0, 2, 3, 1]))] == [
+        [1, 1, 2, 3],
+        [0, 2, 3, 1],
+        [0.5] * 4,
+    ]
+    pool.put(np.array([2, -1]), np.array([2]), np.array([9]), np.array([0.25]))
+    assert [pool.row(source) for source in range(4)] == [[], [(1, 0.5)], [(9, 0.25)], []]
+    pool.clear()
+    assert len(pool.of(np.arange(4))[0]) == 0
 
-    def rows(sources):
-        made.extend(sources.tolist())
-        return Rows(np.arange(len(sources)), sources + 10, np.full(len(sources), 0.5))
 
-    pool = RowPool(rows, 4)
-    pool.mark(np.array([1, 2]))
-    for _ in range(2):
-        pool.of(np.array([0, 1, 2]))
-    assert made == [1, 2]
-    pool.drop(np.array([2]))
-    owner, targets, _ = pool.of(np.array([2, 1]))
-    assert made == [1, 2, 2]
-    assert (owner.tolist(), targets.tolist()) == ([0, 1], [12, 11])
+def test_a_pool_of_numbers_that_come_later_grows():
+    pool = RowPool(0)
+    pool.grow(2)
+    pool.put(NONE, np.array([1]), np.array([7]), np.array([0.5]))
+    pool.grow(3)
+    assert [pool.row(source) for source in range(3)] == [[], [(7, 0.5)], []]
 
 
 def one_edge_each(n):
     """From each of n sources one edge to the chunk of its number, n tenths strong."""
-
-    def rows(sources):
-        return Rows(np.arange(len(sources)), sources % n, (sources % n) / 10)
-
-    pool = RowPool(rows, n)
-    pool.mark(np.arange(n))
+    pool = RowPool(n)
+    pool.put(NONE, np.arange(n), np.arange(n), np.arange(n) / 10)
     return pool
 
 
