@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
 from hebbgraph.recall.grouping import among, distinct
-from hebbgraph.recall.view import EdgeSet, FewEdges, PlasticEdges, Row
+from hebbgraph.recall.view import EdgeSet, FewEdges, PlasticEdges, Row, edge_arrays
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
@@ -36,6 +36,8 @@ __all__ = [
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
+#: Up to so many tags are looked up one by one.
+_FEW = 6
 
 
 def actor_scales(events: FloatArray, *, at_least: float, share: float) -> NDArray[np.float64]:
@@ -391,7 +393,8 @@ class PooledEdges(PlasticEdges):
     limit : int
         At most so many edges are followed in one step, those over which most passes.
     n_steps : int
-        In so many steps, the cues' own included; the other edges in all.
+        In so many steps, the cues' own included; hops in that one alone, the other edges in
+        all.
 
     Examples
     --------
@@ -409,7 +412,7 @@ class PooledEdges(PlasticEdges):
     ...     least=0.01,
     ... )
     >>> ones = np.ones(1)
-    >>> passed = edges.into_chunks(np.array([1]), ones, np.array([0]), ones)
+    >>> passed = edges.into_chunks(np.array([1]), ones, np.array([0]), ones, 1)
     >>> [column.tolist() for column in passed]
     [[1, 1, -1], [3, 4, 3], [0.5, 0.025, 0.25]]
     """
@@ -429,19 +432,12 @@ class PooledEdges(PlasticEdges):
         owner, _, _ = self.pool.of(cues + self.shift)
         return np.bincount(owner, minlength=len(cues)) > 0
 
-    def in_step(self, depth: int) -> PlasticEdges | None:
-        """Return those that are followed so many steps from the cues; None if there are none."""
-        if depth < self.n_steps:
-            return self
-        others = (self.tag_to_chunk, self.chunk_to_chunk, self.tag_to_tag)
-        return PlasticEdges(*others, least=self.least) if any(map(len, others)) else None
-
-    def between_tags(self, tags: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    def between_tags(self, tags: IntArray, depth: int) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``tags``, target, weight) of the edges to tags."""
+        if depth > 0 or not self.n_steps:
+            return self.tag_to_tag.of(tags)
         learned = self.hops.of(tags)
-        if not len(self.tag_to_tag):
-            return learned
-        return _joined(learned, self.tag_to_tag.of(tags))
+        return _joined(learned, self.tag_to_tag.of(tags)) if len(self.tag_to_tag) else learned
 
     def into_chunks(
         self,
@@ -449,22 +445,44 @@ class PooledEdges(PlasticEdges):
         on_tags: FloatArray,
         chunks: IntArray,
         on_chunks: FloatArray,
+        depth: int,
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Pass mass on to chunks; see :meth:`PlasticEdges.into_chunks`."""
-        passed = self._pooled(tags, on_tags, chunks, on_chunks)
+        passed: tuple[IntArray, IntArray, FloatArray] = (_NO_INTS, _NO_INTS, _NO_FLOATS)
+        if depth < self.n_steps:
+            few = len(tags) <= _FEW and not len(chunks)
+            edges = self._of_few(tags) if few else self._of_many(tags, chunks)
+            passed = self._passed(np.concatenate((tags, ~chunks)), on_tags, on_chunks, edges)
         if not (len(self.tag_to_chunk) or len(self.chunk_to_chunk)):
             return passed
-        return _joined(passed, super().into_chunks(tags, on_tags, chunks, on_chunks))
+        return _joined(passed, super().into_chunks(tags, on_tags, chunks, on_chunks, depth))
 
-    def _pooled(
-        self, tags: IntArray, on_tags: FloatArray, chunks: IntArray, on_chunks: FloatArray
+    def _of_few(self, tags: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """What :meth:`_of_many` does, one by one: of a few tags, that is done sooner."""
+        cues = self.cues.tolist()
+        return edge_arrays(
+            [
+                (at, target, weight)
+                for at, tag in enumerate(tags.tolist())
+                for target, weight in self.pool.row(tag + self.shift if tag in cues else tag)
+            ]
+        )
+
+    def _of_many(self, tags: IntArray, chunks: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in tags and then chunks, target, weight) of the edges of the pool."""
+        shifted = tags + self.shift * among(tags, self.cues)
+        return self.pool.of(np.concatenate((shifted, ~chunks)))
+
+    def _passed(
+        self,
+        sources: IntArray,
+        on_tags: FloatArray,
+        on_chunks: FloatArray,
+        edges: tuple[IntArray, IntArray, FloatArray],
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        sources = np.concatenate((tags, ~chunks))
-        at = sources.copy()
-        at[: len(tags)] += self.shift * among(tags, self.cues)
-        owner, targets, weights = self.pool.of(at)
+        owner, targets, weights = edges
         if not len(owner):
-            return owner, targets, weights
+            return edges
         mass = np.concatenate((on_tags * self.tag_gain, on_chunks * self.chunk_gain))
         amount = mass[owner] * weights * self.gate(targets)
         kept = (amount > self.least).nonzero()[0]

@@ -60,20 +60,17 @@ class _Ways:
             sources, targets, mass = edges
             order = targets.argsort(kind="stable")
             self._targets = targets[order].tolist()
-            self._mass = mass[order]
+            self._against = -mass[order]
             self._sources = sources[order]
 
     def into(self, target: int) -> list[tuple[float, int]]:
-        """Return (mass, source) of the edges into a node, strongest first."""
+        """Return (-mass, source) of the edges into a node: the strongest comes first."""
         first = bisect_left(self._targets, target)
         last = bisect_right(self._targets, target, first)
         if first == last:
             return []
-        mass, sources = self._mass[first:last].tolist(), self._sources[first:last].tolist()
-        ways = list(zip(mass, sources, strict=True))
-        if len(ways) > 1:
-            ways.sort(key=lambda way: (-way[0], way[1]))
-        return ways
+        here = slice(first, last)
+        return sorted(zip(self._against[here].tolist(), self._sources[here].tolist(), strict=True))
 
 
 @dataclass
@@ -269,22 +266,21 @@ def _seeded_on(layer: Layer, chunk: int) -> float:
 def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]) -> Path | None:
     """Return the strongest way on which ``chunk`` received mass in step ``depth``."""
     layer = layers[depth]
-    end = PathNode("chunk", chunk, _arrived_on(layer, chunk))
-    ways = [(mass, "tag", tag) for mass, tag in layer.into_chunks.into(chunk)]
+    ways = [(against, "tag", tag) for against, tag in layer.into_chunks.into(chunk)]
     if more := layer.taught.into(chunk):
         ways += [
-            (mass, "tag", source) if source >= 0 else (mass, "chunk", ~source)
-            for mass, source in more
+            (against, "tag", source) if source >= 0 else (against, "chunk", ~source)
+            for against, source in more
         ]
-        ways.sort(key=lambda way: (-way[0], way[1], way[2]))
-    for mass, kind, node in ways:
+        ways.sort()
+    for against, kind, node in ways:
         before = (
             _trace_tag(layers, depth, node, seen)
             if kind == "tag"
             else _trace_chunk(layers, depth - 1, node, seen)
         )
         if before is not None:
-            return (*before, end._replace(weight=mass))
+            return (*before, PathNode("chunk", chunk, -against))
     return None
 
 
@@ -311,19 +307,17 @@ def _trace_tag(
         hops = [] if hopped else layer.hopped.into(tag)
         if not hops:
             return (PathNode("tag", tag, 0.0),)
-        mass, source = hops[0]
-        return (PathNode("tag", source, 0.0), PathNode("tag", tag, mass))
-    ways = [(mass, "chunk", node) for mass, node in layer.into_tags.into(tag)]
-    if not hopped:
-        ways += [(mass, "tag", node) for mass, node in layer.hopped.into(tag)]
-    if ways and ways[-1][1] == "tag":  # else they are in order
-        ways.sort(key=lambda way: (-way[0], way[1], way[2]))
-    for mass, kind, node in ways:
+        against, source = hops[0]
+        return (PathNode("tag", source, 0.0), PathNode("tag", tag, -against))
+    ways = [(against, "chunk", node) for against, node in layer.into_tags.into(tag)]
+    if not hopped and (more := layer.hopped.into(tag)):
+        ways = sorted([*ways, *((against, "tag", node) for against, node in more)])
+    for against, kind, node in ways:
         before = (
             _trace_chunk(layers, depth - 1, node, seen)
             if kind == "chunk"
             else _trace_tag(layers, depth, node, seen, hopped=True)
         )
         if before is not None:
-            return (*before, PathNode("tag", tag, mass))
+            return (*before, PathNode("tag", tag, -against))
     return None

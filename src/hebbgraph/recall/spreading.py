@@ -444,12 +444,11 @@ class _Step:
         """
         p = self.parameters
         hops = learned = None
-        plastic = None if self.plastic is None else self.plastic.in_step(depth)
-        if plastic is not None:
-            tags, trusted, plain, hops = self._hop(plastic, tags, trusted, plain)
-            learned = self._learned(plastic, tags, trusted + plain, leaping)
+        if self.plastic is not None:
+            tags, trusted, plain, hops = self._hop(self.plastic, tags, trusted, plain, depth)
+            learned = self._learned(self.plastic, tags, trusted + plain, leaping, depth)
             if learned or hops:
-                self.least = plastic.least
+                self.least = self.plastic.least
         owner, chunks, is_title = self.view.chunks_of(tags)
         keep = _mask(self.allowed, chunks)
         if not keep.all():
@@ -473,26 +472,30 @@ class _Step:
         return Layer.gather(reached, every, flows, learned, hops=hops, least=self.least)
 
     def _hop(
-        self, plastic: PlasticEdges, tags: IntArray, trusted: FloatArray, plain: FloatArray
+        self,
+        plastic: PlasticEdges,
+        tags: IntArray,
+        trusted: FloatArray,
+        plain: FloatArray,
+        depth: int,
     ) -> tuple[IntArray, FloatArray, FloatArray, Edges | None]:
         """Add what learned tag → tag edges pass; it counts as trusted, from mentions."""
-        owner, targets, weight = plastic.between_tags(tags)
+        owner, targets, weight = plastic.between_tags(tags, depth)
         if not len(owner):
             return tags, trusted, plain, None
         df = self.view.df(targets)
         keep = (df > 0) & (df <= self.cut)
-        owner, targets, weight = owner[keep], targets[keep], weight[keep]
+        if not keep.all():
+            owner, targets, weight = owner[keep], targets[keep], weight[keep]
         mass = (trusted[0] + trusted[1] + plain[0] + plain[1])[owner] * weight
         # New tags come behind the others: there are few, and their order does not matter.
         at = {tag: number for number, tag in enumerate(tags.tolist())}
         position = [at.setdefault(target, len(at)) for target in targets.tolist()]
-        n, n_new = len(at), len(at) - len(tags)
-        arrived = np.zeros((2, n))
-        arrived[0] = sum_by(np.array(position, np.int64), mass, n)
-        arrived[:, : n - n_new] += trusted
-        if n_new:
-            plain = np.concatenate((plain, np.zeros((2, n_new))), axis=1)
-        return np.array(list(at)), arrived, plain, (tags[owner], targets, mass)
+        none = np.zeros((2, len(at) - len(tags)))
+        trusted = np.concatenate((trusted, none), axis=1)
+        np.add.at(trusted[0], position, mass)
+        plain = np.concatenate((plain, none), axis=1)
+        return np.array(list(at)), trusted, plain, (tags[owner], targets, mass)
 
     def _learned(
         self,
@@ -500,9 +503,10 @@ class _Step:
         tags: IntArray,
         on_tags: FloatArray,
         leaping: tuple[IntArray, FloatArray],
+        depth: int,
     ) -> Edges | None:
         """Return what learned edges pass to chunks that take part; see :attr:`Layer.learned`."""
-        passed = plastic.into_chunks(tags, on_tags[0] + on_tags[1], *leaping)
+        passed = plastic.into_chunks(tags, on_tags[0] + on_tags[1], *leaping, depth)
         if not len(passed[0]):
             return None
         keep = _mask(self.allowed, passed[1])

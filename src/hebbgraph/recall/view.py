@@ -15,6 +15,8 @@ __all__ = [
     "FewEdges",
     "IncidenceView",
     "PlasticEdges",
+    "Row",
+    "edge_arrays",
 ]
 
 _NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0, np.float64)
@@ -22,6 +24,20 @@ _NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0, np.float64)
 
 Row: TypeAlias = Sequence[tuple[int, float]]
 """Targets and weights of the edges that leave one node."""
+
+
+def edge_arrays(
+    edges: Sequence[tuple[int, int, float]],
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return sources, targets and weights of edges as arrays.
+
+    >>> [column.tolist() for column in edge_arrays([(0, 4, 0.5), (2, 1, 0.25)])]
+    [[0, 2], [4, 1], [0.5, 0.25]]
+    """
+    if not edges:
+        return _NO_INTS, _NO_INTS, _NO_FLOATS
+    sources, targets, weights = zip(*edges, strict=True)
+    return np.array(sources), np.array(targets), np.array(weights)
 
 
 class IncidenceView(Protocol):
@@ -88,8 +104,10 @@ class EdgeSet:
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        first = np.searchsorted(self.sources, sources, side="left")
-        counts = np.searchsorted(self.sources, sources, side="right") - first
+        if not len(self.sources):
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        first = self.sources.searchsorted(sources, side="left")
+        counts = self.sources.searchsorted(sources, side="right") - first
         if not counts.any():  # as of most tags that a step reaches
             return _NO_INTS, _NO_INTS, _NO_FLOATS
         owner = np.repeat(np.arange(len(sources)), counts)
@@ -125,16 +143,14 @@ class FewEdges(EdgeSet):
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of the edges that leave them."""
         rows = self.rows
-        found = [
-            (at, target, weight)
-            for at, source in enumerate(sources.tolist() if rows else ())
-            if source in rows
-            for target, weight in rows[source]
-        ]
-        if not found:
-            return _NO_INTS, _NO_INTS, _NO_FLOATS
-        owner, targets, weights = zip(*found, strict=True)
-        return np.array(owner), np.array(targets), np.array(weights)
+        return edge_arrays(
+            [
+                (at, target, weight)
+                for at, source in enumerate(sources.tolist() if rows else ())
+                if source in rows
+                for target, weight in rows[source]
+            ]
+        )
 
 
 _NO_EDGES = EdgeSet.empty()
@@ -161,12 +177,11 @@ class PlasticEdges:
     tag_to_tag: EdgeSet = _NO_EDGES
     least: float = 0.0
 
-    def in_step(self, depth: int) -> PlasticEdges | None:
-        """Return those that are followed so many steps from the cues; None if there are none."""
-        return self
+    def between_tags(self, tags: IntArray, depth: int) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``tags``, target, weight) of the edges to tags.
 
-    def between_tags(self, tags: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``tags``, target, weight) of the edges to tags."""
+        They are followed ``depth`` steps from the query.
+        """
         return self.tag_to_tag.of(tags)
 
     def into_chunks(
@@ -175,6 +190,7 @@ class PlasticEdges:
         on_tags: FloatArray,
         chunks: IntArray,
         on_chunks: FloatArray,
+        depth: int,
     ) -> tuple[IntArray, IntArray, FloatArray]:
         """Pass mass on to chunks.
 
@@ -184,6 +200,8 @@ class PlasticEdges:
             Where the mass lies.
         on_tags, on_chunks : ndarray of float
             How much on each.
+        depth : int
+            How many steps it is from the query.
 
         Returns
         -------
@@ -197,7 +215,7 @@ class PlasticEdges:
         --------
         >>> edges = EdgeSet.from_arrays(np.array([7]), np.array([1]), np.array([0.5]))
         >>> some, mass = np.array([7]), np.array([0.2])
-        >>> passed = PlasticEdges(edges, edges).into_chunks(some, mass, some, mass)
+        >>> passed = PlasticEdges(edges, edges).into_chunks(some, mass, some, mass, 1)
         >>> [column.tolist() for column in passed]
         [[7, -8], [1, 1], [0.1, 0.1]]
         """

@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hebbgraph.graph.plastic import (
     PooledEdges,
@@ -110,9 +112,9 @@ def one_edge_each(n):
     return pool
 
 
-def passed(edges, tags, chunks=()):
+def passed(edges, tags, chunks=(), depth=1):
     tags, chunks = np.array(tags, np.int64), np.array(chunks, np.int64)
-    found = edges.into_chunks(tags, np.ones(len(tags)), chunks, np.ones(len(chunks)))
+    found = edges.into_chunks(tags, np.ones(len(tags)), chunks, np.ones(len(chunks)), depth)
     return [column.tolist() for column in found]
 
 
@@ -162,10 +164,17 @@ def test_learned_edges_end_after_some_steps_and_others_do_not():
     alias = EdgeSet.from_arrays(np.array([0]), np.array([3]), np.array([0.25]))
     edges = edges_of(one_edge_each(3), 3, tag_to_tag=alias, n_steps=2)
     tags = np.array([1, 0])
-    for depth in (0, 1):
-        found = edges.in_step(depth).between_tags(tags)
-        assert [column.tolist() for column in found] == [[1, 1], [1, 3], [0.5, 0.25]]
-    later = edges.in_step(2)
-    assert [column.tolist() for column in later.between_tags(tags)] == [[1], [3], [0.25]]
-    assert passed(later, [1, 2]) == [[], [], []]
-    assert edges_of(one_edge_each(3), 3, n_steps=2).in_step(2) is None
+    # Hops are followed from the cues alone.
+    found = [edges.between_tags(tags, depth)[1].tolist() for depth in (0, 1, 2)]
+    assert found == [[1, 3], [3], [3]]
+    assert [passed(edges, [1, 2], depth=depth)[1] for depth in (0, 1, 2)] == [[1, 2], [1, 2], []]
+
+
+@given(st.lists(st.integers(0, 9), unique=True, max_size=10), st.sets(st.integers(0, 9)))
+def test_few_tags_and_many_are_looked_up_alike(tags, cues):
+    pool = RowPool(20)
+    sources = np.arange(-30, 30) % 20
+    pool.put(NONE, sources, np.arange(60) % 7, np.arange(60) / 60)
+    edges = edges_of(pool, 10, cues=sorted(cues))
+    few, many = edges._of_few(np.array(tags, np.int64)), edges._of_many(np.array(tags, int), NONE)
+    assert [column.tolist() for column in few] == [column.tolist() for column in many]
