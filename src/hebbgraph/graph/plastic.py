@@ -103,14 +103,16 @@ def pooled(target: IntArray, weight: FloatArray) -> tuple[NDArray[np.int64], NDA
     (array([3, 7]), array([-0.2 ,  0.75]))
     """
     different, position = distinct(target)
-    if len(different) == len(target):
-        alone = np.empty(len(target))
-        alone[position] = weight
-        return different.astype(np.int64), alone
-    kept_up, kept_down = np.ones(len(different)), np.ones(len(different))
-    np.multiply.at(kept_up, position, 1.0 - np.maximum(weight, 0.0))
-    np.multiply.at(kept_down, position, 1.0 + np.minimum(weight, 0.0))
-    return different.astype(np.int64), kept_down - kept_up
+    together = np.empty(len(different))
+    together[position] = weight  # one that is alone comes out as it is
+    if len(different) < len(target):
+        several = (np.bincount(position) > 1)[position]
+        position, weight = position[several], weight[several]
+        kept_up, kept_down = np.ones(len(different)), np.ones(len(different))
+        np.multiply.at(kept_up, position, 1.0 - np.maximum(weight, 0.0))
+        np.multiply.at(kept_down, position, 1.0 + np.minimum(weight, 0.0))
+        together[position] = (kept_down - kept_up)[position]
+    return different.astype(np.int64), together
 
 
 class Rows(NamedTuple):
