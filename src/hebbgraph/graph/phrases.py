@@ -161,8 +161,12 @@ class PhraseTable:
 
     def number(self, key: str) -> int | None:
         """Return the number of a phrase, or None."""
-        found = self._fresh.get(key)
-        return self._held([key]).get(key) if found is None else found
+        return self.numbers([key]).get(key)
+
+    def numbers(self, keys: Sequence[str]) -> dict[str, int]:
+        """Return the numbers of those phrases that there are, all looked up at once."""
+        fresh = {key: self._fresh[key] for key in keys if key in self._fresh}
+        return fresh | self._held([key for key in keys if key not in fresh])
 
     def _held(self, keys: Sequence[str]) -> dict[str, int]:
         """The numbers of those that lie in the arrays."""

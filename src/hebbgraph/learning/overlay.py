@@ -280,15 +280,16 @@ class Overlay:
         first = len(self.number)
         names = self._weights.nodes[first:]
         numbers = np.full(len(names), -1, dtype=np.int64)
+        tags: dict[str, int] = {}
         chunks: dict[str, list[tuple[int, str]]] = {}
         for position, name in enumerate(names):
             if name[0] == "t":
-                tag = self.graph.phrases.number(name[2:])
-                if tag is not None:
-                    numbers[position] = tag
-                    self.node_of_tag[tag] = first + position
+                tags[name[2:]] = position
             elif name[0] == "c":
                 chunks.setdefault(name[19:], []).append((position, name[2:18]))
+        for key, tag in self.graph.phrases.numbers(list(tags)).items():
+            numbers[tags[key]] = tag
+            self.node_of_tag[tag] = first + tags[key]
         self.rows.update(self._resolve([id_ for id_ in chunks if id_ not in self.rows]))
         here = [(id_, *self.rows[id_]) for id_ in chunks if id_ in self.rows]
         known = self.graph.rows

@@ -228,10 +228,10 @@ class FeedbackLog:
 
     def after(self, seq: int) -> Iterator[tuple[int, Feedback]]:
         """Yield (sequence number, feedback) of what came after ``seq``, in order."""
-        while True:
+        full = True
+        while full:
             page = self._page_after(seq)
-            if not page:
-                return
+            full = len(page) == _PAGE
             for row in page:
                 seq = row.seq
                 yield seq, self._read(row)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from types import SimpleNamespace
 
 import numpy as np
@@ -26,8 +27,8 @@ class _Phrases:
     def __len__(self) -> int:
         return N_TAGS
 
-    def number(self, key: str) -> int | None:
-        return int(key) if int(key) < N_TAGS else None
+    def numbers(self, keys: Sequence[str]) -> dict[str, int]:
+        return {key: int(key) for key in keys if int(key) < N_TAGS}
 
 
 # One more tag and chunk are taught than the graph holds, and a chunk lies in two rows.
