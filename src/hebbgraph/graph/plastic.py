@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges
-from hebbgraph.recall.grouping import among, distinct
+from hebbgraph.recall.grouping import among, best, distinct
 from hebbgraph.recall.view import EdgeSet, FewEdges, PlasticEdges, Row, edge_arrays
 from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
@@ -225,18 +225,6 @@ def as_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray
 GateOf: TypeAlias = Callable[[IntArray], FloatArray]
 
 
-def _first_largest(values: FloatArray, n: int) -> NDArray[np.int64]:
-    """Return where the n largest values are, of equals the first, in order.
-
-    >>> _first_largest(np.array([1.0, 3.0, 1.0, 2.0]), 3).tolist()
-    [0, 1, 3]
-    """
-    last = np.partition(values, len(values) - n)[-n]
-    above = np.flatnonzero(values > last)
-    equal = np.flatnonzero(values == last)[: n - len(above)]
-    return np.sort(np.concatenate((above, equal)))
-
-
 class RowPool:
     """Rows of learned edges by source, each replaced when it has changed.
 
@@ -264,6 +252,7 @@ class RowPool:
         self._weights = GrowableArray(np.float64)
 
     def __len__(self) -> int:
+        """Return at least as many as there are edges: replaced rows count until all are."""
         return len(self._targets)
 
     def grow(self, size: int) -> None:
@@ -393,10 +382,11 @@ class PooledEdges(PlasticEdges):
     gate : callable
         From targets to direct evidence.
     limit : int
-        At most so many edges are followed in one step, those over which most passes.
+        So many edges of the pool are followed in one step, those over which most passes, and
+        those over which as much passes as over the last of them.
     n_steps : int
-        In so many steps, the cues' own included; hops in that one alone, the other edges in
-        all.
+        In so many steps, the cues' own included, the pool is asked; hops are followed in
+        that one alone, and other edges in all.
 
     Examples
     --------
@@ -430,9 +420,12 @@ class PooledEdges(PlasticEdges):
     n_steps: int = 1 << 30
 
     def has_learned(self, cues: IntArray) -> BoolArray:
-        """Tell which cues lead to a chunk."""
-        owner, _, _ = self.pool.of(cues + self.shift)
-        return np.bincount(owner, minlength=len(cues)) > 0
+        """Tell from which cues a learned edge is followed."""
+        found = [
+            self.n_steps > 0 and (cue in self.hops.rows or bool(self.pool.row(cue + self.shift)))
+            for cue in cues.tolist()
+        ]
+        return np.array(found, np.bool_)
 
     def between_tags(self, tags: IntArray, depth: int) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``tags``, target, weight) of the edges to tags."""
@@ -489,7 +482,7 @@ class PooledEdges(PlasticEdges):
         amount = mass[owner] * weights * self.gate(targets)
         kept = (amount > self.least).nonzero()[0]
         if len(kept) > self.limit:
-            kept = kept[_first_largest(amount[kept], self.limit)]
+            kept = kept[best(amount[kept], self.limit)]
         return sources[owner[kept]], targets[kept], amount[kept]
 
 

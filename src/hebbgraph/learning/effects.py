@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from hebbgraph.graph.plastic import GateOf
 from hebbgraph.learning.lessons import Family
@@ -25,16 +27,25 @@ from hebbgraph.tagging import display
 __all__ = ["learned_effects"]
 
 _MAX_EFFECTS = 100
-_TO_CHUNK = (Family.CUE, Family.ARRIVAL)
+_TO_CHUNK: tuple[Family, ...] = (Family.CUE, Family.ARRIVAL)
 
 
 @dataclass(frozen=True)
 class _Way:
-    """Learned edges over which activation came, all from one source."""
+    """Learned edges over which activation came, from one node to one, or (None) to any."""
 
     family: Family
     source: int
+    target: int | None
     amount: float
+
+
+class _Taught(NamedTuple):
+    """A way, and the lessons that shaped it: which, and with what credit."""
+
+    way: _Way
+    by: NDArray[np.int64]
+    credit: NDArray[np.float64]
 
 
 def learned_effects(
@@ -72,22 +83,12 @@ def learned_effects(
     if not change:
         return ()
     recollection = recollection.recognised(recollection.seen(evidence))
-    overlay = recollection.overlay
-    only = overlay.node_of_slot.get(slot)
-    ways = [] if only is None else _ways(recollection, found, slot, evidence)
-    ways = [way for way in ways if way.amount * change > 0]
-    if not ways:  # what was learned about other chunks reached this one over static edges
-        only, ways = None, _anywhere(recollection, found)
+    taught = _taught(_ways(recollection, found, slot, evidence), change, weights)
+    if not taught:  # what was learned about other chunks reached this one over static edges
+        taught = _taught(_anywhere(recollection, found), change, weights)
     shares: dict[tuple[int, Family, int], float] = {}
-    total = sum(abs(way.amount) for way in ways)
-    for way in ways:
-        rows = weights.rows(way.family, way.source)
-        edges = rows.edge if only is None else rows.edge[rows.target == only]
-        _, by, credit = weights.teachers(edges)
-        fitting = credit * change > 0
-        if not fitting.any():
-            continue
-        by, credit = by[fitting], np.abs(credit[fitting])
+    total = sum(abs(way.amount) for way, _, _ in taught)
+    for way, by, credit in taught:
         part = change * abs(way.amount) / total * credit / credit.sum()
         for event, effect in zip(by.tolist(), part.tolist(), strict=True):
             key = (event, way.family, way.source)
@@ -112,29 +113,58 @@ def _source_text(node: str) -> str:
     return node[19:] if node[0] == "c" else node[2:]
 
 
+def _taught(ways: Sequence[_Way], change: float, weights: RawWeights) -> list[_Taught]:
+    """Return the lessons that moved a score as it changed, by the ways on which they did."""
+    taught = []
+    for way in ways:
+        rows = weights.rows(way.family, way.source)
+        edges = rows.edge if way.target is None else rows.edge[rows.target == way.target]
+        _, by, credit = weights.teachers(edges)
+        fitting = credit * change > 0
+        if fitting.any() and (way.target is None or way.amount * change > 0) and way.amount:
+            taught.append(_Taught(way, by[fitting], np.abs(credit[fitting])))
+    return taught
+
+
 def _ways(recollection: Recollection, found: Activation, slot: int, evidence: GateOf) -> list[_Way]:
     overlay = recollection.overlay
-    pull = float(evidence(np.array([slot]))[0])
+    if (here := overlay.node_of_slot.get(slot)) is None:
+        return []
+    ways = _episodes(recollection, slot, here, evidence)
     cues = set(found.cues.tolist())
-    ways = _episodes(recollection, slot, evidence)
     for depth, layer in enumerate(found.layers):
-        on_tag = _mass_on_tags(found, layer, depth)
-        for tag, mass in on_tag.items():
-            node = overlay.node_of_tag.get(tag)
-            if node is None:
-                continue
-            for family in _TO_CHUNK if tag in cues else _TO_CHUNK[1:]:
-                weight = overlay.row(family, node).get(slot, 0.0)
-                amount = mass * weight * overlay.settings.cue_gain * pull
-                ways.append(_Way(family, node, amount))
-        for source, target, mass in zip(*(one.tolist() for one in layer.leaps), strict=True):
-            if target == slot and (node := overlay.node_of_slot.get(source)) is not None:
-                ways.append(_Way(Family.PAIR, node, mass))
-        ways += _hops(overlay, layer, slot, on_tag)
+        ways += _into_chunks(overlay, layer, cues, slot, here)
+        ways += _hops(overlay, layer, slot, _mass_on_tags(found, layer, depth))
     return ways
 
 
-def _episodes(recollection: Recollection, slot: int, evidence: GateOf) -> list[_Way]:
+def _into_chunks(
+    overlay: Overlay, layer: Layer, cues: set[int], slot: int | None, here: int | None
+) -> list[_Way]:
+    """Return what passed over learned edges into a chunk, or (None) into any."""
+    ways = []
+    for source, target, mass in zip(*(one.tolist() for one in layer.learned), strict=True):
+        if slot is not None and target != slot:
+            continue
+        families: tuple[Family, ...] = (Family.PAIR,)
+        if source < 0:
+            node = overlay.node_of_slot.get(~source)
+        else:
+            # A cue's row holds what was learned of it as a cue, and as a tag on the way.
+            node = overlay.node_of_tag.get(source)
+            families = _TO_CHUNK if source in cues else _TO_CHUNK[1:]
+        if node is not None:
+            parts = {family: overlay.row(family, node).get(target, 0.0) for family in families}
+            total = sum(parts.values())
+            ways += [
+                _Way(family, node, here, mass * part / total)
+                for family, part in parts.items()
+                if part > 0
+            ]
+    return ways
+
+
+def _episodes(recollection: Recollection, slot: int, here: int, evidence: GateOf) -> list[_Way]:
     seeds = recollection.seeds(recollection.seen(evidence))
     mass = 0.0 if seeds is None else float(seeds[1][seeds[0] == slot].sum())
     found = recollection.of(slot)
@@ -145,7 +175,7 @@ def _episodes(recollection: Recollection, slot: int, evidence: GateOf) -> list[_
             number = recollection.overlay.number_of(node)
             if number is not None:
                 share = amount / total * mass if amount > 0 else amount
-                ways.append(_Way(Family.EPISODE, number, share / len(episode.nodes)))
+                ways.append(_Way(Family.EPISODE, number, here, share / len(episode.nodes)))
     return ways
 
 
@@ -165,15 +195,15 @@ def _hops(overlay: Overlay, layer: Layer, slot: int, on_tag: dict[int, float]) -
         int(tag): float(mass)
         for tag, mass in zip(tags[chunks == slot], passed[chunks == slot], strict=True)
     }
-    return [
-        _Way(Family.HOP, node, into[tag] * mass / on_tag[tag])
-        for source, tag, mass in zip(*(one.tolist() for one in layer.hops), strict=True)
-        if tag in into
-        and on_tag.get(tag)
-        and mass
+    ways = []
+    for source, tag, mass in zip(*(one.tolist() for one in layer.hops), strict=True):
+        if tag not in into or not on_tag.get(tag) or not mass:
+            continue
         # An alias leads on too, and was never taught.
-        and (node := overlay.node_of_tag.get(source)) is not None
-    ]
+        node, target = overlay.node_of_tag.get(source), overlay.node_of_tag.get(tag)
+        if node is not None and target is not None:
+            ways.append(_Way(Family.HOP, node, target, into[tag] * mass / on_tag[tag]))
+    return ways
 
 
 def _anywhere(recollection: Recollection, found: Activation) -> list[_Way]:
@@ -184,13 +214,13 @@ def _anywhere(recollection: Recollection, found: Activation) -> list[_Way]:
     ):
         amount = like * sum(map(abs, row.values()))
         numbers = map(overlay.number_of, episode.nodes)
-        ways += [_Way(Family.EPISODE, number, amount) for number in numbers if number is not None]
-    for depth, layer in enumerate(found.layers):
-        for source, _, mass in zip(*(one.tolist() for one in layer.leaps), strict=True):
-            if (node := overlay.node_of_slot.get(source)) is not None:
-                ways.append(_Way(Family.PAIR, node, mass))
-        for tag, mass in _mass_on_tags(found, layer, depth).items():
-            node = overlay.node_of_tag.get(tag)
-            if node is not None:
-                ways += [_Way(family, node, mass) for family in Family if mass]
-    return [way for way in ways if overlay.has_edges(way.family, way.source)]
+        ways += [
+            _Way(Family.EPISODE, number, None, amount) for number in numbers if number is not None
+        ]
+    cues = set(found.cues.tolist())
+    for layer in found.layers:
+        ways += _into_chunks(overlay, layer, cues, None, None)
+        for source, _, mass in zip(*(one.tolist() for one in layer.hops), strict=True):
+            if (node := overlay.node_of_tag.get(source)) is not None:
+                ways.append(_Way(Family.HOP, node, None, mass))
+    return ways

@@ -197,9 +197,8 @@ class Episodes:
 
         By their vectors, or, where neither has one, by their words.
         """
-        by_words = self._by_words(numbers)
         if not self._embedders:
-            return by_words
+            return self._by_words(numbers)
         alike = np.eye(len(numbers), dtype=np.bool_)
         has_vector = np.zeros(len(numbers), np.bool_)
         for vectors in self._embedders.values():
@@ -209,12 +208,16 @@ class Episodes:
             alike[here[:, None], here] |= rows @ rows.T >= self._settings.episode_merge
             has_vector[here] = True
 
-        def by_vectors(one: int, other: int) -> bool:
+        if has_vector.all():
+            return lambda one, other: bool(alike[one, other])
+        by_words = self._by_words(numbers)
+
+        def by_either(one: int, other: int) -> bool:
             if has_vector[one] or has_vector[other]:
                 return bool(alike[one, other])
             return by_words(one, other)
 
-        return by_vectors
+        return by_either
 
     def _by_words(self, numbers: list[int]) -> Callable[[int, int], bool]:
         merge = self._settings.episode_merge

@@ -1,13 +1,14 @@
 """What was learned, kept in step with the log and the graph.
 
 Each process folds the log for itself. A recall costs one comparison of counters when
-nothing is new; a new feedback costs its own fold, and the rows that recalls then meet.
+nothing is new; a new feedback costs the next one its fold, and the rows that it changed.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
@@ -103,6 +104,12 @@ class Memory:
                 self._overlay.outdate(changed)
 
     # -- reading --------------------------------------------------------------------
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold everything still for a reader of weights and events; take graphs' locks first."""
+        with self._lock:
+            yield
 
     @property
     def has_learned(self) -> bool:

@@ -288,26 +288,41 @@ class Overlay:
             elif name[0] == "c":
                 chunks.setdefault(name[19:], []).append((position, name[2:18]))
         for key, tag in self.graph.phrases.numbers(list(tags)).items():
-            numbers[tags[key]] = tag
-            self.node_of_tag[tag] = first + tags[key]
-        self.rows.update(self._resolve([id_ for id_ in chunks if id_ not in self.rows]))
-        here = [(id_, *self.rows[id_]) for id_ in chunks if id_ in self.rows]
-        known = self.graph.rows
-        if here and len(known):
-            rows = np.array([row for _, row, _ in here], dtype=np.int64)
-            slots = np.minimum(np.searchsorted(known, rows), len(known) - 1)
-            live = (known[slots] == rows) & self.graph.alive[slots]
-            for (id_, _, held), slot, alive in zip(
-                here, slots.tolist(), live.tolist(), strict=True
-            ):
-                if not alive:
-                    del self.rows[id_]
-                    continue
-                for position, wanted in chunks[id_]:
-                    if wanted == held:  # else the text has changed since
-                        numbers[position] = slot
-                        self.node_of_slot[slot] = first + position
+            if tag < self._n_tags:  # else of a batch that is not yet in the graph
+                numbers[tags[key]] = tag
+                self.node_of_tag[tag] = first + tags[key]
+        for id_, slot in self._slots_of(list(chunks)).items():
+            for position, text_hash in chunks[id_]:
+                if text_hash == self.rows[id_][1]:  # else the text has changed since
+                    numbers[position] = slot
+                    self.node_of_slot[slot] = first + position
         self.number = np.concatenate((self.number, numbers))
+
+    def _slots_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the slots of those chunks that are there."""
+        self.rows.update(self._resolve([id_ for id_ in ids if id_ not in self.rows]))
+        slots = self._live_slots(ids)
+        # A chunk that was put again lies in another row than the one that is known.
+        if moved := [id_ for id_ in ids if id_ in self.rows and id_ not in slots]:
+            for id_ in moved:
+                del self.rows[id_]
+            self.rows.update(self._resolve(moved))
+            slots |= self._live_slots(moved)
+        for id_ in moved:
+            if id_ not in slots:
+                self.rows.pop(id_, None)
+        return slots
+
+    def _live_slots(self, ids: Sequence[str]) -> dict[str, int]:
+        held = [id_ for id_ in ids if id_ in self.rows]
+        known = self.graph.rows
+        if not held or not len(known):
+            return {}
+        rows = np.array([self.rows[id_][0] for id_ in held], dtype=np.int64)
+        slots = np.minimum(np.searchsorted(known, rows), len(known) - 1)
+        live = (known[slots] == rows) & self.graph.alive[slots]
+        found = zip(held, slots.tolist(), live.tolist(), strict=True)
+        return {id_: slot for id_, slot, is_live in found if is_live}
 
     # -- rows -----------------------------------------------------------------------
 
@@ -417,10 +432,6 @@ class Overlay:
     def number_of(self, node: str) -> int | None:
         """Return the number that raw weights give a node."""
         return self._weights.number(node)
-
-    def has_edges(self, family: Family, node: int) -> bool:
-        """Tell whether any edge of a family leaves a node."""
-        return len(self._weights.rows(family, node).edge) > 0
 
     # -- past queries ---------------------------------------------------------------
 

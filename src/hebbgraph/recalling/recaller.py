@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -247,7 +247,8 @@ class Recaller:
                 f"the recall belongs to namespace {recall.namespace!r}, "
                 f"this index sees {self._truth.namespace!r}"
             )
-        with self._held():
+        learning = nullcontext() if self._memory is None else self._memory.held()
+        with self._held(), learning:
             row = self._truth.rows_of([chunk_id]).get(chunk_id)
             graph = self._derived.graph
             slots = graph.slots_of(np.array([] if row is None else [row], dtype=np.int64))

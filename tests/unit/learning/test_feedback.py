@@ -405,6 +405,34 @@ def test_explain_says_which_feedback_moved_a_hit(index):
     assert explained.score == explained.unlearned_score
 
 
+@pytest.mark.parametrize("steps", [0, 1, 2, 3])
+def test_effects_add_up_for_every_chunk_that_moved(corpus, steps):
+    learning = LearningSettings(families=("cue", "pair", "path"), learned_steps=steps)
+    with HebbianIndex.open(":memory:", settings=Settings(learning=learning)) as index:
+        index.add(corpus)
+        static = ranking(index, PARAPHRASE)
+        for actor in ("ann", None):
+            index.reinforce(index.recall(QUESTION, k=8), ["bay", "petrel"], actor=actor)
+        recall = index.recall(PARAPHRASE, k=8)
+        moved = 0
+        for hit in recall.hits:
+            explained = index.explain(recall, hit.chunk.id)
+            change = explained.score - explained.unlearned_score
+            moved += abs(change) > 1e-9
+            effects = sum(effect.effect for effect in explained.learned)
+            assert effects == pytest.approx(change, abs=1e-9)
+        assert (moved > 0) == (steps > 0)
+        assert (ranking(index, PARAPHRASE) == static) == (steps == 0)
+
+
+def test_what_was_learned_of_a_chunk_stays_when_it_is_put_again(index, corpus):
+    index.reinforce(index.recall(QUESTION, k=8), ["bay"])
+    learned = ranking(index, PARAPHRASE)
+    [bay] = [chunk for chunk in corpus if chunk.id == "bay"]
+    index.add([bay.model_copy(update={"metadata": {"seen": True}})])
+    assert ranking(index, PARAPHRASE) == learned
+
+
 def test_a_path_names_the_past_query_that_led_there(corpus):
     settings = Settings(learning=LearningSettings(families=("episode",)))
     with HebbianIndex.open(":memory:", settings=settings) as index:

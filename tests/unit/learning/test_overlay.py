@@ -28,10 +28,11 @@ class _Phrases:
         return N_TAGS
 
     def numbers(self, keys: Sequence[str]) -> dict[str, int]:
-        return {key: int(key) for key in keys if int(key) < N_TAGS}
+        return {key: int(key) for key in keys}
 
 
-# One more tag and chunk are taught than the graph holds, and a chunk lies in two rows.
+# One more tag and chunk are taught than the graph holds: they come with a batch that is on
+# its way in, of which the table of phrases knows already. And a chunk is gone.
 GRAPH = SimpleNamespace(
     phrases=_Phrases(),
     generation=1,
@@ -41,11 +42,11 @@ GRAPH = SimpleNamespace(
 )
 
 
-def overlay(weights: RawWeights) -> Overlay:
+def overlay(weights: RawWeights, known: dict[str, tuple[int, str]] | None = None) -> Overlay:
     def resolve(ids):
         return {id_: (2 * int(id_), HASH) for id_ in ids if int(id_) < N_CHUNKS}
 
-    return Overlay(GRAPH, weights, SETTINGS, {}, resolve)
+    return Overlay(GRAPH, weights, SETTINGS, {} if known is None else known, resolve)
 
 
 def rows(made: Overlay) -> dict[tuple[str, int], list[tuple[int, float]]]:
@@ -176,3 +177,14 @@ def test_a_row_by_name_is_the_one_that_recalls_follow():
     assert made.row(Family.CUE, made.node_of_tag[2]) == {target: weight} == {4: weight}
     assert made._to_chunk.row(2) == []
     assert made.row(Family.ARRIVAL, made.node_of_tag[2]) == {}
+
+
+def test_a_chunk_that_was_put_again_is_looked_up_again():
+    weights = RawWeights(SETTINGS)
+    cue = Trace(Family.CUE, tag_node("2"), chunk_node("4", HASH), 1.0, 1)
+    weights.fold(Lesson("f", None, [cue], "e:0"))
+    known = {"4": (2 * 3, HASH)}  # the row that it lay in is dead
+    made = overlay(weights, known)
+    made.bring_up_to_date()
+    assert set(made.node_of_slot) == {4}
+    assert known == {"4": (2 * 4, HASH)}
