@@ -306,14 +306,14 @@ class _Vectors:
         size = len(self._at)
         if size > _SKETCH_FROM and self.dimension >= _SKETCH_DIMENSION:
             apart = differing_bits(self._sketch[:, :size], self._signs.of(query))
-            near = (apart <= self._signs.most_apart(low)).nonzero()[0]
+            near = (apart <= int(self._signs.most_apart(low))).nonzero()[0]
             if len(near) > _SKETCH_KEPT:
                 near = near[np.argpartition(apart[near], _SKETCH_KEPT)[:_SKETCH_KEPT]]
             cosine = self._matrix[near] @ query
         else:
             near = np.arange(size)
             cosine = self._matrix[:size] @ query
-        kept = np.flatnonzero(cosine > low)
+        kept = (cosine > low).nonzero()[0]
         if len(kept) > _CANDIDATES:
             kept = kept[np.argpartition(cosine[kept], len(kept) - _CANDIDATES)[-_CANDIDATES:]]
         return near[kept], cosine[kept]
@@ -377,9 +377,7 @@ def differing_bits(rows: NDArray[np.uint64], row: NDArray[np.uint64]) -> NDArray
     >>> differing_bits(rows, np.array([0b100, 0], dtype=np.uint64)).tolist()
     [1, 2]
     """
-    apart: NDArray[np.uint8] = np.bitwise_count(rows[0] ^ row[0])
-    for words, word in zip(rows[1:], row[1:], strict=True):
-        apart += np.bitwise_count(words ^ word)
+    apart: NDArray[np.uint8] = np.bitwise_count(rows ^ row[:, None]).sum(axis=0, dtype=np.uint8)
     return apart
 
 
