@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.plastic import GateOf
+from hebbgraph.graph.learned_edges import GateOf
 from hebbgraph.learning.lessons import Family
 from hebbgraph.learning.memory import Event, family_name
 from hebbgraph.learning.overlay import Overlay, Recollection

@@ -10,11 +10,8 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.graph.learned_edges import GateOf, LearnedEdges, PooledEdges, RowPool
 from hebbgraph.graph.plastic import (
-    GateOf,
-    LearnedEdges,
-    PooledEdges,
-    RowPool,
     Rows,
     actor_scales,
     as_activation,
@@ -29,7 +26,7 @@ from hebbgraph.learning.episodes import ActiveEpisode
 from hebbgraph.learning.lessons import Family
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.recall.paths import PathNode
-from hebbgraph.recall.view import FewEdges, PlasticEdges, Row
+from hebbgraph.recall.view import PlasticEdges, Row
 from hebbgraph.records import PathStep
 from hebbgraph.settings import LearningSettings
 from hebbgraph.typing import IntArray
@@ -341,7 +338,7 @@ class Overlay:
             if (row := self._hops.row(cue))
         }
         return PooledEdges(
-            hops=FewEdges(hops),
+            hops=hops,
             pool=self._to_chunk,
             shift=self._n_tags,
             cues=cues,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeAlias
 
@@ -12,7 +12,6 @@ from hebbgraph.typing import BoolArray, FloatArray, IntArray
 
 __all__ = [
     "EdgeSet",
-    "FewEdges",
     "IncidenceView",
     "PlasticEdges",
     "Row",
@@ -114,43 +113,6 @@ class EdgeSet:
         ends = np.cumsum(counts)
         at = np.arange(int(counts.sum())) + np.repeat(first - ends + counts, counts)
         return owner, self.targets[at], self.weights[at]
-
-
-class FewEdges(EdgeSet):
-    """The edges of a few sources, looked up one by one: fewer calls than a search in arrays.
-
-    Parameters
-    ----------
-    rows : dict of source to Row
-
-    Examples
-    --------
-    >>> edges = FewEdges({7: [(1, 0.5), (4, 0.1)]})
-    >>> owner, targets, weights = edges.of(np.array([9, 7]))
-    >>> owner.tolist(), targets.tolist(), weights.tolist()
-    ([1, 1], [1, 4], [0.5, 0.1])
-    """
-
-    rows: Mapping[int, Row]
-
-    def __init__(self, rows: Mapping[int, Row]) -> None:
-        super().__init__(_NO_INTS, _NO_INTS, _NO_FLOATS)
-        object.__setattr__(self, "rows", rows)
-
-    def __len__(self) -> int:
-        return sum(map(len, self.rows.values()))
-
-    def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``sources``, target, weight) of the edges that leave them."""
-        rows = self.rows
-        return edge_arrays(
-            [
-                (at, target, weight)
-                for at, source in enumerate(sources.tolist() if rows else ())
-                if source in rows
-                for target, weight in rows[source]
-            ]
-        )
 
 
 _NO_EDGES = EdgeSet.empty()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hebbgraph.graph.plastic import GateOf, LearnedEdges
+from hebbgraph.graph.learned_edges import GateOf, LearnedEdges
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.neural.layer import LayerInGraph
 from hebbgraph.neural.relevance import NeuralRecall

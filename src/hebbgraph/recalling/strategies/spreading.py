@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from hebbgraph.graph.aliases import Aliases
-from hebbgraph.graph.plastic import GateOf
+from hebbgraph.graph.learned_edges import GateOf
 from hebbgraph.neural.relevance import NeuralRecall
 from hebbgraph.recall.paths import Layer
 from hebbgraph.recall.spreading import Activation, SpreadingParameters, spread
