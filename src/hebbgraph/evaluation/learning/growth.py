@@ -8,7 +8,8 @@ more of the hits in half of the cases.
 Recall is timed on the set's own questions, in turns with the same index without any
 feedback, now one first and now the other, so that noise and cold caches meet both;
 processor time of the calling thread is told beside wall time. So is, of ``reinforce``, what
-is not the database's commit: that waits for the disk.
+is not the database's commit: that waits for the disk. With an embedder, the vectors of
+questions are at hand in both, and what the model takes for one is told apart.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter, thread_time
 
 import numpy as np
@@ -38,6 +39,7 @@ _STEPS = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
 _WINDOW = (8, 16)
 _COSINE = 0.8
 _ASKED = 100
+_EMBEDDED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class GrowthPoint:
     Times are medians in milliseconds: of one recall, of the same recall by an index
     without feedback, and of one ``reinforce`` since the last point: with its commit, and
     beside it.
-    ``ratio`` is of processor times. ``edges`` are those learned, by family.
+    ``ratio`` is of processor times, the question's embedding not counted, which takes
+    ``embedding_ms``. ``edges`` are those learned, by family.
     """
 
     feedbacks: int
@@ -58,6 +61,14 @@ class GrowthPoint:
     first_recall_ms: float
     reinforce_ms: float | None
     beside_commit_ms: float | None
+    embedding_ms: float | None = None
+
+    @property
+    def ratio_with_embedding(self) -> float | None:
+        """The ratio of wall times of recalls that embed their question."""
+        if self.embedding_ms is None:
+            return None
+        return (self.recall_ms + self.embedding_ms) / (self.unlearned_ms + self.embedding_ms)
 
 
 def measure_growth(
@@ -106,13 +117,15 @@ def measure_growth(
         other.fresh() as unlearned,
     ):
         walker = _Walker(index, dataset, embedder, rng, k)
+        embedding = None if embedder is None else _embedding_ms(embedder, questions)
         done = 0
         for stop in [0, *(step for step in _STEPS if step < feedbacks), feedbacks]:
             if on_point is not None:
                 on_point(stop)
             wall, beside = walker.give(stop - done)
             done = stop
-            points.append(_point(done, index, unlearned, questions, k, wall, beside))
+            point = _point(done, index, unlearned, questions, k, wall, beside)
+            points.append(replace(point, embedding_ms=embedding))
     return points
 
 
@@ -129,7 +142,12 @@ def grid(points: Sequence[GrowthPoint]) -> Grid:
             f"{point.first_recall_ms:.1f}",
             *(
                 "–" if value is None else f"{value:.2f}"
-                for value in (point.reinforce_ms, point.beside_commit_ms)
+                for value in (
+                    point.reinforce_ms,
+                    point.beside_commit_ms,
+                    point.embedding_ms,
+                    point.ratio_with_embedding,
+                )
             ),
         )
         for point in points
@@ -143,6 +161,8 @@ def grid(points: Sequence[GrowthPoint]) -> Grid:
         "first recall ms",
         "reinforce ms",
         "beside its commit ms",
+        "embedding ms",
+        "ratio with it",
     )
     return Grid("growth with feedback", headings, rows)
 
@@ -236,6 +256,16 @@ def _point(
         reinforce_ms=float(np.median(wall)) if wall else None,
         beside_commit_ms=float(np.median(beside)) if beside else None,
     )
+
+
+def _embedding_ms(embedder: CachingEmbedder, questions: Sequence[str]) -> float:
+    """Return the median milliseconds that the model itself takes for a question."""
+    spent = []
+    for question in [questions[0], *questions[:_EMBEDDED]]:
+        began = perf_counter()
+        embedder.inner.embed_query(question)
+        spent.append(perf_counter() - began)
+    return float(np.median(spent[1:])) * 1e3  # the first loads the model
 
 
 @contextmanager

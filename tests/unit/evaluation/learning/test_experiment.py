@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import pytest
@@ -11,7 +13,9 @@ import pytest
 from hebbgraph.errors import ParameterError
 from hebbgraph.evaluation import studies
 from hebbgraph.evaluation.datasets import load
+from hebbgraph.evaluation.embedding import CachingEmbedder
 from hebbgraph.evaluation.learning import measure_growth, run_learning
+from hebbgraph.evaluation.learning.growth import grid
 
 CHUNKS = [
     ("lamp", "The lamp of the tower was made by Edda Lund and burned oil."),
@@ -105,3 +109,27 @@ def test_growth_counts_edges_and_times_both(folder: Path) -> None:
     assert full.reinforce_ms is not None
     with pytest.raises(ParameterError, match="at least 1"):
         measure_growth(load(folder), 0)
+
+
+class Slow:
+    """Embeds by length, and takes its time."""
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0, float(len(text))] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        sleep(0.002)
+        return [1.0, float(len(text))]
+
+
+def test_growth_tells_what_the_embedding_takes_apart(folder: Path) -> None:
+    _, without = measure_growth(load(folder), 4, k=4)
+    assert (without.embedding_ms, without.ratio_with_embedding) == (None, None)
+    points = measure_growth(load(folder), 4, k=4, embedder=CachingEmbedder(Slow()))
+    assert points[-1].embedding_ms is not None
+    assert points[-1].embedding_ms >= 2.0
+    # It adds the same to both times, so their ratio comes nearer to one.
+    point = replace(points[-1], recall_ms=3.0, unlearned_ms=2.0, embedding_ms=8.0)
+    assert point.ratio_with_embedding == pytest.approx(1.1)
+    *_, embedding, ratio = grid([point]).rows[-1]
+    assert (embedding, ratio) == ("8.00", "1.10")
