@@ -6,21 +6,21 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from hebbgraph.errors import HebbgraphError
-from hebbgraph.learning.memory import Memory
-from hebbgraph.learning.weights import RawWeights
-from hebbgraph.records import DoctorReport, Finding
-from hebbgraph.storage.checking import (
+from hebbgraph.derived.colonies import Colonies
+from hebbgraph.derived.parts import Derived
+from hebbgraph.derived.rebuild import (
     difference_of_graphs,
     rebuilt,
     sets_apart,
     some_phrases,
 )
-from hebbgraph.storage.colonies import Colonies
-from hebbgraph.storage.derived import Derived
-from hebbgraph.storage.feedback import FeedbackLog
-from hebbgraph.storage.truth import Truth
-from hebbgraph.tagging import lexical_terms
+from hebbgraph.errors import HebbgraphError
+from hebbgraph.learning.memory import Memory
+from hebbgraph.learning.weights import RawWeights
+from hebbgraph.records import DoctorReport, Finding
+from hebbgraph.store.feedback_log import FeedbackLog
+from hebbgraph.store.truth import Truth
+from hebbgraph.text import lexical_terms
 
 __all__ = ["examine"]
 

@@ -16,6 +16,8 @@ from typing import IO, TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.derived.colonies import Colonies, ColonyState
+from hebbgraph.derived.parts import Derived, derived_directory
 from hebbgraph.embedders import embed_question, embedder_name, unit_vector
 from hebbgraph.errors import (
     ClosedIndexError,
@@ -25,14 +27,13 @@ from hebbgraph.errors import (
 )
 from hebbgraph.graph.statistics import Stats, graph_stats
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.indexing import ChunkLike, OnProgress, Writer, tagger_name
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.teaching import Moment, Teaching
 from hebbgraph.limits import MAX_ID
 from hebbgraph.protocols import Embedder
-from hebbgraph.recalling import Recaller, StrategyName, Where
-from hebbgraph.recalling.neural import layer_of
-from hebbgraph.recalling.recaller import check_recall
+from hebbgraph.recall import Recaller, StrategyName, Where
+from hebbgraph.recall.neural_edges import layer_of
+from hebbgraph.recall.recaller import check_recall
 from hebbgraph.records import (
     AddReport,
     Chunk,
@@ -44,14 +45,13 @@ from hebbgraph.records import (
     Recall,
 )
 from hebbgraph.settings import Settings
-from hebbgraph.storage.colonies import Colonies, ColonyState
-from hebbgraph.storage.database import Database
-from hebbgraph.storage.derived import Derived, derived_directory
-from hebbgraph.storage.embedding import EmbeddingState
-from hebbgraph.storage.feedback import FeedbackLog
-from hebbgraph.storage.recalls import RecallStore
-from hebbgraph.storage.texts import TextsElsewhere
-from hebbgraph.storage.truth import Truth
+from hebbgraph.store.database import Database
+from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.store.feedback_log import FeedbackLog
+from hebbgraph.store.recalls import RecallStore
+from hebbgraph.store.texts import TextsElsewhere
+from hebbgraph.store.truth import Truth
+from hebbgraph.writer import ChunkLike, OnProgress, Writer, tagger_name
 
 if TYPE_CHECKING:
     import networkx as nx
@@ -865,7 +865,7 @@ class HebbianIndex:
         PostgreSQL has ``pg_dump``.
         """
         self._check_open()
-        from hebbgraph.storage.backup import back_up
+        from hebbgraph.store.backup import back_up
 
         return back_up(self._database, Path(path))
 
@@ -875,7 +875,7 @@ class HebbianIndex:
 
         Other processes may have it open: their next recall sees the restored state.
         """
-        from hebbgraph.storage.backup import restore
+        from hebbgraph.store.backup import restore
 
         restore(Path(backup), Path(location))
 

@@ -12,11 +12,11 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.graph.chunk_graph import ColonyParameters
-from hebbgraph.neural.relevance import NeuralRecall
-from hebbgraph.recall.breadth_first import BreadthFirstParameters
-from hebbgraph.recall.spreading import SpreadingParameters
-from hebbgraph.storage.searching import VectorSearch
+from hebbgraph.formulas.activation import SpreadingParameters
+from hebbgraph.formulas.breadth_first import BreadthFirstParameters
+from hebbgraph.formulas.relevance import NeuralRecall
+from hebbgraph.graph.chunk_edges import ColonyParameters
+from hebbgraph.vectors.searching import VectorSearch
 
 __all__ = ["AliasName", "FamilyName", "Language", "LearningSettings", "Settings"]
 
@@ -58,7 +58,7 @@ class LearningSettings(_Frozen):
     ----------
     rule : str or LearningRule
         ``"hebb"`` (soft bounds), ``"bio_rag"`` (additive), or a function: see
-        :mod:`hebbgraph.learning.rules`.
+        :mod:`hebbgraph.formulas.plasticity`.
     learning_rate : float, in (0, 1], per feedback
     w_max : float, in (0, 1]
         The largest weight of an edge.
@@ -109,7 +109,7 @@ class LearningSettings(_Frozen):
         power, unless it asks the same.
     episode_gain : float, positive
         The activation that a chunk gets which past queries like this one led to as often
-        as not; see :func:`hebbgraph.graph.plastic.expectation`.
+        as not; see :func:`hebbgraph.formulas.homeostasis.expectation`.
     episode_prior : float, positive
         How much past queries must be like this one, together, to be half believed.
     episode_share : float, in [0, 1]

@@ -19,15 +19,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hebbgraph_bench.datasets import load
+
 from hebbgraph import Chunk, HebbgraphError, HebbianIndex
-from hebbgraph.evaluation.datasets import load
+from hebbgraph.citations import Formatter, parse_citations, shown_in
+from hebbgraph.citations.cited import parse_annotations, parse_structured
 from hebbgraph.filters import parse_filter
-from hebbgraph.learning.citations import Formatter, parse_citations, shown_in
-from hebbgraph.learning.citations.cited import parse_annotations, parse_structured
 from hebbgraph.learning.feedback import read_feedback
-from hebbgraph.seeding.lexical import query_terms
-from hebbgraph.storage.reading import as_json, digest
-from hebbgraph.tagging import candidates, tokenize
+from hebbgraph.store.chunks import as_json, digest
+from hebbgraph.text import candidates, tokenize
+from hebbgraph.text.query import query_terms
 
 __all__ = ["Fuzzer"]
 

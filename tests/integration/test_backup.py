@@ -21,7 +21,7 @@ from hebbgraph import (
     StorageError,
 )
 from hebbgraph.cli import app
-from hebbgraph.storage import backup, schema
+from hebbgraph.store import backup, schema
 
 
 def _ids(index: HebbianIndex) -> set[str]:

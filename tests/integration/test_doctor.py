@@ -10,14 +10,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hebbgraph_bench.load import run_load
+from hebbgraph_bench.load.worker import Account
 from typer.testing import CliRunner
 
 from hebbgraph import HebbianIndex
 from hebbgraph.cli import app
-from hebbgraph.load import run_load
-from hebbgraph.load.worker import Account
-from hebbgraph.storage.checksums import damaged_files
-from hebbgraph.storage.lexical import Entry
+from hebbgraph.derived.lexical import Entry
+from hebbgraph.derived.segments import damaged_files
 
 
 @pytest.fixture
@@ -182,7 +182,7 @@ def test_a_little_load(tmp_path: Path) -> None:
 
 
 def test_a_load_tells_what_is_not_exact(tmp_path: Path) -> None:
-    from hebbgraph.load import run
+    from hebbgraph_bench.load import run
 
     index = HebbianIndex.open(tmp_path / "index")
     index.add([{"id": "kept", "text": "One."}, {"id": "changed", "text": "Two."}, "more"])

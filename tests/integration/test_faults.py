@@ -227,8 +227,8 @@ def test_a_disk_full_between_commit_and_derived_parts(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr("hebbgraph.storage.lexical.LexicalIndex.update", full)
-        patch.setattr("hebbgraph.storage.derived.save_snapshot", full)
+        patch.setattr("hebbgraph.derived.lexical.LexicalIndex.update", full)
+        patch.setattr("hebbgraph.derived.parts.save_snapshot", full)
         assert index.add([{"id": "late", "text": "Acknowledged."}]).added == 1
         index.close()
     index = open_index()
@@ -304,8 +304,8 @@ def _dies_in(index: HebbianIndex, what: str, monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize(
     "what",
     [
-        "hebbgraph.storage.lexical.LexicalIndex.update",  # before Tantivy commits
-        "hebbgraph.storage.lexical._write_stamp",  # after it, before its generation is noted
+        "hebbgraph.derived.lexical.LexicalIndex.update",  # before Tantivy commits
+        "hebbgraph.derived.lexical._write_stamp",  # after it, before its generation is noted
         "hebbgraph.graph.tag_graph.TagGraph.commit",  # after both
     ],
 )

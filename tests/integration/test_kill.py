@@ -22,8 +22,8 @@ import pytest
 
 import hebbgraph
 from hebbgraph import Chunk, HebbianIndex
-from hebbgraph.storage import schema
-from hebbgraph.storage.database import DATABASE_NAME
+from hebbgraph.store import schema
+from hebbgraph.store.database import DATABASE_NAME
 
 N_KILLS = int(os.environ.get("HEBBGRAPH_KILLS", "54"))  # more under make soak
 SEED = 20_240_611

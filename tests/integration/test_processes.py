@@ -17,7 +17,7 @@ import pytest
 
 import hebbgraph
 from hebbgraph import Chunk, HebbianIndex, Recall, Settings
-from hebbgraph.storage.lexical import LexicalIndex
+from hebbgraph.derived.lexical import LexicalIndex
 
 COUNT = 10
 

@@ -21,7 +21,7 @@ from hebbgraph import (
     NotFoundError,
     ParameterError,
 )
-from hebbgraph.learning.citations import Formatter, parse_citations
+from hebbgraph.citations import Formatter, parse_citations
 from hebbgraph.limits import MAX_ID, MAX_METADATA_BYTES, MAX_TAG, MAX_TAGS, MAX_TEXT
 
 QUESTION = "Where was the builder of the Petrel born?"

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from hebbgraph import Chunk, HebbianIndex, ParameterError, Recall, Settings, SettingsMismatchError
+from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import StorageError, TextSourceError
-from hebbgraph.storage import texts as texts_module
-from hebbgraph.storage.derived import Derived
+from hebbgraph.store import texts as texts_module
 
 pytestmark = pytest.mark.every_database
 

@@ -18,8 +18,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from hebbgraph import Chunk, HebbianIndex, Settings
-from hebbgraph.storage import schema
-from hebbgraph.storage.database import DATABASE_NAME
+from hebbgraph.store import schema
+from hebbgraph.store.database import DATABASE_NAME
 
 NAMES = ["Ada Fenn", "Brisk Hollow", "Corin Vale", "Dun Harrow", "Fenn Hollow", "Gull Rock"]
 UNIVERSE = 24

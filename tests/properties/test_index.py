@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from hebbgraph import Chunk, HebbianIndex, Settings
 from hebbgraph.graph import tag_graph
-from hebbgraph.storage import texts as texts_module
+from hebbgraph.store import texts as texts_module
 
 pytestmark = pytest.mark.every_database
 

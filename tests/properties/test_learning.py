@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from hebbgraph import Chunk, HebbianIndex, Recall
-from hebbgraph.recalling import Recaller
+from hebbgraph.recall import Recaller
 
 QUESTIONS = (
     "Where was the builder of the Petrel born?",

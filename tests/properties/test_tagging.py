@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.tagging import (
+from hebbgraph.text import (
     PhraseMatcher,
     acronym_expansions,
     candidates,
@@ -11,9 +11,9 @@ from hebbgraph.tagging import (
     proposals,
     tokenize,
 )
-from hebbgraph.tagging.folding import fold
-from hebbgraph.tagging.scripts import is_unspaced
-from hebbgraph.tagging.segment import word_tokens
+from hebbgraph.text.folding import fold
+from hebbgraph.text.scripts import is_unspaced
+from hebbgraph.text.tokens import word_tokens
 
 # Characters that meet in real text, and that break tokenizers; then anything at all.
 TRICKY = (

@@ -1,6 +1,6 @@
 """Spreading activation in plain dictionaries, one edge at a time; slow and obvious.
 
-The formula is that of :mod:`hebbgraph.recall.spreading`; nothing is shared with it but
+The formula is that of :mod:`hebbgraph.formulas.activation`; nothing is shared with it but
 the parameters.
 """
 
@@ -10,7 +10,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 
-from hebbgraph.recall.spreading import SpreadingParameters
+from hebbgraph.formulas.activation import SpreadingParameters
 
 Weights = Mapping[tuple[int, int], float]
 _TIES = 4

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hebbgraph.recall.spreading import SpreadingParameters, spread
-from hebbgraph.recall.testing import ArrayView
-from hebbgraph.recall.view import EdgeSet, PlasticEdges
-from hebbgraph.seeding.fusion import Evidence
+from hebbgraph.formulas.activation import SpreadingParameters, spread
+from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges
+from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.testing.incidence import ArrayView
 
 sys.path.insert(0, str(Path(__file__).parent))
 from naive_spreading import naive_spread

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hebbgraph import HebbianIndex, ParameterError, Settings, SettingsMismatchError
-from hebbgraph.recall.spreading import SpreadingParameters
+from hebbgraph.formulas.activation import SpreadingParameters
 
 
 @pytest.mark.parametrize(

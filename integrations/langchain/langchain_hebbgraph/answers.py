@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hebbgraph.learning.citations import (
+from hebbgraph.citations import (
     Rendered,
     Source,
     parse_annotations,

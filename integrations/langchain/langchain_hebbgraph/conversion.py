@@ -25,8 +25,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from hebbgraph import Chunk, InvalidChunkError
+from hebbgraph.citations import Source
 from hebbgraph.documents.outline import clean_text
-from hebbgraph.learning.citations import Source
 from langchain_core.documents import Document
 
 __all__ = ["Filter", "chunk_filter", "stable_id", "to_chunk", "to_document", "to_source"]
@@ -110,7 +110,7 @@ def to_document(
 
 
 def to_source(document: Document) -> Source:
-    """Make what a :class:`~hebbgraph.learning.citations.Formatter` takes."""
+    """Make what a :class:`~hebbgraph.citations.Formatter` takes."""
     return Source(document.id or "", document.page_content, _title(document.metadata))
 
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from hebbgraph.records import Hit
-from hebbgraph.tagging import lexical_terms, tokenize
+from hebbgraph.text import lexical_terms, tokenize
 
 __all__ = ["diverse"]
 

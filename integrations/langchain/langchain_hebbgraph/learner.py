@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, Literal, cast
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
-from hebbgraph.learning.citations import Rendered, Source, parse_structured, rendered_in
+from hebbgraph.citations import Rendered, Source, parse_structured, rendered_in
 from langchain_core.messages import BaseMessage
 
 from langchain_hebbgraph import sessions
@@ -54,7 +54,7 @@ class CitationLearner(RunNotes):
     :class:`HebbianVectorStore` retriever in the run, of whichever index.
 
     A chunk is cited if the answer holds the key or the id that the model was shown for
-    it (:mod:`hebbgraph.learning.citations`), in its text, in a structured answer or as a
+    it (:mod:`hebbgraph.citations`), in its text, in a structured answer or as a
     native citation. What a reranker or a token limit kept from the model is not shown.
     An answer that cites nothing teaches nothing. Runs with the same
     ``metadata["thread_id"]``, which LangGraph sets from the configuration, are turns of one

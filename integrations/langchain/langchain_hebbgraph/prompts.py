@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hebbgraph.learning.citations import CITATION_INSTRUCTION, Formatter
+from hebbgraph.citations import CITATION_INSTRUCTION, Formatter
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder

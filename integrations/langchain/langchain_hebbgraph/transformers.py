@@ -13,7 +13,7 @@ from hebbgraph.documents import (
     markdown_document,
     split_document,
 )
-from hebbgraph.tagging import candidates, display
+from hebbgraph.text import candidates, display
 from langchain_core.documents import BaseDocumentTransformer, Document
 
 from langchain_hebbgraph.conversion import SOURCE, TAGS, TITLE, to_chunk

@@ -83,7 +83,7 @@ def load(
     It works in a new namespace, which stays. Exit code 1 tells of an error, or of
     something lost or counted twice.
     """
-    from hebbgraph.load import run_load
+    from hebbgraph_bench.load import run_load
 
     report = run_load(
         db,

@@ -20,11 +20,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.arrays import IntArray
+from hebbgraph.formulas.adjacency import EdgeSet
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.recall.view import EdgeSet
-from hebbgraph.tagging import lexical_terms
-from hebbgraph.tagging.segment import stop_words
-from hebbgraph.typing import IntArray
+from hebbgraph.text import lexical_terms
+from hebbgraph.text.tokens import stop_words
 
 __all__ = [
     "AliasKind",

@@ -17,8 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.arrays import IntArray
 from hebbgraph.graph.incidence import Incidence
-from hebbgraph.typing import IntArray
 
 __all__ = ["Edges", "edges", "neighbours"]
 

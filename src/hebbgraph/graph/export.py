@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import networkx as nx
 import numpy as np
 
+from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.graph.cooccurrence import edges
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.tagging import display
-from hebbgraph.typing import FloatArray, IntArray
+from hebbgraph.text import display
 
 __all__ = ["colony_graph", "incidence_graph", "tag_graph"]
 

@@ -8,8 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import concatenated_ranges, transpose
-from hebbgraph.typing import BoolArray, IntArray
+from hebbgraph.arrays import BoolArray, IntArray, concatenated_ranges, transpose
 
 __all__ = ["Columns", "Incidence", "Postings"]
 

@@ -8,7 +8,7 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.typing import IntArray
+from hebbgraph.arrays import IntArray
 
 __all__ = ["Keys", "packed"]
 

@@ -11,12 +11,11 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import GrowableArray, distinct
+from hebbgraph.arrays import BoolArray, GrowableArray, IntArray, unique
 from hebbgraph.graph.keys import Keys, packed
 from hebbgraph.graph.spans import SpanTable, find
-from hebbgraph.graph.texts import ReadTexts, TextReader
-from hebbgraph.tagging.hashing import PhraseHasher
-from hebbgraph.typing import BoolArray, IntArray
+from hebbgraph.text.hashing import PhraseHasher
+from hebbgraph.text.reader import ReadTexts, TextReader
 
 __all__ = ["PhraseArrays", "PhraseTable"]
 
@@ -192,7 +191,7 @@ class PhraseTable:
         entered, left : lists of int
             Phrases that became known, and that no longer are.
         """
-        touched = distinct(np.concatenate((added, added_anchors, removed, removed_anchors)))
+        touched = unique(np.concatenate((added, added_anchors, removed, removed_anchors)))
         before = self.are_known(touched)
         candidates, anchors = self._candidates.writable(), self._anchors.writable()
         np.add.at(candidates, added, 1)
@@ -212,7 +211,7 @@ class PhraseTable:
         np.add.at(given, added, 1)
         np.subtract.at(given, removed, 1)
         self._has_given = None
-        self._enter(distinct(added[~before]))
+        self._enter(unique(added[~before]))
 
     def _enter(self, numbers: IntArray) -> None:
         """Let searches find these phrases. Those that leave stay there, and are passed over."""
@@ -244,7 +243,7 @@ class PhraseTable:
 
         Notes
         -----
-        What :class:`~hebbgraph.tagging.PhraseMatcher` finds, token by token for all
+        What :class:`~hebbgraph.text.PhraseMatcher` finds, token by token for all
         passages together, so that no Python object stands for a phrase.
         """
         lengths = np.fromiter(map(len, passages), np.int64, len(passages))

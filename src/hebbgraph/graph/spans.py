@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.typing import BoolArray, IntArray
+from hebbgraph.arrays import BoolArray, IntArray
 
 __all__ = ["SpanTable", "find"]
 

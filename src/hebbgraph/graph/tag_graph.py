@@ -16,11 +16,17 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import GrowableArray, concatenated_ranges, distinct, transpose
+from hebbgraph.arrays import (
+    BoolArray,
+    GrowableArray,
+    IntArray,
+    concatenated_ranges,
+    transpose,
+    unique,
+)
 from hebbgraph.graph.incidence import Columns, Incidence, Postings
 from hebbgraph.graph.phrases import PhraseArrays, PhraseTable
-from hebbgraph.graph.texts import ReadTexts
-from hebbgraph.typing import BoolArray, IntArray
+from hebbgraph.text.reader import ReadTexts
 
 __all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange"]
 
@@ -253,9 +259,9 @@ class TagGraph:
         n_phrases = max(len(self.phrases), 1)
         pairs = np.repeat(slots, counts) * n_phrases + self._candidates.view[at]
         return (
-            distinct(pairs[kinds != _GIVEN]) % n_phrases,
-            distinct(pairs[kinds == _TITLE]) % n_phrases,
-            distinct(pairs[kinds == _GIVEN]) % n_phrases,
+            unique(pairs[kinds != _GIVEN]) % n_phrases,
+            unique(pairs[kinds == _TITLE]) % n_phrases,
+            unique(pairs[kinds == _GIVEN]) % n_phrases,
         )
 
     def tag(self, into: TaggedChunks, slots: IntArray, texts: ReadTexts) -> None:
@@ -284,9 +290,9 @@ class TagGraph:
             np.repeat(np.arange(len(slots)), counts)[own] * n_phrases
             + self._candidates.view[at[own]]
         )
-        titles = distinct(proposed[kinds[own] == _TITLE])
+        titles = unique(proposed[kinds[own] == _TITLE])
         matched = chunk_of[text] * n_phrases + found
-        pairs = distinct(np.concatenate((proposed, matched)))
+        pairs = unique(np.concatenate((proposed, matched)))
         is_title = np.zeros(len(pairs), dtype=np.bool_)
         is_title[np.searchsorted(pairs, titles)] = True
         into.extend(

@@ -14,15 +14,15 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.learned_edges import GateOf
+from hebbgraph.formulas.activation import Activation
+from hebbgraph.formulas.learned_edges import GateOf
+from hebbgraph.formulas.paths import Layer
 from hebbgraph.learning.lessons import Family
 from hebbgraph.learning.memory import Event, family_name
 from hebbgraph.learning.overlay import Overlay, Recollection
 from hebbgraph.learning.weights import RawWeights
-from hebbgraph.recall.paths import Layer
-from hebbgraph.recall.spreading import Activation
 from hebbgraph.records import LearnedEffect
-from hebbgraph.tagging import display
+from hebbgraph.text import display
 
 __all__ = ["learned_effects"]
 

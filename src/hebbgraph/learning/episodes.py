@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.recall.grouping import best, sum_by
+from hebbgraph.arrays import best, sum_by
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 

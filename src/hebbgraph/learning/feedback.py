@@ -16,7 +16,7 @@ from hebbgraph.learning.episodes import hash_term
 from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
 from hebbgraph.records import Cue, Feedback, PathStep, Recall, ShownChunk
 from hebbgraph.settings import LearningSettings
-from hebbgraph.tagging import phrase_key
+from hebbgraph.text import phrase_key
 
 __all__ = ["feedback_digest", "feedback_of", "read_feedback"]
 

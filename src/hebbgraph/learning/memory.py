@@ -21,8 +21,8 @@ from hebbgraph.learning.overlay import Overlay, Recollection
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.records import Feedback, PruneReport
 from hebbgraph.settings import FamilyName, LearningSettings
-from hebbgraph.storage.feedback import FeedbackLog
-from hebbgraph.storage.truth import FeedbackState, Truth
+from hebbgraph.store.feedback_log import FeedbackLog
+from hebbgraph.store.truth import FeedbackState, Truth
 
 __all__ = ["Event", "Memory", "family_name"]
 

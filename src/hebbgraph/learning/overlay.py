@@ -10,8 +10,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.learned_edges import GateOf, LearnedEdges, PooledEdges, RowPool
-from hebbgraph.graph.plastic import (
+from hebbgraph.arrays import IntArray
+from hebbgraph.formulas.adjacency import PlasticEdges, Row
+from hebbgraph.formulas.homeostasis import (
     Rows,
     actor_scales,
     as_activation,
@@ -21,15 +22,14 @@ from hebbgraph.graph.plastic import (
     target_scale,
     unless_same,
 )
+from hebbgraph.formulas.learned_edges import GateOf, LearnedEdges, PooledEdges, RowPool
+from hebbgraph.formulas.paths import PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import ActiveEpisode
 from hebbgraph.learning.lessons import Family
 from hebbgraph.learning.weights import RawWeights
-from hebbgraph.recall.paths import PathNode
-from hebbgraph.recall.view import PlasticEdges, Row
 from hebbgraph.records import PathStep
 from hebbgraph.settings import LearningSettings
-from hebbgraph.typing import IntArray
 
 __all__ = ["Overlay", "Recollection", "Resolve"]
 

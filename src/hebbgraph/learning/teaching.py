@@ -11,17 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TypeAlias
 
+from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
 from hebbgraph.learning.memory import Memory
 from hebbgraph.limits import MAX_ID
 from hebbgraph.records import Feedback, PruneReport, Recall
-from hebbgraph.seeding.lexical import query_terms
 from hebbgraph.settings import LearningSettings
-from hebbgraph.storage.derived import Derived
-from hebbgraph.storage.feedback import FeedbackLog, Selection
-from hebbgraph.storage.truth import Truth
-from hebbgraph.tagging import tokenize
+from hebbgraph.store.feedback_log import FeedbackLog, Selection
+from hebbgraph.store.truth import Truth
+from hebbgraph.text import tokenize
+from hebbgraph.text.query import query_terms
 
 __all__ = ["Moment", "Teaching", "weighted_terms"]
 

@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.graph.arrays import GrowableArray
+from hebbgraph.arrays import GrowableArray
+from hebbgraph.formulas.plasticity import LearningRule, find_rule
 from hebbgraph.learning.lessons import Family, Lesson, Node
-from hebbgraph.learning.rules import LearningRule, find_rule
 from hebbgraph.settings import LearningSettings
 
 __all__ = ["EdgeEnds", "EdgeRows", "RawWeights"]

@@ -9,8 +9,8 @@ can be removed at any time, and recalls that read it need numpy and safetensors,
 
 from __future__ import annotations
 
+from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.neural.door import remove, train
-from hebbgraph.neural.relevance import NeuralRecall
-from hebbgraph.neural.settings import NeuralSettings
+from hebbgraph.neural.parameters import NeuralSettings
 
 __all__ = ["NeuralRecall", "NeuralSettings", "remove", "train"]

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 
 from hebbgraph.errors import StorageError
 from hebbgraph.neural.modules import Nakg
-from hebbgraph.neural.settings import NeuralSettings
+from hebbgraph.neural.parameters import NeuralSettings
 
 __all__ = ["load_checkpoint", "save_checkpoint"]
 

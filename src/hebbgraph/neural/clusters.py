@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import MissingExtraError
-from hebbgraph.typing import FloatArray
 
 __all__ = ["Clusters", "clusters_of"]
 

@@ -10,17 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.homeostasis import actor_scales
 from hebbgraph.graph.incidence import Postings
-from hebbgraph.graph.plastic import actor_scales
+from hebbgraph.graph.neural_layer import LayerStamp
 from hebbgraph.learning.lessons import shared_credit
 from hebbgraph.neural.examples import LearnedQuestion
-from hebbgraph.neural.layer import LayerStamp
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
-from hebbgraph.storage.embedding import EmbeddingState
-from hebbgraph.storage.feedback import FeedbackLog
-from hebbgraph.storage.truth import Truth
-from hebbgraph.storage.vectors import VectorTable
+from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.store.feedback_log import FeedbackLog
+from hebbgraph.store.truth import Truth
+from hebbgraph.vectors.table import VectorTable
 
 if TYPE_CHECKING:
     from hebbgraph.index import HebbianIndex

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.graph.neural_layer import NeuralLayer
 from hebbgraph.neural.clusters import Clusters, clusters_of
 from hebbgraph.neural.examples import Pairs, co_cited, tag_pairs
-from hebbgraph.neural.layer import NeuralLayer
+from hebbgraph.neural.parameters import NeuralSettings
 from hebbgraph.neural.report import NeuralReport, PhaseReport
-from hebbgraph.neural.settings import NeuralSettings
 from hebbgraph.progress import progress
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from hebbgraph.neural.clusters import Clusters
 from hebbgraph.neural.epochs import OnEpoch, Phase, until_no_better
 from hebbgraph.neural.examples import Pairs, held_back
 from hebbgraph.neural.modules import Nakg
-from hebbgraph.neural.settings import NeuralSettings
+from hebbgraph.neural.parameters import NeuralSettings
 
 __all__ = ["train_edges"]
 

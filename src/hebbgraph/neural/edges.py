@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.typing import BoolArray, FloatArray, IntArray
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["Edges", "minimum_links", "selected"]
 

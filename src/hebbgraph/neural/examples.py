@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.graph.incidence import Postings
-from hebbgraph.typing import FloatArray, IntArray
 
 __all__ = ["LearnedQuestion", "Pairs", "co_cited", "held_back", "tag_pairs"]
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from hebbgraph.neural.settings import NeuralSettings
+from hebbgraph.neural.parameters import NeuralSettings
 
 __all__ = ["EdgeTransformer", "GraphAttention", "Nakg"]
 

@@ -7,10 +7,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from hebbgraph.arrays import FloatArray
 from hebbgraph.neural.clusters import Clusters
 from hebbgraph.neural.edges import Edges, edges_of, minimum_links, selected
 from hebbgraph.neural.modules import Nakg
-from hebbgraph.typing import FloatArray
 
 __all__ = ["derive", "propagated"]
 

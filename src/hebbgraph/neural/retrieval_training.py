@@ -17,8 +17,8 @@ from hebbgraph.neural.clusters import Clusters
 from hebbgraph.neural.epochs import OnEpoch, Phase, until_no_better
 from hebbgraph.neural.examples import LearnedQuestion
 from hebbgraph.neural.modules import Nakg
+from hebbgraph.neural.parameters import NeuralSettings
 from hebbgraph.neural.propagation import propagated
-from hebbgraph.neural.settings import NeuralSettings
 
 __all__ = ["train_retrieval"]
 

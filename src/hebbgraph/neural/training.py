@@ -17,14 +17,14 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from hebbgraph.arrays import FloatArray
 from hebbgraph.neural.clusters import Clusters
 from hebbgraph.neural.edge_training import train_edges
 from hebbgraph.neural.epochs import OnEpoch, Phase
 from hebbgraph.neural.examples import LearnedQuestion, Pairs, co_cited, held_back
 from hebbgraph.neural.modules import Nakg
+from hebbgraph.neural.parameters import NeuralSettings
 from hebbgraph.neural.retrieval_training import train_retrieval
-from hebbgraph.neural.settings import NeuralSettings
-from hebbgraph.typing import FloatArray
 
 __all__ = ["Trained", "train_model"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.taggers.answers import MAX_TAG_CHARACTERS, concepts_in
 from hebbgraph.taggers.calling import within
 from hebbgraph.taggers.models import asking, model_name
+from hebbgraph.taggers.output import MAX_TAG_CHARACTERS, concepts_in
 from hebbgraph.taggers.prompt import cue_prompt
 
 __all__ = ["LLMCues"]

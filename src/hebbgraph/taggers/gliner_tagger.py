@@ -7,7 +7,7 @@ from typing import Any
 
 from hebbgraph.errors import MissingExtraError, ParameterError
 from hebbgraph.records import Chunk
-from hebbgraph.taggers.answers import clean_tags
+from hebbgraph.taggers.output import clean_tags
 
 __all__ = ["GlinerTagger"]
 

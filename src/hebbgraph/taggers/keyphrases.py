@@ -16,13 +16,13 @@ from collections import Counter
 
 import numpy as np
 
+from hebbgraph.arrays import FloatArray
 from hebbgraph.embedders import embed_passages, embedder_name
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
-from hebbgraph.tagging import candidates, display, phrase_key, tokenize
-from hebbgraph.tagging.segment import stop_words
-from hebbgraph.typing import FloatArray
+from hebbgraph.text import candidates, display, phrase_key, tokenize
+from hebbgraph.text.tokens import stop_words
 
 __all__ = ["KeyphraseTagger", "marginal_relevance", "phrases_of"]
 

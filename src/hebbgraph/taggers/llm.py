@@ -12,11 +12,11 @@ from typing import Any, Literal, NamedTuple
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import AnswerStore
 from hebbgraph.records import Chunk, TaggingReport
-from hebbgraph.taggers.answers import GarbledAnswerError, clean_tags, in_text, tags_in
 from hebbgraph.taggers.calling import Pace, retrying, within
 from hebbgraph.taggers.models import asking, model_name
+from hebbgraph.taggers.output import GarbledAnswerError, clean_tags, in_text, tags_in
 from hebbgraph.taggers.prompt import PROMPT_VERSION, tag_prompt
-from hebbgraph.tagging import phrase_key
+from hebbgraph.text import phrase_key
 
 __all__ = ["LLMTagger"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from hebbgraph.errors import MissingExtraError, ParameterError
 from hebbgraph.protocols import AnswerStore
 from hebbgraph.records import Chunk, TaggingReport
-from hebbgraph.taggers.answers import clean_tags
+from hebbgraph.taggers.output import clean_tags
 
 __all__ = ["SpacyTagger"]
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph.graph.phrases import PhraseTable
-from hebbgraph.tagging import PhraseMatcher
+from hebbgraph.text import PhraseMatcher
 
 
 def _ints(*values: int) -> np.ndarray:

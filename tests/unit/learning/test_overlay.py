@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.graph.plastic import actor_scales, target_scale
+from hebbgraph.formulas.homeostasis import actor_scales, target_scale
 from hebbgraph.learning.lessons import Family, Lesson, Trace, chunk_node, tag_node
 from hebbgraph.learning.overlay import Overlay
 from hebbgraph.learning.weights import RawWeights

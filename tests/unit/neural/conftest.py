@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from hebbgraph.neural.settings import NeuralSettings
+from hebbgraph.neural.parameters import NeuralSettings
 
 TINY = NeuralSettings(
     heads=2,

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from hebbgraph.neural.modules import EdgeTransformer, GraphAttention, Nakg
-from hebbgraph.neural.settings import NeuralSettings
+from hebbgraph.neural.parameters import NeuralSettings
 
 
 def test_the_edge_formula_by_hand(tiny: NeuralSettings) -> None:

@@ -14,8 +14,8 @@ from hebbgraph.graph.incidence import Postings
 from hebbgraph.neural.checkpoint import load_checkpoint, save_checkpoint
 from hebbgraph.neural.clusters import Clusters, clusters_of
 from hebbgraph.neural.examples import LearnedQuestion, Pairs, co_cited, tag_pairs
+from hebbgraph.neural.parameters import NeuralSettings
 from hebbgraph.neural.propagation import derive
-from hebbgraph.neural.settings import NeuralSettings
 from hebbgraph.neural.training import Trained, train_model
 
 

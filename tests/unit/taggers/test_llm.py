@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hebbgraph import Chunk
 from hebbgraph.taggers import LLMTagger
-from hebbgraph.taggers.answers import GarbledAnswerError, clean_tags, tags_in
 from hebbgraph.taggers.calling import Pace, StalledError, within
+from hebbgraph.taggers.output import GarbledAnswerError, clean_tags, tags_in
 from hebbgraph.taggers.prompt import tag_prompt
 
 _PASSAGES = re.compile(r"^(<<[0-9a-f]+>>)\n(.*)\n\1$", re.MULTILINE)

@@ -11,7 +11,7 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.base.response.schema import PydanticResponse, Response
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
-from hebbgraph.learning.citations import (
+from hebbgraph.citations import (
     Rendered,
     Source,
     parse_annotations,

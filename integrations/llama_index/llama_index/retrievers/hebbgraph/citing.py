@@ -13,7 +13,7 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.core.tools import RetrieverTool
 from pydantic import Field
 
-from hebbgraph.learning.citations import CITATION_INSTRUCTION, Formatter, Source
+from hebbgraph.citations import CITATION_INSTRUCTION, Formatter, Source
 from llama_index.retrievers.hebbgraph.nodes import TITLE_KEY
 
 __all__ = [
@@ -76,7 +76,7 @@ class CitationFormatter(BaseNodePostprocessor):
 
     The last of the ``node_postprocessors`` of a query engine, chat engine or tool. What it
     makes is read by a :class:`CitationLearner`; documents that contain ``[2]``, or ask to be
-    cited, don't get their way (see :mod:`hebbgraph.learning.citations`).
+    cited, don't get their way (see :mod:`hebbgraph.citations`).
 
     Parameters
     ----------

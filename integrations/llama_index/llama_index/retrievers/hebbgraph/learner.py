@@ -2,7 +2,7 @@
 
 What belongs together is read from LlamaIndex's instrumentation: recalls, prompts and answers
 below one root span are one request (:mod:`.tracing`). What was shown and cited is decided by
-:mod:`hebbgraph.learning.citations`.
+:mod:`hebbgraph.citations`.
 """
 
 from __future__ import annotations

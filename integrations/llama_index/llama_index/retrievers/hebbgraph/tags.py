@@ -15,7 +15,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from pydantic import Field, SerializeAsAny, field_serializer
 
 from hebbgraph import Chunk
-from hebbgraph.tagging import candidates, display
+from hebbgraph.text import candidates, display
 from llama_index.retrievers.hebbgraph.nodes import TAGS_KEY, node_to_chunk
 
 __all__ = ["DEFAULT_TAG_PROMPT", "SkipEmbedding", "TagExtractor"]

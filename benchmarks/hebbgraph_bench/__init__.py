@@ -1,0 +1,54 @@
+"""Measuring retrieval: sets, metrics, baselines, and ours beside them.
+
+A file per idea: ``datasets`` reads sets, ``metrics`` judges one ranking, ``bootstrap``
+compares two systems, ``baselines``, ``pagerank``, ``peers`` and ``ours`` are the systems,
+``protocol`` measures them, ``report`` shows the figures, ``benchmark`` does it all.
+``ablation``, ``scale`` and ``learning`` are studies of their own, which ``studies`` runs.
+"""
+
+from __future__ import annotations
+
+from hebbgraph_bench.baselines import (
+    BM25,
+    Dense,
+    RankedChunk,
+    ReciprocalRankFusion,
+    Retriever,
+    WeightedSum,
+)
+from hebbgraph_bench.benchmark import bench
+from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
+from hebbgraph_bench.datasets import Dataset, Extraction, Query, Variant, load
+from hebbgraph_bench.embedding import CachingEmbedder
+from hebbgraph_bench.ours import HebbianRetriever
+from hebbgraph_bench.pagerank import PhrasePageRank
+from hebbgraph_bench.protocol import run
+from hebbgraph_bench.results import AtTokens, EmbeddingCost, SetResult, SystemResult, compare
+from hebbgraph_bench.vectors import VectorCache
+
+__all__ = [
+    "BM25",
+    "AtTokens",
+    "CachingEmbedder",
+    "Dataset",
+    "Dense",
+    "Difference",
+    "EmbeddingCost",
+    "Extraction",
+    "HebbianRetriever",
+    "PhrasePageRank",
+    "Query",
+    "RankedChunk",
+    "ReciprocalRankFusion",
+    "Retriever",
+    "SetResult",
+    "SystemResult",
+    "Variant",
+    "VectorCache",
+    "WeightedSum",
+    "bench",
+    "compare",
+    "load",
+    "paired_bootstrap",
+    "run",
+]

@@ -1,0 +1,324 @@
+"""Direct search: what a graph has to beat.
+
+All baselines read title and text together, hold their chunks in the order of their ids,
+and break ties by id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import FloatArray
+from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.protocols import Embedder
+from hebbgraph.records import Chunk
+
+__all__ = [
+    "BM25",
+    "Dense",
+    "RankedChunk",
+    "ReciprocalRankFusion",
+    "Retriever",
+    "WeightedSum",
+    "min_max",
+    "passage_text",
+    "ranked",
+    "top",
+]
+
+_CANDIDATES = 100
+
+
+class RankedChunk(NamedTuple):
+    """A retrieved chunk id and the score that put it there."""
+
+    id: str
+    score: float
+
+
+class Retriever(Protocol):
+    """What the bench can measure."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        ...
+
+    def index(self, chunks: Sequence[Chunk], /) -> None:
+        """Take in the corpus; called once."""
+        ...
+
+    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
+        """Return at most ``k`` chunks, best first."""
+        ...
+
+    def close(self) -> None:
+        """Give back what ``index`` took: memory, files."""
+        ...
+
+
+def passage_text(chunk: Chunk) -> str:
+    r"""Join title and text as one passage.
+
+    Examples
+    --------
+    >>> passage_text(Chunk(title="Synapse", text="It learns."))
+    'Synapse\nIt learns.'
+    """
+    return f"{chunk.title}\n{chunk.text}" if chunk.title else chunk.text
+
+
+class BM25:
+    """BM25 in Lucene's form with English stemming, by the ``bm25s`` library [1]_.
+
+    Tokens are runs of two or more word characters in lower case, less 179 English stop
+    words, stemmed by Snowball. Only chunks that share a token with the query return. (With
+    Lucene's 33 stop words, which keep *who*, *which*, *did*, questions do a little worse.)
+
+    Parameters
+    ----------
+    k1, b : float
+        Saturation of term frequency, and how far long chunks are held back.
+    stopwords : str
+        A list of bm25s by its name: ``english_plus`` (179 words), ``english`` (Lucene's 33).
+
+    Raises
+    ------
+    MissingExtraError
+        If ``bm25s`` is not installed.
+
+    References
+    ----------
+    .. [1] Lù (2024), BM25S: Orders of magnitude faster lexical search via eager sparse
+       scoring, arXiv:2407.03618.
+    """
+
+    name = "BM25"
+
+    def __init__(
+        self, *, k1: float = 1.2, b: float = 0.75, stopwords: str = "english_plus"
+    ) -> None:
+        try:
+            import bm25s
+            import Stemmer
+        except ImportError as error:
+            raise MissingExtraError(
+                f"the BM25 baseline needs {error.name}, which is not installed;"
+                ' run: pip install "hebbgraph[bench]"'
+            ) from error
+        self.k1 = k1
+        self.b = b
+        self.stopwords = stopwords
+        self._library: Any = bm25s
+        self._stemmer: Any = Stemmer.Stemmer("english")
+        self._index: Any = None
+        self.ids: list[str] = []
+
+    def index(self, chunks: Sequence[Chunk], /) -> None:
+        """Score every token of every chunk ahead."""
+        ordered = sorted(chunks, key=lambda chunk: chunk.id)
+        self.ids = [chunk.id for chunk in ordered]
+        tokens = self._tokenize([passage_text(chunk) for chunk in ordered])
+        # Named, not guessed: bm25s would otherwise take numba when it happens to be there.
+        self._index = self._library.BM25(
+            method="lucene", k1=self.k1, b=self.b, backend="numpy", auto_compile=False
+        )
+        self._index.index(tokens, show_progress=False)
+
+    def scores(self, query: str) -> FloatArray:
+        """Score all chunks, in the order of ``ids``; 0 where no token is shared."""
+        tokens = self._tokenize([query])[0]
+        ids = self._index.get_tokens_ids(tokens) if tokens else []
+        if not ids:
+            return np.zeros(len(self.ids), dtype=np.float32)
+        scores: FloatArray = self._index.get_scores_from_ids(ids)
+        return scores
+
+    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
+        """Return the best chunks that share a token with the query."""
+        scores = self.scores(query)
+        return ranked(self.ids, scores, [row for row in top(scores, k) if scores[row] > 0])
+
+    def close(self) -> None:
+        """Drop the index."""
+        self._index, self.ids = None, []
+
+    def _tokenize(self, texts: list[str]) -> list[list[str]]:
+        tokens: list[list[str]] = self._library.tokenize(
+            texts,
+            stopwords=self.stopwords,
+            stemmer=self._stemmer,
+            return_ids=False,
+            show_progress=False,
+        )
+        return tokens
+
+
+class Dense:
+    """Cosine of the question's and the passages' vectors, exactly, over all chunks.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    """
+
+    name = "dense"
+
+    def __init__(self, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self.ids: list[str] = []
+        self._vectors: FloatArray = np.zeros((0, 0), dtype=np.float32)
+
+    def index(self, chunks: Sequence[Chunk], /) -> None:
+        """Embed all passages."""
+        ordered = sorted(chunks, key=lambda chunk: chunk.id)
+        self.ids = [chunk.id for chunk in ordered]
+        vectors = self.embedder.embed_documents([passage_text(chunk) for chunk in ordered])
+        self._vectors = _unit(np.asarray(vectors, dtype=np.float32))
+
+    def scores(self, query: str) -> FloatArray:
+        """Score all chunks, in the order of ``ids``."""
+        vector = _unit(np.asarray(self.embedder.embed_query(query), dtype=np.float32))
+        scores: FloatArray = self._vectors @ vector
+        return scores
+
+    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
+        """Return the nearest chunks."""
+        scores = self.scores(query)
+        return ranked(self.ids, scores, top(scores, k))
+
+    def close(self) -> None:
+        """Drop the vectors."""
+        self.ids, self._vectors = [], np.zeros((0, 0), dtype=np.float32)
+
+
+class _Fusion:
+    """Two searches over the same chunks; children say how their scores become one."""
+
+    def __init__(self, embedder: Embedder, *, candidates: int) -> None:
+        self.candidates = candidates
+        self._dense = Dense(embedder)
+        self._lexical = BM25()
+
+    def index(self, chunks: Sequence[Chunk], /) -> None:
+        """Index for both searches."""
+        self._dense.index(chunks)
+        self._lexical.index(chunks)
+
+    def close(self) -> None:
+        """Drop both indexes."""
+        self._dense.close()
+        self._lexical.close()
+
+
+class WeightedSum(_Fusion):
+    """A weighted sum of dense and BM25 scores, each min-max scaled over the candidates.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    weight : float, in [0, 1]
+        Of the dense score; BM25 has the rest.
+    candidates : int
+        How many of the best of each search take part (at least ``k``); scaling and sum
+        run over the union of both.
+
+    Raises
+    ------
+    ParameterError
+        If ``weight`` lies outside [0, 1].
+    """
+
+    def __init__(
+        self, embedder: Embedder, *, weight: float = 0.7, candidates: int = _CANDIDATES
+    ) -> None:
+        if not 0 <= weight <= 1:
+            raise ParameterError(f"the weight of the dense score lies in [0, 1], got {weight!r}")
+        super().__init__(embedder, candidates=candidates)
+        self.weight = weight
+
+    @property
+    def name(self) -> str:
+        """The sum as tables show it."""
+        return f"{self.weight:g} dense + {1 - self.weight:g} BM25"
+
+    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
+        """Return the chunks with the highest sum."""
+        dense, lexical = self._dense.scores(query), self._lexical.scores(query)
+        depth = max(k, self.candidates)
+        rows = np.union1d(top(dense, depth), top(lexical, depth))
+        summed = self.weight * min_max(dense[rows]) + (1 - self.weight) * min_max(lexical[rows])
+        ids = [self._dense.ids[row] for row in rows]
+        return ranked(ids, summed, top(summed, k))
+
+
+class ReciprocalRankFusion(_Fusion):
+    """The sum over both searches of ``1 / (smoothing + rank)`` [1]_.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    smoothing : int
+        ``k`` of the paper.
+    candidates : int
+        How many of the best of each search take part (at least ``k`` hits).
+
+    References
+    ----------
+    .. [1] Cormack, Clarke and Buettcher (2009), Reciprocal Rank Fusion outperforms
+       Condorcet and individual Rank Learning Methods, SIGIR.
+    """
+
+    name = "RRF"
+
+    def __init__(
+        self, embedder: Embedder, *, smoothing: int = 60, candidates: int = _CANDIDATES
+    ) -> None:
+        super().__init__(embedder, candidates=candidates)
+        self.smoothing = smoothing
+
+    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
+        """Return the chunks with the highest sum."""
+        depth = max(k, self.candidates)
+        summed: dict[str, float] = {}
+        for search in (self._dense, self._lexical):
+            for rank, (chunk_id, _) in enumerate(search.retrieve(query, depth), 1):
+                summed[chunk_id] = summed.get(chunk_id, 0.0) + 1 / (self.smoothing + rank)
+        best = sorted(summed.items(), key=lambda item: (-item[1], item[0]))
+        return [RankedChunk(chunk_id, score) for chunk_id, score in best[:k]]
+
+
+def top(scores: FloatArray, k: int) -> NDArray[np.intp]:
+    """Return rows of the ``k`` highest scores, descending; ties by row, which is by id."""
+    if k >= scores.size:
+        return np.argsort(-scores, kind="stable")
+    threshold = np.partition(scores, scores.size - k)[scores.size - k]
+    rows = np.flatnonzero(scores >= threshold)
+    best: NDArray[np.intp] = rows[np.argsort(-scores[rows], kind="stable")][:k]
+    return best
+
+
+def ranked(
+    ids: Sequence[str], scores: FloatArray, rows: Sequence[int] | NDArray[np.intp]
+) -> list[RankedChunk]:
+    """Name the rows."""
+    return [RankedChunk(ids[row], float(scores[row])) for row in rows]
+
+
+def _unit(vectors: FloatArray) -> FloatArray:
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    unit: FloatArray = vectors / np.where(length > 0, length, 1)
+    return unit
+
+
+def min_max(values: FloatArray) -> FloatArray:
+    """Scale to [0, 1]; equal values become 0."""
+    spread = values.max(initial=-np.inf) - values.min(initial=np.inf)
+    if not spread > 0:
+        return np.zeros_like(values)
+    scaled: FloatArray = (values - values.min()) / spread
+    return scaled

@@ -1,0 +1,175 @@
+"""The whole bench in one call, as the command line runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+
+from hebbgraph.embedders import embedder_name
+from hebbgraph.errors import ParameterError
+from hebbgraph.protocols import Embedder
+from hebbgraph_bench import report
+from hebbgraph_bench.baselines import (
+    BM25,
+    Dense,
+    ReciprocalRankFusion,
+    Retriever,
+    WeightedSum,
+)
+from hebbgraph_bench.datasets import Dataset, load
+from hebbgraph_bench.embedding import CachingEmbedder, caching
+from hebbgraph_bench.ours import HebbianRetriever
+from hebbgraph_bench.pagerank import PhrasePageRank
+from hebbgraph_bench.peers import GraphRetrieverPeer, QueryFusionPeer
+from hebbgraph_bench.protocol import run
+from hebbgraph_bench.results import SetResult
+
+if TYPE_CHECKING:
+    from hebbgraph.recall import StrategyName
+
+__all__ = ["bench"]
+
+
+def bench(
+    paths: Sequence[str | Path],
+    *,
+    embedder: Embedder | None = None,
+    k: int = 10,
+    json_path: str | Path | None = None,
+    seed: int = 0,
+    queries: int | None = None,
+    strategies: Sequence[StrategyName] = ("spreading", "neighbourhood"),
+    compare_at_tokens: Sequence[int] = (),
+    cache: str | Path | None = None,
+    peers: bool = False,
+    untitled: bool = False,
+    console: Console | None = None,
+) -> list[SetResult]:
+    """Measure hebbgraph and the direct searches that it has to beat, on each set.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Sets that :func:`hebbgraph_bench.datasets.load` reads. All are read before
+        the first is measured, so that a fault in one costs no waiting.
+    embedder : Embedder, optional
+        With it, dense search, RRF and the weighted sum run too, and ours embeds.
+    k : int
+        How many chunks each question gets.
+    json_path : str or Path, optional
+        Where the figures go; rewritten after each set.
+    seed : int
+        Of the corpus order, the drawn questions and the bootstrap.
+    queries : int, optional
+        Draw at most so many questions of each set.
+    strategies : sequence of str
+        Of ours. The first is compared with every other system.
+    compare_at_tokens : sequence of int
+        Also compare at equal context, at each of these budgets in tokens.
+    cache : str or Path, optional
+        A directory in which vectors are kept for the next run. What embedding costs is
+        then not told.
+    peers : bool
+        Also run retrievers of other projects (:mod:`hebbgraph_bench.peers`); they
+        need an embedder.
+    untitled : bool
+        Take the titles of all chunks away first.
+    console : rich.console.Console, optional
+        Where tables are shown; nothing is shown without it.
+
+    Returns
+    -------
+    list of SetResult, in the order of ``paths``
+
+    Raises
+    ------
+    DatasetError
+        If a set cannot be read.
+    MissingExtraError
+        If ``bm25s``, or a peer that is asked for, is not installed.
+    ParameterError
+        If a parameter lies outside its range, or ``json_path`` in no directory.
+    """
+    if not paths:
+        raise ParameterError("name at least one evaluation set, got none")
+    if json_path is not None and not Path(json_path).absolute().parent.is_dir():
+        raise ParameterError(f"{json_path}: expected a file in a directory that exists")
+    if peers and embedder is None:
+        raise ParameterError("the peers search by vectors: name an embedder, or leave them out")
+    datasets = [load(path, seed=seed, queries=queries) for path in paths]
+    if untitled:
+        datasets = [dataset.untitled() for dataset in datasets]
+    results: list[SetResult] = []
+    for dataset in datasets:
+        with caching(embedder, cache) as vectors:
+            retrievers = _retrievers(dataset, vectors, strategies, peers)
+            result = _run_with_status(dataset, retrievers, vectors, k, compare_at_tokens, console)
+        results.append(result)
+        ours = f"hebbgraph {strategies[0]}" if strategies else None
+        if console is not None:
+            _show(console, result, ours, seed)
+        if json_path is not None:
+            settings = {
+                "k": k,
+                "queries": queries,
+                "strategies": list(strategies),
+                "compare_at_tokens": list(compare_at_tokens),
+                "embedder": None if embedder is None else embedder_name(embedder),
+            }
+            content = report.as_dict(results, seed=seed, ours=ours, settings=settings)
+            report.write_json(json_path, content)
+    return results
+
+
+def _run_with_status(
+    dataset: Dataset,
+    retrievers: Sequence[Retriever],
+    embedder: CachingEmbedder | None,
+    k: int,
+    at_tokens: Sequence[int],
+    console: Console | None,
+) -> SetResult:
+    with console.status(f"{dataset.name}: embedding") if console else nullcontext() as status:
+
+        def on_system(name: str) -> None:
+            if status is not None:
+                status.update(f"{dataset.name}: {name}")
+
+        return run(
+            dataset, retrievers, k=k, at_tokens=at_tokens, embedder=embedder, on_system=on_system
+        )
+
+
+def _retrievers(
+    dataset: Dataset,
+    embedder: CachingEmbedder | None,
+    strategies: Sequence[StrategyName],
+    peers: bool,
+) -> list[Retriever]:
+    systems: list[Retriever] = [BM25()]
+    if embedder is not None:
+        systems += [Dense(embedder), ReciprocalRankFusion(embedder), WeightedSum(embedder)]
+        if peers:
+            systems += [QueryFusionPeer(embedder), GraphRetrieverPeer(embedder)]
+    systems += [HebbianRetriever(name, embedder=embedder) for name in strategies]
+    if extractions := dataset.extractions:
+        systems.append(PhrasePageRank(extractions, embedder=embedder))
+        systems += [
+            HebbianRetriever(name, embedder=embedder, extractions=extractions)
+            for name in strategies
+        ]
+    return systems
+
+
+def _show(console: Console, result: SetResult, ours: str | None, seed: int) -> None:
+    console.print(report.quality_table(result))
+    if result.systems[0].at_tokens:
+        console.print(report.budget_table(result))
+    if ours is not None:
+        compared = (f"R@{min(5, result.k)}", f"nDCG@{result.k}")
+        console.print(report.difference_table(result, ours, compared, seed=seed))
+    console.print()

@@ -1,0 +1,66 @@
+"""Evaluation sets: one ``load`` for every layout, one record for all of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hebbgraph.errors import DatasetError
+from hebbgraph_bench.datasets.folders import read_beir_folder, read_own_folder
+from hebbgraph_bench.datasets.published import read_hotpot_file, read_musique_file
+from hebbgraph_bench.datasets.records import Dataset, Extraction, Query, Variant
+
+__all__ = ["Dataset", "Extraction", "Query", "Variant", "load"]
+
+_LAYOUTS = (
+    "a folder with corpus.jsonl and queries.jsonl (BEIR's when it also has qrels/),"
+    " a HotpotQA or 2WikiMultiHopQA .json, or a MuSiQue .jsonl"
+)
+
+
+def load(
+    path: str | Path, *, seed: int = 0, queries: int | None = None, split: str | None = None
+) -> Dataset:
+    """Read an evaluation set; the layout is told from what lies there.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder with ``corpus.jsonl`` and ``queries.jsonl`` (BEIR's when it also has
+        ``qrels/``), a HotpotQA or 2WikiMultiHopQA ``.json``, or a MuSiQue ``.jsonl``.
+    seed : int
+        Fixes the order into which the corpus is shuffled (its own order leaks answers)
+        and which questions are drawn.
+    queries : int, optional
+        Draw at most so many questions; the corpus stays whole.
+    split : str, optional
+        BEIR only: the file in ``qrels`` to judge by; ``test`` when left out.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DatasetError
+        Naming the file, the line and what was expected there.
+    """
+    where = Path(path)
+    if where.is_dir():
+        for name in ("corpus.jsonl", "queries.jsonl"):
+            if not (where / name).is_file():
+                raise DatasetError(f"{where}: expected {name} in it; a set is {_LAYOUTS}")
+        beir = (where / "qrels").is_dir()
+        dataset = read_beir_folder(where, split) if beir else read_own_folder(where)
+    elif not where.exists():
+        raise DatasetError(f"{where}: does not exist; a set is {_LAYOUTS}")
+    elif where.suffix == ".json":
+        dataset = read_hotpot_file(where)
+    elif where.suffix == ".jsonl":
+        dataset = read_musique_file(where)
+    else:
+        raise DatasetError(f"{where}: expected a folder, .json or .jsonl; a set is {_LAYOUTS}")
+    if not dataset.queries:
+        why = ", ".join(f"{n} {reason}" for reason, n in dataset.skipped.items()) or "none there"
+        raise DatasetError(f"{where}: expected at least one question that can be judged ({why})")
+    dataset = dataset.shuffled(seed=seed)
+    return dataset if queries is None else dataset.sampled(queries, seed=seed)

@@ -1,0 +1,162 @@
+"""One embedding of each text for all systems of a run, and what it cost."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.embedders import SentenceTransformerEmbedder, embedder_name
+from hebbgraph.protocols import Embedder
+from hebbgraph_bench.vectors import VectorCache
+
+__all__ = ["CachingEmbedder", "LazyEmbedder", "caching"]
+
+_BATCH = 512
+
+
+class LazyEmbedder:
+    """A sentence-transformers model that is loaded when it is first asked.
+
+    With all vectors on disk, a run then needs neither the model nor torch.
+
+    Parameters
+    ----------
+    model_name : str
+    """
+
+    def __init__(self, model_name: str) -> None:
+        self.model_name = model_name
+        self._model: SentenceTransformerEmbedder | None = None
+
+    @property
+    def model(self) -> SentenceTransformerEmbedder:
+        """The model, loaded."""
+        if self._model is None:
+            self._model = SentenceTransformerEmbedder(self.model_name)
+        return self._model
+
+    def embed_documents(self, texts: list[str], /) -> NDArray[np.float32]:
+        """Embed passages."""
+        return self.model.embed_documents(texts)
+
+    def embed_query(self, text: str, /) -> NDArray[np.float32]:
+        """Embed one query."""
+        return self.model.embed_query(text)
+
+
+class CachingEmbedder:
+    """An embedder that embeds each text once and clocks the time that this takes.
+
+    Systems that share it are compared on the same vectors, and their own time is what
+    remains when the growth of ``seconds`` is taken away. Other attributes (a model's
+    name, say) are those of the wrapped embedder.
+
+    Parameters
+    ----------
+    inner : Embedder
+    store : VectorCache, optional
+        Looked into before ``inner`` is asked, and given what is new.
+
+    Attributes
+    ----------
+    seconds : float
+        Spent here so far: in ``inner`` and in ``store``.
+    embedded, read : int
+        Texts that ``inner`` embedded, and those that ``store`` had.
+
+    Examples
+    --------
+    >>> class Length:
+    ...     def embed_documents(self, texts):
+    ...         print("embedding", texts)
+    ...         return [[float(len(text))] for text in texts]
+    ...     def embed_query(self, text):
+    ...         return [float(len(text))]
+    >>> embedder = CachingEmbedder(Length())
+    >>> embedder.embed_documents(["ab", "c"])
+    embedding ['ab', 'c']
+    [[2.0], [1.0]]
+    >>> embedder.embed_documents(["c", "def"])
+    embedding ['def']
+    [[1.0], [3.0]]
+    """
+
+    def __init__(self, inner: Embedder, store: VectorCache | None = None) -> None:
+        self.inner = inner
+        self.store = store
+        self.seconds = 0.0
+        self.embedded = 0
+        self.read = 0
+        self._documents: dict[str, Sequence[float]] = {}
+        self._queries: dict[str, Sequence[float]] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "inner":  # not set yet, as while unpickling
+            raise AttributeError(name)
+        return getattr(self.inner, name)
+
+    def embed_documents(self, texts: list[str], /) -> Sequence[Sequence[float]]:
+        """Embed those passages that are new; equal texts once."""
+        missing = [text for text in dict.fromkeys(texts) if text not in self._documents]
+        if missing:
+            began = perf_counter()
+            self._fetch(missing)
+            self.seconds += perf_counter() - began
+        return [self._documents[text] for text in texts]
+
+    def embed_query(self, text: str, /) -> Sequence[float]:
+        """Embed a question unless it is known."""
+        if text not in self._queries:
+            began = perf_counter()
+            self._queries[text] = self._fetch_query(text)
+            self.seconds += perf_counter() - began
+        return self._queries[text]
+
+    def _fetch(self, texts: list[str]) -> None:
+        if self.store is None:
+            vectors = self.inner.embed_documents(texts)
+            self._documents.update(zip(texts, vectors, strict=True))
+            self.embedded += len(texts)
+            return
+        found: dict[str, Any] = self.store.get("passage", texts)
+        self.read += len(found)
+        self._documents.update(found)
+        missing = [text for text in texts if text not in found]
+        for start in range(0, len(missing), _BATCH):  # kept batch by batch: a run may be ended
+            some = missing[start : start + _BATCH]
+            fresh = dict(zip(some, self.inner.embed_documents(some), strict=True))
+            self.store.put("passage", fresh)
+            self._documents.update(fresh)
+            self.embedded += len(some)
+
+    def _fetch_query(self, text: str) -> Sequence[float]:
+        found: Any = None if self.store is None else self.store.get("query", [text]).get(text)
+        if found is not None:
+            self.read += 1
+        else:
+            found = self.inner.embed_query(text)
+            self.embedded += 1
+            if self.store is not None:
+                self.store.put("query", {text: found})
+        vector: Sequence[float] = found
+        return vector
+
+
+@contextmanager
+def caching(
+    embedder: Embedder | None, directory: str | Path | None = None
+) -> Iterator[CachingEmbedder | None]:
+    """Wrap an embedder for a run, with its vectors kept in ``directory`` if one is given."""
+    if embedder is None:
+        yield None
+    elif directory is None:
+        yield CachingEmbedder(embedder)
+    else:
+        with VectorCache(directory, embedder_name(embedder)) as store:
+            yield CachingEmbedder(embedder, store)

@@ -1,0 +1,296 @@
+"""What many feedbacks cost: learned edges, recall time, time to reinforce.
+
+Questions are passages' own words: a window of 8 to 16 words of a random chunk, so that
+nearly all differ; with an embedder, its vector is the chunk's, turned at random to a
+cosine of 0.8. The chunk is cited if it is shown, else the first hit, together with one
+more of the hits in half of the cases.
+
+Recall is timed on the set's own questions, in turns with the same index without any
+feedback, now one first and now the other, so that noise and cold caches meet both;
+processor time of the calling thread is told beside wall time. So is, of ``reinforce``, what
+is not the database's commit: that waits for the disk. With an embedder, the vectors of
+questions are at hand in both, and what the model takes for one is told apart.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from time import perf_counter, thread_time
+
+import numpy as np
+import sqlalchemy as sa
+
+from hebbgraph.embedders import passage_text
+from hebbgraph.errors import ParameterError
+from hebbgraph.index import HebbianIndex
+from hebbgraph.records import Chunk
+from hebbgraph.settings import LearningSettings
+from hebbgraph_bench.datasets import Dataset
+from hebbgraph_bench.embedding import CachingEmbedder
+from hebbgraph_bench.learning.learners import Lab
+from hebbgraph_bench.tables import Grid
+
+__all__ = ["GrowthPoint", "grid", "measure_growth"]
+
+_STEPS = (100, 300, 1000, 3000, 10_000, 30_000, 100_000)
+_WINDOW = (8, 16)
+_COSINE = 0.8
+_ASKED = 100
+_EMBEDDED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class GrowthPoint:
+    """The state after so many feedbacks.
+
+    Times are medians in milliseconds: of one recall, of the same recall by an index
+    without feedback, and of one ``reinforce`` since the last point: with its commit, and
+    beside it.
+    ``ratio`` is of processor times, the question's embedding not counted, which takes
+    ``embedding_ms``. ``edges`` are those learned, by family.
+    """
+
+    feedbacks: int
+    edges: dict[str, int]
+    recall_ms: float
+    unlearned_ms: float
+    ratio: float
+    first_recall_ms: float
+    reinforce_ms: float | None
+    beside_commit_ms: float | None
+    embedding_ms: float | None = None
+
+    @property
+    def ratio_with_embedding(self) -> float | None:
+        """The ratio of wall times of recalls that embed their question."""
+        if self.embedding_ms is None:
+            return None
+        return (self.recall_ms + self.embedding_ms) / (self.unlearned_ms + self.embedding_ms)
+
+
+def measure_growth(
+    dataset: Dataset,
+    feedbacks: int = 10_000,
+    *,
+    embedder: CachingEmbedder | None = None,
+    settings: LearningSettings | None = None,
+    k: int = 10,
+    seed: int = 0,
+    on_point: Callable[[int], object] | None = None,
+) -> list[GrowthPoint]:
+    """Give many feedbacks, and measure along the way.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    feedbacks : int
+    embedder : CachingEmbedder, optional
+    settings : LearningSettings, optional
+    k : int
+    seed : int
+    on_point : callable, optional
+        Told the number of feedbacks of the next point.
+
+    Returns
+    -------
+    list of GrowthPoint
+        At 0, 100, 300, 1000, 3000, 10000 … and ``feedbacks``.
+
+    Raises
+    ------
+    ParameterError
+        If ``feedbacks`` is not positive.
+    """
+    if feedbacks < 1:
+        raise ParameterError(f"feedbacks must be at least 1, got {feedbacks!r}")
+    rng = random.Random(seed)
+    questions = [query.text for query in dataset.queries]
+    questions = rng.sample(questions, min(_ASKED, len(questions)))
+    points = []
+    with (
+        Lab(dataset, embedder) as lab,
+        Lab.of_copy(lab) as other,
+        lab.fresh(settings) as index,
+        other.fresh() as unlearned,
+    ):
+        walker = _Walker(index, dataset, embedder, rng, k)
+        embedding = None if embedder is None else _embedding_ms(embedder, questions)
+        done = 0
+        for stop in [0, *(step for step in _STEPS if step < feedbacks), feedbacks]:
+            if on_point is not None:
+                on_point(stop)
+            wall, beside = walker.give(stop - done)
+            done = stop
+            point = _point(done, index, unlearned, questions, k, wall, beside)
+            points.append(replace(point, embedding_ms=embedding))
+    return points
+
+
+def grid(points: Sequence[GrowthPoint]) -> Grid:
+    """Lay out one row a point."""
+    families = list(points[-1].edges)
+    rows = [
+        (
+            str(point.feedbacks),
+            *(str(point.edges.get(family, 0)) for family in families),
+            f"{point.recall_ms:.2f}",
+            f"{point.unlearned_ms:.2f}",
+            f"{point.ratio:.2f}",
+            f"{point.first_recall_ms:.1f}",
+            *(
+                "–" if value is None else f"{value:.2f}"
+                for value in (
+                    point.reinforce_ms,
+                    point.beside_commit_ms,
+                    point.embedding_ms,
+                    point.ratio_with_embedding,
+                )
+            ),
+        )
+        for point in points
+    ]
+    headings = (
+        "feedbacks",
+        *(f"{family} edges" for family in families),
+        "recall ms",
+        "unlearned ms",
+        "ratio (CPU)",
+        "first recall ms",
+        "reinforce ms",
+        "beside its commit ms",
+        "embedding ms",
+        "ratio with it",
+    )
+    return Grid("growth with feedback", headings, rows)
+
+
+class _Walker:
+    """Asks about random passages and cites them."""
+
+    def __init__(
+        self,
+        index: HebbianIndex,
+        dataset: Dataset,
+        embedder: CachingEmbedder | None,
+        rng: random.Random,
+        k: int,
+    ) -> None:
+        self._index = index
+        self._chunks = [chunk for chunk in dataset.corpus if len(chunk.text.split()) >= 4]
+        self._embedder = embedder
+        self._rng = rng
+        self._k = k
+        self._noise = np.random.default_rng(rng.randrange(2**32))
+
+    def give(self, n: int) -> tuple[list[float], list[float]]:
+        """Give ``n`` feedbacks; return milliseconds of each, and those beside its commit."""
+        wall, beside = [], []
+        for _ in range(n):
+            chunk = self._rng.choice(self._chunks)
+            recall = self._index.recall(
+                self._question(chunk), k=self._k, vector=self._vector(chunk)
+            )
+            ids = [hit.chunk.id for hit in recall.hits]
+            cited = [chunk.id if chunk.id in ids else ids[0]]
+            if self._rng.random() < 0.5:
+                cited.append(self._rng.choice(ids))
+            with _clocking_commits() as commits:
+                began = perf_counter()
+                self._index.reinforce(recall, list(dict.fromkeys(cited)))
+                spent = perf_counter() - began
+            wall.append(spent * 1e3)
+            beside.append((spent - sum(commits)) * 1e3)
+        return wall, beside
+
+    def _question(self, chunk: Chunk) -> str:
+        words = chunk.text.split()
+        length = self._rng.randint(*_WINDOW)
+        start = self._rng.randrange(max(1, len(words) - length + 1))
+        return " ".join(words[start : start + length])
+
+    def _vector(self, chunk: Chunk) -> list[float] | None:
+        if self._embedder is None:
+            return None
+        own = np.asarray(self._embedder.embed_documents([passage_text(chunk)])[0], np.float64)
+        own /= np.linalg.norm(own)
+        noise = self._noise.standard_normal(len(own))
+        noise -= (noise @ own) * own
+        noise /= np.linalg.norm(noise)
+        turned: list[float] = (_COSINE * own + np.sqrt(1 - _COSINE**2) * noise).tolist()
+        return turned
+
+
+def _point(
+    feedbacks: int,
+    index: HebbianIndex,
+    unlearned: HebbianIndex,
+    questions: Sequence[str],
+    k: int,
+    wall: Sequence[float],
+    beside: Sequence[float],
+) -> GrowthPoint:
+    began = perf_counter()
+    index.recall(questions[0], k=k)  # brings what was learned up to date
+    first = perf_counter() - began
+    unlearned.recall(questions[0], k=k)
+    ours: list[tuple[float, float]] = []
+    theirs: list[tuple[float, float]] = []
+    # Whichever is asked first finds colder caches.
+    for at, question in enumerate(questions):
+        turns = [(index, ours), (unlearned, theirs)]
+        for asked, times in turns if at % 2 else reversed(turns):
+            times.append(_clocked(asked, question, k))
+    (our_wall, our_cpu), (their_wall, their_cpu) = (
+        np.median(np.array(times), axis=0) * 1e3 for times in (ours, theirs)
+    )
+    return GrowthPoint(
+        feedbacks=feedbacks,
+        edges=dict(index.prune(dry_run=True).edges),
+        recall_ms=float(our_wall),
+        unlearned_ms=float(their_wall),
+        ratio=float(our_cpu / their_cpu),
+        first_recall_ms=first * 1e3,
+        reinforce_ms=float(np.median(wall)) if wall else None,
+        beside_commit_ms=float(np.median(beside)) if beside else None,
+    )
+
+
+def _embedding_ms(embedder: CachingEmbedder, questions: Sequence[str]) -> float:
+    """Return the median milliseconds that the model itself takes for a question."""
+    spent = []
+    for question in [questions[0], *questions[:_EMBEDDED]]:
+        began = perf_counter()
+        embedder.inner.embed_query(question)
+        spent.append(perf_counter() - began)
+    return float(np.median(spent[1:])) * 1e3  # the first loads the model
+
+
+@contextmanager
+def _clocking_commits() -> Iterator[list[float]]:
+    """Gather the seconds from the start of each commit until its connection is given back."""
+    began: list[float] = []
+    seconds: list[float] = []
+
+    def committing(_: sa.Connection) -> None:
+        began.append(perf_counter())
+
+    def given_back(*_: object) -> None:
+        if began:
+            seconds.append(perf_counter() - began.pop())
+
+    sa.event.listen(sa.Engine, "commit", committing)
+    sa.event.listen(sa.Pool, "reset", given_back)
+    try:
+        yield seconds
+    finally:
+        sa.event.remove(sa.Engine, "commit", committing)
+        sa.event.remove(sa.Pool, "reset", given_back)
+
+
+def _clocked(index: HebbianIndex, question: str, k: int) -> tuple[float, float]:
+    began, began_cpu = perf_counter(), thread_time()
+    index.recall(question, k=k)
+    return perf_counter() - began, thread_time() - began_cpu

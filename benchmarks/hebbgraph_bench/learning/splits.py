@@ -1,0 +1,157 @@
+"""What is learned from, and what is asked afterwards: the strata of a set.
+
+A frozen split, told from what a set offers:
+
+- **variants** (rewordings and follow-ups beside the questions): learn the questions that
+  have them. Strata ``same`` and one for each kind of variant.
+- **groups** (questions that ask for the same): learn the first of each group, by type and
+  id. Strata ``same`` and ``reworded``, one for each type of the others.
+- **neither**: learn half of the questions that share a relevant chunk with another.
+
+In all cases questions that were not learned and are no rewording make two more strata:
+``shared evidence`` if they have a relevant chunk in common with a learned one, else
+``untouched``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from hebbgraph.errors import DatasetError
+from hebbgraph_bench.datasets import Dataset, Query
+
+__all__ = ["SHARED", "UNTOUCHED", "Question", "Split", "split"]
+
+SAME = "same"
+SHARED = "shared evidence"
+UNTOUCHED = "untouched"
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A text to ask, and the grades of what answers it."""
+
+    id: str
+    text: str
+    relevant: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Questions to learn from, and questions to test with by stratum; none is empty."""
+
+    learn: tuple[Question, ...]
+    strata: Mapping[str, tuple[Question, ...]]
+
+
+def split(dataset: Dataset, *, seed: int = 0, at_most: int | None = None) -> Split:
+    """Split a set; the same seed gives the same split.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    seed : int
+        Of the halves, where there are neither variants nor groups, and of what
+        ``at_most`` draws.
+    at_most : int, optional
+        Draw at most so many questions of each stratum; all are learned from.
+
+    Returns
+    -------
+    Split
+
+    Raises
+    ------
+    DatasetError
+        If fewer than two questions have anything in common with another.
+
+    Examples
+    --------
+    >>> queries = tuple(Query(str(n), f"{n}?", {f"c{n // 2}": 1}) for n in range(4))
+    >>> found = split(Dataset("pairs", (), queries), seed=1)
+    >>> len(found.learn), {name: len(some) for name, some in found.strata.items()}
+    (2, {'same': 2, 'shared evidence': 2})
+    """
+    rng = random.Random(seed)
+    queries = sorted(dataset.queries, key=lambda query: query.id)
+    if any(query.variants for query in queries):
+        learned, strata = _by_variants(queries)
+    elif _repeated(query.group for query in queries if query.group):
+        learned, strata = _by_groups(queries)
+    else:
+        learned, strata = _by_halves(queries, rng), {}
+    if not learned:
+        raise DatasetError(
+            f"{dataset.name}: expected variants, groups, or questions with relevant chunks in"
+            " common, got none of these: nothing that is learned could help"
+        )
+    evidence = {chunk_id for query in learned for chunk_id in query.relevant}
+    asked = {query.id for query in learned}
+    asked.update(question.id for some in strata.values() for question in some)
+    others = [query for query in queries if query.id not in asked]
+    strata = {
+        SAME: [_question(query) for query in learned],
+        **strata,
+        SHARED: [_question(query) for query in others if not evidence.isdisjoint(query.relevant)],
+        UNTOUCHED: [_question(query) for query in others if evidence.isdisjoint(query.relevant)],
+    }
+    if at_most is not None:
+        strata = {
+            name: some if len(some) <= at_most else rng.sample(some, at_most)
+            for name, some in strata.items()
+        }
+    rng = random.Random(seed)
+    shuffled = [_question(query) for query in learned]
+    rng.shuffle(shuffled)
+    return Split(tuple(shuffled), {name: tuple(some) for name, some in strata.items() if some})
+
+
+_Parts = tuple[list[Query], dict[str, list[Question]]]
+
+
+def _by_variants(queries: Sequence[Query]) -> _Parts:
+    learned = [query for query in queries if query.variants]
+    names = dict.fromkeys(name for query in learned for name in query.variants)
+    return learned, {
+        name: [
+            Question(f"{query.id} {name}", variant.text, variant.relevant)
+            for query in learned
+            if (variant := query.variants.get(name)) is not None
+        ]
+        for name in names
+    }
+
+
+def _by_groups(queries: Sequence[Query]) -> _Parts:
+    members: dict[str, list[Query]] = {}
+    for query in queries:
+        if query.group:
+            members.setdefault(query.group, []).append(query)
+    learned: list[Query] = []
+    strata: dict[str, list[Question]] = {}
+    for group in members.values():
+        if len(group) < 2:
+            continue
+        first, *others = sorted(group, key=lambda query: (query.type or "", query.id))
+        learned.append(first)
+        for query in others:
+            name = f"reworded ({query.type})" if query.type else "reworded"
+            strata.setdefault(name, []).append(_question(query))
+    return learned, strata
+
+
+def _by_halves(queries: Sequence[Query], rng: random.Random) -> list[Query]:
+    often = _repeated(chunk_id for query in queries for chunk_id in query.relevant)
+    sharing = [query for query in queries if not often.isdisjoint(query.relevant)]
+    return rng.sample(sharing, len(sharing) // 2)
+
+
+def _repeated(values: Iterable[str]) -> set[str]:
+    return {value for value, times in Counter(values).items() if times > 1}
+
+
+def _question(query: Query) -> Question:
+    return Question(query.id, query.text, query.relevant)

@@ -1,0 +1,94 @@
+"""What a load measured, and what was found at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from hebbgraph_bench.load.worker import Account
+
+__all__ = ["LoadReport", "Operation", "measured"]
+
+
+class Operation(BaseModel):
+    """How often something was done, and the milliseconds it took."""
+
+    model_config = ConfigDict(frozen=True)
+
+    count: int
+    per_second: float
+    p50: float
+    p95: float
+    p99: float
+    longest: float
+
+
+class LoadReport(BaseModel):
+    """A whole load.
+
+    Attributes
+    ----------
+    processes, writers : int
+    seconds : float
+    operations : dict of str to Operation
+    waits : int
+        Operations that gave up waiting for another writer, as documented.
+    errors : dict of str to int
+        Everything else that went wrong.
+    chunks, feedbacks : int
+        At the end.
+    memory : dict of str to float
+        Resident MB of the processes together: ``first``, ``last``, ``peak``.
+    faults : tuple of str
+        What was not exact at the end; none if nothing was lost or counted twice, and
+        graph, lexical index and weights equal those built from nothing.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    processes: int
+    writers: int
+    seconds: float
+    operations: dict[str, Operation]
+    waits: int
+    errors: dict[str, int]
+    chunks: int
+    feedbacks: int
+    memory: dict[str, float]
+    faults: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether there was no error and no fault."""
+        return not self.errors and not self.faults
+
+
+def measured(accounts: Sequence[Account], seconds: float) -> dict[str, Operation]:
+    """Sum up what was done."""
+    operations = {}
+    for what in ("recall", "reinforce", "add", "delete"):
+        all_of_it = [took for account in accounts for took in account.seconds.get(what, [])]
+        if all_of_it:
+            at = np.percentile(np.array(all_of_it) * 1000, [50, 95, 99, 100]).round(1).tolist()
+            operations[what] = Operation(
+                count=len(all_of_it),
+                per_second=round(len(all_of_it) / seconds, 2),
+                p50=at[0],
+                p95=at[1],
+                p99=at[2],
+                longest=at[3],
+            )
+    return operations
+
+
+def memory(accounts: Sequence[Account]) -> dict[str, float]:
+    """Sum up resident memory, sample by sample."""
+    length = min((len(account.memory) for account in accounts), default=0)
+    total = [sum(account.memory[n][1] for account in accounts) / 1e6 for n in range(length)]
+    if not total:
+        return {}
+    # The first samples are of processes that have read nothing yet.
+    settled = total[min(len(total) - 1, 2)]
+    return {"first": round(settled), "last": round(total[-1]), "peak": round(max(total))}

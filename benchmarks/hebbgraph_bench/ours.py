@@ -1,0 +1,126 @@
+"""hebbgraph itself, as one of the systems that are measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from hebbgraph.errors import ParameterError
+from hebbgraph.protocols import Embedder, Tagger
+from hebbgraph.records import Chunk
+from hebbgraph_bench.baselines import RankedChunk
+from hebbgraph_bench.datasets import Extraction
+
+if TYPE_CHECKING:
+    from hebbgraph.formulas.activation import SpreadingParameters
+    from hebbgraph.index import HebbianIndex
+    from hebbgraph.recall import StrategyName
+    from hebbgraph.settings import Settings
+
+__all__ = ["HebbianRetriever", "with_tags"]
+
+
+class HebbianRetriever:
+    """A :class:`~hebbgraph.index.HebbianIndex` on disk, in a directory that goes with it.
+
+    Parameters
+    ----------
+    strategy : str
+        As in ``HebbianIndex.recall``. ``neighbourhood`` is cut to the ``k`` best.
+    embedder : Embedder, optional
+    extractions : mapping of chunk id to Extraction, optional
+        Given as tags, beside those that the tagger finds; the name then says so.
+    parameters : SpreadingParameters, optional
+        Others than the index would take; see :meth:`use`.
+    settings : Settings, optional
+    tagger : Tagger, optional
+    """
+
+    def __init__(
+        self,
+        strategy: StrategyName = "spreading",
+        *,
+        embedder: Embedder | None = None,
+        extractions: Mapping[str, Extraction] | None = None,
+        parameters: SpreadingParameters | None = None,
+        settings: Settings | None = None,
+        tagger: Tagger | None = None,
+    ) -> None:
+        self.strategy = strategy
+        self.embedder = embedder
+        self.extractions = extractions
+        self.parameters = parameters
+        self.settings = settings
+        self.tagger = tagger
+        self._directory: TemporaryDirectory[str] | None = None
+        self._index: HebbianIndex | None = None
+
+    @property
+    def name(self) -> str:
+        """``hebbgraph``, the strategy, and where more tags come from."""
+        return f"hebbgraph {self.strategy}" + (" + LLM tags" if self.extractions else "")
+
+    @property
+    def opened(self) -> HebbianIndex:
+        """The index, once :meth:`index` has made it."""
+        if self._index is None:
+            raise ParameterError("nothing is indexed yet; call index(chunks) first")
+        return self._index
+
+    def index(self, chunks: Sequence[Chunk], /) -> None:
+        """Index from text to disk."""
+        self._directory = TemporaryDirectory(prefix="hebbgraph-bench-")
+        self._index = self._open(self.parameters)
+        self._index.add(with_tags(chunks, self.extractions) if self.extractions else chunks)
+
+    def use(self, parameters: SpreadingParameters) -> None:
+        """Recall with these from now on: the index is opened anew, nothing indexed again."""
+        self.opened.close()
+        self._index = self._open(parameters)
+
+    def _open(self, parameters: SpreadingParameters | None) -> HebbianIndex:
+        from hebbgraph.index import HebbianIndex
+        from hebbgraph.settings import Settings
+
+        assert self._directory is not None
+        settings = self.settings
+        if parameters is not None:
+            settings = (settings or Settings()).model_copy(update={"recall": parameters})
+        # Passed only when given, so that an index that cannot embed refuses it aloud
+        # instead of being reported as if it did.
+        given = {"embedder": self.embedder, "settings": settings, "tagger": self.tagger}
+        options: dict[str, Any] = {name: value for name, value in given.items() if value}
+        return HebbianIndex.open(f"{self._directory.name}/index", **options)
+
+    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
+        """Recall."""
+        recall = self.opened.recall(query, k=k, strategy=self.strategy)
+        return [RankedChunk(hit.chunk.id, hit.score) for hit in recall.hits[:k]]
+
+    def close(self) -> None:
+        """Close the index and remove its directory."""
+        if self._index is not None:
+            self._index.close()
+            self._index = None
+        if self._directory is not None:
+            self._directory.cleanup()
+            self._directory = None
+
+
+def with_tags(chunks: Sequence[Chunk], extractions: Mapping[str, Extraction]) -> list[Chunk]:
+    """Return the chunks with what a model took out of them as further tags.
+
+    Examples
+    --------
+    >>> chunk = Chunk(id="a", text="Mira Voss built it.")
+    >>> extraction = Extraction(("Mira Voss",), (("Mira Voss", "built", "harbour"),))
+    >>> with_tags([chunk], {"a": extraction})[0].tags
+    ('Mira Voss', 'harbour')
+    """
+    return [
+        chunk.model_copy(update={"tags": (*chunk.tags, *extractions[chunk.id].phrases)})
+        if chunk.id in extractions
+        else chunk
+        for chunk in chunks
+    ]

@@ -1,0 +1,62 @@
+"""Where the tables, JSON and Markdown of one study go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.status import Status
+
+from hebbgraph.errors import ParameterError
+from hebbgraph_bench.report import environment, write_json
+from hebbgraph_bench.tables import Grid
+
+__all__ = ["Output"]
+
+
+class Output:
+    """Tables on a console, JSON in a file, Markdown beside it (``x.json`` → ``x.md``).
+
+    Parameters
+    ----------
+    json_path : str or Path, optional
+        Rewritten at each :meth:`write`.
+    console : rich.console.Console, optional
+        Nothing is shown without it.
+
+    Raises
+    ------
+    ParameterError
+        If ``json_path`` lies in no directory.
+    """
+
+    def __init__(self, json_path: str | Path | None, console: Console | None) -> None:
+        self._json = None if json_path is None else Path(json_path)
+        self._console = console
+        if self._json is not None and not self._json.absolute().parent.is_dir():
+            raise ParameterError(f"{json_path}: expected a file in a directory that exists")
+
+    @contextmanager
+    def status(self, text: str) -> Iterator[Status | None]:
+        """Show what is being done."""
+        if self._console is None:
+            yield None
+        else:
+            with self._console.status(text) as status:
+                yield status
+
+    def show(self, grids: Sequence[Grid]) -> None:
+        """Show tables."""
+        if self._console is not None:
+            for grid in grids:
+                self._console.print(grid.table())
+
+    def write(self, grids: Sequence[Grid], content: Mapping[str, Any]) -> None:
+        """Write the figures and, in Markdown, the tables."""
+        if self._json is not None:
+            write_json(self._json, {"environment": environment(), **content})
+            text = "\n".join(f"**{grid.title}**\n\n{grid.markdown()}" for grid in grids)
+            self._json.with_suffix(".md").write_text(text, encoding="utf-8")

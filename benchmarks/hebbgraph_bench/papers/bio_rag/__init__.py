@@ -1,0 +1,56 @@
+"""Bio-RAG's experiment: the null result, what decides it, and the remedies one at a time.
+
+``hebbgraph bench --paper bio-rag`` needs no data set; sets that are named are the larger
+corpora of the paper's future work (section 5.4, 5).
+
+``questions`` and ``corpora`` are what is asked, ``graph`` the network and ``judges`` who may
+prune it, ``learning`` the search and its ten rounds, ``lab`` runs an arm, ``arms`` says which,
+``report`` and ``plots`` show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from hebbgraph_bench.papers.bio_rag.arms import run_large, run_small
+from hebbgraph_bench.papers.bio_rag.corpora import own_corpus, shared_corpus
+from hebbgraph_bench.papers.bio_rag.lab import BioRagResult, Lab
+from hebbgraph_bench.papers.bio_rag.plots import plot_rounds, plot_sweep
+from hebbgraph_bench.papers.bio_rag.report import as_dict, grids
+from hebbgraph_bench.papers.options import PaperOptions
+
+__all__ = ["run"]
+
+_LARGE_QUERIES = 100
+
+
+def run(
+    datasets: Sequence[str | Path], options: PaperOptions, /, *, model: Any = None
+) -> list[BioRagResult]:
+    """Run the experiment; see :func:`hebbgraph_bench.papers.bench_paper`.
+
+    ``k`` is 10, as in the paper, whatever the options say. ``model`` is a chat model for the
+    LLM-guided pruning (:func:`.judges.ask_judge`); without it a rule stands in for
+    one, and the tables say so.
+    """
+    output, seed = options.output(), options.seed
+    large = options.load(datasets, queries=_LARGE_QUERIES)
+    results: list[BioRagResult] = []
+    with options.vectors() as vectors, output.status("bio-rag") as status:
+        tell = None if status is None else status.update
+        results.append(run_small(Lab(own_corpus(), vectors, tell), vectors, seed, model))
+        shown = grids(results[0], seed)
+        output.write(shown, {"seed": seed, "corpora": [as_dict(results[0], seed)]})
+        for dataset in large:
+            results.append(run_large(Lab(shared_corpus(dataset), vectors, tell), vectors, seed))
+            shown = [grid for result in results for grid in grids(result, seed)]
+            output.write(
+                shown, {"seed": seed, "corpora": [as_dict(result, seed) for result in results]}
+            )
+    output.show(shown)
+    if options.plots is not None:
+        plot_rounds(results[0], options.plots)
+        plot_sweep(results[0], options.plots, seed=seed)
+    return results

@@ -1,0 +1,38 @@
+"""What the arms are run on: the set that comes with the package, and sets that are named."""
+
+from __future__ import annotations
+
+from hebbgraph_bench.datasets import Dataset
+from hebbgraph_bench.papers.bio_rag.lab import ASKED, Corpus
+from hebbgraph_bench.papers.bio_rag.learning import Asked
+from hebbgraph_bench.papers.bio_rag.questions import REWORDED, load_set
+
+__all__ = ["own_corpus", "shared_corpus"]
+
+_REWORDED, _NEVER_ASKED = "reworded", "never asked"
+
+
+def own_corpus() -> Corpus:
+    """Return the forty documents, asked, reworded and with questions never asked."""
+    found = load_set()
+    ids = [chunk.id for chunk in found.asked.corpus]
+    strata = {
+        ASKED: Asked.all_of(found.asked.queries, ids),
+        _REWORDED: Asked.all_of(found.asked.queries, ids, variant=REWORDED),
+        _NEVER_ASKED: Asked.all_of(found.held_out, ids),
+    }
+    return Corpus.of("bio-rag", found.asked.corpus, strata)
+
+
+def shared_corpus(dataset: Dataset) -> Corpus:
+    """Make a corpus of a set: half of its questions are asked, the others never are."""
+    chunks = [chunk for chunk in dataset.corpus if chunk.title.strip() or chunk.text.strip()]
+    ids = [chunk.id for chunk in chunks]
+    # Those with rewordings come first, so that as many as possible are asked.
+    order = sorted(dataset.queries, key=lambda query: not query.variants)
+    half = len(order) // 2
+    strata = {ASKED: Asked.all_of(order[:half], ids), _NEVER_ASKED: Asked.all_of(order[half:], ids)}
+    reworded = Asked.all_of(order[:half], ids, variant=REWORDED)
+    if reworded:
+        strata[_REWORDED] = reworded
+    return Corpus.of(dataset.name, chunks, strata)

@@ -1,0 +1,382 @@
+"""NAKG on public questions: what its edges and vectors add, before and after feedback.
+
+The paper [1]_ reports recall and F1 on a test suite of its own that was not published.
+Here half of the questions of a set give feedback (the relevant chunks among the k shown are
+cited), the other half is asked. Every arm recalls from the same index; trained ones differ
+from their baseline by the trained layer alone.
+
+References
+----------
+.. [1] Gibbs, Neural Adaptive Knowledge Graphs, sections 5 and 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from hebbgraph.arrays import FloatArray
+from hebbgraph.errors import ParameterError
+from hebbgraph.neural import NeuralRecall, NeuralSettings, train
+from hebbgraph.neural.report import NeuralReport
+from hebbgraph.settings import FamilyName, LearningSettings, Settings
+from hebbgraph_bench import metrics
+from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
+from hebbgraph_bench.datasets import Dataset, Query
+from hebbgraph_bench.embedding import CachingEmbedder
+from hebbgraph_bench.papers.nakg_growth import (
+    GrowthPoint,
+    growth_grid,
+    measure_growth,
+    plot_growth,
+)
+from hebbgraph_bench.papers.options import PaperOptions
+from hebbgraph_bench.plotting import matplotlib_figures, save_figure
+from hebbgraph_bench.tables import Grid
+
+if TYPE_CHECKING:
+    from hebbgraph.index import HebbianIndex
+    from hebbgraph.recall import StrategyName
+
+__all__ = ["PUBLISHED", "NakgResult", "measure_nakg", "run"]
+
+_EDGE_GAIN = 0.1
+_CUT = 5
+_QUESTIONS = 400
+
+
+class Published(NamedTuple):
+    """One line of the paper: recall and F1 as it gives them, on tests of its own."""
+
+    tests: str
+    system: str
+    recall: str
+    f1: str
+
+
+PUBLISHED = (
+    Published("diverse test cases", "NAKG", "0.943 ± 0.008", "–"),
+    Published("diverse test cases", "traditional RAG", "0.582", "–"),
+    Published("knowledge graph reasoning", "NAKG", "–", "0.982 ± 0.015"),
+    Published("knowledge graph reasoning", "traditional RAG", "–", "0.500–0.571"),
+    Published("temporal reasoning", "NAKG", "–", "0.978 ± 0.012"),
+    Published("multi-hop", "NAKG", "–", "0.800–0.889"),
+    Published("multi-hop", "traditional RAG", "–", "0.571–0.857"),
+)
+"""Sections 5, 6 and 8."""
+
+
+@dataclass(frozen=True)
+class Arm:
+    """One way to recall, and the arm that it is compared with.
+
+    Parameters
+    ----------
+    name : str
+    baseline : str, optional
+    strategy : str
+    neural : NeuralRecall
+    families : tuple of str, optional
+        Of learning; left out, the default ones.
+    """
+
+    name: str
+    baseline: str | None = None
+    strategy: StrategyName = "spreading"
+    neural: NeuralRecall = NeuralRecall()  # noqa: RUF009
+    families: tuple[FamilyName, ...] | None = None
+
+
+_EDGES = NeuralRecall(edge_gain=_EDGE_GAIN)
+_VECTORS = NeuralRecall(propagated=True)
+_BOTH = NeuralRecall(edge_gain=_EDGE_GAIN, propagated=True)
+STATIC = "spreading"
+LEARNED = "spreading, learned"
+
+#: Before any feedback; the layer is trained without labels.
+UNTAUGHT = (
+    Arm(STATIC),
+    Arm("NAKG alone", STATIC, "neural"),
+    Arm("spreading + NAKG edges", STATIC, neural=_EDGES),
+    Arm("spreading + NAKG vectors", STATIC, neural=_VECTORS),
+)
+#: After it; the layer is trained on the log as well.
+TAUGHT = (
+    Arm("NAKG alone, on the log", STATIC, "neural", families=()),
+    Arm("spreading + NAKG edges on the log", STATIC, neural=_EDGES, families=()),
+    Arm("spreading + NAKG vectors on the log", STATIC, neural=_VECTORS, families=()),
+    Arm("spreading + both on the log", STATIC, neural=_BOTH, families=()),
+    Arm(LEARNED, STATIC),
+    Arm("learned + NAKG edges", LEARNED, neural=_EDGES),
+    Arm("learned + NAKG vectors", LEARNED, neural=_VECTORS),
+    Arm("learned + both", LEARNED, neural=_BOTH),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class NakgResult:
+    """One set: values of the questions that were asked, by arm and metric.
+
+    ``reports`` tell how the layer was trained, without and with the log.
+    """
+
+    name: str
+    chunks: int
+    learned: int
+    asked: int
+    values: dict[str, dict[str, FloatArray]]
+    reports: tuple[NeuralReport, NeuralReport]
+
+    def difference(self, arm: Arm, metric: str, *, seed: int = 0) -> Difference | None:
+        """Compare an arm with its baseline."""
+        if arm.baseline is None:
+            return None
+        ours, theirs = self.values[arm.name][metric], self.values[arm.baseline][metric]
+        return paired_bootstrap(ours, theirs, seed=seed)
+
+
+def run(
+    datasets: Sequence[str | Path], options: PaperOptions, /
+) -> tuple[list[NakgResult], list[GrowthPoint]]:
+    """Measure each set, and the growth of cost; see ``bench_paper``.
+
+    Without sets, growth alone: it needs no text and no embedder.
+    """
+    if datasets and options.embedder is None:
+        raise ParameterError("NAKG learns from vectors; name a model with --embedder")
+    output = options.output()
+    k, seed = options.k, options.seed
+    results: list[NakgResult] = []
+    grids = [paper_grid()]
+    for dataset in options.load(datasets, queries=_QUESTIONS):
+        with options.vectors() as vectors, output.status(dataset.name) as status:
+            assert vectors is not None
+            tell = None if status is None else status.update
+            results.append(measure_nakg(dataset, vectors, k=k, seed=seed, on_step=tell))
+        grids += _grids(results[-1])
+        output.show(_grids(results[-1]))
+        output.write(grids, _as_dict(results, [], k, seed))
+    with output.status("growth of cost") as status:
+        tell = None if status is None else status.update
+        points = measure_growth(seed=seed, on_step=tell)
+    grids.append(growth_grid(points))
+    output.show([grids[0], grids[-1]])
+    output.write(grids, _as_dict(results, points, k, seed))
+    if options.plots is not None:
+        plot_growth(points, options.plots)
+        if results:
+            plot_differences(results, options.plots)
+    return results, points
+
+
+def measure_nakg(
+    dataset: Dataset,
+    embedder: CachingEmbedder,
+    *,
+    k: int = 10,
+    seed: int = 0,
+    settings: NeuralSettings | None = None,
+    on_step: Callable[[str], object] | None = None,
+) -> NakgResult:
+    """Train without the log, teach with half of the questions, train with it; ask the rest.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    embedder : CachingEmbedder
+    k : int
+        Chunks that each question is shown while teaching.
+    seed : int
+        Of the halves.
+    settings : NeuralSettings, optional
+    on_step : callable, optional
+        Told what is being done.
+    """
+    tell = on_step or (lambda _: None)
+    questions = sorted(dataset.queries, key=lambda query: query.id)
+    order = np.random.default_rng(seed).permutation(len(questions))
+    half = len(order) // 2
+    teaching = [questions[at] for at in order[:half]]
+    asking = [questions[at] for at in order[half:]]
+    values: dict[str, dict[str, FloatArray]] = {}
+
+    with TemporaryDirectory(prefix="hebbgraph-nakg-") as directory:
+
+        @contextmanager
+        def opened(arm: Arm) -> Iterator[HebbianIndex]:
+            from hebbgraph.index import HebbianIndex
+
+            learning = (
+                LearningSettings()
+                if arm.families is None
+                else LearningSettings(families=arm.families)
+            )
+            given = Settings(keep_recalls=0, learning=learning, neural=arm.neural)
+            with HebbianIndex.open(
+                f"{directory}/index", embedder=embedder, settings=given
+            ) as index:
+                yield index
+
+        def ask(arm: Arm) -> None:
+            tell(f"{dataset.name}: {arm.name}")
+            with opened(arm) as index:
+                values[arm.name] = _judge(index, asking, arm.strategy, k)
+
+        tell(f"{dataset.name}: indexing")
+        with opened(Arm(STATIC)) as index:
+            index.add([chunk for chunk in dataset.corpus if chunk.title or chunk.text])
+            n_chunks = index.stats().chunks
+            tell(f"{dataset.name}: training without feedback")
+            untaught = train(index, settings=settings)
+        for arm in UNTAUGHT:
+            ask(arm)
+        with opened(Arm(STATIC)) as index:
+            tell(f"{dataset.name}: teaching")
+            _teach(index, teaching, k)
+            tell(f"{dataset.name}: training on the log")
+            taught = train(index, settings=settings)
+        for arm in TAUGHT:
+            ask(arm)
+    return NakgResult(
+        dataset.name, n_chunks, len(teaching), len(asking), values, (untaught, taught)
+    )
+
+
+def _teach(index: HebbianIndex, questions: Sequence[Query], k: int) -> None:
+    for question in questions:
+        recall = index.recall(question.text, k=k)
+        cited = [hit.chunk.id for hit in recall.hits if hit.chunk.id in question.relevant]
+        if cited:
+            index.reinforce(recall, cited)
+
+
+def _judge(
+    index: HebbianIndex, questions: Sequence[Query], strategy: StrategyName, k: int
+) -> dict[str, FloatArray]:
+    rows = []
+    for question in questions:
+        hits = index.recall(question.text, k=max(k, _CUT), strategy=strategy).hits
+        ranked = [hit.chunk.id for hit in hits]
+        recall = metrics.recall_at_k(ranked, question.relevant, _CUT)
+        found = sum(id_ in question.relevant for id_ in ranked[:_CUT])
+        precision = found / _CUT
+        f1 = 2 * precision * recall / (precision + recall) if found else 0.0
+        rows.append((recall, metrics.recall_at_k(ranked, question.relevant, k), f1))
+    columns = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+    return dict(zip((f"R@{_CUT}", f"R@{k}", f"F1@{_CUT}"), columns, strict=True))
+
+
+def paper_grid() -> Grid:
+    """Return the paper's own figures."""
+    return Grid(
+        "the paper, on tests of its own (not published)",
+        ("tests", "system", "recall", "F1"),
+        [tuple(row) for row in PUBLISHED],
+    )
+
+
+def _grids(result: NakgResult) -> list[Grid]:
+    names = list(next(iter(result.values.values())))
+    headings = ("arm", *names, f"R@{_CUT} against", "difference (95 %)", "better / worse")
+    rows = []
+    for arm in (*UNTAUGHT, *TAUGHT):
+        means = [f"{result.values[arm.name][name].mean():.3f}" for name in names]
+        found = result.difference(arm, f"R@{_CUT}")
+        if found is None:
+            rows.append((arm.name, *means, "", "", ""))
+            continue
+        interval = f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]"
+        rows.append(
+            (arm.name, *means, arm.baseline or "", interval, f"{found.wins} / {found.losses}")
+        )
+    title = (
+        f"{result.name}: {result.chunks} chunks, {result.learned} questions taught, "
+        f"{result.asked} others asked"
+    )
+    fields = (
+        ("edges", "edges"),
+        ("clusters", "clusters"),
+        ("tag_pairs", "pairs by tags"),
+        ("tag_pairs_within", "share within clusters"),
+        ("co_cited_pairs", "co-cited pairs"),
+        ("co_cited_within", "share within clusters"),
+        ("seconds", "seconds"),
+    )
+    training = [
+        (
+            name,
+            *(f"{getattr(report, field):,.3g}" for field, _ in fields),
+            *(
+                "–" if phase.before is None else f"{phase.before:.3f} → {phase.after:.3f}"
+                for phase in (report.edge_phase, report.retrieval_phase)
+            ),
+        )
+        for name, report in zip(("without feedback", "on the log"), result.reports, strict=True)
+    ]
+    return [
+        Grid(title, headings, rows),
+        Grid(
+            f"{result.name}: training",
+            ("trained", *(name for _, name in fields), "held-back loss, edges", "retrieval"),
+            training,
+        ),
+    ]
+
+
+def plot_differences(results: Sequence[NakgResult], directory: str | Path) -> Path:
+    """Draw what each arm adds to its baseline in R@5, with intervals; return the file."""
+    shown = [arm for arm in (*UNTAUGHT, *TAUGHT) if arm.baseline is not None]
+    figure = matplotlib_figures().Figure(
+        figsize=(2.6 * len(results) + 2.4, 4.2), layout="constrained"
+    )
+    axes = figure.subplots(1, len(results), squeeze=False, sharey=True)[0]
+    for axis, result in zip(axes, results, strict=True):
+        for place, arm in enumerate(reversed(shown)):
+            found = result.difference(arm, f"R@{_CUT}")
+            assert found is not None
+            axis.errorbar(
+                found.mean,
+                place,
+                xerr=[[found.mean - found.low], [found.high - found.mean]],
+                fmt="o",
+                markersize=4,
+                color="tab:blue" if arm in UNTAUGHT else "tab:red",
+            )
+        axis.axvline(0.0, color="0.6", linewidth=0.8)
+        axis.set_title(result.name, fontsize=9)
+        axis.tick_params(labelsize=7)
+        axis.grid(visible=True, axis="x", alpha=0.25)
+    axes[0].set_yticks(range(len(shown)), [arm.name for arm in reversed(shown)], fontsize=7)
+    figure.supxlabel("difference in R@5 to the same index without the layer", fontsize=9)
+    return save_figure(figure, Path(directory), "nakg-differences")
+
+
+def _as_dict(
+    results: Sequence[NakgResult], points: Sequence[GrowthPoint], k: int, seed: int
+) -> dict[str, Any]:
+    return {
+        "k": k,
+        "seed": seed,
+        "paper": [row._asdict() for row in PUBLISHED],
+        "sets": [
+            {
+                "name": result.name,
+                "chunks": result.chunks,
+                "learned": result.learned,
+                "asked": result.asked,
+                "arms": {
+                    name: {metric: float(column.mean()) for metric, column in values.items()}
+                    for name, values in result.values.items()
+                },
+                "training": [report.model_dump() for report in result.reports],
+            }
+            for result in results
+        ],
+        "growth": [point._asdict() for point in points],
+    }

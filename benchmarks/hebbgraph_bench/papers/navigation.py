@@ -1,0 +1,217 @@
+"""Do communities keep navigation efficient as the graph grows, and are they stable?
+
+BambooKG leaves the first open (section 6). For a growing share of a corpus the whole
+context of its recall is compared with what is left of it inside the colonies of the best
+direct hits. And a part of the chunks is taken away and put back: how much the partition
+changes is told by the adjusted Rand index, over the chunks that stayed, before against
+after, and after against a partition found anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hebbgraph.formulas.communities import rand_index
+from hebbgraph.records import Chunk
+from hebbgraph_bench import metrics
+from hebbgraph_bench.context import Context
+from hebbgraph_bench.datasets import Dataset
+from hebbgraph_bench.tables import Grid
+
+if TYPE_CHECKING:
+    from hebbgraph.index import HebbianIndex
+
+__all__ = ["NavigationPoint", "grids", "measure_navigation"]
+
+_SHARES = (0.25, 0.5, 1.0)
+_TAKEN = 0.05
+_WHOLE = 10_000
+_GUIDES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class NavigationPoint:
+    """One size of a corpus.
+
+    Attributes
+    ----------
+    chunks, colonies : int
+    largest : float
+        Share of the chunks in the largest colony.
+    tokens, recall, milliseconds : float
+        Of BambooKG's whole context.
+    tokens_inside, recall_inside, milliseconds_inside : float
+        Of what of it lies in the colonies of the three best hits of spreading; the time
+        is that of the second recall alone.
+    agreement_removed, agreement_added : float
+        Adjusted Rand index before against after an update.
+    agreement_anew : float
+        The updated partition against one found anew.
+    update_share : float
+        Time of an update as a share of that of finding all colonies.
+    """
+
+    chunks: int
+    colonies: int
+    largest: float
+    tokens: float
+    recall: float
+    milliseconds: float
+    tokens_inside: float
+    recall_inside: float
+    milliseconds_inside: float
+    agreement_removed: float
+    agreement_added: float
+    agreement_anew: float
+    update_share: float
+
+
+def measure_navigation(
+    dataset: Dataset, *, seed: int = 0, shares: Sequence[float] = _SHARES
+) -> list[NavigationPoint]:
+    """Measure a corpus at several sizes; the gold of its questions is always in it."""
+    rng = np.random.default_rng(seed)
+    chunks = [chunk for chunk in dataset.corpus if chunk.title.strip() or chunk.text.strip()]
+    gold = {id_ for query in dataset.queries for id_ in query.relevant}
+    others = [chunk for chunk in chunks if chunk.id not in gold]
+    order = rng.permutation(len(others))
+    points = []
+    for share in shares:
+        wanted = max(int(share * len(chunks)) - (len(chunks) - len(others)), 0)
+        drawn = {others[at].id for at in order[:wanted]}
+        some = [chunk for chunk in chunks if chunk.id in gold or chunk.id in drawn]
+        points.append(_measure(some, dataset, rng))
+    return points
+
+
+def _measure(
+    chunks: Sequence[Chunk], dataset: Dataset, rng: np.random.Generator
+) -> NavigationPoint:
+    from hebbgraph.index import HebbianIndex
+
+    context = Context(chunks)
+    with HebbianIndex.open(":memory:") as index:
+        index.add(chunks)
+        found = index.colonies()
+        colony = _partition(index)
+        rows = []
+        for query in dataset.queries:
+            guides = index.recall(query.text, k=_GUIDES)
+            allowed = sorted({colony[hit.chunk.id] for hit in guides.hits})
+            row: list[float] = []
+            for where in (None, {"$colony": {"$in": allowed}}):
+                began = perf_counter()
+                recall = index.recall(query.text, k=_WHOLE, where=where, strategy="neighbourhood")
+                milliseconds = (perf_counter() - began) * 1e3
+                ids = [hit.chunk.id for hit in recall.hits]
+                row += [
+                    context.count_tokens(ids),
+                    metrics.recall_at_k(ids, query.relevant, max(len(ids), 1)),
+                    milliseconds,
+                ]
+            rows.append(row)
+        means = np.array(rows).mean(axis=0)
+        medians = np.median(np.array(rows), axis=0)
+        stability = _stability(index, chunks, colony, rng)
+    removed, added, anew, share = stability
+    return NavigationPoint(
+        chunks=len(chunks),
+        colonies=len(found),
+        largest=found[0].chunks / len(chunks) if found else 0.0,
+        tokens=float(means[0]),
+        recall=float(means[1]),
+        milliseconds=float(medians[2]),
+        tokens_inside=float(means[3]),
+        recall_inside=float(means[4]),
+        milliseconds_inside=float(medians[5]),
+        agreement_removed=removed,
+        agreement_added=added,
+        agreement_anew=anew,
+        update_share=share,
+    )
+
+
+def _stability(
+    index: HebbianIndex, chunks: Sequence[Chunk], colony: dict[str, int], rng: np.random.Generator
+) -> tuple[float, float, float, float]:
+    taken = [chunks[at] for at in rng.permutation(len(chunks))[: int(_TAKEN * len(chunks)) or 1]]
+    stayed = [chunk.id for chunk in chunks if chunk not in taken]
+    ids = [chunk.id for chunk in taken]
+    changes: list[Callable[[], object]] = [lambda: index.delete(ids), lambda: index.add(taken)]
+    seconds: list[float] = []
+    agreements: list[float] = []
+    before = colony
+    for change in changes:
+        change()
+        index.stats()  # the graph itself is not what is timed
+        began = perf_counter()
+        index.colonies()
+        seconds.append(perf_counter() - began)
+        after = _partition(index)
+        agreements.append(_agreement(before, after, stayed))
+        before = after
+    began = perf_counter()
+    index.colonies(rebuild=True)
+    anew = perf_counter() - began
+    found_anew = _agreement(before, _partition(index), list(before))
+    return agreements[0], agreements[1], found_anew, float(np.mean(seconds)) / anew
+
+
+def _partition(index: HebbianIndex) -> dict[str, int]:
+    """Colonies by chunk id; a chunk that has none is one of its own."""
+    labels: dict[str, int] = dict(index.to_networkx("colonies").nodes(data="colony"))
+    return {
+        id_: number if number >= 0 else -2 - at for at, (id_, number) in enumerate(labels.items())
+    }
+
+
+def _agreement(one: dict[str, int], other: dict[str, int], ids: Sequence[str]) -> float:
+    return rand_index(np.array([one[id_] for id_ in ids]), np.array([other[id_] for id_ in ids]))
+
+
+def grids(name: str, points: Sequence[NavigationPoint]) -> list[Grid]:
+    """Lay out navigation and stability."""
+    navigation = [
+        (
+            f"{one.chunks:,}",
+            f"{one.colonies}",
+            f"{100 * one.largest:.0f} %",
+            f"{one.tokens:,.0f}",
+            f"{one.recall:.3f}",
+            f"{one.milliseconds:.1f}",
+            f"{one.tokens_inside:,.0f}",
+            f"{one.recall_inside:.3f}",
+            f"{one.milliseconds_inside:.1f}",
+        )
+        for one in points
+    ]
+    stability = [
+        (
+            f"{one.chunks:,}",
+            f"{one.agreement_removed:.3f}",
+            f"{one.agreement_added:.3f}",
+            f"{one.agreement_anew:.3f}",
+            f"{100 * one.update_share:.0f} %",
+        )
+        for one in points
+    ]
+    return [
+        Grid(
+            f"{name}: BambooKG's context, whole and inside the colonies of three hits",
+            (
+                "chunks", "colonies", "largest", "tokens", "recall", "ms",
+                "tokens inside", "recall inside", "ms inside",
+            ),
+            navigation,
+        ),
+        Grid(
+            f"{name}: adjusted Rand index of colonies when 5 % of the chunks change",
+            ("chunks", "taken away", "put back", "against found anew", "time of an update"),
+            stability,
+        ),
+    ]  # fmt: skip

@@ -1,0 +1,204 @@
+"""Retrievers of other projects, as their users would set them up, on the same vectors.
+
+- DataStax ``langchain-graph-retriever`` (Apache-2.0): dense hits, and from each the
+  chunks that share a tag with it, over the same tags that hebbgraph finds.
+- LlamaIndex ``QueryFusionRetriever`` (MIT): BM25 and dense, by reciprocal rank fusion,
+  without questions rewritten by an LLM.
+
+They come with the extra ``peers`` and are imported when first indexed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from hebbgraph.errors import MissingExtraError
+from hebbgraph.protocols import Embedder
+from hebbgraph.records import Chunk
+from hebbgraph_bench.baselines import RankedChunk, passage_text
+
+__all__ = ["GraphRetrieverPeer", "QueryFusionPeer"]
+
+
+class GraphRetrieverPeer:
+    """``GraphRetriever`` of langchain-graph-retriever with an in-memory vector store.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    start_k : int
+        Dense hits that the traversal starts from.
+    adjacent_k : int
+        The nearest chunks that each tag leads to.
+    max_depth : int
+        Steps from the start.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+
+    Notes
+    -----
+    Hits are taken in the order of their similarity to the question (its ``Scored``
+    strategy): its ``Eager`` one returns what it found in no particular order.
+    """
+
+    name = "langchain-graph-retriever"
+
+    def __init__(
+        self, embedder: Embedder, *, start_k: int = 5, adjacent_k: int = 10, max_depth: int = 1
+    ) -> None:
+        self._library = _load(
+            self.name,
+            "graph_retriever.strategies",
+            "langchain_core.documents",
+            "langchain_core.vectorstores",
+            "langchain_graph_retriever",
+        )
+        self.embedder = embedder
+        self.start_k = start_k
+        self.adjacent_k = adjacent_k
+        self.max_depth = max_depth
+        self._retriever: Any = None
+
+    def index(self, chunks: Sequence[Chunk], /) -> None:
+        """Tag as hebbgraph does, and fill the store."""
+        strategies, records, stores, library = self._library
+        tags = _tags(chunks)
+        store = stores.InMemoryVectorStore(_Lists(self.embedder))
+        documents = [
+            records.Document(
+                id=chunk.id, page_content=passage_text(chunk), metadata={"tags": tags[chunk.id]}
+            )
+            for chunk in chunks
+        ]
+        store.add_documents(documents, ids=[chunk.id for chunk in chunks])
+        self._retriever = library.GraphRetriever(
+            store=store, edges=[("tags", "tags")], strategy=strategies.Eager()
+        )
+
+    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
+        """Traverse."""
+        strategy = self._library[0].Scored(
+            scorer=lambda node: node.similarity_score,
+            select_k=k,
+            start_k=self.start_k,
+            adjacent_k=self.adjacent_k,
+            max_depth=self.max_depth,
+        )
+        documents = self._retriever.invoke(query, strategy=strategy)
+        return [
+            RankedChunk(document.id, float(document.metadata["_similarity_score"]))
+            for document in documents
+        ]
+
+    def close(self) -> None:
+        """Drop the store."""
+        self._retriever = None
+
+
+class QueryFusionPeer:
+    """LlamaIndex ``QueryFusionRetriever`` over its ``BM25Retriever`` and vector index.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    candidates : int
+        How many hits each of the two gives.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+    """
+
+    name = "LlamaIndex QueryFusionRetriever"
+
+    def __init__(self, embedder: Embedder, *, candidates: int = 100) -> None:
+        self._library = _load(
+            self.name,
+            "llama_index.core",
+            "llama_index.core.llms",
+            "llama_index.core.retrievers",
+            "llama_index.core.schema",
+            "llama_index.retrievers.bm25",
+        )
+        self.embedder = embedder
+        self.candidates = candidates
+        self._retriever: Any = None
+
+    def index(self, chunks: Sequence[Chunk], /) -> None:
+        """Fill both indexes."""
+        core, llms, retrievers, schema, bm25 = self._library
+        texts = [passage_text(chunk) for chunk in chunks]
+        vectors = np.asarray(self.embedder.embed_documents(texts), dtype=np.float64)
+        nodes = [
+            schema.TextNode(id_=chunk.id, text=text, embedding=vector)
+            for chunk, text, vector in zip(chunks, texts, vectors.tolist(), strict=True)
+        ]
+        # Nodes and questions bring their vectors: the mock is never asked.
+        index = core.VectorStoreIndex(nodes, embed_model=core.MockEmbedding(vectors.shape[1]))
+        depth = min(self.candidates, len(nodes))
+        lexical = bm25.BM25Retriever.from_defaults(nodes=nodes, similarity_top_k=depth)
+        self._retriever = retrievers.QueryFusionRetriever(
+            [index.as_retriever(similarity_top_k=depth), lexical],
+            llm=llms.MockLLM(),
+            num_queries=1,
+            mode="reciprocal_rerank",
+            similarity_top_k=depth,
+            use_async=False,
+        )
+
+    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
+        """Fuse."""
+        vector = np.asarray(self.embedder.embed_query(query), dtype=np.float64).tolist()
+        found = self._retriever.retrieve(self._library[3].QueryBundle(query, embedding=vector))
+        return [RankedChunk(hit.node.node_id, float(hit.score or 0.0)) for hit in found[:k]]
+
+    def close(self) -> None:
+        """Drop both indexes."""
+        self._retriever = None
+
+
+def _load(name: str, *modules: str) -> list[Any]:
+    try:
+        return [import_module(module) for module in modules]
+    except ImportError as error:
+        raise MissingExtraError(
+            f"comparing with {name} needs {error.name}, which is not installed;"
+            ' run: pip install "hebbgraph[peers]"'
+        ) from error
+
+
+def _tags(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
+    """Return the tags that hebbgraph gives each chunk."""
+    from hebbgraph.index import HebbianIndex
+
+    with HebbianIndex.open(":memory:") as index:
+        index.add(chunks)
+        graph = index.to_networkx("incidence")
+    return {
+        chunk.id: sorted(graph.nodes[node]["label"] for node in graph[f"chunk:{chunk.id}"])
+        for chunk in chunks
+    }
+
+
+class _Lists:
+    """An embedder whose vectors are lists of float, as LangChain has them."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        lists: list[list[float]] = np.asarray(
+            self._embedder.embed_documents(texts), dtype=np.float64
+        ).tolist()
+        return lists
+
+    def embed_query(self, text: str) -> list[float]:
+        return [float(value) for value in self._embedder.embed_query(text)]

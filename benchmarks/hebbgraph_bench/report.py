@@ -1,0 +1,289 @@
+"""Figures for readers: a table in the terminal, Markdown, JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.box import SIMPLE_HEAD
+from rich.table import Table
+from rich.text import Text
+
+from hebbgraph._version import __version__
+from hebbgraph_bench.results import SetResult, SystemResult, compare, mean_defined
+
+__all__ = [
+    "as_dict",
+    "budget_table",
+    "difference_table",
+    "environment",
+    "markdown",
+    "quality_table",
+    "write_json",
+]
+
+_PACKAGES = ("numpy", "tantivy", "sqlalchemy", "bm25s", "sentence-transformers")
+_HEADINGS = {"tokens": "tokens", "answer": "answer in context"}
+_Row = tuple[str, float | None, str]  # heading, figure, how it is shown
+
+
+def quality_table(result: SetResult) -> Table:
+    """Lay out one row a system; the best value of each metric is bold."""
+    rows = [_figures(system) for system in result.systems]
+    best = [max(_rounded(figure) for figure in column) for column in zip(*rows, strict=True)]
+    table = _table(_title(result))
+    for heading, _, _ in rows[0]:
+        table.add_column(_break(heading), justify="right")
+    for system, row in zip(result.systems, rows, strict=True):
+        cells = [
+            Text(_show(figure), "bold" if figure[2] == "%" and _rounded(figure) == top else "")
+            for figure, top in zip(row, best, strict=True)
+        ]
+        table.add_row(system.name, *cells)
+    return table
+
+
+def difference_table(
+    result: SetResult, ours: str, metrics: Sequence[str], *, seed: int = 0
+) -> Table:
+    """Lay out ours minus each other system with its 95 % interval, wins and losses."""
+    table = _table(f"{ours} minus …")
+    for metric in metrics:
+        table.add_column(metric, justify="right")
+        table.add_column("won/lost", justify="right")
+    for system in result.systems:
+        if system.name == ours:
+            continue
+        cells = []
+        for metric in metrics:
+            found = compare(result, ours, system.name, metric, seed=seed)
+            cells.append(f"{found.mean:+.3f} \\[{found.low:+.3f}, {found.high:+.3f}]")
+            cells.append(f"{found.wins}/{found.losses}")
+        table.add_row(system.name, *cells)
+    return table
+
+
+def budget_table(result: SetResult) -> Table:
+    """Lay out quality at equal context tokens."""
+    table = _table("at equal context tokens")
+    shown = ("recall", "all-gold", "answer")
+    for budget in result.systems[0].at_tokens:
+        for name in shown:
+            table.add_column(f"{name}\n@{budget.tokens}", justify="right", no_wrap=True)
+    for system in result.systems:
+        shares = [
+            mean_defined(budget.values[name]) for budget in system.at_tokens for name in shown
+        ]
+        table.add_row(system.name, *map(_show_share, shares))
+    return table
+
+
+def markdown(result: SetResult) -> str:
+    """Write the table of one set in Markdown, without its title."""
+    rows = [_figures(system) for system in result.systems]
+    headings = [heading for heading, _, _ in rows[0]]
+    lines = [
+        f"| system | {' | '.join(headings)} |",
+        f"|---|{'---:|' * len(headings)}",
+        *(
+            f"| {system.name} | {' | '.join(_show(figure) for figure in row)} |"
+            for system, row in zip(result.systems, rows, strict=True)
+        ),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def environment() -> dict[str, Any]:
+    """Tell when, where and with which versions the figures were made."""
+    versions: dict[str, str | None] = {"hebbgraph": __version__}
+    for package in _PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = None
+    return {
+        "made_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "processor": _processor(),
+        "cores": os.cpu_count(),
+        "load_average": os.getloadavg() if hasattr(os, "getloadavg") else None,
+        "versions": versions,
+    }
+
+
+def as_dict(
+    results: Sequence[SetResult],
+    *,
+    seed: int,
+    ours: str | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Gather everything but the single questions as what JSON can hold.
+
+    Parameters
+    ----------
+    results : sequence of SetResult
+        Of one run.
+    seed : int
+        Of the bootstrap; recorded.
+    ours : str, optional
+        The system that is compared with each other one on every metric.
+    settings : mapping, optional
+        Of the run; recorded.
+    """
+    return {
+        "seed": seed,
+        "settings": dict(settings or {}),
+        "environment": environment(),
+        "sets": [_set_as_dict(result, seed=seed, ours=ours) for result in results],
+    }
+
+
+def write_json(path: str | Path, content: Mapping[str, Any]) -> None:
+    """Write ``content``; what is not a number becomes null."""
+    text = json.dumps(_plain(content), indent=2, ensure_ascii=False, allow_nan=False)
+    Path(path).write_text(text + "\n", encoding="utf-8")
+
+
+def _table(title: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table.padding, table.pad_edge = (0, 1, 0, 0), False
+    table.add_column("system")
+    return table
+
+
+def _break(heading: str) -> str:
+    """Put long headings on two lines, so that the columns stay as narrow as their figures."""
+    return re.sub(r"(?<=\w{4})(?=@)| ", "\n", heading, count=1)
+
+
+def _set_as_dict(result: SetResult, *, seed: int, ours: str | None) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        "name": result.name,
+        "k": result.k,
+        "chunks": result.chunks,
+        "queries": len(result.query_ids),
+        "skipped": dict(result.skipped),
+        "megabytes": result.megabytes,
+        "systems": [_system_as_dict(system) for system in result.systems],
+    }
+    if result.embedding is not None:
+        content["embedding"] = {
+            "passages_seconds": result.embedding.passages_seconds,
+            "read_from_cache": result.embedding.read,
+            **_latency(result.embedding.query_ms),
+        }
+    if ours is not None:
+        content["differences"] = [
+            {"ours": ours, "theirs": system.name, "metric": metric}
+            | _difference_as_dict(result, ours, system.name, metric, seed)
+            for system in result.systems
+            if system.name != ours
+            for metric, values in system.values.items()
+            if metric != "tokens" and not np.isnan(values).all()
+        ]
+    return content
+
+
+def _difference_as_dict(
+    result: SetResult, ours: str, theirs: str, metric: str, seed: int
+) -> dict[str, float]:
+    found = compare(result, ours, theirs, metric, seed=seed)
+    return {
+        name: getattr(found, name) for name in ("mean", "low", "high", "wins", "losses", "ties")
+    }
+
+
+def _system_as_dict(system: SystemResult) -> dict[str, Any]:
+    return {
+        "name": system.name,
+        "settings": dict(system.settings),
+        "metrics": {metric: system.mean(metric) for metric in system.values},
+        **_latency(system.query_ms),
+        "index_seconds": system.index_seconds,
+        "index_mb_per_second": system.index_mb_per_second,
+        "peak_memory_mb": system.peak_memory_mb,
+        "at_tokens": {
+            str(budget.tokens): {name: mean_defined(v) for name, v in budget.values.items()}
+            for budget in system.at_tokens
+        },
+    }
+
+
+def _latency(milliseconds: Any) -> dict[str, float]:
+    return {
+        "query_ms_median": float(np.median(milliseconds)),
+        "query_ms_p95": float(np.percentile(milliseconds, 95)),
+    }
+
+
+def _figures(system: SystemResult) -> list[_Row]:
+    latency = _latency(system.query_ms)
+    return [
+        *(
+            (_HEADINGS.get(metric, metric), system.mean(metric), "0" if metric == "tokens" else "%")
+            for metric in system.values
+        ),
+        ("ms p50", latency["query_ms_median"], "2"),
+        ("ms p95", latency["query_ms_p95"], "2"),
+        ("MB/s", system.index_mb_per_second, "1"),
+        ("peak MB", system.peak_memory_mb, "0"),
+    ]
+
+
+def _show(row: _Row) -> str:
+    _, figure, digits = row
+    if figure is None or math.isnan(figure):
+        return "–"
+    return _show_share(figure) if digits == "%" else f"{figure:.{digits}f}"
+
+
+def _show_share(figure: float) -> str:
+    return "–" if math.isnan(figure) else f"{figure:.3f}".removeprefix("0")
+
+
+def _rounded(row: _Row) -> float:
+    figure = row[1]
+    return -math.inf if figure is None or math.isnan(figure) else round(figure, 3)
+
+
+def _title(result: SetResult) -> str:
+    title = f"{result.name}: {result.chunks} chunks, {len(result.query_ids)} questions"
+    if result.skipped:
+        why = ", ".join(f"{count} {reason}" for reason, count in result.skipped.items())
+        title += f" (left out: {why})"
+    if result.embedding is not None and not result.embedding.read:
+        median = _latency(result.embedding.query_ms)["query_ms_median"]
+        title += f"; embedding a question takes another {median:.1f} ms"
+    return title
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(names, platform.processor() or platform.machine())
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case Mapping():
+            return {str(key): _plain(item) for key, item in value.items()}
+        case list() | tuple():
+            return [_plain(item) for item in value]
+        case float() if not math.isfinite(value):
+            return None
+        case _:
+            return value

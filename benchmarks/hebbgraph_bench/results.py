@@ -1,0 +1,110 @@
+"""What a run yields: figures per system and question, and their comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from hebbgraph.arrays import FloatArray
+from hebbgraph.errors import ParameterError
+from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
+
+__all__ = ["AtTokens", "EmbeddingCost", "SetResult", "SystemResult", "compare", "mean_defined"]
+
+
+@dataclass(frozen=True, slots=True)
+class AtTokens:
+    """Quality when every system may fill the same context, per question.
+
+    Hits are taken in order until the next one would exceed ``tokens``. ``values`` has
+    ``recall``, ``all-gold``, ``answer`` and ``chunks`` (how many fitted).
+    """
+
+    tokens: int
+    values: Mapping[str, FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class SystemResult:
+    """One system on one set.
+
+    ``values`` holds each metric per question, in the order of the set's questions, NaN
+    where it is not defined; ``rankings`` the ids behind it. 1 MB is 10**6 bytes.
+    """
+
+    name: str
+    settings: Mapping[str, str | float | bool | None]
+    values: Mapping[str, FloatArray]
+    rankings: tuple[tuple[str, ...], ...]
+    query_ms: FloatArray
+    index_seconds: float
+    index_mb_per_second: float
+    peak_memory_mb: float | None
+    at_tokens: tuple[AtTokens, ...] = ()
+
+    def mean(self, metric: str) -> float:
+        """Mean over the questions for which the metric is defined; NaN if there are none."""
+        return mean_defined(self.values[metric])
+
+
+@dataclass(frozen=True, slots=True)
+class EmbeddingCost:
+    """What embedding took, apart from all systems: passages together, questions singly.
+
+    ``read`` texts were not embedded but read from a cache on disk, which took less time.
+    """
+
+    passages_seconds: float
+    query_ms: FloatArray
+    read: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SetResult:
+    """All systems on one set."""
+
+    name: str
+    k: int
+    chunks: int
+    query_ids: tuple[str, ...]
+    skipped: Mapping[str, int]
+    megabytes: float
+    systems: tuple[SystemResult, ...]
+    embedding: EmbeddingCost | None = None
+
+    def system(self, name: str) -> SystemResult:
+        """Return the result of one system.
+
+        Raises
+        ------
+        ParameterError
+            If there is none of that name.
+        """
+        for system in self.systems:
+            if system.name == name:
+                return system
+        names = ", ".join(system.name for system in self.systems)
+        raise ParameterError(f"no system is called {name!r}; there are: {names}")
+
+
+def compare(result: SetResult, ours: str, theirs: str, metric: str, *, seed: int = 0) -> Difference:
+    """Compare two systems on the questions for which the metric is defined.
+
+    Raises
+    ------
+    ParameterError
+        If a system or metric is unknown, or the metric is nowhere defined.
+    """
+    first, second = result.system(ours), result.system(theirs)
+    if metric not in first.values:
+        raise ParameterError(f"no metric is called {metric!r}; there are: {list(first.values)}")
+    both = ~np.isnan(first.values[metric])
+    return paired_bootstrap(first.values[metric][both], second.values[metric][both], seed=seed)
+
+
+def mean_defined(values: FloatArray) -> float:
+    """Mean of what is not NaN; NaN if nothing is."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else float("nan")

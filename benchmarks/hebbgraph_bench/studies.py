@@ -1,0 +1,355 @@
+"""The longer studies in one call each, as the command line runs them.
+
+Each reads all sets before the first is measured, shows tables on ``console``, rewrites
+its JSON after each set, and writes Markdown beside that (``figures.json`` →
+``figures.md``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, get_args
+
+from rich.console import Console
+from rich.status import Status
+
+from hebbgraph.embedders import embedder_name
+from hebbgraph.errors import ParameterError
+from hebbgraph.protocols import Embedder
+from hebbgraph.settings import LearningSettings
+from hebbgraph.vectors.searching import VectorSearch
+from hebbgraph_bench import ablation, scale, tagging, walks
+from hebbgraph_bench.datasets import Dataset, load
+from hebbgraph_bench.embedding import caching
+from hebbgraph_bench.learning import growth, run_learning
+from hebbgraph_bench.learning import report as learning_report
+from hebbgraph_bench.learning.arms import PARTS
+from hebbgraph_bench.learning.experiment import LearningResult
+from hebbgraph_bench.learning.growth import GrowthPoint
+from hebbgraph_bench.learning.plots import plot_growth, plot_learning
+from hebbgraph_bench.output import Output
+from hebbgraph_bench.tables import Grid
+
+__all__ = ["bench_ablation", "bench_learning", "bench_scale", "bench_taggers", "bench_walks"]
+
+
+def bench_ablation(
+    paths: Sequence[str | Path],
+    *,
+    embedder: Embedder | None = None,
+    cache: str | Path | None = None,
+    k: int = 10,
+    seed: int = 0,
+    queries: int | None = None,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> list[ablation.AblationResult]:
+    """Switch each part of spreading off, one at a time; see :mod:`.ablation`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+    embedder : Embedder, optional
+    cache : str or Path, optional
+        A directory in which vectors are kept.
+    k, seed, queries
+        As for :func:`hebbgraph_bench.bench`.
+    json_path : str or Path, optional
+        Where the figures go; Markdown goes beside it.
+    console : rich.console.Console, optional
+
+    Returns
+    -------
+    list of AblationResult
+    """
+    output = Output(json_path, console)
+    datasets = _load(paths, seed, queries)
+    results: list[ablation.AblationResult] = []
+    grids: list[Grid] = []
+    for dataset in datasets:
+        with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
+            results.append(
+                ablation.ablate(
+                    dataset, embedder=vectors, k=k, on_variant=_telling(status, dataset)
+                )
+            )
+        metrics = [name for name in results[0].values[ablation.AS_IT_IS] if name != "MRR"]
+        grids = [ablation.grid(results, metric, seed=seed) for metric in metrics]
+        content = ablation.as_dict(results, seed=seed)
+        output.write(grids, {"seed": seed, "k": k, "embedder": _named(embedder), **content})
+    output.show(grids)
+    return results
+
+
+def bench_taggers(
+    paths: Sequence[str | Path],
+    *,
+    embedder: Embedder | None = None,
+    cache: str | Path | None = None,
+    k: int = 10,
+    seed: int = 0,
+    queries: int | None = None,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> dict[str, list[tagging.TaggingResult]]:
+    """Compare taggers, and spoil tags on purpose; see :mod:`.tagging`.
+
+    Parameters
+    ----------
+    paths, embedder, cache, k, seed, queries, json_path, console
+        As for :func:`bench_ablation`.
+
+    Returns
+    -------
+    dict of set name to list of TaggingResult
+    """
+    output = Output(json_path, console)
+    results: dict[str, list[tagging.TaggingResult]] = {}
+    for dataset in _load(paths, seed, queries):
+        with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
+            results[dataset.name] = tagging.measure_taggers(
+                dataset, embedder=vectors, k=k, seed=seed, on_arm=_telling(status, dataset)
+            )
+        content = {"sets": tagging.as_dict(results)}
+        grids = tagging.grids(results, k, seed=seed)
+        output.write(grids, {"seed": seed, "k": k, "embedder": _named(embedder), **content})
+    output.show(tagging.grids(results, k, seed=seed))
+    return results
+
+
+def bench_scale(
+    paths: Sequence[str | Path],
+    sizes: Sequence[int],
+    *,
+    vectors: Sequence[str] = (),
+    k: int = 10,
+    seed: int = 0,
+    queries: int | None = None,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> list[scale.ScaleResult]:
+    """Measure speed and size on recombined chunks; see :mod:`.scale`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Where sentences and questions come from.
+    sizes : sequence of int
+        Numbers of chunks.
+    vectors : sequence of str
+        Measure each size with simulated vectors too, searched in each of these ways.
+    queries : int, optional
+        Ask so many questions instead of 200.
+    k, seed, json_path, console
+        As for :func:`bench_ablation`.
+
+    Returns
+    -------
+    list of ScaleResult
+    """
+    searches: list[VectorSearch | None] = [None]
+    for name in vectors:
+        known = [one for one in get_args(VectorSearch) if one == name]
+        if not known:
+            raise ParameterError(
+                f"vectors are searched by {', '.join(get_args(VectorSearch))}, got {name!r}"
+            )
+        searches += known
+    output = Output(json_path, console)
+    datasets = _load(paths, seed, None)
+    results: list[scale.ScaleResult] = []
+    for size in sizes:
+        for search in searches:
+            with output.status(f"{size} chunks") as status:
+                results.append(
+                    scale.measure_scale(
+                        datasets,
+                        size,
+                        vectors=search,
+                        k=k,
+                        seed=seed,
+                        questions=queries or 200,
+                        on_step=None if status is None else status.update,
+                    )
+                )
+            figures = [asdict(result) for result in results]
+            output.write([scale.grid(results)], {"seed": seed, "k": k, "sizes": figures})
+    output.show([scale.grid(results)])
+    return results
+
+
+def bench_walks(
+    paths: Sequence[str | Path],
+    sizes: Sequence[int] = (),
+    *,
+    embedder: Embedder | None = None,
+    cache: str | Path | None = None,
+    queries: int | None = None,
+    questions: int = 10,
+    seed: int = 0,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> tuple[list[walks.WalkResult], list[walks.WalkTimes]]:
+    """Measure spreading beside the whole graph and PageRank; see :mod:`.walks`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+    sizes : sequence of int
+        Instead: sizes of simulated graphs to time igraph and networkx on.
+    queries : int, optional
+        Draw at most so many questions a set.
+    questions : int
+        So many are walked for each size.
+    embedder, cache, seed, json_path, console
+        As for :func:`bench_ablation`.
+    """
+    output = Output(json_path, console)
+    datasets = _load(paths, seed, queries)
+    results: list[walks.WalkResult] = []
+    times: list[walks.WalkTimes] = []
+    written: list[Grid] = []
+
+    def write() -> None:
+        nonlocal written
+        written = walks.grids(results, times)
+        content = {"sets": [asdict(one) for one in results]}
+        output.write(written, content | {"times": [asdict(one) for one in times]})
+
+    for dataset in () if sizes else datasets:
+        with caching(embedder, cache) as vectors, output.status(dataset.name):
+            results.append(walks.compare_walks(dataset, embedder=vectors))
+        write()
+    for size in sizes:
+        with output.status(f"{size} chunks"):
+            times.append(walks.time_walks(size, questions=questions, seed=seed))
+        write()
+    output.show(written)
+    return results, times
+
+
+def bench_learning(
+    paths: Sequence[str | Path],
+    *,
+    embedder: Embedder | None = None,
+    cache: str | Path | None = None,
+    k: int = 10,
+    seed: int = 0,
+    rounds: int = 3,
+    seeds: int = 5,
+    parts: Sequence[str] = PARTS,
+    feedbacks: int = 0,
+    settings: LearningSettings | None = None,
+    at_most: int | None = 300,
+    plots: str | Path | None = None,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> tuple[list[LearningResult], list[list[GrowthPoint]]]:
+    """Measure learning; see :mod:`.learning`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+    embedder, cache, k, seed, json_path, console
+        As for :func:`bench_ablation`.
+    rounds, seeds, parts, settings, at_most
+        As for :func:`hebbgraph_bench.learning.run_learning`.
+    feedbacks : int
+        Also measure growth with so many feedbacks; 0 leaves it out.
+    plots : str or Path, optional
+        A directory for curves as PNG.
+
+    Returns
+    -------
+    results : list of LearningResult
+    growths : list of list of GrowthPoint
+        One a set, empty without ``feedbacks``.
+    """
+    output = Output(json_path, console)
+    datasets = _load(paths, seed, None)
+    results: list[LearningResult] = []
+    growths: list[list[GrowthPoint]] = []
+    written: list[Grid] = []
+    for dataset in datasets:
+        with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
+            result = run_learning(
+                dataset,
+                embedder=vectors,
+                k=k,
+                rounds=rounds,
+                settings=settings,
+                parts=parts,
+                seeds=seeds,
+                seed=seed,
+                at_most=at_most,
+                on_arm=_telling(status, dataset),
+            )
+            results.append(result)
+            shown = _learning_grids(result, seed)
+            if plots is not None:
+                plot_learning(result, plots)
+            if feedbacks:
+                points = growth.measure_growth(
+                    dataset,
+                    feedbacks,
+                    embedder=vectors,
+                    settings=settings,
+                    k=k,
+                    seed=seed,
+                    on_point=_telling(status, dataset),
+                )
+                growths.append(points)
+                shown.append(growth.grid(points))
+                if plots is not None:
+                    plot_growth(points, plots, dataset.name)
+        written += shown
+        content = {
+            "settings": {"k": k, "rounds": rounds, "seeds": seeds, "embedder": _named(embedder)},
+            "learning": (settings or LearningSettings()).model_dump(mode="json"),
+            **learning_report.as_dict(results, seed=seed),
+            "growth": [
+                {"name": one.name, "points": [asdict(point) for point in points]}
+                for one, points in zip(results, growths, strict=False)
+            ],
+        }
+        output.write(written, content)
+        output.show(shown)
+    if len(results) > 1:
+        pooled = [learning_report.pooled_grid(results, name, seed=seed) for name in _pooled(k)]
+        output.show(pooled)
+        output.write([*written, *pooled], content)
+    return results, growths
+
+
+def _learning_grids(result: LearningResult, seed: int) -> list[Grid]:
+    metric = f"R@{min(5, result.k)}"
+    return [
+        learning_report.strata_grid(result, metric, seed=seed),
+        learning_report.strata_grid(result, "MRR", seed=seed),
+        learning_report.difference_grid(result, metric, seed=seed),
+        learning_report.gain_grid(result, metric),
+    ]
+
+
+def _pooled(k: int) -> tuple[str, ...]:
+    return (f"R@{min(5, k)}", *(["R@2"] if k > 2 else []), "MRR", f"nDCG@{min(10, k)}")
+
+
+def _load(paths: Sequence[str | Path], seed: int, queries: int | None) -> list[Dataset]:
+    if not paths:
+        raise ParameterError("name at least one evaluation set, got none")
+    return [load(path, seed=seed, queries=queries) for path in paths]
+
+
+def _telling(status: Status | None, dataset: Dataset) -> Any:
+    def tell(what: object) -> None:
+        if status is not None:
+            status.update(f"{dataset.name}: {what}")
+
+    return tell
+
+
+def _named(embedder: Embedder | None) -> str | None:
+    return None if embedder is None else embedder_name(embedder)

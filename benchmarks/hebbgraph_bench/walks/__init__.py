@@ -1,0 +1,31 @@
+"""Spreading beside what it stands in for: the same formula on the whole graph, and PageRank.
+
+- **Dense spreading**: the formula of :mod:`hebbgraph.formulas.activation` over all postings
+  at once, without beam and without a cap on a chunk's tags. Hubs stay cut, which is part
+  of the model.
+- **Personalised PageRank** until it converges, on the same transitions (chunk → tag by
+  specificity, tag → chunk by title and evidence), with the same seeds as reset: by
+  igraph, by networkx, or by power iteration. It knows neither trust nor the difference
+  between links, backlinks and co-mentions.
+"""
+
+from __future__ import annotations
+
+from hebbgraph_bench.walks.formulas import Transitions, dense_scores, transitions
+from hebbgraph_bench.walks.questions import Question, asked
+from hebbgraph_bench.walks.ranking import WalkResult, compare_walks
+from hebbgraph_bench.walks.report import grids
+from hebbgraph_bench.walks.times import WalkTimes, time_walks
+
+__all__ = [
+    "Question",
+    "Transitions",
+    "WalkResult",
+    "WalkTimes",
+    "asked",
+    "compare_walks",
+    "dense_scores",
+    "grids",
+    "time_walks",
+    "transitions",
+]

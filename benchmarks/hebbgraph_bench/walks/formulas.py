@@ -1,0 +1,162 @@
+"""Spreading on the whole graph at once, and the transitions of a walk that never stops."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph_bench.walks.questions import Question
+
+__all__ = ["DAMPING", "Transitions", "dense_scores", "transitions"]
+
+#: Of PageRank; spreading itself has none.
+DAMPING = 0.8
+
+
+class Transitions(NamedTuple):
+    """A walk over chunks (nodes from 0) and tags (after them): edges and reset."""
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    reset: NDArray[np.float64]
+
+
+class _Start(NamedTuple):
+    cues: IntArray
+    cue_mass: NDArray[np.float64]
+    seeds: IntArray
+    seed_mass: NDArray[np.float64]
+
+
+class _Edges(NamedTuple):
+    """All postings of live chunks, and what does not depend on the question."""
+
+    chunk: NDArray[np.int64]
+    tag: NDArray[np.int64]
+    is_title: NDArray[np.bool_]
+    df: NDArray[np.int64]
+    n_chunks: int
+    n_tags: int
+
+
+def _edges(graph: TagGraph) -> _Edges:
+    live = np.flatnonzero(graph.alive)
+    owner, tags, is_title = graph.tags_of(live)
+    n_tags = len(graph.phrases)
+    df = np.bincount(tags, minlength=n_tags)
+    return _Edges(live[owner], tags.astype(np.int64), is_title, df, graph.n_slots, n_tags)
+
+
+def _specificity(question: Question, edges: _Edges, cues: IntArray) -> NDArray[np.float64]:
+    """The weight of each tag when a chunk passes mass on; hubs and lone tags have none."""
+    p, n_chunks = question.parameters, question.graph.n_chunks
+    weight: NDArray[np.float64] = np.log1p(n_chunks / np.maximum(edges.df, 1)) ** 2
+    weight[(edges.df <= 1) | (edges.df > p.hub_cut(n_chunks))] = 0.0
+    weight[cues] *= p.inhibition
+    return weight
+
+
+def _start(question: Question, edges: _Edges) -> _Start:
+    p, n = question.parameters, question.graph.n_chunks
+    cues = np.unique(question.cues)
+    df = edges.df[cues]
+    cues = cues[(df > 0) & (df <= p.hub_cut(n))]
+    weight = np.log1p(n / edges.df[cues]) ** 2
+    share = p.cue_share if len(cues) else 0.0
+    candidates, f = question.evidence.chunks, question.evidence.values
+    at = np.argsort(-f, kind="stable")[: p.n_seeds]
+    if not len(at) or f[at[0]] <= 0:
+        seeds, mass = candidates[:0], f[:0]
+    else:
+        seeds, mass = candidates[at], (f[at] / f[at[0]]) ** p.sharpness
+        mass = (1 - share) * mass / mass.sum()
+    return _Start(cues, share * weight / (weight.sum() or 1.0), seeds, mass)
+
+
+def dense_scores(question: Question) -> NDArray[np.float64]:
+    """Return the score of every slot by spreading over the whole graph at once."""
+    p, graph, edges = question.parameters, question.graph, _edges(question.graph)
+    start = _start(question, edges)
+    f = np.asarray(question.evidence.of(np.arange(edges.n_chunks)), dtype=np.float64)
+    chunk, tag, title = edges.chunk, edges.tag, edges.is_title
+
+    def to_tags(values: FloatArray, chosen: BoolArray) -> FloatArray:
+        summed = np.bincount(tag, weights=values * chosen, minlength=edges.n_tags)
+        return summed.astype(np.float64)
+
+    def to_chunks(values: FloatArray) -> FloatArray:
+        summed = np.bincount(chunk, weights=values, minlength=edges.n_chunks)
+        return summed.astype(np.float64)
+
+    # What a tag passes on to each of its chunks, as shares of its mass.
+    mentions, entitled = to_tags(f[chunk], ~title), to_tags(f[chunk], title)
+    ahead = f[chunk] / (mentions + p.title_salience * entitled + p.leak)[tag]
+    back = np.where(title, 0.0, f[chunk] / (mentions + p.leak)[tag])
+    namesakes = np.maximum(to_tags(np.ones(len(tag)), title), 1.0)
+    link = np.where(title, p.title_salience * ahead / namesakes[tag], 0.0)
+    mention = np.where(title, 0.0, ahead)
+    # What a chunk passes on to each of its tags.
+    weight = _specificity(question, edges, start.cues)
+    total = to_chunks(weight[tag])
+    total[total == 0] = 1.0
+    share = weight[tag] / total[chunk]
+
+    names = np.zeros(edges.n_tags, np.bool_)
+    names[start.cues] = True
+    has_title, named = (
+        to_chunks(title.astype(np.float64)) > 0,
+        to_chunks((title & names[tag]).astype(np.float64)) > 0,
+    )
+    trust = np.where(named, 1.0, np.where(has_title, 0.0, p.untitled_trust))
+
+    trusted: FloatArray = np.zeros(edges.n_chunks)
+    plain: FloatArray = np.zeros(edges.n_chunks)
+    trusted[start.seeds] = trust[start.seeds] * start.seed_mass
+    plain[start.seeds] = (1 - trust[start.seeds]) * start.seed_mass
+    cue_mass = np.zeros(edges.n_tags)
+    cue_mass[start.cues] = start.cue_mass
+    lit = to_chunks(link * cue_mass[tag])
+    x = lit.copy()
+    trusted = trusted + lit
+    for _ in range(p.n_steps):
+        by_trust = []
+        for mass in (trusted, plain):
+            sent = share * mass[chunk]
+            by_trust.append((to_tags(sent, ~title)[tag], to_tags(sent, title)[tag]))
+        (from_mention, from_title), (plain_mention, plain_title) = by_trust
+        crossing = mention * from_mention
+        flow_trusted = link * from_mention + back * from_title
+        flow_plain = link * plain_mention + back * plain_title
+        x += to_chunks(flow_trusted + flow_plain + p.mention_credit * crossing)
+        trusted = to_chunks(flow_trusted + crossing)
+        plain = to_chunks(flow_plain)
+    direct = f**p.evidence_power
+    scores: NDArray[np.float64] = direct + (1 - direct) * x / (x + p.half_saturation)
+    scores[~graph.alive] = -1.0
+    return scores
+
+
+def transitions(question: Question) -> Transitions:
+    """Return the walk that spreading would take if it knew no trust, and never stopped."""
+    p, edges = question.parameters, _edges(question.graph)
+    start = _start(question, edges)
+    f = question.evidence.of(np.arange(edges.n_chunks))
+    weight = _specificity(question, edges, start.cues)
+    used = np.flatnonzero(weight[edges.tag] > 0)
+    chunk, tag, title = edges.chunk[used], edges.tag[used], edges.is_title[used]
+    pull = np.where(title, p.title_salience, 1.0) * f[chunk]
+    tag_nodes = edges.n_chunks + tag
+    reset = np.zeros(edges.n_chunks + edges.n_tags)
+    reset[edges.n_chunks + start.cues] = start.cue_mass
+    reset[start.seeds] = start.seed_mass
+    return Transitions(
+        np.concatenate((chunk, tag_nodes)),
+        np.concatenate((tag_nodes, chunk)),
+        np.concatenate((weight[tag], pull)),
+        reset,
+    )

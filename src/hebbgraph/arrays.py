@@ -1,0 +1,252 @@
+"""Array types, and the small array operations that several modules share.
+
+Compressed sparse rows, distinct values, sums and cuts by owner. A cut keeps values that tie
+with the last one it keeps, so the order of equals never decides.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+__all__ = [
+    "BoolArray",
+    "FloatArray",
+    "GrowableArray",
+    "IntArray",
+    "among",
+    "among_sorted",
+    "best",
+    "best_per_owner",
+    "concatenated_ranges",
+    "sum_by",
+    "transpose",
+    "unique",
+    "unique_inverse",
+]
+
+BoolArray: TypeAlias = NDArray[np.bool_]
+FloatArray: TypeAlias = NDArray[np.floating[Any]]
+IntArray: TypeAlias = NDArray[np.integer[Any]]
+
+_TIES = 4  # how many times its size a cut may grow to keep equals together
+
+
+class GrowableArray:
+    """A one-dimensional array that can be appended to in amortised constant time.
+
+    Examples
+    --------
+    >>> numbers = GrowableArray(np.int64)
+    >>> numbers.extend([1, 2])
+    >>> numbers.extend(np.array([3]))
+    >>> numbers.view
+    array([1, 2, 3])
+    """
+
+    def __init__(self, dtype: DTypeLike, initial: NDArray[Any] | None = None) -> None:
+        self._data: NDArray[Any] = np.empty(0, dtype) if initial is None else initial
+        self._size = len(self._data)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def view(self) -> NDArray[Any]:
+        """The elements so far; valid until the next ``extend``."""
+        return self._data[: self._size]
+
+    def extend(self, values: Any) -> None:
+        """Append all values."""
+        values = np.asarray(values, dtype=self._data.dtype)
+        needed = self._size + len(values)
+        if needed > len(self._data) or not self._data.flags.writeable:
+            grown = np.empty(max(needed, self._size + self._size // 4, 64), self._data.dtype)
+            grown[: self._size] = self.view
+            self._data = grown
+        self._data[self._size : needed] = values
+        self._size = needed
+
+    def writable(self) -> NDArray[Any]:
+        """Return the elements for changing in place (a memory map is copied first)."""
+        if not self._data.flags.writeable:
+            self._data = np.array(self.view)
+        return self.view
+
+
+def concatenated_ranges(starts: IntArray, counts: IntArray) -> IntArray:
+    """Concatenate ``arange(start, start + count)`` for each pair.
+
+    Parameters
+    ----------
+    starts, counts : ndarray of int, shape (n,)
+
+    Returns
+    -------
+    ndarray of int64, shape (counts.sum(),)
+
+    Examples
+    --------
+    >>> concatenated_ranges(np.array([5, 0, 9]), np.array([2, 0, 3]))
+    array([ 5,  6,  9, 10, 11])
+    """
+    at: IntArray = (starts - counts.cumsum() + counts).repeat(counts)
+    at += np.arange(len(at))
+    return at
+
+
+def unique(values: IntArray) -> IntArray:
+    """Return the different values, ascending.
+
+    Faster for integers than ``numpy.unique``, which fills a hash table since numpy 2.3.
+
+    Examples
+    --------
+    >>> unique(np.array([3, 1, 3]))
+    array([1, 3])
+    """
+    if not len(values):
+        return values
+    values = np.sort(values)
+    first = np.concatenate((np.ones(1, dtype=np.bool_), values[1:] != values[:-1]))
+    different: IntArray = values[first]
+    return different
+
+
+def transpose(
+    indptr: IntArray, indices: IntArray, n_columns: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Turn compressed rows into compressed columns.
+
+    Parameters
+    ----------
+    indptr : ndarray of int64, shape (n_rows + 1,)
+    indices : ndarray of int, shape (nnz,), in [0, n_columns)
+    n_columns : int
+
+    Returns
+    -------
+    column_indptr : ndarray of int64, shape (n_columns + 1,)
+    rows : ndarray of int32, shape (nnz,), ascending within a column
+    order : ndarray of int64, shape (nnz,)
+        Where each element stood, to carry values along.
+
+    Examples
+    --------
+    >>> pointer, rows, _ = transpose(np.array([0, 2, 3]), np.array([1, 0, 1]), 2)
+    >>> pointer, rows
+    (array([0, 1, 3]), array([0, 0, 1], dtype=int32))
+    """
+    order = np.argsort(indices, kind="stable")
+    owners = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
+    pointer = np.zeros(n_columns + 1, dtype=np.int64)
+    np.cumsum(np.bincount(indices, minlength=n_columns), out=pointer[1:])
+    return pointer, owners[order], order
+
+
+def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
+    """Sum values by position.
+
+    >>> sum_by(np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]), 3).tolist()
+    [4.0, 0.0, 2.0]
+    """
+    return np.asarray(np.bincount(position, weights=values, minlength=n), dtype=np.float64)
+
+
+def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
+    """Return the different values, ascending, and where among them each value is.
+
+    Half the calls of ``numpy.unique(values, return_inverse=True)``: most arrays here are so
+    short that the calls are what they cost.
+
+    >>> different, position = unique_inverse(np.array([5, 3, 5]))
+    >>> different.tolist(), position.tolist()
+    ([3, 5], [1, 0, 1])
+    """
+    order = values.argsort()
+    ascending = values[order]
+    first = np.empty(len(values), np.bool_)
+    first[:1] = True
+    np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
+    position = np.empty(len(values), np.int64)
+    position[order] = first.cumsum() - 1
+    return ascending[first], position
+
+
+def among(values: IntArray, few: IntArray) -> BoolArray:
+    """Tell which values are among a few.
+
+    >>> among(np.array([5, 3, 5]), np.array([5])).tolist()
+    [True, False, True]
+    """
+    if len(few) > 8:
+        return np.isin(values, few)
+    result: BoolArray = (values[:, None] == few[None, :]).any(axis=1)
+    return result
+
+
+def among_sorted(values: IntArray, some: IntArray) -> BoolArray:
+    """Tell which values are among some that ascend.
+
+    >>> among_sorted(np.array([5, 3, 9]), np.array([3, 5])).tolist()
+    [True, True, False]
+    """
+    if not len(some):
+        return np.zeros(len(values), np.bool_)
+    at = np.minimum(np.searchsorted(some, values), len(some) - 1)
+    result: BoolArray = some[at] == values
+    return result
+
+
+def best(values: FloatArray, n: int) -> IntArray:
+    """Return where the n largest values are, and those that equal the last of them.
+
+    So the outcome does not depend on the order of equals, unless there are more than
+    4 n of them.
+
+    >>> best(np.array([3.0, 1.0, 2.0, 2.0]), 2).tolist()
+    [0, 2, 3]
+    """
+    if len(values) <= n:
+        return np.arange(len(values))
+    last = np.partition(values, len(values) - n)[-n]
+    at = np.flatnonzero(values >= last)
+    if len(at) > n * _TIES:
+        at = np.sort(at[np.argsort(-values[at], kind="stable")][: n * _TIES])
+    return at
+
+
+def best_per_owner(owner: IntArray, values: FloatArray, n_owners: int, n: int) -> BoolArray:
+    """Mark the n largest values of each owner, and those that equal the last of them.
+
+    Parameters
+    ----------
+    owner : ndarray of int, shape (m,), ascending, in [0, n_owners)
+        Whose each value is.
+    values : ndarray of float, shape (m,)
+        What is compared.
+    n_owners : int
+        How many owners there are.
+    n : int
+        How many each keeps.
+
+    Examples
+    --------
+    >>> marked = best_per_owner(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 2.0, 0.5]), 2, 2)
+    >>> marked.tolist()
+    [False, True, True, True]
+    """
+    counts = np.bincount(owner, minlength=n_owners)
+    if not len(owner) or counts.max() <= n:
+        return np.ones(len(owner), np.bool_)
+    order = np.lexsort((-values, owner))
+    starts = np.cumsum(counts) - counts
+    rank = np.empty(len(owner), np.int64)
+    rank[order] = np.arange(len(owner)) - starts[owner[order]]
+    last = np.full(n_owners, -np.inf)
+    at_limit = rank == n - 1
+    last[owner[at_limit]] = values[at_limit]
+    marked: BoolArray = (values >= last[owner]) & (rank < n * _TIES)
+    return marked

@@ -1,0 +1,277 @@
+"""Which chunks an answer cites: by markers, in structured fields, or natively."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from hebbgraph.citations.markers import BRACKETS, LONG_ID, split_names, without_code
+from hebbgraph.citations.rendered import Rendered
+
+__all__ = ["MAX_ANSWER_CHARACTERS", "parse_annotations", "parse_citations", "parse_structured"]
+
+MAX_ANSWER_CHARACTERS = 200_000
+_MAX_MARKERS = 2_000
+_MAX_NODES = 5_000
+_MAX_DEPTH = 24
+
+_KEY_LIKE = re.compile(r"[A-Za-z]{0,12}[0-9]{1,4}")
+_LONG_NAME = re.compile(r"[0-9A-Za-z][\w.:/#@+-]{15,511}")
+
+
+def parse_citations(answer: str, rendered: Rendered) -> list[str]:
+    r"""Return the chunks that an answer cites, in the order of its markers, each once.
+
+    ``[1]``, ``[1, 2]``, ``[1-3]``, ``[^1]``, ``[Source 1]``, ``【1】`` with keys that were
+    rendered; ``[id]`` with the id of a chunk shown, and ids of 16 characters or more
+    without brackets. Markers in code do not count. An answer that is JSON is read by
+    :func:`parse_structured`.
+
+    Parameters
+    ----------
+    answer : str
+        At most 200,000 characters are read.
+    rendered : Rendered
+
+    Examples
+    --------
+    >>> from hebbgraph.citations import Rendered, Source
+    >>> rendered = Rendered.numbered([Source("a", "Built by Moss."), Source("b", "Born here.")])
+    >>> parse_citations("Moss [1], who was born here [2][7].\n```\nx = y[2]\n```", rendered)
+    ['a', 'b']
+    """
+    answer = answer[:MAX_ANSWER_CHARACTERS]
+    data = _json(answer)
+    if data is not None:
+        return parse_structured(data, rendered)
+    found: dict[str, None] = {}
+    text = without_code(answer)
+    # By position, so that ids with and without brackets come in the order of the answer.
+    mentions = [
+        (match.start(), name)
+        for match in _matches(BRACKETS, text)
+        for name in _parts(match.group(1), rendered)
+    ]
+    if any(len(id_) >= LONG_ID for id_ in rendered.ids):
+        mentions += [
+            (match.start(), match.group().rstrip(".:/#")) for match in _matches(_LONG_NAME, text)
+        ]
+    for _, name in sorted(mentions, key=lambda mention: mention[0]):
+        if (id_ := rendered.find(name)) is not None:
+            found.setdefault(id_)
+    return list(found)
+
+
+def parse_structured(value: Any, rendered: Rendered) -> list[str]:
+    """Return the chunks that a structured answer cites.
+
+    Parameters
+    ----------
+    value : Any
+        Dicts, lists, pydantic models, dataclasses: the arguments of a tool call, or what
+        ``with_structured_output`` returns. At most 5000 values, 24 deep, are read.
+    rendered : Rendered
+
+    Returns
+    -------
+    list of str
+        What stands in fields named like ``citations``, ``sources``, ``source_id``,
+        ``chunk_ids``: keys as numbers or str, ids, ``{"source_id": 1, "quote": "..."}``,
+        or quotations that stand in exactly one chunk shown. An entry whose quotation
+        stands only in other chunks than the one it names counts for nothing. In all
+        other str fields markers count as in :func:`parse_citations`.
+
+    Examples
+    --------
+    >>> from hebbgraph.citations import Rendered, Source
+    >>> rendered = Rendered.numbered([Source("a", "Built by Moss."), Source("b", "Born here.")])
+    >>> parse_structured({"answer": "Moss", "year": 1, "citations": [2]}, rendered)
+    ['b']
+    """
+    found: dict[str, None] = {}
+    budget = [_MAX_NODES]
+    for id_ in _walk(value, rendered, cites=False, depth=0, budget=budget):
+        found.setdefault(id_)
+    return list(found)
+
+
+def parse_annotations(annotations: Iterable[Any], rendered: Rendered) -> list[str]:
+    """Return the chunks that a provider's native citations point at.
+
+    Parameters
+    ----------
+    annotations : iterable of dict
+        LangChain's standard form: ``type="citation"`` with ``url``, ``title``,
+        ``cited_text`` and ``extras``; others with the same names. At most 2000 are read.
+    rendered : Rendered
+        With ``blocks`` if documents were handed over as native blocks.
+
+    Returns
+    -------
+    list of str
+        By id (``source``, ``url``, ``id``), by index of the block, or by ``cited_text`` if
+        it stands in exactly one chunk shown. Text and index must not contradict.
+
+    Examples
+    --------
+    >>> from hebbgraph.citations import Rendered, Source
+    >>> rendered = Rendered.numbered([Source("a", "Built by Ida Moss in Dunmore.")])
+    >>> parse_annotations([{"cited_text": "Built by Ida Moss"}], rendered)
+    []
+    >>> parse_annotations([{"cited_text": "Built by Ida Moss in Dun"}], rendered)
+    ['a']
+    """
+    found: dict[str, None] = {}
+    for number, annotation in enumerate(annotations):
+        if number >= _MAX_MARKERS:
+            break
+        if isinstance(annotation, Mapping):
+            id_ = _annotated(annotation, rendered)
+            if id_ is not None:
+                found.setdefault(id_)
+    return list(found)
+
+
+_CITING = frozenset({
+    "citation", "citations", "cited", "citedids", "citedsources", "citationids", "chunkid",
+    "chunkids", "docid", "docids", "documentid", "documentids", "evidence", "reference",
+    "references", "source", "sources", "sourceid", "sourceids", "sourcekey", "sourcekeys",
+    "usedsources",
+})  # fmt: skip
+_NAMING = (
+    "sourceid", "source", "chunkid", "documentid", "docid", "citationid", "citation",
+    "sourcekey", "key", "id", "index", "number", "reference",
+)  # fmt: skip
+_QUOTING = frozenset({"quote", "quotes", "quotation", "citedtext", "excerpt", "snippet", "text"})
+
+
+def _folded(name: object) -> str:
+    return str(name).replace("_", "").replace("-", "").lower()
+
+
+def _walk(
+    value: Any, rendered: Rendered, *, cites: bool, depth: int, budget: list[int]
+) -> Iterator[str]:
+    budget[0] -= 1
+    if budget[0] < 0 or depth > _MAX_DEPTH or value is None or isinstance(value, bool):
+        return
+    value = _plain(value)
+    if isinstance(value, Mapping):
+        fields = {_folded(name): part for name, part in list(value.items())[:_MAX_NODES]}
+        names = any(name in fields for name in _NAMING)
+        quotes = not _QUOTING.isdisjoint(fields) and not _CITING.isdisjoint(fields)
+        if names and (cites or quotes):
+            entry = _entry(fields, rendered)
+            if entry is not None:
+                yield from entry
+                return
+        for name, part in fields.items():
+            citing = name in _CITING or (cites and name in _QUOTING)
+            yield from _walk(part, rendered, cites=citing, depth=depth + 1, budget=budget)
+    elif isinstance(value, list | tuple | set | frozenset):
+        for part in sorted(value, key=repr) if isinstance(value, set | frozenset) else value:
+            if budget[0] < 0:
+                return
+            yield from _walk(part, rendered, cites=cites, depth=depth + 1, budget=budget)
+    elif cites:
+        yield from _named(value, rendered)
+    elif isinstance(value, str):
+        budget[0] -= len(value) // 1_000
+        yield from parse_citations(value, rendered)
+
+
+def _plain(value: Any) -> Any:
+    dump = getattr(value, "model_dump", None)
+    if callable(dump) and not isinstance(value, type):
+        try:
+            return dump()
+        except Exception:  # somebody's model; what cannot be read cites nothing
+            return None
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {one.name: getattr(value, one.name) for one in dataclasses.fields(value)}
+    return value
+
+
+def _named(value: Any, rendered: Rendered) -> list[str]:
+    """What a value in a citing field stands for: a key, an id, markers or a quotation."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 10**9:
+        value = int(value)
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9:
+        value = str(value)
+    if not isinstance(value, str):
+        return []
+    value = value[:MAX_ANSWER_CHARACTERS].strip()
+    if (id_ := rendered.find(value)) is not None:
+        return [id_]
+    if len(value) <= 200:
+        bare = value[1:-1] if value[:1] in "[【" and value[-1:] in "]】" else value
+        names = list(_parts(bare, rendered))
+        found = [id_ for name in names if (id_ := rendered.find(name)) is not None]
+        if found and len(found) == len(names):
+            return found
+    if found := parse_citations(value, rendered):
+        return found
+    held = rendered.holding(value)
+    return held if len(held) == 1 else []
+
+
+def _entry(fields: Mapping[str, Any], rendered: Rendered) -> list[str] | None:
+    """Read ``{"source_id": ..., "quote": ...}``; None if nothing comes of it."""
+    quotes = [part for name, part in fields.items() if name in _QUOTING and isinstance(part, str)]
+    held = {id_ for quote in quotes for id_ in rendered.holding(quote)}
+    for name in _NAMING:
+        if name in fields and isinstance(fields[name], int | float | str):
+            found = _named(fields[name], rendered)
+            if found:
+                return [id_ for id_ in found if not held or id_ in held]
+    return list(held) if len(held) == 1 else None
+
+
+def _annotated(annotation: Mapping[str, Any], rendered: Rendered) -> str | None:
+    extras = annotation.get("extras")
+    fields = {**extras, **annotation} if isinstance(extras, Mapping) else dict(annotation)
+    quote = fields.get("cited_text") or fields.get("quote")
+    held = rendered.holding(quote) if isinstance(quote, str) else []
+    for name in ("source", "url", "id", "document_id", "source_id"):
+        value = fields.get(name)
+        if isinstance(value, str) and value in rendered._ids:
+            return value if not held or value in held else None
+    for name in ("document_index", "search_result_index"):
+        at = fields.get(name)
+        if isinstance(at, int) and not isinstance(at, bool) and 0 <= at < len(rendered.blocks):
+            id_ = rendered.blocks[at]
+            return id_ if id_ and (not held or id_ in held) else None
+    return held[0] if len(held) == 1 else None
+
+
+def _json(answer: str) -> Any:
+    text = answer.strip()
+    if text.startswith("```"):
+        text = text.strip("`").removeprefix("json").strip()
+    if not (text.startswith("{") and text.endswith("}")):
+        return None
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    for number, match in enumerate(pattern.finditer(text)):
+        if number >= _MAX_MARKERS:
+            return
+        yield match
+
+
+def _parts(inside: str, rendered: Rendered) -> Iterator[str]:
+    """Yield the names between two brackets: the whole if it is one, else its parts."""
+    if rendered.find(inside.strip()) is not None:
+        yield inside.strip()
+        return
+    names = list(split_names(inside, rendered._named))
+    # "[see 1]" and "[1 ship]" are no citations: every part must look like a name.
+    if all(name in rendered._named or _KEY_LIKE.fullmatch(name) for name in names):
+        yield from names

@@ -1,0 +1,133 @@
+"""Sources as they stand in a prompt, and which chunk a key or an id stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from hebbgraph.citations.markers import LONG_ID, known_names
+from hebbgraph.records import Chunk
+
+__all__ = ["PREFIX", "Rendered", "Source", "SourceLike", "as_source", "planted_ids"]
+
+#: So much of a chunk's beginning identifies it in a prompt, be the rest cut off.
+PREFIX = 64
+#: A quotation shorter than this may occur anywhere.
+_QUOTE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A text as a formatter takes it; :class:`~hebbgraph.Chunk` does as well.
+
+    ``id`` is the chunk's, or empty for a text that is not ours: it is rendered with a key
+    like the others, and citing it yields nothing.
+    """
+
+    id: str
+    text: str
+    title: str = ""
+
+
+SourceLike: TypeAlias = Source | Chunk
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """Sources as they stand in a prompt.
+
+    Attributes
+    ----------
+    sources : tuple of Source
+        Those shown, in the order in which they stand there.
+    keys : dict of str to str
+        Key to chunk id. Several keys may lead to one chunk.
+    text : str
+        The rendered text; empty if it was read back from a prompt.
+    blocks : tuple of str
+        Chunk ids (or "") of the native document blocks of the prompt, by their index.
+
+    Examples
+    --------
+    >>> Rendered.numbered([Source("petrel", "Built by Ida Moss.")]).keys
+    {'1': 'petrel'}
+    """
+
+    sources: tuple[Source, ...] = ()
+    keys: Mapping[str, str] = field(default_factory=dict)
+    text: str = ""
+    blocks: tuple[str, ...] = ()
+
+    @classmethod
+    def numbered(cls, sources: Iterable[SourceLike], *, start: int = 1) -> Rendered:
+        """Describe a prompt that somebody else numbered, in the order of ``sources``."""
+        own = tuple(map(as_source, sources))
+        keys = {str(number): one.id for number, one in enumerate(own, start) if one.id}
+        return cls(own, keys, blocks=tuple(one.id for one in own))
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """The chunks shown, each once."""
+        return tuple(dict.fromkeys(one.id for one in self.sources if one.id))
+
+    @cached_property
+    def _ids(self) -> frozenset[str]:
+        return frozenset(self.ids)
+
+    @cached_property
+    def _named(self) -> frozenset[str]:
+        return self._ids.union(self.keys)
+
+    @cached_property
+    def _valid(self) -> dict[str, str]:
+        """Keys that occur as a marker in no shown text."""
+        planted: set[str] = set()
+        for one in self.sources:
+            planted.update(known_names(f"{one.title}\n{one.text}", self.keys))
+        return {key: id_ for key, id_ in self.keys.items() if key not in planted}
+
+    @cached_property
+    def _planted_ids(self) -> frozenset[str]:
+        """Ids that a shown text names, so that an answer may have copied them."""
+        return frozenset(planted_ids(self.ids, self.sources))
+
+    @cached_property
+    def _squashed(self) -> list[tuple[str, str]]:
+        return [(one.id, _squash(one.text)) for one in self.sources if one.id]
+
+    def find(self, name: str) -> str | None:
+        """Return the chunk that a key or an id stands for, or None."""
+        if (found := self._valid.get(name) or self._valid.get(name.lower())) is not None:
+            return found
+        if name in self.keys or name.isdecimal():
+            return None
+        return name if name in self._ids and name not in self._planted_ids else None
+
+    def holding(self, quote: str) -> list[str]:
+        """Return the chunks whose shown text contains a quotation, white space aside."""
+        wanted = _squash(quote[:2_000]).strip(" .…\"'“”«»")
+        if len(wanted) < _QUOTE:
+            return []
+        return list(dict.fromkeys(id_ for id_, text in self._squashed if wanted in text))
+
+
+def as_source(value: SourceLike) -> Source:
+    """Return a source as it is, and of a chunk what goes into a prompt."""
+    if isinstance(value, Source):
+        return value
+    return Source(value.id, value.text, value.title)
+
+
+def planted_ids(ids: Iterable[str], sources: Iterable[Source]) -> Iterator[str]:
+    """Yield the ids that a text names as an answer would: in brackets, or at length."""
+    known = dict.fromkeys(ids, "")
+    for one in sources:
+        text = f"{one.title}\n{one.text}"
+        yield from known_names(text, known)
+        yield from (id_ for id_ in known if len(id_) >= LONG_ID and id_ in text)
+
+
+def _squash(text: str) -> str:
+    return " ".join(text.split())

@@ -1,0 +1,1 @@
+"""What follows from the truth, and how it is kept up to date."""

@@ -1,0 +1,328 @@
+"""The lexical index: BM25 over our own terms, by Tantivy.
+
+Terms come ready-made from :func:`hebbgraph.text.lexical_terms`, and facts, by which
+filters find few chunks among many, from :mod:`hebbgraph.store.facts`. So Tantivy only
+splits them at spaces; no query syntax is ever parsed. A file beside it names the
+generation of the truth that it was brought to, written after Tantivy's own commit: when
+a process dies in between, the same changes are applied again, which changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+import tantivy
+
+from hebbgraph.arrays import FloatArray, IntArray
+from hebbgraph.artifacts import make_way, remove
+from hebbgraph.derived.segments import damaged_files
+
+__all__ = ["LEXICAL_FORMAT", "Entry", "LexicalIndex"]
+
+logger = logging.getLogger(__name__)
+
+LEXICAL_FORMAT = 2
+_STAMP = "hebbgraph.json"
+_HEAP_BYTES = 64_000_000
+#: Up to so many bytes, opening looks at every checksum; above, ``doctor`` does.
+_MAX_BYTES_TO_CHECK = 64_000_000
+_SEGMENT_FILES = ("idx", "term", "pos", "fast", "fieldnorm", "store")
+
+
+class Entry(NamedTuple):
+    """A row of the truth, its terms and its facts, each with spaces between them."""
+
+    row: int
+    terms: str
+    facts: str = ""
+
+
+class LexicalIndex:
+    """BM25 (k1 = 1.2, b = 0.75) over space-joined terms, one document a row.
+
+    Parameters
+    ----------
+    directory : Path, optional
+        Where it lies; None keeps it in memory.
+    positions : bool
+        Whether it is known where in a row a term stands. Without, nobody can read the
+        row's words in their order, and phrases are looked up as bags of terms.
+    """
+
+    def __init__(self, directory: Path | None, *, positions: bool = True) -> None:
+        self._positions = positions
+        option: Literal["position", "freq"] = "position" if positions else "freq"
+        builder = tantivy.SchemaBuilder()
+        # Signed: deleting by a term of an unsigned field finds nothing, without an error.
+        builder.add_integer_field("row", indexed=True, fast=True)
+        builder.add_text_field("terms", tokenizer_name="whitespace", index_option=option)
+        builder.add_text_field("facts", tokenizer_name="whitespace", index_option="basic")
+        self._schema = builder.build()
+        self._directory = directory
+        self._generation = 0
+        #: Why what lay there was thrown away, if it was.
+        self.damage: str | None = None
+        if directory is None:
+            self._index = tantivy.Index(self._schema)
+        else:
+            self._index = self._open(directory)
+        # By hand: a thread that watches the directory may read a file while it goes.
+        self._index.config_reader(reload_policy="manual")
+        self._index.reload()
+        self._searcher = self._index.searcher()
+        self.refresh()
+
+    def _open(self, directory: Path) -> tantivy.Index:
+        make_way(directory / _STAMP)
+        stamp = _read_stamp(directory)
+        if stamp is not None:
+            try:
+                _check_files(directory)
+                _check_sums(directory)
+                return tantivy.Index(self._schema, path=str(directory))
+            except (OSError, ValueError, KeyError, TypeError) as error:
+                logger.warning("lexical index at %s is damaged (%s): rebuilding", directory, error)
+                self.damage = str(error)
+        elif any(directory.glob("*.idx")):
+            self.damage = "it does not say which generation it is of"
+        remove(directory)
+        directory.mkdir(parents=True, exist_ok=True)
+        return tantivy.Index(self._schema, path=str(directory))
+
+    @staticmethod
+    def discard(directory: Path) -> None:
+        """Let the next one that opens it start from nothing."""
+        (directory / _STAMP).unlink(missing_ok=True)
+
+    @classmethod
+    def copy_of(cls, directory: Path, *, positions: bool = True) -> LexicalIndex:
+        """Open a private copy, for a directory in which Tantivy cannot place its locks."""
+        copy = Path(tempfile.mkdtemp(prefix="hebbgraph-"))
+        for file in directory.iterdir():
+            if file.suffix != ".lock":
+                shutil.copyfile(file, copy / file.name)  # its content, not its permissions
+        index = cls(copy, positions=positions)
+        weakref.finalize(index, shutil.rmtree, copy, ignore_errors=True)
+        return index
+
+    @property
+    def generation(self) -> int:
+        """The generation of the truth that was last reached, 0 when empty."""
+        return self._generation
+
+    @property
+    def is_there(self) -> bool:
+        """Whether its folder still is, for what is open can be read when it is gone."""
+        return self._directory is None or (self._directory / _STAMP).exists()
+
+    def refresh(self) -> int:
+        """See what other processes have committed; return the generation."""
+        if self._directory is not None:
+            generation = _read_stamp(self._directory) or 0
+            if generation != self._generation:
+                self._index.reload()
+                self._searcher = self._index.searcher()
+                self._generation = generation
+        return self._generation
+
+    def update(
+        self,
+        generation: int,
+        *,
+        removed: Iterable[int],
+        added: Iterable[Entry],
+        replace: bool = True,
+        instead: bool = False,
+    ) -> None:
+        """Remove and add rows, and stamp the result; an error leaves it as it was.
+
+        Parameters
+        ----------
+        generation : int
+            What the index then stands for.
+        removed : iterable of int
+        added : iterable of Entry
+        replace : bool
+            Whether an added row may be there already, left by an update that was killed
+            before its stamp; an empty index needs no such care.
+        instead : bool
+            Whether what is added takes the place of everything. In one step: until then
+            everybody reads what was there, and a process that dies leaves it whole.
+
+        Notes
+        -----
+        The caller holds the lock on derived parts. One writer lives as long as one
+        update, so that no process keeps another one out.
+        """
+        writer = self._index.writer(_HEAP_BYTES, 1)
+        try:
+            if self._directory is not None:
+                # What a killed update left: its names may be wanted again.
+                writer.garbage_collect_files()
+            if instead:
+                writer.delete_all_documents()
+            for row in removed:
+                writer.delete_documents_by_term("row", int(row))
+            for row, terms, facts in added:
+                if replace and not instead:
+                    writer.delete_documents_by_term("row", row)
+                document = tantivy.Document()
+                document.add_integer("row", row)
+                document.add_text("terms", terms)
+                if facts:
+                    document.add_text("facts", facts)
+                writer.add_document(document)
+            writer.commit()
+            if instead:
+                self._index.reload()
+                self._searcher = self._index.searcher()  # lets go of the files of before
+                writer.garbage_collect_files()
+        except BaseException:
+            writer.rollback()
+            raise
+        finally:
+            writer.wait_merging_threads()
+        self._stamped(generation)
+
+    def _stamped(self, generation: int) -> None:
+        if self._directory is not None:
+            _write_stamp(self._directory, generation)
+        self._index.reload()
+        self._searcher = self._index.searcher()
+        self._generation = generation
+
+    def search(
+        self,
+        terms: Iterable[str],
+        limit: int,
+        *,
+        only: Sequence[int] | None = None,
+        facts: Iterable[str] | None = None,
+    ) -> tuple[IntArray, FloatArray]:
+        """Return the best rows for a bag of terms.
+
+        Parameters
+        ----------
+        terms : iterable of str
+            Each counts once.
+        limit : int
+        only : sequence of int, optional
+            Look at these rows alone. Scores are the same as without.
+        facts : iterable of str, optional
+            Look at rows alone that have one of them. Scores are the same as without.
+
+        Returns
+        -------
+        rows : ndarray of int64
+        scores : ndarray of float64, descending
+        """
+        query = self._any_of(terms)
+        if query is None or limit <= 0:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float64)
+        if only is not None:
+            query = self._among(query, "row", [int(row) for row in only])
+        if facts is not None:
+            query = self._among(query, "facts", list(facts))
+        searcher = self._searcher
+        hits = searcher.search(query, limit, count=False).hits
+        rows = searcher.fast_field_values("row", [address for _, address in hits])
+        return (
+            np.array(rows, dtype=np.int64),
+            np.array([score for score, _ in hits], dtype=np.float64),
+        )
+
+    def _among(self, query: tantivy.Query, field: str, values: Sequence[Any]) -> tantivy.Query:
+        """Restrict a query to documents with one of some values, leaving scores alone."""
+        these = tantivy.Query.term_set_query(self._schema, field, values)
+        return tantivy.Query.boolean_query(
+            [
+                (tantivy.Occur.Must, query),
+                (tantivy.Occur.Must, tantivy.Query.const_score_query(these, 0.0)),
+            ]
+        )
+
+    def _any_of(self, terms: Iterable[str]) -> tantivy.Query | None:
+        clauses = [
+            (tantivy.Occur.Should, tantivy.Query.term_query(self._schema, "terms", term, "freq"))
+            for term in dict.fromkeys(terms)
+        ]
+        return tantivy.Query.boolean_query(clauses) if clauses else None
+
+    def rows_with_phrase(self, terms: Sequence[str]) -> IntArray:
+        """Return the rows in which the terms stand one after the other, unordered.
+
+        Without positions, the rows in which all of them stand.
+        """
+        if len(terms) == 1:
+            query = tantivy.Query.term_query(self._schema, "terms", terms[0], "basic")
+        elif not self._positions:
+            each = (
+                tantivy.Query.term_query(self._schema, "terms", term, "basic")
+                for term in dict.fromkeys(terms)
+            )
+            query = tantivy.Query.boolean_query([(tantivy.Occur.Must, one) for one in each])
+        else:
+            query = tantivy.Query.phrase_query(self._schema, "terms", list(terms))
+        searcher = self._searcher
+        query = tantivy.Query.const_score_query(query, 1.0)
+        hits = searcher.search(query, max(searcher.num_docs, 1), count=False).hits
+        rows = searcher.fast_field_values("row", [address for _, address in hits])
+        return np.array(rows, dtype=np.int64)
+
+    def document_frequency(self, term: str) -> int:
+        """Return how many rows hold a term (rows deleted since the last merge included)."""
+        return self._searcher.doc_freq("terms", term)
+
+    def rows(self) -> IntArray:
+        """Return all rows, ascending."""
+        searcher = self._searcher
+        hits = searcher.search(
+            tantivy.Query.all_query(), max(searcher.num_docs, 1), count=False
+        ).hits
+        rows = searcher.fast_field_values("row", [address for _, address in hits])
+        return np.sort(np.array(rows, dtype=np.int64))
+
+    def __len__(self) -> int:
+        return self._searcher.num_docs
+
+
+def _check_files(directory: Path) -> None:
+    """Raise FileNotFoundError for a lost file; Tantivy misses some only when it searches."""
+    for segment in json.loads((directory / "meta.json").read_bytes())["segments"]:
+        name = segment["segment_id"].replace("-", "")
+        for suffix in _SEGMENT_FILES:
+            (directory / f"{name}.{suffix}").stat()
+
+
+def _check_sums(directory: Path) -> None:
+    """Raise ValueError for a file whose content has changed, where that is quickly seen."""
+    if sum(path.stat().st_size for path in directory.iterdir()) <= _MAX_BYTES_TO_CHECK and (
+        damaged := damaged_files(directory)
+    ):
+        raise ValueError(f"checksum of {damaged[0]}")
+
+
+def _read_stamp(directory: Path) -> int | None:
+    try:
+        stamp = json.loads((directory / _STAMP).read_bytes())
+        return int(stamp["generation"]) if stamp["format"] == LEXICAL_FORMAT else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _write_stamp(directory: Path, generation: int) -> None:
+    path = directory / _STAMP
+    partial = path.with_suffix(".partial")
+    make_way(partial, for_file=True)
+    partial.write_text(json.dumps({"format": LEXICAL_FORMAT, "generation": generation}))
+    make_way(path, for_file=True)
+    os.replace(partial, path)

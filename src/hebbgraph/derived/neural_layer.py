@@ -1,0 +1,234 @@
+"""The neural layer on disk: one safetensors file, checked when read.
+
+Reading it takes numpy and safetensors, not torch. A file that is damaged, or that does not
+belong to the present truth, is passed over with a line in the log: recalls go on without.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import zlib
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from hebbgraph.errors import MissingExtraError, ReadOnlyIndexError
+from hebbgraph.graph.neural_layer import LayerInGraph, LayerStamp, NeuralLayer
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.store.database import translate_os
+from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.store.truth import FeedbackState
+from hebbgraph.vectors.table import VectorTable
+
+__all__ = ["NeuralStore"]
+
+logger = logging.getLogger(__name__)
+
+_FORMAT = "1"
+_FILE = "neural.safetensors"
+_ARRAYS = ("rows", "id_prefixes", "vectors", "clusters", "sources", "targets", "weights")
+
+
+class NeuralStore:
+    """The layer of one namespace, in memory and (if there is a folder) on disk.
+
+    Parameters
+    ----------
+    directory : Path, optional
+        The folder of derived parts; None keeps the layer in memory.
+    writable : bool
+    """
+
+    def __init__(self, directory: Path | None, *, writable: bool) -> None:
+        self._path = None if directory is None else directory / _FILE
+        self._writable = writable
+        self._layer: NeuralLayer | None = None
+        self._seen: tuple[int, int] | None = None
+        self._warned: object = None
+        self._in_graph: LayerInGraph | None = None
+        self._table: tuple[LayerInGraph, VectorTable, int, VectorTable] | None = None
+
+    @property
+    def path(self) -> Path | None:
+        """The file, whether it is there or not."""
+        return self._path
+
+    def save(self, layer: NeuralLayer) -> None:
+        """Put a layer in place of the one that is there, in one step.
+
+        Raises
+        ------
+        ReadOnlyIndexError, DiskFullError, StorageError
+            If nothing may be written, or it fails; what was there stays.
+        """
+        if self._path is None:
+            self._layer = layer
+            return
+        self._check_writable()
+        write = _numpy_format().save
+        partial = self._path.with_name(f".{_FILE}.{os.getpid()}.partial")
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            partial.write_bytes(write(_arrays(layer), metadata=_metadata(layer)))
+            os.replace(partial, self._path)
+        except OSError as error:
+            raise translate_os(error, str(self._path)) from error
+        finally:
+            partial.unlink(missing_ok=True)
+        self._layer, self._seen = layer, self._stat()
+
+    def remove(self) -> bool:
+        """Remove the layer; tell whether there was one."""
+        if self._path is None:
+            there, self._layer = self._layer is not None, None
+            return there
+        self._check_writable()
+        there = self._path.exists()
+        self._path.unlink(missing_ok=True)
+        self._layer = self._seen = None
+        return there
+
+    def _check_writable(self) -> None:
+        if not self._writable:
+            raise ReadOnlyIndexError(f"{self._path}: opened for reading only, nothing is written")
+
+    def current(
+        self, embedding: EmbeddingState | None, feedback: FeedbackState
+    ) -> NeuralLayer | None:
+        """Return the layer, if there is one that still counts.
+
+        Parameters
+        ----------
+        embedding : EmbeddingState, optional
+            Of the truth: a layer over another model's vectors rests.
+        feedback : FeedbackState
+            A layer that was trained on feedback which was forgotten since rests.
+        """
+        layer = self._read()
+        if layer is None:
+            return None
+        stamp = layer.stamp
+        if embedding is None or (stamp.embedder, stamp.epoch) != (embedding.name, embedding.epoch):
+            self._say_once(layer, "the neural layer is over vectors of another model: it rests")
+            return None
+        if stamp.feedback_used and feedback.removed != stamp.feedback_removed:
+            self._say_once(layer, "feedback was forgotten since the neural layer was trained on it")
+            return None
+        return layer
+
+    def in_graph(
+        self,
+        graph: TagGraph,
+        embedding: EmbeddingState | None,
+        feedback: FeedbackState,
+        *,
+        fan_out: int,
+    ) -> LayerInGraph | None:
+        """Return the layer that counts in the numbers of a graph; see :meth:`current`.
+
+        The caller holds the lock on the graph.
+        """
+        layer = self.current(embedding, feedback)
+        if layer is None or layer.stamp.generation > graph.generation:
+            return None  # an older truth was put back
+        held = self._in_graph
+        if held is None or not held.fits(layer, graph, fan_out):
+            held = self._in_graph = layer.in_graph(graph, fan_out=fan_out)
+        return held
+
+    def table(self, layer: LayerInGraph, own: VectorTable) -> VectorTable:
+        """Return the vectors of a namespace, propagated where the layer knows the chunk."""
+        held = self._table
+        if held is None or held[0] is not layer or held[1] is not own or held[2] != len(own.rows):
+            slots, vectors = layer.matrix
+            replaced = own.replaced(layer.graph.rows[slots], vectors)
+            held = self._table = (layer, own, len(own.rows), replaced)
+        return held[3]
+
+    def problems(self) -> Iterator[str]:
+        """Tell what is wrong with the file, if there is one."""
+        if self._path is None or not self._path.exists() or find_spec("safetensors") is None:
+            return
+        if _load(self._path) is None:
+            yield f"{self._path.name} is damaged, or of another version: train it again"
+
+    def _say_once(self, layer: NeuralLayer, why: str) -> None:
+        if self._warned is not layer:
+            self._warned = layer
+            logger.warning("%s; train it again", why)
+
+    def _stat(self) -> tuple[int, int] | None:
+        assert self._path is not None
+        try:
+            found = os.stat(self._path)
+        except OSError:
+            return None
+        return found.st_mtime_ns, found.st_size
+
+    def _read(self) -> NeuralLayer | None:
+        """Read the file again only when another process has written it."""
+        if self._path is None:
+            return self._layer
+        there = self._stat()
+        if there != self._seen:
+            self._layer = None if there is None else _load(self._path)
+            self._seen = there
+        return self._layer
+
+
+def _numpy_format() -> Any:
+    try:
+        from safetensors import numpy as format_
+    except ImportError as error:
+        raise MissingExtraError(
+            'safetensors is not installed; pip install "hebbgraph[neural]"'
+        ) from error
+    return format_
+
+
+def _arrays(layer: NeuralLayer) -> dict[str, Any]:
+    return {name: np.ascontiguousarray(getattr(layer, name)) for name in _ARRAYS}
+
+
+def _checksum(arrays: dict[str, Any]) -> str:
+    checksum = 0
+    for name in _ARRAYS:
+        checksum = zlib.crc32(np.ascontiguousarray(arrays[name]).view(np.uint8).data, checksum)
+    return str(checksum)
+
+
+def _metadata(layer: NeuralLayer) -> dict[str, str]:
+    return {
+        "format": _FORMAT,
+        "stamp": json.dumps(asdict(layer.stamp)),
+        "report": json.dumps(layer.report),
+        "checksum": _checksum(_arrays(layer)),
+    }
+
+
+def _load(path: Path) -> NeuralLayer | None:
+    try:
+        from safetensors import SafetensorError, safe_open
+    except ImportError:
+        logger.warning('%s is passed over: pip install "hebbgraph[neural]" to read it', path)
+        return None
+    try:
+        with safe_open(str(path), framework="np") as file:
+            metadata = file.metadata() or {}
+            if metadata.get("format") != _FORMAT:
+                logger.warning("%s is of another version of hebbgraph: train it again", path)
+                return None
+            arrays = {name: file.get_tensor(name) for name in _ARRAYS}
+        if _checksum(arrays) != metadata["checksum"]:
+            raise ValueError("the checksum differs")
+        stamp = LayerStamp(**json.loads(metadata["stamp"]))
+        return NeuralLayer(stamp=stamp, report=json.loads(metadata["report"]), **arrays)
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        logger.warning("%s is damaged (%s): recalls go on without; train it again", path, error)
+        return None

@@ -1,0 +1,114 @@
+"""The graph on disk: one folder of arrays a generation, checked when read.
+
+A snapshot only saves time: when it is missing, older than what the log of changes
+reaches back to, or damaged, the graph is built again from the truth. Arrays are plain
+``.npy`` files, mapped into memory; nothing is pickled.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.artifacts import make_way, remove
+from hebbgraph.graph.phrases import PhraseArrays
+from hebbgraph.graph.tag_graph import GraphArrays, TagGraph
+
+__all__ = ["SNAPSHOT_FORMAT", "load_snapshot", "save_snapshot"]
+
+logger = logging.getLogger(__name__)
+
+#: Raised when arrays, tokens or the rules of the vocabulary change.
+SNAPSHOT_FORMAT = 3
+_MANIFEST = "manifest.json"
+_CURRENT = "CURRENT"
+
+
+def save_snapshot(directory: Path, graph: TagGraph) -> None:
+    """Write the graph, make it the current snapshot, and remove older ones.
+
+    The caller holds the lock on derived parts. The name in ``CURRENT`` changes last, in
+    one step, so that a reader sees the old snapshot or the new one.
+    """
+    arrays, phrases = graph.arrays()
+    name = f"graph-{graph.generation}"
+    partial = directory / f"{name}.partial"
+    remove(partial)
+    partial.mkdir(parents=True)
+    checksums = {}
+    for field, values in (arrays._asdict() | phrases._asdict()).items():
+        np.save(partial / f"{field}.npy", values, allow_pickle=False)
+        checksums[f"{field}.npy"] = _checksum(partial / f"{field}.npy")
+    manifest = {
+        "format": SNAPSHOT_FORMAT,
+        "generation": graph.generation,
+        "checksums": checksums,
+    }
+    (partial / _MANIFEST).write_text(json.dumps(manifest))
+    final = directory / name
+    remove(final)
+    os.replace(partial, final)
+    current = directory / f"{_CURRENT}.partial"
+    make_way(current, for_file=True)
+    current.write_text(name)
+    make_way(directory / _CURRENT, for_file=True)
+    os.replace(current, directory / _CURRENT)
+    for old in directory.glob("graph-*"):
+        if old.name != name:
+            remove(old)
+
+
+def has_snapshot(directory: Path) -> bool:
+    """Tell whether a snapshot lies there, be it whole or not."""
+    return (directory / _CURRENT).exists() or any(directory.glob("graph-*"))
+
+
+def load_snapshot(directory: Path) -> TagGraph | None:
+    """Read the current snapshot, or return None with a log line that says why not."""
+    try:
+        name = (directory / _CURRENT).read_text()
+        folder = directory / Path(name).name
+        manifest = json.loads((folder / _MANIFEST).read_bytes())
+        if name != f"graph-{manifest['generation']}":
+            raise ValueError(f"{name} says that it is generation {manifest['generation']}")
+        if manifest["format"] != SNAPSHOT_FORMAT:
+            logger.info("graph snapshot of another version at %s: rebuilding", folder)
+            return None
+        for file, expected in manifest["checksums"].items():
+            if _checksum(folder / Path(file).name) != expected:
+                logger.warning("graph snapshot is damaged (%s): rebuilding", folder / file)
+                return None
+        return TagGraph(
+            int(manifest["generation"]),
+            GraphArrays(*(_mapped(folder / f"{name}.npy") for name in GraphArrays._fields)),
+            PhraseArrays(*(_mapped(folder / f"{name}.npy") for name in PhraseArrays._fields)),
+        )
+    except FileNotFoundError as error:
+        if (directory / _CURRENT).exists():
+            logger.warning("graph snapshot is incomplete (%s): rebuilding", error)
+        return None
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        logger.warning("graph snapshot at %s cannot be read (%s): rebuilding", directory, error)
+        return None
+
+
+def _mapped(path: Path) -> NDArray[Any]:
+    """Map an array into memory, as a plain one: the subclass makes every look slower."""
+    if not (mapped := np.load(path, mmap_mode="r", allow_pickle=False)).size:
+        return np.array(mapped)
+    return np.asarray(mapped)
+
+
+def _checksum(path: Path) -> int:
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            checksum = zlib.crc32(block, checksum)
+    return checksum

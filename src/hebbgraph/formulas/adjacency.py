@@ -1,0 +1,190 @@
+"""What spreading reads of the graph, and the edges that learning may add to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol, Self, TypeAlias
+
+import numpy as np
+
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+
+__all__ = [
+    "EdgeSet",
+    "IncidenceView",
+    "PlasticEdges",
+    "Row",
+    "edge_arrays",
+]
+
+_NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0, np.float64)
+
+
+Row: TypeAlias = Sequence[tuple[int, float]]
+"""Targets and weights of the edges that leave one node."""
+
+
+def edge_arrays(
+    edges: Sequence[tuple[int, int, float]],
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return sources, targets and weights of edges as arrays.
+
+    >>> [column.tolist() for column in edge_arrays([(0, 4, 0.5), (2, 1, 0.25)])]
+    [[0, 2], [4, 1], [0.5, 0.25]]
+    """
+    if not edges:
+        return _NO_INTS, _NO_INTS, _NO_FLOATS
+    sources, targets, weights = zip(*edges, strict=True)
+    return np.array(sources), np.array(targets), np.array(weights)
+
+
+class IncidenceView(Protocol):
+    """The bipartite graph chunk – tag, read row by row and column by column.
+
+    Chunks and tags are small integers. Owners ascend; within one owner, order is free.
+    """
+
+    @property
+    def n_chunks(self) -> int:
+        """How many chunks there are, for the idf."""
+        ...
+
+    def tags_of(self, chunks: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return (position in ``chunks``, tag, whether it is the chunk's own title)."""
+        ...
+
+    def chunks_of(self, tags: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return (position in ``tags``, chunk, whether the tag is that chunk's title)."""
+        ...
+
+    def df(self, tags: IntArray, /) -> IntArray:
+        """Return how many chunks hold each tag."""
+        ...
+
+
+@dataclass(frozen=True)
+class EdgeSet:
+    """Weighted directed edges, grouped by source.
+
+    Parameters
+    ----------
+    sources : ndarray of int, shape (n_edges,), ascending
+    targets : ndarray of int, shape (n_edges,)
+    weights : ndarray of float, shape (n_edges,), in [0, 1]
+        The share of the source's mass that passes.
+
+    Examples
+    --------
+    >>> weights = np.array([0.5, 0.2, 0.1])
+    >>> edges = EdgeSet.from_arrays(np.array([7, 2, 7]), np.array([1, 3, 4]), weights)
+    >>> owner, targets, weights = edges.of(np.array([7, 9]))
+    >>> owner.tolist(), targets.tolist(), weights.tolist()
+    ([0, 0], [1, 4], [0.5, 0.1])
+    """
+
+    sources: IntArray
+    targets: IntArray
+    weights: FloatArray
+
+    @classmethod
+    def empty(cls) -> Self:
+        """No edge."""
+        return cls(_NO_INTS, _NO_INTS, _NO_FLOATS)
+
+    @classmethod
+    def from_arrays(cls, sources: IntArray, targets: IntArray, weights: FloatArray) -> Self:
+        """Group edges given in any order."""
+        order = np.argsort(sources, kind="stable")
+        return cls(sources[order], targets[order], weights[order])
+
+    def __len__(self) -> int:
+        return len(self.sources)
+
+    def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``sources``, target, weight) of the edges that leave them."""
+        if not len(self.sources):
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        first = self.sources.searchsorted(sources, side="left")
+        counts = self.sources.searchsorted(sources, side="right") - first
+        if not counts.any():  # as of most tags that a step reaches
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        owner = np.repeat(np.arange(len(sources)), counts)
+        ends = np.cumsum(counts)
+        at = np.arange(int(counts.sum())) + np.repeat(first - ends + counts, counts)
+        return owner, self.targets[at], self.weights[at]
+
+
+_NO_EDGES = EdgeSet.empty()
+
+
+@dataclass(frozen=True)
+class PlasticEdges:
+    """Learned edges that spreading reads beside the static graph; neutral when empty.
+
+    Mass that flows over them counts as trusted: it was cited, not merely mentioned.
+
+    Parameters
+    ----------
+    tag_to_chunk : EdgeSet
+        Also followed from the query's cues.
+    chunk_to_chunk, tag_to_tag : EdgeSet
+    least : float, at least 0
+        Mass up to this is not passed over a learned edge, nor over others once learning
+        has moved any mass: it would spread so thin that it costs more than it changes.
+    """
+
+    tag_to_chunk: EdgeSet = _NO_EDGES
+    chunk_to_chunk: EdgeSet = _NO_EDGES
+    tag_to_tag: EdgeSet = _NO_EDGES
+    least: float = 0.0
+
+    def between_tags(self, tags: IntArray, depth: int) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``tags``, target, weight) of the edges to tags.
+
+        They are followed ``depth`` steps from the query.
+        """
+        return self.tag_to_tag.of(tags)
+
+    def into_chunks(
+        self,
+        tags: IntArray,
+        on_tags: FloatArray,
+        chunks: IntArray,
+        on_chunks: FloatArray,
+        depth: int,
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Pass mass on to chunks.
+
+        Parameters
+        ----------
+        tags, chunks : ndarray of int
+            Where the mass lies.
+        on_tags, on_chunks : ndarray of float
+            How much on each.
+        depth : int
+            How many steps it is from the query.
+
+        Returns
+        -------
+        sources : ndarray of int
+            A tag, or, where it is negative, ``~source`` is a chunk.
+        targets : ndarray of int
+        mass : ndarray of float
+            What passes.
+
+        Examples
+        --------
+        >>> edges = EdgeSet.from_arrays(np.array([7]), np.array([1]), np.array([0.5]))
+        >>> some, mass = np.array([7]), np.array([0.2])
+        >>> passed = PlasticEdges(edges, edges).into_chunks(some, mass, some, mass, 1)
+        >>> [column.tolist() for column in passed]
+        [[7, -8], [1, 1], [0.1, 0.1]]
+        """
+        owner, targets, weights = self.tag_to_chunk.of(tags)
+        other, ends, more = self.chunk_to_chunk.of(chunks)
+        return (
+            np.concatenate((tags[owner], ~chunks[other])),
+            np.concatenate((targets, ends)),
+            np.concatenate((on_tags[owner] * weights, on_chunks[other] * more)),
+        )

@@ -1,0 +1,329 @@
+"""Bio-RAG's recall, as the paper has it: breadth-first search over weighted edges.
+
+Seeds are the nodes whose label contains a word of the query. From each a breadth-first
+search passes edges of at least a minimum weight, the strong ones of a node first, until
+it has seen 200 nodes. A document that it reaches scores ``alpha * (sum of the weights on
+its path) + beta * (overlap of terms)``, and in the end ``(1 - mu) * similarity + mu *
+(that score)`` [1]_, sections 2.2 and 2.4.
+
+The paper gives two numbers, 200 nodes and ``mu = 0.5``, and leaves open: ``alpha`` and
+``beta``; the minimum weight; which way round labels and words contain each other; which
+of several seeds' paths to a document counts; how the sum of weights, which grows with the
+length of the path, comes to the scale of a cosine. What we take is in
+:class:`BreadthFirstParameters`.
+
+References
+----------
+.. [1] Phago Research Group (2026), Bio-RAG: Self-Reinforcing Knowledge Graph Retrieval
+   Through Hebbian Learning.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Literal, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.errors import ParameterError
+
+__all__ = [
+    "BreadthFirstParameters",
+    "Expansion",
+    "Labels",
+    "NeighboursOf",
+    "Reached",
+    "blend",
+    "expand",
+    "gather",
+    "hybrid_score",
+    "path_to",
+]
+
+NeighboursOf: TypeAlias = Callable[[NDArray[np.int64]], tuple[IntArray, IntArray, FloatArray]]
+"""From nodes to (position in them, neighbour, weight of the edge)."""
+
+_BLOCK_GROWTH = 4
+
+
+@dataclass(frozen=True, slots=True)
+class BreadthFirstParameters:
+    """The constants of the paper, with its values where it gives any.
+
+    Parameters
+    ----------
+    max_nodes : int, at least 1
+        Nodes that the search from one seed sees at most, the seed aside: 200 in the paper.
+    mu : float, in [0, 1]
+        Share of the graph in the final score: 0.5 in the paper.
+    alpha, beta : float, at least 0
+        Weights of the path and of the overlap of terms. Left open by the paper.
+    min_weight : float, at least 0
+        Weaker edges are not passed. Left open.
+    combine : {"best", "sum"}
+        What counts when several seeds lead to a document: the strongest path, or all.
+        Left open.
+    seeds_per_word : int, at least 1
+        Of the labels that contain a word, those which it fills best. Left open; the paper
+        takes all, of some 2,000.
+    shortest_word : int, at least 1
+        Shorter words of a query are no seeds. Left open.
+    unit : float, positive
+        In the index: what one chunk that holds two tags adds to their edge, which
+        weighs at most 1. Left open.
+    mention : float, in [0, 1]
+        In the index: the edge of a chunk and a tag that is not its title. Left open.
+    max_df : int, at least 1
+        In the index: tags of more chunks take no part. Ours; the paper's graph is small.
+
+    Raises
+    ------
+    ParameterError
+        If one lies outside its range.
+    """
+
+    max_nodes: int = 200
+    mu: float = 0.5
+    alpha: float = 0.5
+    beta: float = 0.5
+    min_weight: float = 0.05
+    combine: Literal["best", "sum"] = "best"
+    seeds_per_word: int = 8
+    shortest_word: int = 3
+    unit: float = 0.1
+    mention: float = 0.5
+    max_df: int = 200
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.mu <= 1:
+            raise ParameterError(f"mu lies in [0, 1], got {self.mu!r}")
+        if min(self.alpha, self.beta, self.min_weight) < 0:
+            raise ParameterError(
+                "alpha, beta and min_weight are not negative, got "
+                f"{self.alpha!r}, {self.beta!r} and {self.min_weight!r}"
+            )
+        for name in ("max_nodes", "seeds_per_word", "shortest_word", "max_df"):
+            if getattr(self, name) < 1:
+                raise ParameterError(f"{name} is at least 1, got {getattr(self, name)!r}")
+        if self.unit <= 0 or not 0 <= self.mention <= 1:
+            raise ParameterError(
+                "unit is positive and mention lies in [0, 1], got "
+                f"{self.unit!r} and {self.mention!r}"
+            )
+        if self.combine not in ("best", "sum"):
+            raise ParameterError(f"combine is 'best' or 'sum', got {self.combine!r}")
+
+
+class Expansion(NamedTuple):
+    """What the search from one seed saw, in that order; the seed comes first.
+
+    Attributes
+    ----------
+    nodes : ndarray of int64, shape (n,)
+    parents : ndarray of int64, shape (n,)
+        Position in ``nodes`` of where each was reached from; -1 for the seed.
+    weights : ndarray of float64, shape (n,)
+        Of the edge that reached it; 0 for the seed.
+    totals : ndarray of float64, shape (n,)
+        Sum of the weights on the way from the seed.
+    """
+
+    nodes: NDArray[np.int64]
+    parents: NDArray[np.int64]
+    weights: NDArray[np.float64]
+    totals: NDArray[np.float64]
+
+
+class Reached(NamedTuple):
+    """Documents that some search reached, ascending.
+
+    Attributes
+    ----------
+    targets : ndarray of int64, shape (n,)
+    totals : ndarray of float64, shape (n,)
+        Sum of the weights on the strongest path, or on the paths from all seeds.
+    expansion, position : ndarray of int64, shape (n,)
+        Where the strongest path ends.
+    """
+
+    targets: NDArray[np.int64]
+    totals: NDArray[np.float64]
+    expansion: NDArray[np.int64]
+    position: NDArray[np.int64]
+
+
+class Labels:
+    """Labels of nodes, to be searched for words inside of them.
+
+    Parameters
+    ----------
+    labels : iterable of str
+
+    Examples
+    --------
+    >>> labels = Labels(["Protein folding", "DNA", "protein", "glycoprotein"])
+    >>> labels.containing("protein", limit=2).tolist()
+    [2, 3]
+    """
+
+    def __init__(self, labels: Iterable[str]) -> None:
+        folded = [label.casefold().replace("\n", " ") for label in labels]
+        self._text = "\n".join(folded)
+        self._lengths = [len(label) for label in folded]
+        self._starts = [0, *accumulate(length + 1 for length in self._lengths)]
+
+    def containing(self, word: str, *, limit: int) -> NDArray[np.int64]:
+        """Return the labels that contain a word, those which it fills best first."""
+        word = word.casefold()
+        found: list[int] = []
+        at = self._text.find(word) if word else -1
+        while at >= 0:
+            label = bisect_right(self._starts, at) - 1
+            found.append(label)
+            at = self._text.find(word, self._starts[label + 1])
+        found.sort(key=lambda label: (self._lengths[label], label))
+        return np.array(found[:limit], dtype=np.int64)
+
+
+def expand(
+    neighbours: NeighboursOf, seed: int, *, min_weight: float = 0.05, max_nodes: int = 200
+) -> Expansion:
+    """Search breadth-first from one node, the strong edges of each node first.
+
+    Parameters
+    ----------
+    neighbours : callable
+    seed : int
+    min_weight : float
+        Weaker edges are not passed.
+    max_nodes : int
+        Stop after so many nodes, the seed aside.
+
+    Returns
+    -------
+    Expansion
+        Among equally strong edges of a node, the smaller neighbour comes first.
+
+    Examples
+    --------
+    >>> from hebbgraph.formulas.weighted_graph import WeightedGraph
+    >>> graph = WeightedGraph(5, [0, 0, 1, 0], [1, 2, 3, 4], [0.5, 0.9, 0.8, 0.01])
+    >>> found = expand(graph.neighbours, 0)
+    >>> found.nodes.tolist(), found.totals.round(1).tolist()
+    ([0, 2, 1, 3], [0.0, 0.9, 0.5, 1.3])
+    """
+    nodes = np.array([seed], dtype=np.int64)
+    parents = np.array([-1], dtype=np.int64)
+    weights, totals = np.zeros(1), np.zeros(1)
+    passed, block = 0, 1  # nodes whose edges were followed; how many are taken at once
+    while passed < len(nodes) <= max_nodes:
+        frontier = nodes[passed : passed + block]
+        owner, targets, strength = neighbours(frontier)
+        keep = (strength >= min_weight) & ~np.isin(targets, nodes)
+        owner, targets, strength = owner[keep], targets[keep], strength[keep]
+        order = np.lexsort((targets, -strength, owner))
+        owner, targets, strength = owner[order], targets[order], strength[order]
+        _, at = np.unique(targets, return_index=True)  # each by its first way
+        at.sort()
+        at = at[: max_nodes + 1 - len(nodes)]
+        parent = owner[at] + passed
+        nodes = np.concatenate((nodes, targets[at].astype(np.int64)))
+        parents = np.concatenate((parents, parent.astype(np.int64)))
+        weights = np.concatenate((weights, strength[at]))
+        totals = np.concatenate((totals, totals[parent] + strength[at]))
+        passed += len(frontier)
+        block *= _BLOCK_GROWTH  # a queue: the order is that of one node after the other
+    return Expansion(nodes, parents, weights, totals)
+
+
+def gather(
+    expansions: Sequence[Expansion],
+    is_target: Callable[[NDArray[np.int64]], BoolArray],
+    *,
+    combine: Literal["best", "sum"] = "best",
+) -> Reached:
+    """Bring together the documents that the searches from all seeds reached.
+
+    Parameters
+    ----------
+    expansions : sequence of Expansion
+    is_target : callable
+        Tells which nodes are documents.
+    combine : {"best", "sum"}
+    """
+    parts = []
+    for number, expansion in enumerate(expansions):
+        at = np.flatnonzero(is_target(expansion.nodes))
+        parts.append((expansion.nodes[at], expansion.totals[at], np.full(len(at), number), at))
+    if not parts:
+        nothing = np.empty(0, np.int64)
+        return Reached(nothing, np.empty(0), nothing, nothing)
+    nodes, totals, numbers, at = (np.concatenate(column) for column in zip(*parts, strict=True))
+    order = np.lexsort((numbers, -totals, nodes))
+    targets, first, counts = np.unique(nodes[order], return_index=True, return_counts=True)
+    strongest = order[first]
+    best = totals[strongest]
+    if combine == "sum":
+        best = np.bincount(
+            np.repeat(np.arange(len(targets)), counts), totals[order], minlength=len(targets)
+        )
+    return Reached(targets, best, numbers[strongest], at[strongest])
+
+
+def path_to(expansion: Expansion, position: int) -> list[int]:
+    """Return the nodes from the seed to the one at ``position``.
+
+    Examples
+    --------
+    >>> from hebbgraph.formulas.weighted_graph import WeightedGraph
+    >>> graph = WeightedGraph(4, [0, 1], [1, 3], [0.5, 0.8])
+    >>> path_to(expand(graph.neighbours, 0), 2)
+    [0, 1, 3]
+    """
+    path: list[int] = []
+    while position >= 0:
+        path.append(int(expansion.nodes[position]))
+        position = int(expansion.parents[position])
+    return path[::-1]
+
+
+def hybrid_score(
+    totals: FloatArray, overlap: FloatArray, *, alpha: float = 0.5, beta: float = 0.5
+) -> FloatArray:
+    """Return ``alpha * totals + beta * overlap``, scaled so that the highest is 1.
+
+    The paper does not scale; its sum of weights has no bound, and beside a similarity of
+    at most 1 the share ``mu`` would mean nothing.
+
+    Parameters
+    ----------
+    totals : ndarray of float, shape (n,)
+        Sum of the weights on the way to each document.
+    overlap : ndarray of float, shape (n,), in [0, 1]
+        Share of the query's terms that it holds.
+
+    Examples
+    --------
+    >>> hybrid_score(np.array([1.0, 3.0]), np.array([1.0, 1.0])).tolist()
+    [0.5, 1.0]
+    """
+    score: FloatArray = alpha * totals + beta * overlap
+    highest = score.max(initial=0.0)
+    return score / highest if highest > 0 else score
+
+
+def blend(similarity: FloatArray, graph: FloatArray, *, mu: float = 0.5) -> FloatArray:
+    """Return ``(1 - mu) * similarity + mu * graph``.
+
+    Examples
+    --------
+    >>> blend(np.array([0.5, 0.2]), np.array([0.0, 1.0])).tolist()
+    [0.25, 0.6]
+    """
+    mixed: FloatArray = (1 - mu) * similarity + mu * graph
+    return mixed

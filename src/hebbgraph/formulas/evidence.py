@@ -1,0 +1,214 @@
+"""Direct evidence: how well each chunk answers the query by itself, in [0, 1]."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from hebbgraph.arrays import FloatArray, IntArray, unique_inverse
+
+__all__ = ["Evidence", "fuse", "inhibited", "reciprocal_rank_fusion", "remembered"]
+
+_NO_FLOATS = np.empty(0, np.float64)
+#: Rough evidence of a chunk that no search returned.
+_NOBODY, _UNKNOWN = np.array([-1]), np.array([0.05])
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Direct evidence of the candidates, and a way to ask for that of other chunks.
+
+    Parameters
+    ----------
+    chunks : ndarray of int64, shape (n,), ascending and different
+        The candidates.
+    values : ndarray of float64, shape (n,), in [0, 1]
+    elsewhere : float or callable
+        Evidence of chunks that are no candidates: a number, or a function of their ids.
+
+    Examples
+    --------
+    >>> evidence = Evidence(np.array([2, 5]), np.array([1.0, 0.5]), elsewhere=0.05)
+    >>> evidence.of(np.array([5, 3, 2])).tolist()
+    [0.5, 0.05, 1.0]
+    """
+
+    chunks: IntArray
+    values: FloatArray
+    elsewhere: float | Callable[[IntArray], FloatArray] = 0.05
+
+    def roughly(self, chunks: IntArray) -> FloatArray:
+        """Return the evidence of any chunks, that of other than candidates being little.
+
+        For questions about many chunks: it looks at no vector.
+        """
+        known, values = self._and_unknown
+        at = self.chunks.searchsorted(chunks)
+        at[known[at] != chunks] = len(self.chunks)
+        found: FloatArray = values[at]
+        return found
+
+    @cached_property
+    def _and_unknown(self) -> tuple[IntArray, FloatArray]:
+        """The candidates and their values, and at the end one that stands for all others."""
+        return np.concatenate((self.chunks, _NOBODY)), np.concatenate((self.values, _UNKNOWN))
+
+    def of(self, chunks: IntArray) -> FloatArray:
+        """Return the evidence of any chunks, in their order."""
+        if not len(self.chunks):
+            found = np.zeros(len(chunks), np.bool_)
+            held: FloatArray = np.zeros(len(chunks))
+        else:
+            at = np.searchsorted(self.chunks, chunks)
+            at[at == len(self.chunks)] = 0
+            found = self.chunks[at] == chunks
+            held = self.values[at]
+        if not callable(self.elsewhere):
+            return np.where(found, held, self.elsewhere)
+        if found.all():
+            return held
+        values = held.astype(np.float64)
+        values[~found] = self.elsewhere(chunks[~found])
+        return values
+
+
+def fuse(
+    lexical_chunks: IntArray,
+    lexical_scores: FloatArray,
+    dense_chunks: IntArray | None = None,
+    dense_scores: FloatArray | None = None,
+    *,
+    similarity: Callable[[IntArray], FloatArray] | None = None,
+    dense_weight: float = 0.7,
+    floor: float = 0.05,
+) -> Evidence:
+    """Fuse lexical and dense scores into direct evidence.
+
+    ``dense_weight * dense + (1 - dense_weight) * bm25``, where BM25 is divided by its
+    best score, and the cosine is scaled from its lowest to its highest value over the
+    candidates. Candidates are all chunks that either search returned; a chunk that
+    lexical search did not return has no lexical score. Without dense scores it is the
+    scaled BM25 alone.
+
+    Parameters
+    ----------
+    lexical_chunks : ndarray of int, shape (n,)
+        Different chunks, in any order.
+    lexical_scores : ndarray of float, shape (n,), at least 0
+        BM25.
+    dense_chunks, dense_scores : ndarray, shape (m,), optional
+        The nearest chunks and their cosines.
+    similarity : callable, optional
+        Cosine of any chunks to the query; needed with ``dense_chunks``.
+    dense_weight : float, in [0, 1]
+        Weight of the dense score.
+    floor : float, in [0, 1]
+        Without dense scores: the evidence of a chunk that lexical search did not return,
+        so that activation can reach passages that share no word with the query.
+
+    Examples
+    --------
+    >>> evidence = fuse(np.array([4, 1]), np.array([6.0, 3.0]))
+    >>> evidence.chunks.tolist(), evidence.values.tolist()
+    ([1, 4], [0.5, 1.0])
+    """
+    highest = lexical_scores.max(initial=0.0)
+    scaled = lexical_scores / highest if highest > 0 else lexical_scores * 0.0
+    if dense_chunks is None or dense_scores is None or not len(dense_chunks):
+        order = np.argsort(lexical_chunks)
+        return Evidence(lexical_chunks[order], scaled[order].astype(np.float64), floor)
+    if similarity is None:
+        raise TypeError("similarity is needed to score chunks that dense search did not return")
+    chunks, position = unique_inverse(np.concatenate([lexical_chunks, dense_chunks]))
+    lexical = np.zeros(len(chunks))
+    lexical[position[: len(lexical_chunks)]] = scaled
+    known = position[len(lexical_chunks) :]
+    dense = np.empty(len(chunks))
+    dense[known] = dense_scores
+    unknown = np.ones(len(chunks), np.bool_)
+    unknown[known] = False
+    dense[unknown] = similarity(chunks[unknown])
+    low, high = float(dense.min()), float(dense.max())
+    width = max(high - low, 1e-12)
+
+    def elsewhere(others: IntArray) -> FloatArray:
+        scaled: FloatArray = np.clip((similarity(others) - low) / width, 0.0, 1.0)
+        return dense_weight * scaled
+
+    values = dense_weight * ((dense - low) / width) + (1.0 - dense_weight) * lexical
+    return Evidence(chunks, values, elsewhere)
+
+
+def remembered(similarity: Callable[[IntArray], FloatArray]) -> Callable[[IntArray], FloatArray]:
+    """Compute each chunk's similarity once: steps of spreading meet the same chunks again."""
+    chunks, values = np.empty(0, np.int64), _NO_FLOATS
+
+    def of(others: IntArray) -> FloatArray:
+        nonlocal chunks, values
+        new = others
+        if len(chunks):
+            at = np.minimum(np.searchsorted(chunks, others), len(chunks) - 1)
+            new = others[chunks[at] != others]
+        if len(new):
+            new, _ = unique_inverse(new)
+            both = np.concatenate([chunks, new])
+            order = both.argsort(kind="stable")
+            chunks, values = both[order], np.concatenate([values, similarity(new)])[order]
+        return values[np.searchsorted(chunks, others)]
+
+    return of
+
+
+def inhibited(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evidence:
+    """Multiply the evidence of some candidates by a factor; that of other chunks is little.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    chunks : ndarray of int, shape (n,), ascending and different
+    factor : ndarray of float, shape (n,), in [0, 1]
+
+    Examples
+    --------
+    >>> evidence = Evidence(np.array([2, 5]), np.array([1.0, 0.5]))
+    >>> less = inhibited(evidence, np.array([3, 5]), np.array([0.1, 0.5]))
+    >>> less.values.tolist(), evidence.values.tolist()
+    ([1.0, 0.25], [1.0, 0.5])
+    """
+    if not len(chunks) or not len(evidence.chunks):
+        return evidence
+    at = evidence.chunks.searchsorted(chunks)
+    known = evidence.chunks.take(at, mode="clip") == chunks
+    values = evidence.values.copy()
+    values[at[known]] *= factor[known]
+    return replace(evidence, values=values)
+
+
+def reciprocal_rank_fusion(
+    rankings: list[IntArray], *, k: float = 60.0
+) -> tuple[IntArray, FloatArray]:
+    """Sum ``1 / (k + rank)`` over rankings [1]_.
+
+    Returns
+    -------
+    chunks : ndarray of int64, shape (n,), ascending
+    scores : ndarray of float64, shape (n,)
+
+    References
+    ----------
+    .. [1] Cormack, Clarke, Buettcher (2009), Reciprocal rank fusion outperforms Condorcet.
+
+    Examples
+    --------
+    >>> chunks, scores = reciprocal_rank_fusion([np.array([3, 1]), np.array([3])], k=1)
+    >>> chunks.tolist(), scores.round(3).tolist()
+    ([1, 3], [0.333, 1.0])
+    """
+    if not rankings:
+        return np.empty(0, np.int64), _NO_FLOATS
+    chunks, position = np.unique(np.concatenate(rankings), return_inverse=True)
+    gains = np.concatenate([1.0 / (k + 1.0 + np.arange(len(ranking))) for ranking in rankings])
+    return chunks, np.asarray(np.bincount(position, weights=gains), dtype=np.float64)

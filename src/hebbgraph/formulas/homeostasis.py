@@ -1,0 +1,209 @@
+"""The plastic overlay: what recalls see of raw learned weights.
+
+Formulas that act whenever edges are read, and write nothing back: actors are capped and
+put together, weak and surplus edges passed over, and what leaves a node or reaches a
+chunk is kept within bounds (homeostasis). Where nothing was learned there is no edge, so
+an empty overlay changes nothing.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import FloatArray, IntArray, unique_inverse
+
+__all__ = [
+    "Rows",
+    "actor_scales",
+    "as_activation",
+    "bounded_rows",
+    "expectation",
+    "pooled",
+    "target_scale",
+    "unless_same",
+]
+
+
+def actor_scales(events: FloatArray, *, at_least: float, share: float) -> NDArray[np.float64]:
+    """Return by how much the influence of each actor is scaled down.
+
+    ``min(1, max(at_least, share * events of all others) / events)``. The first actor is
+    the application itself and is not scaled.
+
+    Parameters
+    ----------
+    events : ndarray of float, shape (n_actors,)
+        How many feedbacks each gave.
+    at_least : float
+    share : float, in [0, 1]
+
+    Examples
+    --------
+    >>> actor_scales(np.array([300.0, 15.0, 60.0]), at_least=20, share=0.1).tolist()
+    [1.0, 1.0, 0.525]
+    """
+    allowed = np.maximum(at_least, share * (events.sum() - events))
+    scales = np.minimum(1.0, allowed / np.maximum(events, 1.0))
+    scales[0] = 1.0
+    return np.asarray(scales, dtype=np.float64)
+
+
+def target_scale(credit: FloatArray, *, in_credit: float) -> NDArray[np.float64]:
+    """Return by how much edges into chunks that are cited all the time are scaled down.
+
+    ``min(1, √(in_credit / credit))``: that a chunk is cited says less the more often it
+    is, and no chunk grows into an attractor.
+
+    Examples
+    --------
+    >>> target_scale(np.array([1.0, 10.0, 40.0]), in_credit=10).tolist()
+    [1.0, 1.0, 0.5]
+    """
+    scales = np.sqrt(in_credit / np.maximum(credit, in_credit))
+    return np.asarray(scales, dtype=np.float64)
+
+
+def pooled(target: IntArray, weight: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Put together what several actors, or several sources, learned about the same target.
+
+    Like independent causes: ``1 - Π(1 - w)`` over positive weights, minus the same over
+    the absolute values of negative ones. With the soft bound of
+    :func:`hebbgraph.formulas.plasticity.hebb` and no decay, positive weights come out as if one
+    actor had taken all the lessons.
+
+    Parameters
+    ----------
+    target : ndarray of int, shape (n,)
+    weight : ndarray of float, shape (n,), in [-1, 1]
+
+    Returns
+    -------
+    target : ndarray of int64, shape (m,), ascending and different
+    weight : ndarray of float64, shape (m,), in [-1, 1]
+
+    Examples
+    --------
+    >>> pooled(np.array([7, 3, 7]), np.array([0.5, -0.2, 0.5]))
+    (array([3, 7]), array([-0.2 ,  0.75]))
+    """
+    different, position = unique_inverse(target)
+    together = np.empty(len(different))
+    together[position] = weight  # one that is alone comes out as it is
+    if len(different) < len(target):
+        several = (np.bincount(position) > 1)[position]
+        position, weight = position[several], weight[several]
+        kept_up, kept_down = np.ones(len(different)), np.ones(len(different))
+        np.multiply.at(kept_up, position, 1.0 - np.maximum(weight, 0.0))
+        np.multiply.at(kept_down, position, 1.0 + np.minimum(weight, 0.0))
+        together[position] = (kept_down - kept_up)[position]
+    return different.astype(np.int64), together
+
+
+class Rows(NamedTuple):
+    """What leaves some nodes: numbers of the present graph, and weights.
+
+    ``owner`` ascends; it says from which of the nodes that were asked for each edge comes.
+    """
+
+    owner: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    weights: NDArray[np.float64]
+
+
+def bounded_rows(
+    rows: Rows,
+    n: int,
+    *,
+    min_weight: float,
+    fan_out: int | IntArray,
+    out_strength: float,
+) -> Rows:
+    """Prune, bound and normalise what leaves each of ``n`` nodes.
+
+    Weights below ``min_weight`` are passed over, of the others of one node the ``fan_out``
+    largest kept (of equals those that come first; one number, or one for each node), and
+    scaled down to the sum ``out_strength`` if they exceed it.
+
+    Examples
+    --------
+    >>> weights = np.array([0.9, 0.01, 0.6, 0.5, 0.3])
+    >>> rows = Rows(np.array([0, 0, 0, 0, 1]), np.arange(5), weights)
+    >>> found = bounded_rows(rows, 2, min_weight=0.02, fan_out=2, out_strength=1.0)
+    >>> [column.round(3).tolist() for column in found]
+    [[0, 0, 1], [0, 2, 4], [0.6, 0.4, 0.3]]
+    """
+    keep = (rows.weights >= max(min_weight, 1e-12)).nonzero()[0]
+    counts = np.bincount(rows.owner[keep], minlength=n)
+    if (counts > fan_out).any():
+        owner = rows.owner[keep]
+        order = np.lexsort((-rows.weights[keep], owner))  # stable
+        rank = np.arange(len(order)) - (counts.cumsum() - counts)[owner[order]]
+        keep = keep[np.sort(order[rank < np.broadcast_to(fan_out, n)[owner[order]]])]
+    owner, weights = rows.owner[keep], rows.weights[keep]
+    total = np.bincount(owner, weights=weights, minlength=n)
+    weights = weights * (out_strength / np.maximum(total, out_strength))[owner]
+    return Rows(owner, rows.targets[keep], weights)
+
+
+def expectation(weighted: FloatArray, likeness: float, *, prior: float) -> NDArray[np.float64]:
+    """Return how far past queries lead one to expect each chunk: a kernel estimate.
+
+    ``Σ likeness · weight / (prior + Σ likeness)`` [1]_, as Nadaraya and Watson would
+    estimate the chance of being cited, with a prior of nothing.
+
+    Parameters
+    ----------
+    weighted : ndarray of float, shape (n_chunks,)
+        ``Σ likeness · weight`` over past queries, weights in [0, 1].
+    likeness : float
+        The sum of how much each past query is like the present one.
+    prior : float, positive
+
+    References
+    ----------
+    .. [1] Nadaraya (1964), On estimating regression.
+
+    Examples
+    --------
+    >>> expectation(np.array([0.7, 0.2]), 0.7, prior=0.3).tolist()
+    [0.7, 0.2]
+    """
+    return np.asarray(weighted / (prior + likeness), dtype=np.float64)
+
+
+def unless_same(factor: float, same: float) -> float:
+    """Return what a doubt leaves of a past query: ``same + (1 - same) * factor``.
+
+    A past query either asks the same as the present one, and then what it led to answers
+    it, or is about something near, and then a factor in [0, 1] says how far it counts.
+
+    Parameters
+    ----------
+    factor : float, in [0, 1]
+    same : float, in [0, 1]
+        The chance that both ask the same.
+
+    Examples
+    --------
+    >>> [round(unless_same(0.2, same), 3) for same in (0.0, 0.5, 1.0)]
+    [0.2, 0.6, 1.0]
+    """
+    return same + (1.0 - same) * factor
+
+
+def as_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray[np.float64]:
+    """Return the activation that stands for a chance: ``gain`` times its odds.
+
+    Spreading reads activation x as x / (x + κ), so odds times κ read as the chance
+    itself.
+
+    Examples
+    --------
+    >>> as_activation(np.array([0.0, 0.5, 1.0]), gain=0.2, at_most=0.6).round(3).tolist()
+    [0.0, 0.2, 0.6]
+    """
+    odds = chance / np.maximum(1.0 - chance, 1e-9)
+    return np.asarray(np.minimum(gain * odds, at_most), dtype=np.float64)

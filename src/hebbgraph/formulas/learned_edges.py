@@ -1,0 +1,306 @@
+"""Learned edges as recalls read them: rows by source, and what passes over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from hebbgraph.arrays import (
+    BoolArray,
+    FloatArray,
+    GrowableArray,
+    IntArray,
+    among,
+    best,
+    concatenated_ranges,
+)
+from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges, Row, edge_arrays
+
+__all__ = ["GateOf", "LearnedEdges", "PooledEdges", "RowPool"]
+
+_NO_INTS = np.empty(0, np.int64)
+_NO_FLOATS = np.empty(0, np.float64)
+#: Up to so many tags are looked up one by one.
+_FEW = 6
+
+GateOf: TypeAlias = Callable[[IntArray], FloatArray]
+
+
+class RowPool:
+    """Rows of learned edges by source, each replaced when it has changed.
+
+    Parameters
+    ----------
+    size : int
+        Sources are numbers below it; negative ones count from the end, as in any array.
+
+    Examples
+    --------
+    >>> pool = RowPool(3)
+    >>> pool.put(np.array([1]), np.array([1, 1]), np.array([4, 8]), np.array([0.5, 0.25]))
+    >>> owner, targets, weights = pool.of(np.array([0, 1, 2]))
+    >>> owner.tolist(), targets.tolist(), weights.tolist()
+    ([1, 1], [4, 8], [0.5, 0.25])
+    >>> pool.row(1)
+    [(4, 0.5), (8, 0.25)]
+    """
+
+    def __init__(self, size: int) -> None:
+        #: Where the row of each source starts, and how long it is.
+        self._start = np.zeros(size, np.int32)
+        self._count = np.zeros(size, np.int32)
+        self._targets = GrowableArray(np.int64)
+        self._weights = GrowableArray(np.float64)
+
+    def __len__(self) -> int:
+        """Return at least as many as there are edges: replaced rows count until all are."""
+        return len(self._targets)
+
+    def grow(self, size: int) -> None:
+        """Let there be more sources; none of them may be negative."""
+        more = np.zeros(max(size - len(self._start), 0), np.int32)
+        self._start = np.concatenate((self._start, more))
+        self._count = np.concatenate((self._count, more))
+
+    def clear(self) -> None:
+        """Drop all rows."""
+        self._count.fill(0)
+        self._targets = GrowableArray(np.int64)
+        self._weights = GrowableArray(np.float64)
+
+    def put(
+        self, changed: IntArray, sources: IntArray, targets: IntArray, weights: FloatArray
+    ) -> None:
+        """Replace the rows of some sources.
+
+        Parameters
+        ----------
+        changed : ndarray of int
+            Their numbers; they lose what they had.
+        sources, targets, weights : ndarray, shape (n_edges,)
+            What leaves them now, in any order; within one row it is kept.
+        """
+        self._count[changed] = 0
+        order = sources.argsort(kind="stable")
+        sources = sources[order]
+        first = np.flatnonzero(np.concatenate(([True], sources[1:] != sources[:-1])))
+        first = first[: len(sources)]
+        self._start[sources[first]] = first + len(self._targets)
+        self._count[sources[first]] = np.diff(first, append=len(sources))
+        self._targets.extend(targets[order])
+        self._weights.extend(weights[order])
+
+    def row(self, source: int) -> Row:
+        """Return (target, weight) of the edges that leave one source."""
+        start = int(self._start[source])
+        here = slice(start, start + int(self._count[source]))
+        targets, weights = self._targets.view[here].tolist(), self._weights.view[here].tolist()
+        return list(zip(targets, weights, strict=True))
+
+    def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``sources``, target, weight) of the edges that leave them."""
+        counts = self._count[sources]
+        at = concatenated_ranges(self._start[sources], counts)
+        if not len(at):
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        owner = np.arange(len(sources)).repeat(counts)
+        return owner, self._targets.view[at], self._weights.view[at]
+
+
+class LearnedEdges(EdgeSet):
+    """Rows of several pools, as spreading reads them.
+
+    Parameters
+    ----------
+    pools : sequence of RowPool or EdgeSet
+    gain : float
+        What weights are multiplied with.
+    gate : callable, optional
+        From targets to another factor, such as the direct evidence for them.
+
+    Examples
+    --------
+    >>> pool = RowPool(2)
+    >>> pool.put(np.array([1]), np.array([1]), np.array([4]), np.array([0.5]))
+    >>> edges = LearnedEdges([pool], gain=2.0)
+    >>> [column.tolist() for column in edges.of(np.array([0, 1]))]
+    [[1], [4], [1.0]]
+    """
+
+    _pools: Sequence[RowPool | EdgeSet]
+    _gain: float
+    _gate: GateOf | None
+    _n: int
+
+    def __init__(
+        self,
+        pools: Sequence[RowPool | EdgeSet],
+        *,
+        gain: float = 1.0,
+        gate: GateOf | None = None,
+    ) -> None:
+        super().__init__(_NO_INTS, _NO_INTS, _NO_FLOATS)
+        object.__setattr__(self, "_pools", pools)
+        object.__setattr__(self, "_gain", gain)
+        object.__setattr__(self, "_gate", gate)
+        object.__setattr__(self, "_n", sum(map(len, pools)))
+
+    def __len__(self) -> int:
+        return self._n
+
+    def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``sources``, target, weight) of the edges that leave them."""
+        parts = [found for pool in self._pools if len((found := pool.of(sources))[0])]
+        if not parts:
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        owner, targets, weights = parts[0]
+        if len(parts) > 1:
+            owner, targets, weights = map(np.concatenate, zip(*parts, strict=True))
+        if self._gate is not None:
+            weights = weights * self._gate(targets)
+        return owner, targets, self._gain * weights
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PooledEdges(PlasticEdges):
+    """Learned edges into chunks from one pool, asked once a step; and the others.
+
+    What passes is the mass of the source times a gain, the weight, and how well the target
+    answers the question by itself.
+
+    Parameters
+    ----------
+    hops : dict of tag to Row
+        From cues to tags.
+    pool : RowPool
+        Of tags, at their numbers; of tags as cues, at number + ``shift``; of chunks, from
+        the end: at ``~chunk``.
+    shift : int
+        How many tags there are.
+    cues : ndarray of int
+        The tags that the query names.
+    tag_gain, chunk_gain : float
+    gate : callable
+        From targets to direct evidence.
+    limit : int
+        So many edges of the pool are followed in one step, those over which most passes, and
+        those over which as much passes as over the last of them.
+    n_steps : int
+        In so many steps, the cues' own included, the pool is asked; hops are followed in
+        that one alone, and other edges in all.
+
+    Examples
+    --------
+    >>> pool = RowPool(5)
+    >>> sources, weights = np.array([1, 1, -1]), np.array([0.5, 0.25, 0.5])
+    >>> pool.put(np.array([1, -1]), sources, np.array([3, 4, 3]), weights)
+    >>> edges = PooledEdges(
+    ...     hops={},
+    ...     pool=pool,
+    ...     shift=2,
+    ...     cues=np.array([0]),
+    ...     tag_gain=1.0,
+    ...     chunk_gain=0.5,
+    ...     gate=lambda chunks: np.where(chunks == 3, 1.0, 0.1),
+    ...     least=0.01,
+    ... )
+    >>> ones = np.ones(1)
+    >>> passed = edges.into_chunks(np.array([1]), ones, np.array([0]), ones, 1)
+    >>> [column.tolist() for column in passed]
+    [[1, 1, -1], [3, 4, 3], [0.5, 0.025, 0.25]]
+    """
+
+    hops: Mapping[int, Row]
+    pool: RowPool
+    shift: int
+    cues: IntArray
+    tag_gain: float
+    chunk_gain: float
+    gate: GateOf
+    limit: int = 1 << 30
+    n_steps: int = 1 << 30
+
+    def has_learned(self, cues: IntArray) -> BoolArray:
+        """Tell from which cues a learned edge is followed."""
+        found = [
+            self.n_steps > 0 and (cue in self.hops or bool(self.pool.row(cue + self.shift)))
+            for cue in cues.tolist()
+        ]
+        return np.array(found, np.bool_)
+
+    def between_tags(self, tags: IntArray, depth: int) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``tags``, target, weight) of the edges to tags."""
+        if depth > 0 or not self.n_steps:
+            return self.tag_to_tag.of(tags)
+        learned = edge_arrays(
+            [
+                (at, target, weight)
+                for at, tag in enumerate(tags.tolist())
+                for target, weight in self.hops.get(tag, ())
+            ]
+        )
+        return _joined(learned, self.tag_to_tag.of(tags)) if len(self.tag_to_tag) else learned
+
+    def into_chunks(
+        self,
+        tags: IntArray,
+        on_tags: FloatArray,
+        chunks: IntArray,
+        on_chunks: FloatArray,
+        depth: int,
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Pass mass on to chunks; see :meth:`PlasticEdges.into_chunks`."""
+        passed: tuple[IntArray, IntArray, FloatArray] = (_NO_INTS, _NO_INTS, _NO_FLOATS)
+        if depth < self.n_steps:
+            few = len(tags) <= _FEW and not len(chunks)
+            edges = self._of_few(tags) if few else self._of_many(tags, chunks)
+            passed = self._passed(np.concatenate((tags, ~chunks)), on_tags, on_chunks, edges)
+        if not (len(self.tag_to_chunk) or len(self.chunk_to_chunk)):
+            return passed
+        return _joined(passed, super().into_chunks(tags, on_tags, chunks, on_chunks, depth))
+
+    def _of_few(self, tags: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """What :meth:`_of_many` does, one by one: of a few tags, that is done sooner."""
+        cues = self.cues.tolist()
+        return edge_arrays(
+            [
+                (at, target, weight)
+                for at, tag in enumerate(tags.tolist())
+                for target, weight in self.pool.row(tag + self.shift if tag in cues else tag)
+            ]
+        )
+
+    def _of_many(self, tags: IntArray, chunks: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in tags and then chunks, target, weight) of the edges of the pool."""
+        shifted = tags + self.shift * among(tags, self.cues)
+        return self.pool.of(np.concatenate((shifted, ~chunks)))
+
+    def _passed(
+        self,
+        sources: IntArray,
+        on_tags: FloatArray,
+        on_chunks: FloatArray,
+        edges: tuple[IntArray, IntArray, FloatArray],
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        owner, targets, weights = edges
+        if not len(owner):
+            return edges
+        mass = np.concatenate((on_tags * self.tag_gain, on_chunks * self.chunk_gain))
+        amount = mass[owner] * weights * self.gate(targets)
+        kept = (amount > self.least).nonzero()[0]
+        if len(kept) > self.limit:
+            kept = kept[best(amount[kept], self.limit)]
+        return sources[owner[kept]], targets[kept], amount[kept]
+
+
+def _joined(
+    some: tuple[IntArray, IntArray, FloatArray], others: tuple[IntArray, IntArray, FloatArray]
+) -> tuple[IntArray, IntArray, FloatArray]:
+    return (
+        np.concatenate((some[0], others[0])),
+        np.concatenate((some[1], others[1])),
+        np.concatenate((some[2], others[2])),
+    )

@@ -1,0 +1,147 @@
+"""Learning rules: how one cited path changes the weights of its edges.
+
+A rule is a pure function on arrays, chosen by name or given as it is::
+
+    def my_rule(weight, credit, length, *, learning_rate, w_max, w_min):
+        return weight + learning_rate * credit
+
+It sees the edges that one feedback touches. Whatever else keeps weights sane (decay,
+caps, normalisation) lies outside, in :mod:`hebbgraph.formulas.homeostasis`, and holds for any
+rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.errors import ParameterError
+
+__all__ = ["RULES", "LearningRule", "bio_rag", "find_rule", "hebb"]
+
+
+class LearningRule(Protocol):
+    """What a rule takes and returns; a plain function will do."""
+
+    def __call__(
+        self,
+        weight: NDArray[np.float64],
+        credit: NDArray[np.float64],
+        length: NDArray[np.float64],
+        /,
+        *,
+        learning_rate: float,
+        w_max: float,
+        w_min: float,
+    ) -> NDArray[np.float64]:
+        """Return the new weights; ``weight`` stays untouched."""
+        ...
+
+
+def hebb(
+    weight: NDArray[np.float64],
+    credit: NDArray[np.float64],
+    length: NDArray[np.float64],
+    /,
+    *,
+    learning_rate: float,
+    w_max: float = 1.0,
+    w_min: float = 0.0,
+) -> NDArray[np.float64]:
+    """Strengthen what led to a citation, weaken what did not, with soft bounds.
+
+    ``w + learning_rate * credit * (w_max - w)`` where credit is positive, and
+    ``w + learning_rate * |credit| * (w_min - w)`` where it is negative: growth slows near
+    either bound, so weights stay between them [1]_.
+
+    Parameters
+    ----------
+    weight : ndarray of float64, shape (n_edges,), in [w_min, w_max]
+    credit : ndarray of float64, shape (n_edges,), in [-1, 1]
+        Activity before times activity behind the edge: positive for a cited chunk,
+        negative for one that was shown in vain.
+    length : ndarray of float64, shape (n_edges,), at least 1
+        Edges on the way from the query; not used by this rule.
+    learning_rate : float, in (0, 1], per feedback
+    w_max, w_min : float
+
+    Returns
+    -------
+    ndarray of float64, shape (n_edges,)
+
+    References
+    ----------
+    .. [1] Gerstner, Kistler, Naud and Paninski (2014), Neuronal Dynamics, section 19.2.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> hebb(0.5 * one, one, one, learning_rate=0.1)
+    array([0.55])
+    >>> hebb(0.5 * one, -one, one, learning_rate=0.1)
+    array([0.45])
+    """
+    bound = np.where(credit >= 0, w_max, w_min)
+    return weight + learning_rate * np.abs(credit) * (bound - weight)
+
+
+def bio_rag(
+    weight: NDArray[np.float64],
+    credit: NDArray[np.float64],
+    length: NDArray[np.float64],
+    /,
+    *,
+    learning_rate: float,
+    w_max: float = 1.0,
+    w_min: float = 0.0,
+) -> NDArray[np.float64]:
+    """Bio-RAG's rule: ``w + learning_rate * relevance / path length``, clipped.
+
+    The paper's reinforcement is additive and does not saturate [1]_; the clip keeps a
+    weight a share of mass. Its decay, ``w ← (1 − λ) w`` for what an event does not
+    reinforce, is the setting ``half_life_events`` with
+    ``half_life_events = log 2 / -log(1 - λ)``.
+
+    Parameters
+    ----------
+    weight : ndarray of float64, shape (n_edges,), in [w_min, w_max]
+    credit : ndarray of float64, shape (n_edges,), in [-1, 1]
+        The paper's relevance Δ; negative credit is ours.
+    length : ndarray of float64, shape (n_edges,), at least 1
+    learning_rate : float, in (0, 1], per feedback
+    w_max, w_min : float
+
+    References
+    ----------
+    .. [1] Phago Research Group (2026), Bio-RAG, section 2.3.
+
+    Examples
+    --------
+    >>> one = np.ones(1)
+    >>> bio_rag(0.5 * one, one, 2 * one, learning_rate=0.1)
+    array([0.55])
+    """
+    return np.clip(weight + learning_rate * credit / length, w_min, w_max)
+
+
+RULES: Mapping[str, LearningRule] = {"hebb": hebb, "bio_rag": bio_rag}
+
+
+def find_rule(rule: str | LearningRule) -> LearningRule:
+    """Return a rule by its name; a function is returned as it is.
+
+    Raises
+    ------
+    ParameterError
+        For an unknown name.
+    """
+    if callable(rule):
+        return rule
+    if rule not in RULES:
+        raise ParameterError(
+            f"a learning rule is one of {', '.join(RULES)}, or a function; got {rule!r}"
+        )
+    return RULES[rule]

@@ -1,0 +1,188 @@
+"""NeuralRecall in three parts: terms, their order, and meaning.
+
+NAKG's relevance [1]_ weighs them 40, 30 and 30 %, with "rank-based decay" and "aggressive
+score separation with temperature scaling (T = 8)". What each part computes it says in three
+words each; the formulas here are our reading of them.
+
+References
+----------
+.. [1] Gibbs, Neural Adaptive Knowledge Graphs, section 7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import FloatArray
+from hebbgraph.errors import ParameterError
+
+__all__ = ["NeuralRecall", "rank_decay", "relevance", "separated", "term_presence", "word_order"]
+
+_PREFIX = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeuralRecall:
+    """How recalls read a trained layer: the constants of relevance, and its part in spreading.
+
+    Parameters
+    ----------
+    term_share, order_share, semantic_share : float, at least 0
+        Weights of the parts. Paper: 0.4, 0.3, 0.3.
+    partial_credit : float, in [0, 1]
+        What a term counts of which only the beginning matches; ours.
+    temperature : float, positive
+        Separation of scores. Paper: 8.
+    rank_decay : float, in (0, 1]
+        Factor from rank to rank. The paper names none.
+    candidates : int, at least 1
+        Chunks that are scored: so many by meaning, and as many by terms.
+    edge_gain : float, in [0, 1]
+        Share of a chunk's activation that passes over its neural edges in spreading; 0
+        leaves them out.
+    fan_out : int, at least 1
+        The heaviest edges of a chunk that take part in spreading.
+    propagated : bool
+        Whether dense search of the default strategy reads propagated vectors in place of
+        the chunks' own.
+    """
+
+    term_share: float = 0.4
+    order_share: float = 0.3
+    semantic_share: float = 0.3
+    partial_credit: float = 0.5
+    temperature: float = 8.0
+    rank_decay: float = 0.95
+    candidates: int = 100
+    edge_gain: float = 0.0
+    fan_out: int = 16
+    propagated: bool = False
+
+    def __post_init__(self) -> None:
+        shares = (self.term_share, self.order_share, self.semantic_share)
+        if min(shares) < 0 or sum(shares) <= 0:
+            raise ParameterError(f"shares must be at least 0 and not all 0, got {shares!r}")
+        for name in ("partial_credit", "edge_gain"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ParameterError(f"{name} must lie in [0, 1], got {getattr(self, name)!r}")
+        if not 0 < self.rank_decay <= 1:
+            raise ParameterError(f"rank_decay must lie in (0, 1], got {self.rank_decay!r}")
+        if not self.temperature > 0:
+            raise ParameterError(f"temperature must be positive, got {self.temperature!r}")
+        if self.candidates < 1 or self.fan_out < 1:
+            raise ParameterError("candidates and fan_out must be at least 1")
+
+
+def term_presence(query: Sequence[str], chunk: Sequence[str], *, partial: float = 0.5) -> float:
+    """Return the share of the query's terms that a chunk holds, in [0, 1].
+
+    A term that is not there counts ``partial`` if one of the chunk's terms begins like it
+    (one is the beginning of the other, of four letters or more).
+
+    Examples
+    --------
+    >>> term_presence(["captain", "ship", "storm"], ["shipyard", "captain"])
+    0.5
+    """
+    if not query:
+        return 0.0
+    held = set(chunk)
+    beginnings = {term[:_PREFIX] for term in held if len(term) >= _PREFIX}
+    found = 0.0
+    for term in query:
+        if term in held:
+            found += 1.0
+        elif len(term) >= _PREFIX and term[:_PREFIX] in beginnings:
+            found += partial * any(
+                term.startswith(other) or other.startswith(term)
+                for other in held
+                if other[:_PREFIX] == term[:_PREFIX] and len(other) >= _PREFIX
+            )
+    return found / len(query)
+
+
+def word_order(query: Sequence[str], chunk: Sequence[str]) -> float:
+    """Return how near neighbours in the query stand in a chunk, in their order, in [0, 1].
+
+    The mean over neighbouring terms of ``1 / d``, where the second stands ``d`` terms
+    behind the first at the nearest place; 0 where it never follows. A query of one term
+    has no order: 0.
+
+    Examples
+    --------
+    >>> word_order(["red", "ship", "sails"], ["red", "old", "ship", "sails"])
+    0.75
+    """
+    if len(query) < 2:
+        return 0.0
+    places: dict[str, list[int]] = {}
+    for place, term in enumerate(chunk):
+        places.setdefault(term, []).append(place)
+    total = 0.0
+    for one, other in pairwise(query):
+        if one in places and other in places:
+            firsts, seconds = np.array(places[one]), np.array(places[other])
+            following = np.searchsorted(seconds, firsts, side="right")
+            followed = following < len(seconds)
+            gaps = seconds[following[followed]] - firsts[followed]
+            total += 1.0 / int(gaps.min()) if len(gaps) else 0.0
+    return total / (len(query) - 1)
+
+
+def relevance(
+    terms: FloatArray, order: FloatArray, semantic: FloatArray, parameters: NeuralRecall
+) -> NDArray[np.float64]:
+    """Weigh the three parts.
+
+    Parameters
+    ----------
+    terms, order : ndarray of float, shape (n,), in [0, 1]
+    semantic : ndarray of float, shape (n,)
+        Cosines; negative ones count 0.
+    parameters : NeuralRecall
+
+    Returns
+    -------
+    ndarray of float64, shape (n,), in [0, 1]
+
+    Examples
+    --------
+    >>> relevance(np.array([1.0]), np.array([0.5]), np.array([0.2]), NeuralRecall()).round(2)
+    array([0.61])
+    """
+    p = parameters
+    weighed = (
+        p.term_share * np.asarray(terms)
+        + p.order_share * np.asarray(order)
+        + p.semantic_share * np.maximum(semantic, 0.0)
+    )
+    total = p.term_share + p.order_share + p.semantic_share
+    return np.asarray(weighed / total, dtype=np.float64)
+
+
+def separated(scores: FloatArray, *, temperature: float = 8.0) -> NDArray[np.float64]:
+    """Set scores further apart around one half: ``sigmoid(T * (s - 0.5))``.
+
+    Examples
+    --------
+    >>> separated(np.array([0.25, 0.5, 0.75])).round(3)
+    array([0.119, 0.5  , 0.881])
+    """
+    return np.asarray(1.0 / (1.0 + np.exp(-temperature * (scores - 0.5))), dtype=np.float64)
+
+
+def rank_decay(scores: FloatArray, *, decay: float) -> NDArray[np.float64]:
+    """Multiply scores by ``decay ** (rank - 1)``; equal scores share a rank.
+
+    Examples
+    --------
+    >>> rank_decay(np.array([0.2, 0.8, 0.8]), decay=0.5).tolist()
+    [0.1, 0.8, 0.8]
+    """
+    _, rank = np.unique(-np.asarray(scores), return_inverse=True)
+    return np.asarray(scores * decay**rank, dtype=np.float64)

@@ -1,0 +1,110 @@
+"""An undirected graph with one weight an edge, read row by row; weights may change."""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, concatenated_ranges
+from hebbgraph.errors import ParameterError
+
+__all__ = ["WeightedGraph"]
+
+
+class WeightedGraph:
+    """Edges by number, each with two ends and a weight.
+
+    Parameters
+    ----------
+    n_nodes : int
+    sources, targets : array_like of int, shape (n_edges,)
+        The two ends, in any order; no edge twice, no loop.
+    weights : array_like of float, shape (n_edges,)
+
+    Attributes
+    ----------
+    sources, targets : ndarray of int64, the smaller end first
+    weights : ndarray of float64
+        May be written to; the structure may not.
+
+    Raises
+    ------
+    ParameterError
+        For a loop, an edge that occurs twice, or an end that is no node.
+
+    Examples
+    --------
+    >>> graph = WeightedGraph(4, [0, 0, 2], [1, 2, 3], [0.5, 1.0, 0.2])
+    >>> owner, targets, weights = graph.neighbours(np.array([0, 3]))
+    >>> owner.tolist(), targets.tolist(), weights.tolist()
+    ([0, 0, 1], [1, 2, 2], [0.5, 1.0, 0.2])
+    >>> graph.edge(2, 0)
+    1
+    """
+
+    def __init__(
+        self,
+        n_nodes: int,
+        sources: IntArray | list[int],
+        targets: IntArray | list[int],
+        weights: FloatArray | list[float],
+    ) -> None:
+        one, other = np.asarray(sources, np.int64), np.asarray(targets, np.int64)
+        self.n_nodes = n_nodes
+        self.sources: NDArray[np.int64] = np.minimum(one, other)
+        self.targets: NDArray[np.int64] = np.maximum(one, other)
+        self.weights: NDArray[np.float64] = np.array(weights, np.float64)
+        if (self.sources == self.targets).any():
+            raise ParameterError("an edge joins two different nodes")
+        if len(one) and not 0 <= self.sources.min() <= self.targets.max() < n_nodes:
+            raise ParameterError(f"the ends of edges are nodes below {n_nodes}")
+        numbers = np.arange(len(one))
+        ends = np.concatenate((self.sources, self.targets))
+        others = np.concatenate((self.targets, self.sources))
+        order = np.lexsort((others, ends))
+        self._indptr = np.searchsorted(ends[order], np.arange(n_nodes + 1))
+        self._others = others[order]
+        self._numbers = np.concatenate((numbers, numbers))[order]
+        same = (np.diff(ends[order]) == 0) & (np.diff(self._others) == 0)
+        if same.any():
+            raise ParameterError("an edge occurs twice; add its weights up first")
+
+    def __len__(self) -> int:
+        return len(self.weights)
+
+    @property
+    def mean_degree(self) -> float:
+        """Edges of a node, on average."""
+        return 2 * len(self) / self.n_nodes if self.n_nodes else 0.0
+
+    def neighbours(self, nodes: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``nodes``, neighbour, weight); neighbours ascend."""
+        starts = self._indptr[nodes]
+        counts = self._indptr[nodes + 1] - starts
+        at = concatenated_ranges(starts, counts)
+        owner = np.repeat(np.arange(len(nodes)), counts)
+        return owner, self._others[at], self.weights[self._numbers[at]]
+
+    def edge(self, one: int, other: int) -> int:
+        """Return the number of an edge.
+
+        Raises
+        ------
+        ParameterError
+            If the nodes are not joined.
+        """
+        here = slice(self._indptr[one], self._indptr[one + 1])
+        at = int(np.searchsorted(self._others[here], other))
+        if at == here.stop - here.start or self._others[here][at] != other:
+            raise ParameterError(f"no edge joins {one} and {other}")
+        return int(self._numbers[here][at])
+
+    def kept(self, keep: BoolArray) -> Self:
+        """Return the graph with some of its edges; nodes stay."""
+        return type(self)(self.n_nodes, self.sources[keep], self.targets[keep], self.weights[keep])
+
+    def copy(self) -> Self:
+        """Return the graph with weights of its own."""
+        return self.kept(np.ones(len(self), np.bool_))

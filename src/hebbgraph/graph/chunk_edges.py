@@ -1,0 +1,176 @@
+"""Edges between chunks: shared tags and similar vectors, the strongest of each chunk."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.adjacency import IncidenceView
+
+__all__ = ["ChunkEdges", "ColonyParameters", "SimilarityOf", "chunk_edges"]
+
+SimilarityOf: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
+"""From two arrays of chunks to the cosine of each pair; 0 where one has no vector."""
+
+_BLOCK = 500
+
+
+@dataclass(frozen=True, slots=True)
+class ColonyParameters:
+    """How chunks are joined and split into colonies.
+
+    Parameters
+    ----------
+    alpha, beta : float, at least 0
+        Weights of similarity and of the overlap of tags, as in Bio-RAG, section 2.1,
+        which gives no numbers.
+    gamma : float, in [0, 1]
+        What is left of an edge between two colonies.
+    tau : float, in [0, 1]
+        Similarity above which an edge between colonies needs no shared tag. In an index
+        every edge comes from a shared tag, so there it decides nothing.
+    resolution : float, positive
+        Larger values make more, smaller colonies.
+    nearest : int, at least 1
+        Of a chunk's edges the strongest so many are kept.
+    max_df : int, at least 2
+        Tags of more chunks join nothing.
+
+    Raises
+    ------
+    ParameterError
+        If one lies outside its range.
+    """
+
+    alpha: float = 0.5
+    beta: float = 0.5
+    gamma: float = 0.5
+    tau: float = 0.5
+    resolution: float = 1.0
+    nearest: int = 16
+    max_df: int = 100
+
+    def __post_init__(self) -> None:
+        if min(self.alpha, self.beta) < 0 or self.alpha + self.beta == 0:
+            raise ParameterError(
+                f"alpha and beta are not negative, nor both 0, got {self.alpha!r}, {self.beta!r}"
+            )
+        for name in ("gamma", "tau"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ParameterError(f"{name} lies in [0, 1], got {getattr(self, name)!r}")
+        if self.resolution <= 0:
+            raise ParameterError(f"resolution is positive, got {self.resolution!r}")
+        if self.nearest < 1 or self.max_df < 2:
+            raise ParameterError(
+                "nearest is at least 1 and max_df at least 2, got "
+                f"{self.nearest!r} and {self.max_df!r}"
+            )
+
+
+class ChunkEdges(NamedTuple):
+    """Undirected edges, each once, ``source < target``, with their two parts.
+
+    ``similarity`` and ``overlap`` lie in [0, 1].
+    """
+
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    similarity: NDArray[np.float64]
+    overlap: NDArray[np.float64]
+
+
+def chunk_edges(
+    view: IncidenceView,
+    chunks: IntArray,
+    allowed: BoolArray,
+    parameters: ColonyParameters,
+    *,
+    similarity: SimilarityOf | None = None,
+) -> ChunkEdges:
+    """Join chunks to those that share tags with them.
+
+    The overlap of two chunks is the sum of ``log(1 + N / df)`` over the tags that both
+    hold, divided by the smaller of their own sums; tags of more than ``max_df`` chunks do
+    not count. Of each of ``chunks`` the ``nearest`` strongest edges stay.
+
+    Parameters
+    ----------
+    view : IncidenceView
+    chunks : ndarray of int
+        Whose edges are wanted; the other ends may be any allowed chunk.
+    allowed : ndarray of bool, shape (n_slots,)
+    parameters : ColonyParameters
+    similarity : callable, optional
+
+    Examples
+    --------
+    >>> from hebbgraph.testing.incidence import ArrayView
+    >>> view = ArrayView([[0, 1], [1], [2]])
+    >>> found = chunk_edges(view, np.arange(3), np.ones(3, bool), ColonyParameters())
+    >>> found.source.tolist(), found.target.tolist(), found.overlap.tolist()
+    ([0], [1], [1.0])
+    """
+    parts = [
+        _block(view, chunks[start : start + _BLOCK], allowed, parameters, similarity)
+        for start in range(0, len(chunks), _BLOCK)
+    ]
+    if not parts:
+        nothing = np.empty(0, np.int64)
+        return ChunkEdges(nothing, nothing, np.empty(0), np.empty(0))
+    one, other, cosine, overlap = (np.concatenate(column) for column in zip(*parts, strict=True))
+    source, target = np.minimum(one, other), np.maximum(one, other)
+    _, first = np.unique(source * len(allowed) + target, return_index=True)
+    return ChunkEdges(source[first], target[first], cosine[first], overlap[first])
+
+
+def _block(
+    view: IncidenceView,
+    chunks: IntArray,
+    allowed: BoolArray,
+    p: ColonyParameters,
+    similarity: SimilarityOf | None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    owner, tags, df = _tags_of(view, chunks, p.max_df)
+    idf = np.log1p(view.n_chunks / np.maximum(df, 1))
+    place, others, _ = view.chunks_of(tags)
+    mine = chunks[owner[place]].astype(np.int64)
+    others = others.astype(np.int64)
+    keep = allowed[others] & (others != mine)
+    at = owner[place[keep]]
+    keys, position = np.unique(at * len(allowed) + others[keep], return_inverse=True)
+    shared = np.bincount(position, idf[place[keep]], len(keys))
+    at, theirs = keys // len(allowed), keys % len(allowed)
+    ends, back = np.unique(theirs, return_inverse=True)
+    smaller = np.minimum(
+        np.bincount(owner, idf, len(chunks))[at], _held(view, ends, p.max_df)[back]
+    )
+    overlap = np.minimum(shared / np.where(smaller > 0, smaller, 1.0), 1.0)
+    mine = chunks[at].astype(np.int64)
+    cosine = np.zeros(len(at)) if similarity is None else np.asarray(similarity(mine, theirs))
+    cosine = np.clip(cosine.astype(np.float64), 0.0, 1.0)
+    order = np.lexsort((theirs, -(p.alpha * cosine + p.beta * overlap), at))
+    rank = np.arange(len(order)) - np.searchsorted(at[order], at[order])
+    best = order[rank < p.nearest]
+    return mine[best], theirs[best], cosine[best], overlap[best]
+
+
+def _tags_of(
+    view: IncidenceView, chunks: IntArray, max_df: int
+) -> tuple[IntArray, IntArray, IntArray]:
+    owner, tags, _ = view.tags_of(chunks)
+    df = view.df(tags)
+    keep = (df > 0) & (df <= max_df)
+    return owner[keep], tags[keep], df[keep]
+
+
+def _held(view: IncidenceView, chunks: IntArray, max_df: int) -> NDArray[np.float64]:
+    """Sum of idf over the tags of each chunk."""
+    owner, _, df = _tags_of(view, chunks, max_df)
+    weights = np.log1p(view.n_chunks / np.maximum(df, 1))
+    return np.bincount(owner, weights, len(chunks)).astype(np.float64)

@@ -1,0 +1,180 @@
+"""What training leaves to recalls: edges and vectors as plain arrays, no torch.
+
+A layer names chunks by row of the truth. Rows are never used twice and a replaced chunk
+gets a new one, so a chunk that is gone or has changed is masked by its row alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import IntArray
+from hebbgraph.formulas.adjacency import EdgeSet
+from hebbgraph.graph.tag_graph import TagGraph
+
+__all__ = ["LayerInGraph", "LayerStamp", "NeuralLayer", "strongest_edges"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerStamp:
+    """What a layer was made from.
+
+    Attributes
+    ----------
+    generation : int
+        The state of the truth.
+    embedder : str
+        The model of the vectors.
+    epoch : int
+        Grows when another model takes over.
+    feedback_used : int
+        How many feedbacks took part in training.
+    feedback_removed : int
+        The log's count of removals then: if more was removed since, the layer may hold
+        what was to be forgotten, and rests.
+    """
+
+    generation: int
+    embedder: str
+    epoch: int
+    feedback_used: int = 0
+    feedback_removed: int = 0
+
+
+@dataclass(frozen=True)
+class NeuralLayer:
+    """Edges and propagated vectors of one namespace.
+
+    Attributes
+    ----------
+    stamp : LayerStamp
+    rows : ndarray of int64, shape (n,), ascending
+        Of the truth.
+    id_prefixes : ndarray of uint64, shape (n,)
+        Of the chunks' ids, to tell when the truth is another one.
+    vectors : ndarray of float16, shape (n, dimension), unit length
+    clusters : ndarray of int32, shape (n,)
+    sources, targets : ndarray of int32, shape (n_edges,)
+        Positions in ``rows``.
+    weights : ndarray of float32, shape (n_edges,), in [0, 1]
+    report : dict
+        How training went; JSON.
+    """
+
+    stamp: LayerStamp
+    rows: NDArray[np.int64]
+    id_prefixes: NDArray[np.uint64]
+    vectors: NDArray[np.float16]
+    clusters: NDArray[np.int32]
+    sources: NDArray[np.int32]
+    targets: NDArray[np.int32]
+    weights: NDArray[np.float32]
+    report: dict[str, Any]
+
+    def in_graph(self, graph: TagGraph, *, fan_out: int) -> LayerInGraph:
+        """Read it in the numbers of a graph; what is no longer there is left out.
+
+        The caller holds the lock on the graph.
+        """
+        slots = np.full(len(self.rows), -1, dtype=np.int64)
+        if graph.n_slots and len(self.rows):
+            at = np.minimum(np.searchsorted(graph.rows, self.rows), graph.n_slots - 1)
+            here = (graph.rows[at] == self.rows) & graph.alive[at]
+            here &= graph.id_prefixes[at] == self.id_prefixes
+            slots[here] = at[here]
+        return LayerInGraph(self, graph, graph.generation, slots, fan_out)
+
+
+@dataclass(frozen=True)
+class LayerInGraph:
+    """A layer in the slots of one graph at one generation.
+
+    Attributes
+    ----------
+    layer : NeuralLayer
+    graph : TagGraph
+    generation : int
+    slots : ndarray of int64, shape (n,)
+        Of each chunk of the layer; -1 where it is gone or has changed.
+    fan_out : int
+    """
+
+    layer: NeuralLayer
+    graph: TagGraph
+    generation: int
+    slots: NDArray[np.int64]
+    fan_out: int
+
+    def fits(self, layer: NeuralLayer, graph: TagGraph, fan_out: int) -> bool:
+        """Tell whether it is still the reading of this layer through this graph."""
+        return (
+            self.layer is layer
+            and self.graph is graph
+            and self.generation == graph.generation
+            and self.fan_out == fan_out
+        )
+
+    def counts(self) -> dict[str, int]:
+        """Return how much of the layer is live, and what it was trained on."""
+        live = self.slots >= 0
+        edges = live[self.layer.sources] & live[self.layer.targets]
+        return {
+            "chunks": int(np.count_nonzero(live)),
+            "edges": int(np.count_nonzero(edges)),
+            "generation": self.layer.stamp.generation,
+        }
+
+    @cached_property
+    def edges(self) -> EdgeSet:
+        """The edges that recalls follow: the heaviest of each chunk, sums at most 1."""
+        sources, targets = self.slots[self.layer.sources], self.slots[self.layer.targets]
+        live = (sources >= 0) & (targets >= 0)
+        return strongest_edges(
+            EdgeSet(sources[live], targets[live], self.layer.weights[live].astype(np.float64)),
+            self.fan_out,
+        )
+
+    @cached_property
+    def matrix(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Slots (ascending) and propagated vectors of the live chunks."""
+        live = np.flatnonzero(self.slots >= 0)
+        live = live[np.argsort(self.slots[live], kind="stable")]
+        return self.slots[live], self.layer.vectors[live].astype(np.float32)
+
+
+def strongest_edges(edges: EdgeSet, fan_out: int) -> EdgeSet:
+    """Keep the heaviest edges of each source, and scale what leaves it down to 1.
+
+    Parameters
+    ----------
+    edges : EdgeSet
+        In any order.
+    fan_out : int
+        Of equals, the smaller target stays.
+
+    Examples
+    --------
+    >>> sources, targets = np.array([7, 2, 7, 7]), np.array([1, 3, 4, 5])
+    >>> found = strongest_edges(EdgeSet(sources, targets, np.array([0.5, 0.2, 0.9, 0.9])), 2)
+    >>> found.sources.tolist(), found.targets.tolist(), found.weights.tolist()
+    ([2, 7, 7], [3, 4, 5], [0.2, 0.5, 0.5])
+    """
+    order = np.lexsort((edges.targets, -edges.weights, edges.sources))
+    sources = edges.sources[order]
+    starts = np.searchsorted(sources, sources)
+    keep = np.arange(len(sources)) - starts < fan_out
+    order, sources = order[keep], sources[keep]
+    weights = edges.weights[order]
+    total = _sums(sources, weights)
+    return EdgeSet(sources, edges.targets[order], weights / np.maximum(total, 1.0))
+
+
+def _sums(sources: IntArray, weights: NDArray[Any]) -> NDArray[np.float64]:
+    _, position = np.unique(sources, return_inverse=True)
+    sums = np.bincount(position, weights=weights) if len(sources) else np.empty(0)
+    return np.asarray(sums[position], dtype=np.float64)

@@ -1,6 +1,0 @@
-"""A load of readers and writers on one index, and whether nothing was lost."""
-
-from hebbgraph.load.report import LoadReport
-from hebbgraph.load.run import run_load
-
-__all__ = ["LoadReport", "run_load"]

@@ -1,0 +1,114 @@
+"""From numbers to records: ties settled, chunks fetched, paths spelt out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from hebbgraph.arrays import IntArray
+from hebbgraph.formulas.paths import Path, PathNode
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.recall.question import Question
+from hebbgraph.recall.strategies import Ranking
+from hebbgraph.records import Chunk, Hit, PathStep
+from hebbgraph.store.truth import Truth
+from hebbgraph.text import display
+
+__all__ = ["best_slots", "make_hits", "path_steps", "varied"]
+
+_TIE_DECIMALS = 9
+_QUERY = PathStep(kind="query")
+
+
+def best_slots(truth: Truth, graph: TagGraph, ranking: Ranking, k: int) -> list[tuple[int, float]]:
+    """Return the k best slots with scores; among equal scores the smaller id comes first."""
+    keys = np.round(ranking.scores, _TIE_DECIMALS)
+    prefixes = graph.id_prefixes[ranking.slots]
+    order = np.lexsort((prefixes, -keys))
+    keys, prefixes = keys[order], prefixes[order]
+    # Where the order still depends on the rest of the id, whole ids are compared.
+    same = (keys[1:] == keys[:-1]) & (prefixes[1:] == prefixes[:-1])
+    group = np.concatenate(([0], np.cumsum(~same))) if len(order) else order
+    wanted = order[group <= group[min(k, len(order)) - 1]] if len(order) else order
+    group = group[: len(wanted)]
+    unsettled = np.bincount(group)[group] > 1 if len(group) else group.astype(np.bool_)
+    ids = truth.ids(graph.rows[ranking.slots[wanted[unsettled]]].tolist())
+    ranked = sorted(
+        zip(group.tolist(), ranking.slots[wanted].tolist(), wanted.tolist(), strict=True),
+        key=lambda entry: (entry[0], ids.get(int(graph.rows[entry[1]]), "")),
+    )
+    return [(slot, float(ranking.scores[at])) for _, slot, at in ranked[:k]]
+
+
+def varied(
+    ranked: list[tuple[int, float]], colony: IntArray, k: int, per_colony: int
+) -> list[tuple[int, float]]:
+    """Return k of the ranked slots, at most ``per_colony`` of one colony if others are left.
+
+    Places that stay free go to the best of those that were passed over. What is chosen
+    stays in its order. A slot whose colony is negative belongs to none.
+
+    Examples
+    --------
+    >>> ranked = [(0, 0.9), (1, 0.8), (2, 0.7), (3, 0.6)]
+    >>> varied(ranked, np.array([5, 5, 5, 6]), 2, 1)
+    [(0, 0.9), (3, 0.6)]
+    >>> varied(ranked, np.array([5, 5, 5, 6]), 3, 1)
+    [(0, 0.9), (1, 0.8), (3, 0.6)]
+    """
+    counts: dict[int, int] = {}
+    first: list[int] = []
+    over: list[int] = []
+    for at, (slot, _) in enumerate(ranked):
+        number = int(colony[slot])
+        counts[number] = counts.get(number, 0) + 1
+        (over if number >= 0 and counts[number] > per_colony else first).append(at)
+    return [ranked[at] for at in sorted((first + over)[:k])]
+
+
+def make_hits(
+    truth: Truth,
+    graph: TagGraph,
+    ranked: list[tuple[int, float]],
+    path: Callable[[int], Path],
+    question: Question,
+) -> tuple[Hit, ...] | None:
+    """Fetch chunks and build the hits; None if a chunk is no longer there.
+
+    Texts that are kept elsewhere are still missing: nobody is asked while locks are held.
+    """
+    paths = [path(slot) if score > 0 else (PathNode("chunk", slot, 0.0),) for slot, score in ranked]
+    slots = {slot for slot, _ in ranked}
+    slots.update(node.id for nodes in paths for node in nodes if node.kind == "chunk")
+    rows = {slot: int(graph.rows[slot]) for slot in slots}
+    held = truth.outlines(rows.values())
+    if len(held) < len(rows):
+        return None
+    chunks = {slot: held[row].chunk for slot, row in rows.items()}
+    return tuple(
+        Hit(  # as quick as to construct it unchecked
+            chunk=chunks[slot],
+            score=score,
+            rank=rank,
+            path=path_steps(graph, nodes, chunks, question),
+            text_hash=held[rows[slot]].text_hash,
+        )
+        for rank, ((slot, score), nodes) in enumerate(zip(ranked, paths, strict=True), start=1)
+    )
+
+
+def path_steps(
+    graph: TagGraph, nodes: Path, chunks: Mapping[int, Chunk], question: Question
+) -> tuple[PathStep, ...]:
+    """Spell a path out, from the query on."""
+    steps = [_QUERY]
+    if question.learned is not None and nodes[0].kind == "chunk":
+        steps += question.learned.episode_step(nodes[0])
+    for node in nodes:
+        if node.kind == "tag":
+            value, title = display(graph.phrases.keys[node.id]), ""
+        else:
+            value, title = chunks[node.id].id, chunks[node.id].title
+        steps.append(PathStep(kind=node.kind, value=value, title=title, weight=node.weight))
+    return tuple(steps)

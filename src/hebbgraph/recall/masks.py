@@ -1,0 +1,69 @@
+"""Filters as masks over the slots of a graph."""
+
+from __future__ import annotations
+
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray
+from hebbgraph.derived.metadata import Columns
+from hebbgraph.filters import Cover, parse_filter
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.records import Chunk
+from hebbgraph.store.truth import Truth
+
+__all__ = ["Masks", "Passing", "Where"]
+
+Where: TypeAlias = Mapping[str, Any] | Callable[[Chunk], bool] | None
+
+_MASKS_KEPT = 32
+
+
+class Passing(NamedTuple):
+    """The chunks that pass a filter, and what all of them have, if that is known."""
+
+    mask: BoolArray
+    cover: Cover | None = None
+
+
+class Masks:
+    """Masks of the filters that were used last."""
+
+    def __init__(
+        self, truth: Truth, colony_of: Callable[[], NDArray[np.int64]] | None = None
+    ) -> None:
+        self._truth = truth
+        self._colony_of = colony_of
+        self._columns: Columns | None = None
+        self._masks: OrderedDict[str, tuple[TagGraph, int, Passing]] = OrderedDict()
+
+    def passing(self, graph: TagGraph, where: Mapping[str, Any] | None) -> Passing:
+        """Return which slots hold a live chunk that passes the filter."""
+        if where is None:
+            return Passing(graph.alive)
+        condition = parse_filter(where)  # first: as JSON, {5: ...} and {"5": ...} look alike
+        try:
+            key = json.dumps(where, sort_keys=True)
+        except (TypeError, ValueError, RecursionError):
+            key = None
+        if key is not None and '"$colony"' in key:
+            key = None  # colonies may be found anew while the graph stays
+        kept = None if key is None else self._masks.get(key)
+        if key is not None and kept and kept[0] is graph and kept[1] == graph.generation:
+            self._masks.move_to_end(key)
+            return kept[2]
+        if self._columns is None or self._columns.graph is not graph:
+            self._columns = Columns(self._truth, graph, self._colony_of)
+        passing = Passing(
+            condition.mask(self._columns) & graph.alive, condition.cover(self._columns)
+        )
+        if key is not None:
+            self._masks[key] = (graph, graph.generation, passing)
+            while len(self._masks) > _MASKS_KEPT:
+                self._masks.popitem(last=False)
+        return passing

@@ -1,0 +1,53 @@
+"""The part of a trained neural layer in recalls that spread."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hebbgraph.derived.parts import Derived
+from hebbgraph.formulas.adjacency import PlasticEdges
+from hebbgraph.formulas.learned_edges import GateOf, LearnedEdges
+from hebbgraph.formulas.relevance import NeuralRecall
+from hebbgraph.graph.neural_layer import LayerInGraph
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.vectors.table import VectorTable
+
+__all__ = ["layer_of", "propagated_vectors", "with_neural_edges"]
+
+
+def layer_of(derived: Derived, graph: TagGraph, settings: NeuralRecall) -> LayerInGraph | None:
+    """Return the trained layer in the numbers of a graph; None if there is none that counts."""
+    return derived.neural.in_graph(
+        graph, derived.embedding, derived.feedback, fan_out=settings.fan_out
+    )
+
+
+def propagated_vectors(
+    derived: Derived, graph: TagGraph, settings: NeuralRecall
+) -> VectorTable | None:
+    """Return propagated vectors, if settings ask for them and there are any."""
+    own = derived.vectors
+    layer = layer_of(derived, graph, settings) if settings.propagated and own else None
+    return None if layer is None or own is None else derived.neural.table(layer, own)
+
+
+def with_neural_edges(
+    derived: Derived,
+    graph: TagGraph,
+    settings: NeuralRecall,
+    plastic: PlasticEdges | None,
+    evidence: GateOf,
+) -> PlasticEdges | None:
+    """Add neural edges to those that feedback taught, if settings ask for them.
+
+    Like learned pairs, they pass mass in proportion to the direct evidence for where
+    they lead.
+    """
+    layer = layer_of(derived, graph, settings) if settings.edge_gain else None
+    if layer is None or not len(layer.edges):
+        return plastic
+    neural = LearnedEdges([layer.edges], gain=settings.edge_gain, gate=evidence)
+    if plastic is None:
+        return PlasticEdges(chunk_to_chunk=neural)
+    both = LearnedEdges([plastic.chunk_to_chunk, neural])
+    return replace(plastic, chunk_to_chunk=both)

@@ -1,0 +1,186 @@
+"""Direct search: lexical and dense, among the chunks that take part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.derived.parts import Derived
+from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.evidence import Evidence, fuse, remembered
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.recall.masks import Passing
+from hebbgraph.recall.question import Question
+from hebbgraph.vectors.table import VectorTable
+
+__all__ = ["DirectSearch", "lexical_search"]
+
+#: Candidates whose direct evidence is known; all others have the floor.
+_CANDIDATES = 200
+_MARGIN = 1.3
+#: What lexical search takes to look up a row or a fact, and to return a hit, in µs.
+_LOOKUP, _HIT = 6.0, 0.5
+
+
+class DirectSearch:
+    """Searches directly, or takes what was found elsewhere.
+
+    Parameters
+    ----------
+    derived : Derived
+    """
+
+    def __init__(self, derived: Derived) -> None:
+        self._derived = derived
+        self._slots = _Slots.none()
+
+    def evidence(
+        self,
+        graph: TagGraph,
+        question: Question,
+        passing: Passing,
+        *,
+        vectors: VectorTable | None = None,
+    ) -> Evidence:
+        """Return direct evidence by slot, of chunks that are allowed.
+
+        Parameters
+        ----------
+        graph : TagGraph
+        question : Question
+        passing : Passing
+        vectors : VectorTable, optional
+            To search in; left out, those of the index.
+        """
+        allowed = passing.mask
+        if question.given is not None:
+            rows = np.fromiter(question.given, dtype=np.int64)
+            scores = np.fromiter(question.given.values(), dtype=np.float64)
+            return fuse(*_known(graph, rows, scores, allowed))
+        lexical_slots, lexical_scores = lexical_search(
+            self._derived, graph, question.terms, passing
+        )
+        table, vector = vectors or self._derived.vectors, question.vector
+        if table is None or vector is None or not len(table.rows):
+            return fuse(lexical_slots, lexical_scores)
+        if len(vector) != table.state.dimension:
+            raise ParameterError(
+                f"the index holds vectors of {table.state.dimension} numbers, "
+                f"the question's has {len(vector)}"
+            )
+        slots = self._slots
+        if not slots.fits(graph, table):
+            slots = self._slots = _Slots.of(graph, table)
+        found = table.nearest(vector, _CANDIDATES, slots.mask(allowed))
+
+        def similarity(chunks: IntArray) -> FloatArray:
+            return table.cosines_at(vector, slots.positions_of(chunks), found.every)
+
+        return fuse(
+            lexical_slots,
+            lexical_scores,
+            slots.slots[found.positions],
+            found.cosines,
+            similarity=remembered(similarity) if found.every is None else similarity,
+        )
+
+
+@dataclass(frozen=True)
+class _Slots:
+    """The slot of each vector, and the other way round; the same from recall to recall."""
+
+    graph: TagGraph | None
+    table: VectorTable | None
+    slots: NDArray[np.int64]
+    known: BoolArray
+    #: The vector of each slot, -1 for none; None if both have the same numbers.
+    positions: NDArray[np.int64] | None
+    n_slots: int
+
+    @classmethod
+    def none(cls) -> _Slots:
+        return cls(None, None, np.empty(0, np.int64), np.empty(0, np.bool_), None, 0)
+
+    @classmethod
+    def of(cls, graph: TagGraph, table: VectorTable) -> _Slots:
+        slots = np.minimum(np.searchsorted(graph.rows, table.rows), graph.n_slots - 1)
+        known = graph.rows[slots] == table.rows
+        if len(slots) == graph.n_slots and bool(known.all()):
+            return cls(graph, table, slots, known, None, graph.n_slots)
+        positions = np.full(graph.n_slots, -1)
+        positions[slots[known]] = np.flatnonzero(known)
+        return cls(graph, table, slots, known, positions, graph.n_slots)
+
+    def fits(self, graph: TagGraph, table: VectorTable) -> bool:
+        # Rows of a graph and of a table are only ever added at the end.
+        return (
+            self.graph is graph
+            and self.table is table
+            and self.n_slots == graph.n_slots
+            and len(self.slots) == len(table.rows)
+        )
+
+    def mask(self, allowed: BoolArray) -> BoolArray:
+        return allowed if self.positions is None else self.known & allowed[self.slots]
+
+    def positions_of(self, slots: IntArray) -> IntArray:
+        return slots if self.positions is None else self.positions[slots]
+
+
+class _Plan(NamedTuple):
+    """How lexical search gets to the candidates that pass a filter."""
+
+    microseconds: float
+    limit: int
+    only: list[int] | None = None
+    facts: frozenset[str] | None = None
+
+
+def _plan(graph: TagGraph, passing: Passing) -> _Plan:
+    """Choose between looking up what passes and passing over what does not."""
+    allowed, cover = passing
+    n_allowed, n_chunks = int(np.count_nonzero(allowed)), graph.n_chunks
+    if n_allowed == n_chunks:
+        return _Plan(0.0, _CANDIDATES)
+
+    def among(n: int) -> int:
+        """About so many of n rank above the last candidate that is allowed."""
+        return max(int(_CANDIDATES * min(_MARGIN * n / max(n_allowed, 1), n)), 1)
+
+    plans = [_Plan(_HIT * among(n_chunks), among(n_chunks))]
+    if cover is not None:
+        limit = among(cover.n_chunks)
+        plans.append(_Plan(_LOOKUP * len(cover.terms) + _HIT * limit, limit, facts=cover.terms))
+    if _LOOKUP * n_allowed < min(plan.microseconds for plan in plans):
+        return _Plan(_LOOKUP * n_allowed, _CANDIDATES, only=graph.rows[allowed].tolist())
+    return min(plans, key=lambda plan: plan.microseconds)
+
+
+def lexical_search(
+    derived: Derived, graph: TagGraph, terms: list[str], passing: Passing
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the best chunks for the terms among those that pass, and their BM25."""
+    _, limit, only, facts = _plan(graph, passing)
+    while True:
+        rows, scores = derived.lexical.search(terms, limit, only=only, facts=facts)
+        slots, kept = _known(graph, rows, scores, passing.mask)
+        if len(slots) >= _CANDIDATES or len(rows) < limit:
+            return slots[:_CANDIDATES], kept[:_CANDIDATES]
+        limit *= 4
+
+
+def _known(
+    graph: TagGraph, rows: NDArray[Any], scores: NDArray[Any], allowed: BoolArray
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Slots of the rows that this graph knows and that are allowed, with their scores."""
+    known = graph.rows
+    if not len(known):
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    slots = np.searchsorted(known, rows)
+    slots[slots == len(known)] = 0
+    keep = (known[slots] == rows) & allowed[slots]
+    return slots[keep], scores[keep]

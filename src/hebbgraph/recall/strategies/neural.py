@@ -1,0 +1,139 @@
+"""NAKG's recall as a strategy: relevance in three parts over propagated vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.derived.parts import Derived
+from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.formulas.paths import Path, PathNode
+from hebbgraph.formulas.relevance import (
+    NeuralRecall,
+    rank_decay,
+    relevance,
+    separated,
+    term_presence,
+    word_order,
+)
+from hebbgraph.graph.neural_layer import LayerInGraph
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.neural.door import require_extra
+from hebbgraph.recall.masks import Passing
+from hebbgraph.recall.neural_edges import layer_of
+from hebbgraph.recall.search import lexical_search
+from hebbgraph.recall.strategies.base import Ranking, Request
+from hebbgraph.settings import Settings
+from hebbgraph.store.truth import Truth
+from hebbgraph.text import lexical_terms, tokenize
+from hebbgraph.text.query import function_words
+
+__all__ = ["Neural", "make"]
+
+
+class Neural:
+    """See :mod:`hebbgraph.formulas.relevance`.
+
+    Candidates are the chunks nearest to the question by propagated vectors and the best
+    of lexical search. Chunks added since training take part with their own vectors.
+    """
+
+    fills = False
+
+    def __init__(self, settings: Settings, truth: Truth, derived: Derived) -> None:
+        self._parameters: NeuralRecall = settings.neural
+        self._language = settings.language
+        self._truth = truth
+        self._derived = derived
+
+    def rank(self, request: Request) -> Ranking:
+        """Return the candidates by relevance.
+
+        Raises
+        ------
+        MissingExtraError
+            If nothing was trained, and could not be for want of the extra.
+        NotFoundError
+            If nothing was trained.
+        ParameterError
+            If the question has no vector.
+        """
+        graph, question = request.graph, request.question
+        layer = layer_of(self._derived, graph, self._parameters)
+        if layer is None:
+            require_extra()
+            raise NotFoundError(
+                "there is no neural layer for this index as it is; train one with "
+                "hebbgraph.neural.train(index), or recall with another strategy"
+            )
+        own, vector = self._derived.vectors, question.vector
+        if own is None or vector is None:
+            raise ParameterError(
+                "strategy 'neural' compares vectors; open the index with the embedder that it "
+                "was built with"
+            )
+        if len(vector) != own.state.dimension:
+            raise ParameterError(
+                f"the index holds vectors of {own.state.dimension} numbers, "
+                f"the question's has {len(vector)}"
+            )
+        table = self._derived.neural.table(layer, own)
+        by_meaning = self._nearest(layer, request)
+        passing = Passing(request.allowed)
+        by_terms, _ = lexical_search(self._derived, graph, question.terms, passing)
+        slots = np.union1d(by_meaning, by_terms[: self._parameters.candidates]).astype(np.int64)
+        semantic = table.cosines(vector, graph.rows[slots])
+        scores = self._scores(graph, question.query, slots, semantic)
+        order = np.lexsort((slots, -scores))
+
+        def path(slot: int) -> Path:
+            return (PathNode("chunk", slot, float(scores[slots == slot][0])),)
+
+        return Ranking(slots[order], scores[order], path)
+
+    def _nearest(self, layer: LayerInGraph, request: Request) -> NDArray[np.int64]:
+        own, vector = self._derived.vectors, request.question.vector
+        assert own is not None
+        assert vector is not None
+        graph, table = request.graph, self._derived.neural.table(layer, own)
+        if not len(table.rows) or not graph.n_slots:
+            return np.empty(0, dtype=np.int64)
+        slots = np.minimum(np.searchsorted(graph.rows, table.rows), graph.n_slots - 1)
+        takes_part = (graph.rows[slots] == table.rows) & request.allowed[slots]
+        positions = table.nearest(vector, self._parameters.candidates, takes_part).positions
+        return np.asarray(slots[positions], dtype=np.int64)
+
+    def _scores(
+        self,
+        graph: TagGraph,
+        query: str,
+        slots: NDArray[np.int64],
+        semantic: NDArray[np.float64],
+    ) -> NDArray[np.float64]:
+        p = self._parameters
+        passed_over = function_words(self._language)
+        tokens = tokenize(query)
+        content = [token for token in tokens if token not in passed_over] or tokens
+        asked = lexical_terms(content, self._language)  # in their order, with repetitions
+        different = list(dict.fromkeys(asked))
+        rows = graph.rows[slots]
+        terms, order = np.zeros(len(slots)), np.zeros(len(slots))
+        for row, title, text in self._truth.texts(rows.tolist()):
+            held = lexical_terms(
+                [
+                    token
+                    for token in [*tokenize(title), *tokenize(text)]
+                    if token not in passed_over
+                ],
+                self._language,
+            )
+            at = int(np.searchsorted(rows, row))
+            terms[at] = term_presence(different, held, partial=p.partial_credit)
+            order[at] = word_order(asked, held)
+        relevant = relevance(terms, order, semantic, p)
+        return rank_decay(separated(relevant, temperature=p.temperature), decay=p.rank_decay)
+
+
+def make(settings: Settings, truth: Truth, derived: Derived) -> Neural:
+    """Make the strategy."""
+    return Neural(settings, truth, derived)

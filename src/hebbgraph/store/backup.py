@@ -1,0 +1,162 @@
+"""Copies of an SQLite truth, made and put back while it is in use.
+
+SQLite's online backup copies one consistent state, page by page, past readers and
+writers. A copy is an index directory of its own; derived parts are left out, since the
+first one that opens it builds them.
+
+What is put back gets generations above all that were there. So whoever holds parts that
+were derived from the state before finds that the log of changes does not reach back to
+it, and starts from nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from hebbgraph.errors import (
+    DamagedIndexError,
+    DiskFullError,
+    IndexLockedError,
+    NotAnIndexError,
+    ParameterError,
+    StorageError,
+)
+from hebbgraph.store.database import DATABASE_NAME, Database, translate_os
+
+__all__ = ["back_up", "restore"]
+
+#: What is put back leaves room for this many writes between the look at the numbers that are
+#: there and the moment when it takes their place.
+_GAP = 1_000_000
+
+_NOT_SQLITE = (
+    "{place}: back up PostgreSQL with its own tools: pg_dump DATABASE > backup.sql, and psql "
+    "to put it back; derived parts in cache_dir build themselves anew"
+)
+
+
+def back_up(database: Database, directory: Path) -> Path:
+    """Copy the truth into a new directory.
+
+    Raises
+    ------
+    ParameterError
+        If something is there, or the database is not SQLite.
+    StorageError
+        If nothing can be written there.
+    """
+    if database.engine.url.get_backend_name() != "sqlite":
+        raise ParameterError(_NOT_SQLITE.format(place=database.place))
+    with _translated(str(directory)):
+        if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+            raise ParameterError(f"{directory} is there already; name a new directory")
+        directory.mkdir(parents=True, exist_ok=True)
+        partial = directory / f".{DATABASE_NAME}.{os.getpid()}.partial"
+        try:
+            with database.read() as connection, closing(sqlite3.connect(partial)) as copy:
+                source = connection.connection.driver_connection
+                assert isinstance(source, sqlite3.Connection)
+                source.backup(copy)
+                # One file, which can be read where nothing can be written beside it.
+                copy.execute("PRAGMA journal_mode=DELETE")
+                _check(copy, directory)
+            with partial.open("rb") as file:
+                os.fsync(file.fileno())
+            os.replace(partial, directory / DATABASE_NAME)
+        finally:
+            partial.unlink(missing_ok=True)
+    return directory
+
+
+def restore(backup: Path, directory: Path, *, wait_seconds: float = 30.0) -> None:
+    """Put a copy in the place of an index, all of its namespaces, in one transaction.
+
+    Parameters
+    ----------
+    backup : Path
+        What :func:`back_up` made.
+    directory : Path
+        An index, in use or not, or a new place.
+    wait_seconds : float
+        How long to wait for writers.
+    """
+    source_path = backup / DATABASE_NAME
+    if not source_path.is_file():
+        raise NotAnIndexError(f"there is no backup of a hebbgraph index at {backup}")
+    if backup.resolve() == directory.resolve():
+        raise ParameterError(f"{backup} is the index itself; name its backup")
+    with _translated(str(backup)), closing(sqlite3.connect(source_path)) as source:
+        _check(source, backup)
+        # Opened once: tables are there, and an index that is not ours is left alone.
+        Database.in_directory(directory, wait_seconds=wait_seconds).dispose()
+        with (
+            tempfile.TemporaryDirectory(dir=directory, prefix=".restore-") as scratch,
+            closing(sqlite3.connect(Path(scratch) / DATABASE_NAME)) as copy,
+            closing(sqlite3.connect(directory / DATABASE_NAME, timeout=wait_seconds)) as live,
+        ):
+            source.backup(copy)
+            # A backup of an older version is migrated, one of a newer version refused.
+            Database.in_directory(Path(scratch), wait_seconds=wait_seconds).dispose()
+            with copy:
+                _raise_numbers(copy, live)
+            copy.execute("PRAGMA journal_mode=DELETE")
+            copy.backup(live)
+            live.execute("PRAGMA journal_mode=WAL")
+    for store in directory.glob("recalls.sqlite3*"):  # of questions to the state before
+        store.unlink(missing_ok=True)
+
+
+def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
+    """Let every number that a reader may hold be below those of the copy."""
+    counters = "generation, feedback_added, feedback_removed"
+    held = {
+        name: numbers
+        for name, *numbers in live.execute(f"SELECT namespace, {counters} FROM namespaces")
+    }
+    for name, *numbers in copy.execute(f"SELECT namespace, {counters} FROM namespaces").fetchall():
+        above = [_GAP + max(pair) for pair in zip(numbers, held.get(name, numbers), strict=True)]
+        copy.execute(
+            "UPDATE namespaces SET generation = ?, feedback_added = ?, feedback_removed = ?, "
+            "floor = ? WHERE namespace = ?",
+            (*above, above[0], name),
+        )
+        copy.execute("DELETE FROM tombstones WHERE namespace = ?", (name,))
+    # Nor is a row ever used twice.
+    for table, seq in live.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
+        above_seq = "UPDATE sqlite_sequence SET seq = MAX(seq, ?) WHERE name = ?"
+        copy.execute(above_seq, (seq + _GAP, table))
+
+
+def _check(connection: sqlite3.Connection, place: Path) -> None:
+    problems = [message for (message,) in connection.execute("PRAGMA quick_check(5)")]
+    if problems != ["ok"]:
+        raise DamagedIndexError(f"{place}: {problems[0]}; take an older backup")
+    found = connection.execute("SELECT value FROM meta WHERE key = 'application'").fetchone()
+    if found != ("hebbgraph",):
+        raise NotAnIndexError(f"{place} holds another application's database")
+
+
+@contextlib.contextmanager
+def _translated(place: str) -> Iterator[None]:
+    try:
+        yield
+    except StorageError:
+        raise
+    except OSError as error:
+        raise translate_os(error, place) from error
+    except sqlite3.Error as error:
+        name = getattr(error, "sqlite_errorname", "")
+        if name == "SQLITE_FULL":
+            raise DiskFullError(errno.ENOSPC, f"{place}: no space left") from error
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            raise IndexLockedError(f"{place}: in use by a writer; try again") from error
+        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+            raise DamagedIndexError(f"{place}: the database cannot be read ({error})") from error
+        raise StorageError(f"{place}: {error}") from error

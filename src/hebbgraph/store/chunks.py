@@ -1,0 +1,268 @@
+"""Reading the chunks of one namespace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
+from hashlib import blake2b
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
+
+import sqlalchemy as sa
+from pydantic_core import from_json, to_json
+
+from hebbgraph.errors import InvalidChunkError
+from hebbgraph.records import Chunk
+from hebbgraph.store.database import Database, retried
+from hebbgraph.store.facts import facts_of
+from hebbgraph.store.schema import chunks, documents
+from hebbgraph.store.texts import Passage, TextsHere, TextState, TextStore
+
+__all__ = ["ChunkReader", "Outline", "as_json", "digest", "pages"]
+
+_T = TypeVar("_T")
+_PAGE = 500  # bound parameters a statement; every database allows as many
+_STEP = 20
+_DENSE = 2  # a page of rows is read as a range if at most every second one is not asked for
+_FIELDS = (
+    chunks.c.id,
+    chunks.c.document_id,
+    chunks.c.title,
+    chunks.c.metadata,
+    chunks.c.tags,
+)
+
+
+class Outline(NamedTuple):
+    """A chunk as far as it can be had without asking anybody for its text.
+
+    ``text_hash`` says which text was added, where that is kept elsewhere.
+    """
+
+    chunk: Chunk
+    text_hash: str | None
+
+
+@cache
+def _by_row(count: int | None, *columns: sa.Column[Any]) -> sa.Select[Any]:
+    """Return a query for so many rows, bound as ``r0``, ``r1`` ...; or for a range of them.
+
+    They are found by the primary key: as an expression, the namespace can use no index.
+    SQLite would walk through all chunks of the namespace, since it takes any column for
+    one that tells ten rows from all others.
+    """
+    row = chunks.c.row
+    return (
+        sa.select(row, *columns)
+        .where(
+            row.between(sa.bindparam("first"), sa.bindparam("last"))
+            if count is None
+            else row.in_([sa.bindparam(f"r{at}") for at in range(count)]),
+            chunks.c.namespace.concat(sa.literal_column("''")) == sa.bindparam("namespace"),
+        )
+        .order_by(row)
+    )
+
+
+class ChunkReader:
+    """The chunks of a namespace, by row and by id.
+
+    Rows that are gone are left out of every answer.
+    """
+
+    def __init__(self, database: Database, namespace: str) -> None:
+        self.database = database
+        self.namespace = namespace
+        self.text_store: TextStore = TextsHere()
+
+    @retried
+    def count(self) -> int:
+        """Return how many chunks there are."""
+        with self.database.read() as connection:
+            query = sa.select(sa.func.count()).select_from(chunks).where(self._mine())
+            return connection.execute(query).scalar_one()
+
+    def _mine(self) -> sa.ColumnElement[bool]:
+        return chunks.c.namespace == self.namespace
+
+    def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
+        for page in pages(map(int, rows)):
+            first, last = min(page), max(page)
+            dense = last - first < _DENSE * len(page)
+            if dense:
+                bound: dict[str, Any] = {"first": first, "last": last}
+                query = _by_row(None, *columns)
+            else:
+                # Few different queries: each is compiled once.
+                count = min(-(-len(page) // _STEP) * _STEP, _PAGE)
+                bound = {f"r{at}": row for at, row in enumerate(page)}
+                bound |= {f"r{at}": last for at in range(len(page), count)}
+                query = _by_row(count, *columns)
+            found = self.database.ask(query, bound | {"namespace": self.namespace})
+            if dense and last - first + 1 > len(page):
+                asked = set(page)
+                found = [held for held in found if held[0] in asked]
+            yield found
+
+    @retried
+    def _ask(self, query: sa.Select[Any]) -> Sequence[Any]:
+        with self.database.read() as connection:
+            return connection.execute(query).all()
+
+    def candidates(self, rows: Iterable[int]) -> Iterator[tuple[int, str, dict[str, list[str]]]]:
+        """Yield (row, id, candidate keys by kind), ascending; rows that are gone are left out."""
+        for page in self._select(rows, chunks.c.id, chunks.c.candidates):
+            for row, id_, held in page:
+                yield row, id_, from_json(held)
+
+    def texts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str]]:
+        """Yield (row, title, text), ascending; rows that are gone are left out."""
+        for row, title, text, *_ in self._texts(rows):
+            yield row, title, text
+
+    def texts_and_facts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str, str]]:
+        """Yield (row, title, text, facts), ascending; see :mod:`.facts`."""
+        held = self._texts(rows, chunks.c.document_id, chunks.c.metadata)
+        for row, title, text, document_id, metadata in held:
+            yield row, title, text, facts_of(document_id, metadata)
+
+    def _texts(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[tuple[Any, ...]]:
+        store = self.text_store
+        for page in self._select(rows, chunks.c.id, chunks.c.title, store.column, *columns):
+            told = store.read([Passage(id_, title, held) for _, id_, title, held, *_ in page])
+            for (row, _, title, _, *rest), one in zip(page, told, strict=True):
+                yield row, title, one.text, *rest
+
+    def text_hashes(self, rows: Iterable[int]) -> dict[int, str]:
+        """Return what :func:`~hebbgraph.records.text_hash` said of the text that was added."""
+        store = self.text_store
+        return {
+            row: store.hash_of(title, held)
+            for page in self._select(rows, chunks.c.title, store.column)
+            for row, title, held in page
+        }
+
+    def metadata(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str | None, str]]:
+        """Yield (row, id, document_id, metadata as JSON), ascending."""
+        for page in self._select(rows, chunks.c.id, chunks.c.document_id, chunks.c.metadata):
+            for row in page:
+                yield tuple(row)
+
+    def ids(self, rows: Iterable[int]) -> dict[int, str]:
+        """Return the id of each row that is there."""
+        return {row: held for page in self._select(rows, chunks.c.id) for row, held in page}
+
+    def fetch(self, rows: Iterable[int]) -> dict[int, Chunk]:
+        """Return the chunk of each row that is there."""
+        return {row: chunk for row, chunk, _ in self.told(rows)}
+
+    def told(self, rows: Iterable[int]) -> Iterator[tuple[int, Chunk, TextState]]:
+        """Yield (row, chunk, what became of its text since it was added), ascending."""
+        store = self.text_store
+        for page in self._select(rows, *_FIELDS, store.column):
+            told = store.read([Passage(id_, title, held) for _, id_, _, title, *_, held in page])
+            for (row, *fields, _), (text, state) in zip(page, told, strict=True):
+                yield row, _chunk(*fields, text=text), state
+
+    def outlines(self, rows: Iterable[int]) -> dict[int, Outline]:
+        """Return the chunk of each row that is there, without its text if that is elsewhere."""
+        store = self.text_store
+        return {
+            row: Outline(
+                _chunk(id_, document_id, title, *rest, text=store.at_hand(held)),
+                None if store.here else store.hash_of(title, held),
+            )
+            for page in self._select(rows, *_FIELDS, store.column)
+            for row, id_, document_id, title, *rest, held in page
+        }
+
+    def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
+        """Return the row of each id that is there."""
+        found: dict[str, int] = {}
+        for page in pages(ids):
+            query = sa.select(chunks.c.id, chunks.c.row).where(self._mine(), chunks.c.id.in_(page))
+            found.update(self._ask(query))
+        return found
+
+    def changed(self, candidates: Iterable[Chunk]) -> list[tuple[Chunk, bytes]]:
+        """Return those chunks that are not held, or with another content; with their digests."""
+        by_id = {chunk.id: (chunk, digest(chunk)) for chunk in candidates}
+        held = self.digests(by_id)
+        return [new for id_, new in by_id.items() if held.get(id_) != new[1]]
+
+    def digests(self, ids: Iterable[str]) -> dict[str, bytes]:
+        """Return what :func:`digest` said of each chunk that is there."""
+        held: dict[str, bytes] = {}
+        for page in pages(ids):
+            query = sa.select(chunks.c.id, chunks.c.digest).where(
+                self._mine(), chunks.c.id.in_(page)
+            )
+            held.update(self._ask(query))
+        return held
+
+    @retried
+    def ids_of_document(self, document_id: str) -> set[str]:
+        """Return the ids of a document's chunks."""
+        with self.database.read() as connection:
+            query = sa.select(chunks.c.id).where(self._mine(), chunks.c.document_id == document_id)
+            return set(connection.execute(query).scalars())
+
+    def rows_by_id(self) -> Iterator[int]:
+        """Yield all rows in the order of their ids, a page at a time."""
+        last = ""
+        while True:
+            query = sa.select(chunks.c.row, chunks.c.id).where(self._mine(), chunks.c.id > last)
+            page = self._ask(query.order_by(chunks.c.id).limit(_PAGE))
+            if not page:
+                return
+            yield from (row for row, _ in page)
+            last = page[-1][1]
+
+    @retried
+    def fingerprints(self) -> dict[str, str]:
+        """Return the fingerprint of each document that was read from a file."""
+        with self.database.read() as connection:
+            query = sa.select(documents.c.document_id, documents.c.fingerprint).where(
+                documents.c.namespace == self.namespace
+            )
+            return dict(connection.execute(query).all())
+
+
+def _chunk(
+    id_: str, document_id: str | None, title: str, metadata: str, tags: str, *, text: str
+) -> Chunk:
+    # The database holds what was validated on its way in.
+    return Chunk.model_construct(
+        id=id_,
+        document_id=document_id,
+        title=title,
+        text=text,
+        metadata=from_json(metadata),
+        tags=tuple(from_json(tags)),
+    )
+
+
+def pages(values: Iterable[_T]) -> Iterator[list[_T]]:
+    """Yield values in lists that fit one statement."""
+    remaining = iter(values)
+    while page := list(islice(remaining, _PAGE)):
+        yield page
+
+
+def digest(chunk: Chunk) -> bytes:
+    """Return 16 bytes that differ when any field of the chunk differs."""
+    metadata = dict(sorted(chunk.metadata.items()))
+    fields = [chunk.document_id, chunk.title, chunk.text, metadata, chunk.tags]
+    return blake2b(as_json(fields).encode(), digest_size=16).digest()
+
+
+def as_json(value: object) -> str:
+    """Return a value as JSON; InvalidChunkError if it cannot be."""
+    try:
+        text = to_json(value).decode()
+        if "NaN" in text or "Infinity" in text:  # as a number, or as a word of some text
+            json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidChunkError(f"metadata must be JSON: {error}") from error
+    return text

@@ -1,0 +1,385 @@
+"""One database: its connections, transactions, version, and errors in our own words."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import functools
+import logging
+import os
+import random
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
+
+from hebbgraph.errors import (
+    ConnectionLostError,
+    DiskFullError,
+    MissingExtraError,
+    NewerVersionError,
+    NotAnIndexError,
+    ParameterError,
+    ReadOnlyIndexError,
+    StorageError,
+)
+from hebbgraph.store import schema
+from hebbgraph.store.forking import leave_to_parent
+from hebbgraph.store.postgresql import PostgresDialect
+from hebbgraph.store.sqlite import SqliteDialect
+
+__all__ = ["DATABASE_NAME", "Database", "retried", "translate_os"]
+
+logger = logging.getLogger(__name__)
+
+DATABASE_NAME = "truth.sqlite3"
+_APPLICATION = "hebbgraph"
+_FIRST_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 2.0
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
+
+
+class Dialect(Protocol):
+    """What differs from one database system to the other."""
+
+    owns_whole_database: bool
+
+    def engine(self, url: sa.URL) -> sa.Engine: ...
+    def reading(self, engine: sa.Engine) -> sa.Engine: ...
+    def ask(
+        self, engine: sa.Engine, query: sa.Select[Any], bound: Mapping[str, Any]
+    ) -> Sequence[Any]: ...
+    def begin_writing(self, connection: sa.Connection) -> None: ...
+    def exclude_others(self, connection: sa.Connection) -> None: ...
+    def translate(self, error: Exception) -> StorageError | None: ...
+    def vacuum(self, engine: sa.Engine) -> None: ...
+    def ask_quick_check(self, connection: sa.Connection) -> list[str]: ...
+
+
+class _HasDatabase(Protocol):
+    database: Database
+
+
+_Self = TypeVar("_Self", bound=_HasDatabase)
+
+
+def retried(
+    method: Callable[Concatenate[_Self, _P], _R],
+) -> Callable[Concatenate[_Self, _P], _R]:
+    """Make a method that does one transaction try again when the connection is lost.
+
+    For methods that may be done twice, or that leave :attr:`ConnectionLostError.maybe_kept`
+    to be settled by themselves.
+    """
+
+    @functools.wraps(method)
+    def persistent(self: _Self, /, *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        return self.database.retrying(lambda: method(self, *args, **kwargs))
+
+    return persistent
+
+
+class Database:
+    """Connections and transactions over SQLite or any SQLAlchemy URL.
+
+    Parameters
+    ----------
+    url : sqlalchemy.URL
+    place : str
+        What error messages call it.
+    read_only : bool
+    wait_seconds : float
+        How long a writer waits for another one.
+    """
+
+    def __init__(self, url: sa.URL, *, place: str, read_only: bool, wait_seconds: float) -> None:
+        self.place = place
+        self.read_only = read_only
+        self.wait_seconds = wait_seconds
+        name = url.get_backend_name()
+        if name not in _DIALECTS:
+            raise ParameterError(
+                f"{place}: an index lies in SQLite or PostgreSQL, got {name!r}; "
+                "write postgresql+psycopg://user@host/database"
+            )
+        self.dialect = _DIALECTS[name](place, read_only=read_only, wait_seconds=wait_seconds)
+        self.engine = self.dialect.engine(url)
+        self._reading = self.dialect.reading(self.engine)
+        self._inserts: dict[tuple[str, tuple[str, ...]], tuple[str, bool]] = {}
+        leave_to_parent(self)
+        # One connection serves every thread of an in-memory database.
+        in_memory = name == "sqlite" and not url.database
+        self._serialise = threading.RLock() if in_memory else contextlib.nullcontext()
+
+    @classmethod
+    def in_directory(cls, directory: Path, *, wait_seconds: float, create: bool = True) -> Database:
+        """Open the SQLite database of an index directory, creating both if need be."""
+        path = directory / DATABASE_NAME
+        try:
+            exists = _found(directory, path)
+            if not exists and not create:
+                raise NotAnIndexError(f"there is no hebbgraph index at {directory}")
+            directory.mkdir(parents=True, exist_ok=True)
+        except StorageError:
+            raise
+        except OSError as error:
+            raise translate_os(error, str(directory)) from error
+        read_only = exists and not _writable(directory, path)
+        if not exists and not os.access(directory, os.W_OK):
+            raise ReadOnlyIndexError(f"{directory} is read-only; an index cannot be made there")
+        if read_only:
+            # Without its -wal file a database in a directory that cannot be written is
+            # readable only as immutable: SQLite would have to create shared memory.
+            query = {"mode": "ro", "uri": "true"}
+            if not path.with_name(path.name + "-wal").exists():
+                query["immutable"] = "1"
+            name = quote(str(path.absolute()))  # a URI: ? and # would end the path
+            url = sa.URL.create("sqlite", database=f"file:{name}", query=query)
+        else:
+            url = sa.URL.create("sqlite", database=str(path))
+        database = cls(url, place=str(directory), read_only=read_only, wait_seconds=wait_seconds)
+        return database._prepared()
+
+    @classmethod
+    def in_memory(cls) -> Database:
+        """Open a database that ends with the process."""
+        url = sa.URL.create("sqlite")
+        return cls(url, place=":memory:", read_only=False, wait_seconds=0.0)._prepared()
+
+    @classmethod
+    def at_url(cls, url: str, *, wait_seconds: float) -> Database:
+        """Open the database that an SQLAlchemy URL names."""
+        try:
+            parsed = sa.make_url(url)
+            place = parsed.render_as_string(hide_password=True)
+            if parsed.drivername == "postgresql":  # the driver that the extra brings
+                parsed = parsed.set(drivername="postgresql+psycopg")
+            database = cls(parsed, place=place, read_only=False, wait_seconds=wait_seconds)
+        except (ArgumentError, NoSuchModuleError) as error:
+            raise ParameterError(f"not the URL of a database: {error}") from error
+        except ModuleNotFoundError as error:
+            raise MissingExtraError(
+                f"the driver for {parsed.drivername} is not installed ({error}); "
+                "pip install 'hebbgraph[postgres]'"
+            ) from error
+        return database._prepared()
+
+    def _prepared(self) -> Database:
+        try:
+            self._bring_up_to_date()
+        except BaseException:
+            self.dispose()
+            raise
+        return self
+
+    @contextlib.contextmanager
+    def read(self) -> Iterator[sa.Connection]:
+        """One consistent view of the database."""
+        with self._serialise, self._translated(), self._reading.connect() as connection:
+            yield connection
+
+    def ask(self, query: sa.Select[Any], bound: Mapping[str, Any]) -> Sequence[Any]:
+        """Return all rows of one query, with as little around it as there can be.
+
+        Parameters
+        ----------
+        query : sqlalchemy.Select
+            One of few, made once: its SQL is kept.
+        bound : mapping
+            Every parameter of it.
+        """
+
+        def work() -> Sequence[Any]:
+            with self._serialise, self._translated():
+                return self.dialect.ask(self._reading, query, bound)
+
+        return self.retrying(work)
+
+    @contextlib.contextmanager
+    def write(self) -> Iterator[sa.Connection]:
+        """One transaction: committed as a whole on leaving, undone on an error."""
+        if self.read_only:
+            raise ReadOnlyIndexError(
+                f"{self.place} is read-only; reading works, writing needs a writable directory"
+            )
+        committing = False
+        try:
+            with self._serialise, self._translated(), self.engine.connect() as connection:
+                connection = connection.execution_options(writing=True)
+                with connection.begin():
+                    self.dialect.begin_writing(connection)
+                    yield connection
+                    committing = True
+        except ConnectionLostError as error:
+            error.maybe_kept = committing
+            raise
+
+    def insert(
+        self,
+        connection: sa.Connection,
+        table: sa.Table,
+        columns: tuple[str, ...],
+        rows: Sequence[tuple[Any, ...]],
+    ) -> None:
+        """Insert many rows, with as little around each as there can be.
+
+        Parameters
+        ----------
+        connection : sqlalchemy.Connection
+            Of a transaction for writing.
+        table : sqlalchemy.Table
+        columns : tuple of str
+            In the order of the table, as the values in each row.
+        rows : sequence of tuple
+            Of what the driver takes as it is: numbers, strings, bytes, None.
+        """
+        prepared = self._inserts.get((table.name, columns))
+        if prepared is None:
+            statement = sa.insert(table).inline()  # nobody asks for the numbers of the rows
+            compiled: Any = statement.compile(self.engine, column_keys=columns)
+            if compiled.positional and tuple(compiled.positiontup) != columns:
+                raise ValueError(f"columns of {table.name} in another order: {columns}")
+            prepared = str(compiled), bool(compiled.positional)
+            self._inserts[table.name, columns] = prepared
+        sql, by_position = prepared
+        if by_position:
+            connection.exec_driver_sql(sql, list(rows))
+        else:
+            named = [dict(zip(columns, row, strict=True)) for row in rows]
+            connection.exec_driver_sql(sql, named)
+
+    def retrying(self, work: Callable[[], _R]) -> _R:
+        """Do one transaction, again and again for as long as a writer waits, if the
+        connection is lost.
+        """
+        deadline = time.monotonic() + self.wait_seconds
+        pause = _FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return work()
+            except ConnectionLostError as error:
+                if time.monotonic() + pause > deadline:
+                    raise
+                logger.warning("%s: trying again", error)
+            # Not all at once when many lost it together.
+            time.sleep(pause * random.uniform(0.5, 1.0))
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    @contextlib.contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:
+            raise self.translate(error) from error
+
+    def translate(self, error: SQLAlchemyError) -> StorageError:
+        """Say an error of the database in our own words."""
+        cause = getattr(error, "orig", None) or error
+        return self.dialect.translate(error) or StorageError(f"{self.place}: {cause}")
+
+    def _bring_up_to_date(self) -> None:
+        with self.read() as connection:
+            version = self._version(connection)
+        if version == schema.SCHEMA_VERSION:
+            return
+        with self.write() as connection:
+            self._migrate(connection)
+
+    def _version(self, connection: sa.Connection) -> int | None:
+        """Return the schema version, or None for an empty database."""
+        tables = sa.inspect(connection).get_table_names()
+        if schema.meta.name not in tables:
+            if tables and self.dialect.owns_whole_database:
+                raise NotAnIndexError(f"{self.place} holds another application's database")
+            return None
+        query = sa.select(schema.meta.c.key, schema.meta.c.value)
+        found = dict(connection.execute(query).all())
+        if found.get("application") != _APPLICATION:
+            raise NotAnIndexError(f"{self.place} holds another application's database")
+        version = int(found["schema_version"])
+        if version > schema.SCHEMA_VERSION:
+            raise NewerVersionError(
+                f"{self.place} was written by a newer hebbgraph (schema {version}, this one "
+                f"reads up to {schema.SCHEMA_VERSION}); upgrade hebbgraph to open it"
+            )
+        return version
+
+    def _migrate(self, connection: sa.Connection) -> None:
+        self.dialect.exclude_others(connection)
+        # Looked up again: another process may have done it while we waited.
+        version = self._version(connection)
+        if version is None:
+            schema.METADATA.create_all(connection)
+            connection.execute(
+                sa.insert(schema.meta),
+                [
+                    {"key": "application", "value": _APPLICATION},
+                    {"key": "schema_version", "value": str(schema.SCHEMA_VERSION)},
+                ],
+            )
+            return
+        for step in range(version, schema.SCHEMA_VERSION):
+            schema.MIGRATIONS[step](connection)
+        connection.execute(
+            sa.update(schema.meta)
+            .where(schema.meta.c.key == "schema_version")
+            .values(value=str(schema.SCHEMA_VERSION))
+        )
+
+    def vacuum(self) -> None:
+        """Give the space of deleted rows back."""
+        with self._serialise, self._translated():
+            self.dialect.vacuum(self.engine)
+
+    def dispose(self) -> None:
+        """Close every connection."""
+        self.engine.dispose()
+
+
+_DIALECTS: dict[str, Callable[..., Dialect]] = {
+    "sqlite": SqliteDialect,
+    "postgresql": PostgresDialect,
+}
+
+
+def _found(directory: Path, path: Path) -> bool:
+    """Tell whether a database is there; something else in its place is an error."""
+    if directory.exists() and not directory.is_dir():
+        raise NotAnIndexError(f"{directory} is a file; an index is a directory, name another place")
+    if path.exists():
+        return True
+    if directory.exists() and any(directory.iterdir()) and not path.exists():
+        # Looked for again: another process may have made it in between.
+        raise NotAnIndexError(
+            f"{directory} holds other files and no hebbgraph index; name an empty or new directory"
+        )
+    return path.exists()
+
+
+def _writable(directory: Path, path: Path) -> bool:
+    """Try it: permission bits say nothing on a read-only mount."""
+    if not (os.access(directory, os.W_OK) and os.access(path, os.W_OK)):
+        return False
+    probe = directory / f".write-probe-{os.getpid()}-{threading.get_ident()}"
+    try:
+        probe.touch()
+        probe.unlink()
+    except OSError as error:
+        return error.errno == errno.ENOSPC  # full, yet deleting must stay possible
+    return True
+
+
+def translate_os(error: OSError, place: str) -> StorageError:
+    """Say an error of the file system in our own words."""
+    if error.errno == errno.ENOSPC:
+        return DiskFullError(errno.ENOSPC, f"{place}: no space left")
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return ReadOnlyIndexError(f"{place} cannot be written: {error.strerror}")
+    return StorageError(f"{place}: {error}")

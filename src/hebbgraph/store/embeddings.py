@@ -1,0 +1,144 @@
+"""The vectors of one namespace, and which model they are of."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, Self
+
+import sqlalchemy as sa
+
+from hebbgraph.errors import SettingsMismatchError
+from hebbgraph.store.chunks import ChunkReader
+from hebbgraph.store.database import retried
+from hebbgraph.store.schema import chunks, namespaces
+
+__all__ = ["EmbeddingState", "Embeddings"]
+
+
+class EmbeddingState(NamedTuple):
+    """Which model the vectors of a namespace are of.
+
+    ``epoch`` grows when another model takes over, ``revision`` also when vectors are
+    filled in: whoever holds vectors of another revision reads them again.
+    """
+
+    name: str
+    dimension: int
+    dtype: str
+    epoch: int = 1
+    revision: int = 1
+
+    @classmethod
+    def read(cls, saved: str | None) -> Self | None:
+        """Read what :meth:`saved` wrote."""
+        return None if saved is None else cls(**json.loads(saved))
+
+    def saved(self) -> str:
+        """Return the state as JSON."""
+        return json.dumps(self._asdict())
+
+
+class Embeddings(ChunkReader):
+    """Reading and writing vectors."""
+
+    @retried
+    def state(self) -> EmbeddingState | None:
+        """Return which model the vectors are of; None before the first."""
+        with self.database.read() as connection:
+            return self._state(connection)
+
+    def _state(self, connection: sa.Connection, *, writing: bool = False) -> EmbeddingState | None:
+        query = sa.select(namespaces.c.embedding).where(namespaces.c.namespace == self.namespace)
+        if writing:  # what is read here is written back changed
+            query = query.with_for_update()
+        return EmbeddingState.read(connection.execute(query).scalar())
+
+    def settle(self, connection: sa.Connection, wanted: EmbeddingState) -> None:
+        """Make sure, within a transaction, that vectors are of this model."""
+        held = self._state(connection)
+        if held is None:
+            self._save(connection, wanted)
+        elif (held.name, held.epoch, held.dimension) != (
+            wanted.name,
+            wanted.epoch,
+            wanted.dimension,
+        ):
+            raise SettingsMismatchError(
+                f"{self.database.place}: vectors are of {held.name!r} ({held.dimension} "
+                f"numbers), got {wanted.name!r} ({wanted.dimension}); open the index again"
+            )
+
+    def _save(self, connection: sa.Connection, state: EmbeddingState) -> None:
+        connection.execute(
+            sa.update(namespaces)
+            .where(namespaces.c.namespace == self.namespace)
+            .values(embedding=state.saved())
+        )
+
+    @retried
+    def begin_epoch(self, state: EmbeddingState) -> EmbeddingState:
+        """Let another model take over; the vectors of the one before no longer count."""
+        with self.database.write() as connection:
+            held = self._state(connection, writing=True)
+            if held is not None:
+                state = state._replace(epoch=held.epoch + 1, revision=held.revision + 1)
+            self._save(connection, state)
+        return state
+
+    @retried
+    def rows_to_embed(self, epoch: int, limit: int, *, after: int = 0) -> list[int]:
+        """Return rows above ``after`` that have no vector of this epoch, ascending."""
+        with self.database.read() as connection:
+            query = (
+                sa.select(chunks.c.row)
+                .where(
+                    self._mine(),
+                    chunks.c.row > after,
+                    chunks.c.vector_epoch.is_distinct_from(epoch),
+                )
+                .order_by(chunks.c.row)
+                .limit(limit)
+            )
+            return list(connection.execute(query).scalars())
+
+    @retried
+    def count_to_embed(self, epoch: int) -> int:
+        """Return how many rows have no vector of this epoch."""
+        with self.database.read() as connection:
+            query = (
+                sa.select(sa.func.count())
+                .select_from(chunks)
+                .where(self._mine(), chunks.c.vector_epoch.is_distinct_from(epoch))
+            )
+            return connection.execute(query).scalar_one()
+
+    @retried
+    def write_vectors(self, epoch: int, vectors: Mapping[int, bytes]) -> None:
+        """Give vectors to rows, in one transaction; rows that are gone are passed over.
+
+        Raises
+        ------
+        SettingsMismatchError
+            If another model has taken over meanwhile.
+        """
+        with self.database.write() as connection:
+            held = self._state(connection, writing=True)
+            if held is None or held.epoch != epoch:
+                raise SettingsMismatchError(
+                    f"{self.database.place}: another model took over meanwhile; open it again"
+                )
+            connection.execute(
+                sa.update(chunks)
+                .where(chunks.c.row == sa.bindparam("at"))
+                .values(vector=sa.bindparam("new"), vector_epoch=epoch),
+                [{"at": row, "new": vector} for row, vector in vectors.items()],
+            )
+            self._save(connection, held._replace(revision=held.revision + 1))
+
+    def vectors(self, rows: Iterable[int], epoch: int) -> Iterator[tuple[int, bytes]]:
+        """Yield (row, vector) of this epoch, ascending; rows without one are left out."""
+        for page in self._select(rows, chunks.c.vector, chunks.c.vector_epoch):
+            for row, vector, held in page:
+                if held == epoch and vector is not None:
+                    yield row, vector

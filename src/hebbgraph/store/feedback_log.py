@@ -1,0 +1,326 @@
+"""The feedback log: what was cited, in commit order.
+
+A write first takes the lock on the namespace's row, so that sequence numbers follow
+commit order and the same feedback, sent twice at once, is kept once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from hebbgraph.records import Cue, Feedback, PathStep, ShownChunk
+from hebbgraph.store.database import Database, retried
+from hebbgraph.store.schema import feedback as log
+from hebbgraph.store.schema import namespaces
+
+__all__ = ["FeedbackLog", "Selection"]
+
+_PAGE = 500
+_BODY = ("shown", "cited", "rejected", "cues", "terms", "paths", "embedder")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Selection:
+    """Which feedback: what fits all that is given.
+
+    Parameters
+    ----------
+    ids : sequence of str, optional
+    actor : str, optional
+    since, until : float, optional
+        Seconds since the epoch; ``since <= created_at < until``.
+    """
+
+    ids: Sequence[str] | None = None
+    actor: str | None = None
+    since: float | None = None
+    until: float | None = None
+
+
+#: Statements of the hot path are built once.
+_COUNT = (
+    sa.update(namespaces)
+    .where(namespaces.c.namespace == sa.bindparam("mine"))
+    .values(
+        feedback_added=namespaces.c.feedback_added + sa.bindparam("more"),
+        feedback_removed=namespaces.c.feedback_removed + sa.bindparam("less"),
+    )
+)
+#: Also by id: a feedback that lost a chunk keeps its id, and its digest says another thing
+#: here than in a copy that was exported before or since.
+_HELD = [  # two, for SQLite looks through the whole log for "one list or the other"
+    sa.select(log).where(
+        log.c.namespace == sa.bindparam("mine"),
+        column.in_(sa.bindparam("values", expanding=True)),
+    )
+    for column in (log.c.digest, log.c.id)
+]
+_INSERT = sa.insert(log)
+
+
+class FeedbackLog:
+    """The log of one namespace.
+
+    Parameters
+    ----------
+    database : Database
+    namespace : str
+    """
+
+    def __init__(self, database: Database, namespace: str) -> None:
+        self.database = database
+        self._namespace = namespace
+
+    # -- writing --------------------------------------------------------------------
+
+    @retried
+    def append(self, entries: Sequence[tuple[Feedback, bytes]]) -> list[tuple[Feedback, bool]]:
+        """Add feedback in one transaction, each only if its digest and its id are new.
+
+        Parameters
+        ----------
+        entries : sequence of (Feedback, digest)
+
+        Returns
+        -------
+        list of (Feedback, bool)
+            Each as it is in the log, and whether it was added now.
+        """
+        if len(entries) == 1 and self._is_new(*entries[0]):
+            return [(entries[0][0], True)]
+        outcome: list[tuple[Feedback, bool]] = []
+        with self.database.write() as connection:
+            self._count(connection, log_added=1)
+            for page in _pages(entries):
+                held, by_id = self._held(connection, page)
+                fresh = []
+                for feedback, digest in page:
+                    known = held.get(digest) or by_id.get(feedback.id)
+                    outcome.append((known or feedback, known is None))
+                    if known is None:
+                        held[digest] = by_id[feedback.id] = feedback
+                        fresh.append(self._values(feedback, digest))
+                if fresh:
+                    connection.execute(_INSERT, fresh)
+            if not any(added for _, added in outcome):
+                connection.rollback()
+        return outcome
+
+    def _is_new(self, feedback: Feedback, digest: bytes) -> bool:
+        """Add one feedback without looking first, as most are new; False if it is there."""
+        with self.database.write() as connection:
+            self._count(connection, log_added=1)
+            try:
+                connection.execute(_INSERT, self._values(feedback, digest))
+            except IntegrityError:
+                connection.rollback()
+                return False
+        return True
+
+    def _count(
+        self, connection: sa.Connection, *, log_added: int = 0, log_removed: int = 0
+    ) -> None:
+        bound = {"mine": self._namespace, "more": log_added, "less": log_removed}
+        connection.execute(_COUNT, bound)
+
+    def _held(
+        self, connection: sa.Connection, entries: Sequence[tuple[Feedback, bytes]]
+    ) -> tuple[dict[bytes, Feedback], dict[str, Feedback]]:
+        """Return what is there of some entries, by digest and by id."""
+        values = ([digest for _, digest in entries], [one.id for one, _ in entries])
+        rows = [
+            row
+            for query, some in zip(_HELD, values, strict=True)
+            for row in connection.execute(query, {"mine": self._namespace, "values": some})
+        ]
+        held = {row.digest: self._read(row) for row in rows}
+        return held, {one.id: one for one in held.values()}
+
+    def _values(self, feedback: Feedback, digest: bytes) -> dict[str, Any]:
+        vector = feedback.vector
+        return {
+            "namespace": self._namespace,
+            "id": feedback.id,
+            "digest": digest,
+            "recall_id": feedback.recall_id,
+            "actor": feedback.actor,
+            "origin": feedback.origin,
+            "created_at": feedback.created_at,
+            # PostgreSQL keeps no NUL in a text.
+            "query": None if feedback.query is None else feedback.query.replace("\0", " "),
+            "body": _body(feedback),
+            "vector": None if vector is None else np.array(vector, np.float16).tobytes(),
+        }
+
+    def remove(self, selection: Selection) -> list[Feedback]:
+        """Erase feedback; return what was erased."""
+
+        def erase(connection: sa.Connection) -> list[Feedback]:
+            found = list(self._select(connection, selection))
+            for page in _pages([feedback.id for feedback in found]):
+                connection.execute(sa.delete(log).where(self._mine(), log.c.id.in_(page)))
+            return found
+
+        return self._erasing(erase)
+
+    def remove_chunk(self, chunk_id: str, selection: Selection) -> list[Feedback]:
+        """Rewrite feedback as if a chunk had never been shown; return what was touched.
+
+        Feedback that then neither cites nor rejects anything is erased.
+        """
+
+        def erase(connection: sa.Connection) -> list[Feedback]:
+            found = [
+                feedback
+                for feedback in self._select(connection, selection)
+                if any(shown.chunk_id == chunk_id for shown in feedback.shown)
+                or any(
+                    step.kind == "chunk" and step.value == chunk_id
+                    for path in feedback.paths
+                    for step in path
+                )
+            ]
+            for feedback in found:
+                rest = _without(feedback, chunk_id)
+                row = sa.and_(self._mine(), log.c.id == feedback.id)
+                if rest.cited or rest.rejected:
+                    connection.execute(sa.update(log).where(row).values(body=_body(rest)))
+                else:
+                    connection.execute(sa.delete(log).where(row))
+            return found
+
+        return self._erasing(erase)
+
+    def _erasing(self, erase: Callable[[sa.Connection], list[Feedback]]) -> list[Feedback]:
+        """Erase in one transaction; return what was touched."""
+        touched: dict[str, Feedback] = {}  # also by a commit of which no answer came
+
+        def attempt() -> list[Feedback]:
+            with self.database.write() as connection:
+                self._count(connection, log_removed=1)
+                found = erase(connection)
+                touched.update((feedback.id, feedback) for feedback in found)
+                if not found:
+                    connection.rollback()
+            return list(touched.values())
+
+        return self.database.retrying(attempt)
+
+    @retried
+    def expire_queries(self, before: float) -> int:
+        """Erase the texts of questions asked before a time; return how many."""
+        with self.database.write() as connection:
+            done = connection.execute(
+                sa.update(log)
+                .where(self._mine(), log.c.query.is_not(None), log.c.created_at < before)
+                .values(query=None)
+            )
+            return done.rowcount
+
+    # -- reading --------------------------------------------------------------------
+
+    def after(self, seq: int) -> Iterator[tuple[int, Feedback]]:
+        """Yield (sequence number, feedback) of what came after ``seq``, in order."""
+        full = True
+        while full:
+            page = self._page_after(seq)
+            full = len(page) == _PAGE
+            for row in page:
+                seq = row.seq
+                yield seq, self._read(row)
+
+    @retried
+    def _page_after(self, seq: int) -> Sequence[sa.Row[Any]]:
+        with self.database.read() as connection:
+            query = (
+                sa.select(log).where(self._mine(), log.c.seq > seq).order_by(log.c.seq).limit(_PAGE)
+            )
+            return connection.execute(query).all()
+
+    @retried
+    def select(self, selection: Selection) -> list[Feedback]:
+        """Return the feedback that a selection names, in order."""
+        with self.database.read() as connection:
+            return list(self._select(connection, selection))
+
+    @retried
+    def count(self) -> int:
+        """Return how many feedbacks there are."""
+        with self.database.read() as connection:
+            query = sa.select(sa.func.count()).select_from(log).where(self._mine())
+            return connection.execute(query).scalar_one()
+
+    def _select(self, connection: sa.Connection, selection: Selection) -> Iterator[Feedback]:
+        query = sa.select(log).where(self._mine()).order_by(log.c.seq)
+        if selection.actor is not None:
+            query = query.where(log.c.actor == selection.actor)
+        if selection.since is not None:
+            query = query.where(log.c.created_at >= selection.since)
+        if selection.until is not None:
+            query = query.where(log.c.created_at < selection.until)
+        if selection.ids is None:
+            yield from map(self._read, connection.execute(query).all())
+            return
+        for page in _pages(selection.ids):
+            yield from map(self._read, connection.execute(query.where(log.c.id.in_(page))).all())
+
+    def _mine(self) -> sa.ColumnElement[bool]:
+        return log.c.namespace == self._namespace
+
+    def _read(self, row: sa.Row[Any]) -> Feedback:
+        body = json.loads(row.body)
+        vector = row.vector
+        # The log holds what was validated on its way in.
+        return Feedback.model_construct(
+            id=row.id,
+            namespace=self._namespace,
+            recall_id=row.recall_id,
+            actor=row.actor,
+            origin=row.origin,
+            created_at=row.created_at,
+            shown=tuple(ShownChunk.model_construct(**shown) for shown in body["shown"]),
+            cited=tuple(body["cited"]),
+            rejected=tuple(body["rejected"]),
+            cues=tuple(Cue.model_construct(**cue) for cue in body["cues"]),
+            terms=tuple((term, weight) for term, weight in body["terms"]),
+            paths=tuple(
+                tuple(PathStep.model_construct(**step) for step in path) for path in body["paths"]
+            ),
+            vector=(
+                None
+                if vector is None
+                else tuple(np.frombuffer(vector, np.float16).astype(np.float64).tolist())
+            ),
+            embedder=body["embedder"],
+            query=row.query,
+        )
+
+
+def _body(feedback: Feedback) -> str:
+    return feedback.model_dump_json(include=set(_BODY))
+
+
+def _without(feedback: Feedback, chunk_id: str) -> Feedback:
+    return feedback.model_copy(
+        update={
+            "shown": tuple(shown for shown in feedback.shown if shown.chunk_id != chunk_id),
+            "cited": tuple(id_ for id_ in feedback.cited if id_ != chunk_id),
+            "rejected": tuple(id_ for id_ in feedback.rejected if id_ != chunk_id),
+            "paths": tuple(
+                path
+                for path in feedback.paths
+                if all(step.value != chunk_id for step in path if step.kind == "chunk")
+            ),
+        }
+    )
+
+
+def _pages(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    return (values[start : start + _PAGE] for start in range(0, len(values), _PAGE))

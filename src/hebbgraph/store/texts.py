@@ -1,0 +1,354 @@
+"""Where the texts of a namespace are: in the database, or in a store that the caller has.
+
+Whoever reads a text asks a :class:`TextStore` and never needs to know which. Of a text
+that is kept elsewhere the database has an *imprint*, 24 bytes: the hash that learning
+goes by, and the key under which answers of tagging models are kept. So it is noticed when
+the other store says something else than was added.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from enum import Enum
+from hashlib import blake2b
+from typing import Any, NamedTuple, Protocol
+
+import sqlalchemy as sa
+from pydantic_core import to_json
+
+from hebbgraph.errors import TextSourceError
+from hebbgraph.protocols import TextSource
+from hebbgraph.records import Chunk, Hit, Recall, storable, text_hash
+from hebbgraph.store.schema import chunks
+
+__all__ = [
+    "Passage",
+    "TextState",
+    "TextStore",
+    "TextsElsewhere",
+    "TextsHere",
+    "Told",
+    "content_key",
+    "content_key_of",
+    "imprint",
+    "some_of",
+]
+
+logger = logging.getLogger(__name__)
+
+#: Characters of texts that were just added and are not yet derived from.
+_MOST_REMEMBERED = 16_000_000
+_NAMED = 3
+_HASH_BYTES = 8
+
+
+class TextState(Enum):
+    """What became of a text since it was added."""
+
+    same = "same"
+    changed = "changed"
+    missing = "missing"
+
+
+class Passage(NamedTuple):
+    """What the database knows of a chunk's text: the text itself, or its imprint."""
+
+    id: str
+    title: str
+    held: Any
+
+
+class Told(NamedTuple):
+    """A text, empty if it is missing."""
+
+    text: str
+    state: TextState
+
+
+def content_key(title: str, text: str) -> bytes:
+    """Return 16 bytes that differ when what a tagger reads differs.
+
+    Examples
+    --------
+    >>> content_key("a", "bc") == content_key("ab", "c")
+    False
+    """
+    return blake2b(to_json([title, text]), digest_size=16).digest()
+
+
+def imprint(title: str, text: str) -> bytes:
+    """Return the 24 bytes that are kept of a text that is kept elsewhere."""
+    return bytes.fromhex(text_hash(title, text)) + content_key(title, text)
+
+
+def content_key_of(title: str, text: str, imprint: bytes | None) -> bytes:
+    """Return the :func:`content_key` of what a row holds, be it the text or its imprint."""
+    return content_key(title, text) if imprint is None else bytes(imprint[_HASH_BYTES:])
+
+
+class TextStore(Protocol):
+    """Reads and writes the part of a chunk's row that has to do with its text."""
+
+    #: Whether the database has the texts, so that derived parts may hold them too.
+    here: bool
+    #: What to select, for :attr:`Passage.held`.
+    column: sa.Column[Any]
+
+    def values(self, chunk: Chunk) -> tuple[str, bytes | None]:
+        """Return what is written of a chunk's text: the text itself, and its imprint."""
+        ...
+
+    def listed(self, phrases: Sequence[str]) -> Sequence[str]:
+        """Return phrases of a text in the order in which they may be written down."""
+        ...
+
+    def read(self, passages: Sequence[Passage]) -> list[Told]:
+        """Return the texts, in order; asks the source once."""
+        ...
+
+    def at_hand(self, held: Any) -> str:
+        """Return a text without asking anybody, empty if it is elsewhere."""
+        ...
+
+    def hash_of(self, title: str, held: Any) -> str:
+        """Return the :func:`~hebbgraph.records.text_hash` of the text that was added."""
+        ...
+
+    def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        """Return hits with their texts, and what the reader should know; asks once."""
+        ...
+
+    def to_keep(self, recall: Recall) -> Recall:
+        """Return a recall as it may be kept here."""
+        ...
+
+    def kept(self, recall: Recall) -> Recall:
+        """Return a recall that was kept here with the texts that it is about."""
+        ...
+
+    def remember(self, chunks: Iterable[Chunk], generation: int) -> None:
+        """Have texts at hand that are about to be read, for they are being written."""
+        ...
+
+    def forget(self, generation: int) -> None:
+        """Let go of what was remembered: all is derived up to this generation."""
+        ...
+
+
+class TextsHere:
+    """Texts lie in the database."""
+
+    here = True
+    column = chunks.c.text
+
+    def values(self, chunk: Chunk) -> tuple[str, bytes | None]:
+        return chunk.text, None
+
+    def listed(self, phrases: Sequence[str]) -> Sequence[str]:
+        return phrases
+
+    def read(self, passages: Sequence[Passage]) -> list[Told]:
+        return [Told(passage.held, TextState.same) for passage in passages]
+
+    def at_hand(self, held: Any) -> str:
+        return str(held)
+
+    def hash_of(self, title: str, held: Any) -> str:
+        return text_hash(title, held)
+
+    def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        return hits, ()
+
+    def to_keep(self, recall: Recall) -> Recall:
+        return recall
+
+    def kept(self, recall: Recall) -> Recall:
+        return recall
+
+    def remember(self, chunks: Iterable[Chunk], generation: int) -> None:
+        """There is nothing to do."""
+
+    def forget(self, generation: int) -> None:
+        """There is nothing to do."""
+
+
+class TextsElsewhere:
+    """Texts lie in a store that the caller has.
+
+    Parameters
+    ----------
+    source : TextSource, optional
+        Without it, what needs a text is an error, and hits come without.
+    place : str
+        What error messages call the index.
+    """
+
+    here = False
+    column = chunks.c.imprint
+
+    def __init__(self, source: TextSource | None, place: str) -> None:
+        self._source = source
+        self._place = place
+        self._lock = threading.Lock()
+        self._remembered: dict[str, tuple[int, str]] = {}
+        self._n_remembered = 0
+
+    def values(self, chunk: Chunk) -> tuple[str, bytes | None]:
+        return "", imprint(chunk.title, chunk.text)
+
+    def listed(self, phrases: Sequence[str]) -> Sequence[str]:
+        return sorted(phrases)  # not as the text has them
+
+    def read(self, passages: Sequence[Passage]) -> list[Told]:
+        told = self._told(
+            [(one.id, one.title, self.hash_of(one.title, one.held)) for one in passages]
+        )
+        for state in (TextState.missing, TextState.changed):
+            if off := [
+                one.id for one, said in zip(passages, told, strict=True) if said.state is state
+            ]:
+                logger.warning("%s: text %s: %s", self._place, state.value, some_of(off))
+        return told
+
+    def at_hand(self, held: Any) -> str:
+        return ""
+
+    def hash_of(self, title: str, held: Any) -> str:
+        return bytes(held[:_HASH_BYTES]).hex()
+
+    def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        if self._source is None:
+            return hits, ("texts are kept elsewhere: open the index with texts=... to have them",)
+        told = self._told([(one.chunk.id, one.chunk.title, one.hash_of_text) for one in hits])
+        states = [one.state for one in told]
+        notes = [
+            f"{what}: {some_of(off)}"
+            for state, what in (
+                (TextState.missing, "hits without text, for the store has none"),
+                (TextState.changed, "text has changed since it was added; add it again"),
+            )
+            if (
+                off := [hit.chunk.id for hit, is_ in zip(hits, states, strict=True) if is_ is state]
+            )
+        ]
+        return tuple(_with_text(hit, one) for hit, one in zip(hits, told, strict=True)), (*notes,)
+
+    def to_keep(self, recall: Recall) -> Recall:
+        bare = [
+            hit.model_copy(
+                update={
+                    "chunk": hit.chunk.model_copy(update={"text": ""}),
+                    "text_hash": hit.hash_of_text,
+                }
+            )
+            for hit in recall.hits
+        ]
+        return recall.model_copy(update={"hits": tuple(bare)})
+
+    def kept(self, recall: Recall) -> Recall:
+        if self._source is None:
+            return recall
+        told = self._told(
+            [(one.chunk.id, one.chunk.title, one.hash_of_text) for one in recall.hits]
+        )
+        hits = [
+            _with_text(hit, one) if one.state is TextState.same else hit
+            for hit, one in zip(recall.hits, told, strict=True)
+        ]
+        return recall.model_copy(update={"hits": tuple(hits)})
+
+    def remember(self, chunks: Iterable[Chunk], generation: int) -> None:
+        with self._lock:
+            for chunk in chunks:
+                self._drop(chunk.id)
+                self._remembered[chunk.id] = generation, chunk.text
+                self._n_remembered += len(chunk.text)
+            while self._n_remembered > _MOST_REMEMBERED:
+                self._drop(next(iter(self._remembered)))
+
+    def forget(self, generation: int) -> None:
+        with self._lock:
+            for id_ in [id_ for id_, (at, _) in self._remembered.items() if at <= generation]:
+                self._drop(id_)
+
+    def _drop(self, id_: str) -> None:
+        if (held := self._remembered.pop(id_, None)) is not None:
+            self._n_remembered -= len(held[1])
+
+    def _told(self, wanted: Sequence[tuple[str, str, str]]) -> list[Told]:
+        """Return the text of each (id, title, hash of the text that was added)."""
+        with self._lock:
+            at_hand = {
+                id_: self._remembered[id_][1] for id_, _, _ in wanted if id_ in self._remembered
+            }
+        fresh = {
+            id_
+            for id_, title, expected in wanted
+            if id_ in at_hand and text_hash(title, at_hand[id_]) == expected
+        }
+        given = self._asked([id_ for id_, _, _ in wanted if id_ not in fresh])
+        return [
+            Told(at_hand[id_], TextState.same)
+            if id_ in fresh
+            else _compared(title, given.get(id_), expected)
+            for id_, title, expected in wanted
+        ]
+
+    def _asked(self, ids: list[str]) -> dict[str, str]:
+        """Ask the source; no lock is held here, and no transaction is open."""
+        if not ids:
+            return {}
+        if self._source is None:
+            raise TextSourceError(
+                f"{self._place} keeps no texts, and {len(ids)} are needed; open it with "
+                "texts=..., a callable from ids to texts"
+            )
+        try:
+            given = self._source(ids)
+            if not isinstance(given, Mapping):
+                raise TextSourceError(
+                    f"a source of texts gives a mapping from id to text, got {type(given).__name__}"
+                )
+            return {id_: _text_of(id_, given[id_]) for id_ in ids if given.get(id_) is not None}
+        except TextSourceError:
+            raise
+        except Exception as error:
+            raise TextSourceError(
+                f"the source of texts failed, asked for {len(ids)}: "
+                f"{type(error).__name__}: {error}; the index is as it was"
+            ) from error
+
+
+def _text_of(id_: str, value: object) -> str:
+    if isinstance(value, Chunk):
+        return value.text
+    if isinstance(value, str):
+        return value
+    raise TextSourceError(
+        f"a source of texts gives a str or a Chunk for each id, got {type(value).__name__} "
+        f"for {id_!r}"
+    )
+
+
+def _compared(title: str, text: str | None, expected: str) -> Told:
+    if text is None:
+        return Told("", TextState.missing)
+    clean = storable(text)  # half a surrogate pair has no hash
+    same = clean == text and text_hash(title, text) == expected
+    return Told(clean, TextState.same if same else TextState.changed)
+
+
+def _with_text(hit: Hit, told: Told) -> Hit:
+    if told.state is TextState.missing:
+        return hit
+    chunk = hit.chunk.model_copy(update={"text": told.text})
+    shown = hit.text_hash if told.state is TextState.same else text_hash(chunk.title, told.text)
+    return hit.model_copy(update={"chunk": chunk, "text_hash": shown})
+
+
+def some_of(ids: Sequence[str]) -> str:
+    """Name the first few of ids, and say how many more there are."""
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return ", ".join(map(repr, ids[:_NAMED])) + more

@@ -1,0 +1,521 @@
+"""One namespace of the truth: its settings, its changes, and how it is written."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import sqlalchemy as sa
+
+from hebbgraph.arrays import IntArray
+from hebbgraph.errors import ConnectionLostError, SettingsMismatchError
+from hebbgraph.records import Chunk
+from hebbgraph.store.chunks import ChunkReader, as_json, digest, pages
+from hebbgraph.store.database import Database, retried
+from hebbgraph.store.embeddings import Embeddings, EmbeddingState
+from hebbgraph.store.schema import chunks, documents, namespaces, tombstones
+from hebbgraph.store.tag_answers import TagAnswers
+from hebbgraph.store.texts import TextState, some_of
+
+__all__ = ["Changes", "ChunkWrite", "FeedbackState", "Outcome", "State", "Truth"]
+
+#: Statements of the hot path are built once.
+_STATE = sa.select(
+    namespaces.c.generation,
+    namespaces.c.floor,
+    namespaces.c.embedding,
+    namespaces.c.feedback_added,
+    namespaces.c.feedback_removed,
+).where(namespaces.c.namespace == sa.bindparam("namespace"))
+
+
+_MINE: sa.BindParameter[str] = sa.bindparam("mine")
+_NEWEST: sa.BindParameter[int] = sa.bindparam("newest")
+#: What no write can lead to.
+_IMPOSSIBLE: Mapping[str, sa.Select[Any]] = {
+    "chunks of a generation that is still to come": sa.select(sa.func.count())
+    .select_from(chunks)
+    .where(chunks.c.namespace == _MINE, chunks.c.generation > _NEWEST),
+    "tombstones of a generation that is still to come": sa.select(sa.func.count())
+    .select_from(tombstones)
+    .where(tombstones.c.namespace == _MINE, tombstones.c.generation > _NEWEST),
+    "rows that are both there and gone": sa.select(sa.func.count())
+    .select_from(chunks.join(tombstones, chunks.c.row == tombstones.c.row))
+    .where(chunks.c.namespace == _MINE, sa.literal(0) <= _NEWEST),
+}
+
+#: The columns of a chunk, ``row`` left out: that is for the database to say.
+_WRITTEN = (
+    "namespace",
+    "id",
+    "document_id",
+    "title",
+    "text",
+    "metadata",
+    "tags",
+    "candidates",
+    "digest",
+    "generation",
+    "imprint",
+    "vector_epoch",
+    "vector",
+)
+
+
+_BECAME = {
+    TextState.missing: "not in the store that keeps them; put them back, or delete the chunks",
+    TextState.changed: "changed since they were added; add the chunks again",
+}
+
+
+class FeedbackState(NamedTuple):
+    """How often feedback was added to a namespace's log, and how often taken away."""
+
+    added: int = 0
+    removed: int = 0
+
+
+_NO_FEEDBACK = FeedbackState()
+
+
+class State(NamedTuple):
+    """How far a namespace has come."""
+
+    generation: int
+    embedding: EmbeddingState | None
+    feedback: FeedbackState
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """What happened after a generation.
+
+    Attributes
+    ----------
+    generation : int
+        The state that these changes lead to.
+    added, removed : ndarray of int64
+        Rows, ascending. A row that came and went is in neither.
+    complete : bool
+        False if the log no longer reaches back that far: start from nothing.
+    embedding : EmbeddingState, optional
+    feedback : FeedbackState
+        How far the feedback log has come.
+    """
+
+    generation: int
+    added: IntArray
+    removed: IntArray
+    complete: bool = True
+    embedding: EmbeddingState | None = None
+    feedback: FeedbackState = _NO_FEEDBACK
+
+
+@dataclass(frozen=True, slots=True)
+class ChunkWrite:
+    """A chunk on its way into the database, with what pass 1 of the tagger found, by kind.
+
+    ``digest`` is what :func:`~hebbgraph.store.chunks.digest` says, if that is known.
+    """
+
+    chunk: Chunk
+    candidates: Mapping[str, Sequence[str]]
+    vector: bytes | None = None
+    digest: bytes | None = None
+
+
+class Outcome(NamedTuple):
+    """What one transaction did."""
+
+    added: int
+    replaced: int
+    deleted: int
+    generation: int
+
+
+class Truth(ChunkReader):
+    """One namespace of the database.
+
+    Every write is one transaction and one new generation; a write that changes nothing
+    makes none.
+    """
+
+    def __init__(self, database: Database, namespace: str) -> None:
+        super().__init__(database, namespace)
+        self.embeddings = Embeddings(database, namespace)
+        self.answers = TagAnswers(database, namespace)
+        self._call = threading.local()
+        self._unacknowledged: set[int] = set()
+        self._lock = threading.Lock()
+
+    # -- settings and state ---------------------------------------------------------
+
+    def settle(
+        self, build_settings: Mapping[str, Any], before: Mapping[str, Any] | None = None
+    ) -> None:
+        """Save the build settings of a new namespace, or compare them with those saved.
+
+        Parameters
+        ----------
+        build_settings : mapping
+        before : mapping, optional
+            What held before a setting was known by which a saved one might be missing.
+
+        Raises
+        ------
+        SettingsMismatchError
+            If the namespace was built with others.
+        """
+        saved = self.saved_settings()
+        if saved is None and not self.database.read_only:
+            self._make_namespace(build_settings)
+            saved = self.saved_settings()
+        if saved is None:
+            return
+        saved = {**(before or {}), **saved}
+        for name, value in build_settings.items():
+            if saved.get(name, value) != value:
+                raise SettingsMismatchError(
+                    f"{self.database.place} (namespace {self.namespace!r}) was built with "
+                    f"{name}={saved[name]!r}, got {name}={value!r}; open it with the saved "
+                    "value, or build a new index"
+                )
+
+    @retried
+    def _make_namespace(self, build_settings: Mapping[str, Any]) -> None:
+        with self.database.write() as connection:
+            self.database.dialect.exclude_others(connection)
+            query = sa.select(namespaces.c.namespace).where(
+                namespaces.c.namespace == self.namespace
+            )
+            if connection.execute(query).scalar() is None:
+                connection.execute(
+                    sa.insert(namespaces).values(
+                        namespace=self.namespace,
+                        generation=0,
+                        floor=0,
+                        build_settings=json.dumps(dict(build_settings), sort_keys=True),
+                    )
+                )
+
+    @retried
+    def saved_settings(self) -> dict[str, Any] | None:
+        """Return what was saved with the namespace, or None if it is new."""
+        with self.database.read() as connection:
+            saved = connection.execute(
+                sa.select(namespaces.c.build_settings).where(
+                    namespaces.c.namespace == self.namespace
+                )
+            ).scalar()
+        return None if saved is None else json.loads(saved)
+
+    @retried
+    def generation(self) -> int:
+        """Return the number of the last committed batch."""
+        with self.database.read() as connection:
+            return connection.execute(self._generation_query()).scalar() or 0
+
+    def state(self) -> State:
+        """Return how far the namespace has come."""
+        held = self.database.ask(_STATE, {"namespace": self.namespace})
+        if not held:
+            return State(0, None, _NO_FEEDBACK)
+        generation, _, embedding, added, removed = held[0]
+        return State(generation, EmbeddingState.read(embedding), FeedbackState(added, removed))
+
+    def _generation_query(self) -> sa.Select[Any]:
+        return sa.select(namespaces.c.generation).where(namespaces.c.namespace == self.namespace)
+
+    # -- writing --------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def acknowledging_at_the_end(self) -> Iterator[None]:
+        """Take the writes of this thread as one call, which nobody needs to see before its end.
+
+        Those that remove nothing: a reader cannot go on with chunks that are gone.
+        """
+        mine: list[int] = []
+        self._call.generations = mine
+        try:
+            yield
+        finally:
+            self._call.generations = None
+            self._acknowledge(mine)
+
+    def _acknowledge(self, generations: Iterable[int]) -> None:
+        with self._lock:
+            self._unacknowledged.difference_update(generations)
+
+    def acknowledged(self, generation: int) -> int:
+        """Return the newest generation up to this one that was not written by an open call."""
+        with self._lock:
+            while generation in self._unacknowledged:
+                generation -= 1
+        return generation
+
+    def _note(self, generation: int) -> None:
+        mine: list[int] | None = getattr(self._call, "generations", None)
+        if mine is not None:
+            with self._lock:
+                mine.append(generation)
+                self._unacknowledged.add(generation)
+
+    def apply(
+        self,
+        writes: Sequence[ChunkWrite] = (),
+        *,
+        delete_ids: Iterable[str] = (),
+        delete_documents: Iterable[str] = (),
+        fingerprints: Mapping[str, str] | None = None,
+        embedding: EmbeddingState | None = None,
+        instead_of: Mapping[str, int] | None = None,
+    ) -> Outcome:
+        """Write, replace and delete in one transaction.
+
+        Parameters
+        ----------
+        writes : sequence of ChunkWrite
+            Ids must differ from each other; a held id is replaced.
+        delete_ids, delete_documents : iterables of str
+            Unknown ones are passed over. Deleting a document forgets its fingerprint.
+        fingerprints : mapping of document id to fingerprint
+        embedding : EmbeddingState, optional
+            What the vectors of ``writes`` are of.
+        instead_of : mapping of chunk id to row, optional
+            Chunks of ``writes`` that are no longer in their row are passed over: they
+            were replaced or deleted meanwhile.
+
+        Raises
+        ------
+        SettingsMismatchError
+            If vectors of another model are here by now.
+        """
+        doomed_ids, doomed_documents = list(delete_ids), list(delete_documents)
+        tried: list[Outcome] = []
+
+        def attempt() -> Outcome:
+            try:
+                with self.database.write() as connection:
+                    tried.append(
+                        self._written(
+                            connection,
+                            writes,
+                            doomed_ids,
+                            doomed_documents,
+                            fingerprints or {},
+                            embedding,
+                            instead_of,
+                        )
+                    )
+                    if not (tried[-1].replaced or tried[-1].deleted):
+                        self._note(tried[-1].generation)
+            except BaseException as error:
+                # Another process may commit this number next.
+                self._acknowledge(outcome.generation for outcome in tried)
+                # Lost while committing: what is there tells whether it was kept.
+                lost = isinstance(error, ConnectionLostError) and error.maybe_kept
+                if not (lost and self._is_so(writes, doomed_ids, doomed_documents, instead_of)):
+                    raise
+            return tried[-1]
+
+        return self.database.retrying(attempt)
+
+    def _written(
+        self,
+        connection: sa.Connection,
+        writes: Sequence[ChunkWrite],
+        doomed_ids: Sequence[str],
+        doomed_documents: Sequence[str],
+        fingerprints: Mapping[str, str],
+        embedding: EmbeddingState | None,
+        instead_of: Mapping[str, int] | None,
+    ) -> Outcome:
+        # First the counter: its row lock makes generations follow commit order.
+        generation = self._advance(connection)
+        if embedding is not None:
+            self.embeddings.settle(connection, embedding)
+        replaced = self._rows_where(connection, chunks.c.id, [w.chunk.id for w in writes])
+        if instead_of is not None:
+            writes = [w for w in writes if instead_of[w.chunk.id] in replaced]
+            replaced = {instead_of[write.chunk.id] for write in writes}
+        deleted = self._rows_where(connection, chunks.c.id, doomed_ids)
+        deleted |= self._rows_where(connection, chunks.c.document_id, doomed_documents)
+        deleted -= replaced
+        self.answers.forget(connection, replaced | deleted, [write.chunk for write in writes])
+        self._remove(connection, replaced | deleted, generation)
+        for page in pages(writes):
+            rows = [self._values(write, generation, embedding) for write in page]
+            self.database.insert(connection, chunks, _WRITTEN, rows)
+        self.text_store.remember([write.chunk for write in writes], generation)
+        self._write_fingerprints(connection, doomed_documents, fingerprints)
+        if not (writes or deleted or doomed_documents or fingerprints):
+            connection.rollback()
+            generation -= 1
+        return Outcome(len(writes) - len(replaced), len(replaced), len(deleted), generation)
+
+    def _is_so(
+        self,
+        writes: Sequence[ChunkWrite],
+        doomed_ids: Sequence[str],
+        doomed_documents: Sequence[str],
+        instead_of: Mapping[str, int] | None,
+    ) -> bool:
+        """Tell whether the truth is as a write would have left it."""
+        if instead_of is not None:  # the same chunks, in new rows
+            rows = self.rows_of(write.chunk.id for write in writes)
+            return all(instead_of[id_] != row for id_, row in rows.items())
+        wanted = {write.chunk.id: digest(write.chunk) for write in writes}
+        held = self.digests([*wanted, *doomed_ids])
+        return held == wanted and not any(
+            self.ids_of_document(document) - wanted.keys() for document in doomed_documents
+        )
+
+    def _advance(self, connection: sa.Connection) -> int:
+        connection.execute(
+            sa.update(namespaces)
+            .where(namespaces.c.namespace == self.namespace)
+            .values(generation=namespaces.c.generation + 1)
+        )
+        return int(connection.execute(self._generation_query()).scalar_one())
+
+    def _rows_where(
+        self, connection: sa.Connection, column: sa.Column[Any], values: Iterable[str]
+    ) -> set[int]:
+        rows: set[int] = set()
+        for page in pages(values):
+            query = sa.select(chunks.c.row).where(self._mine(), column.in_(page))
+            rows.update(connection.execute(query).scalars())
+        return rows
+
+    def _remove(self, connection: sa.Connection, rows: set[int], generation: int) -> None:
+        for page in pages(sorted(rows)):
+            connection.execute(sa.delete(chunks).where(chunks.c.row.in_(page)))
+            connection.execute(
+                sa.insert(tombstones),
+                [
+                    {"row": row, "namespace": self.namespace, "generation": generation}
+                    for row in page
+                ],
+            )
+
+    def _values(
+        self, write: ChunkWrite, generation: int, embedding: EmbeddingState | None
+    ) -> tuple[Any, ...]:
+        """Return a row in the order of ``_WRITTEN``."""
+        chunk, store = write.chunk, self.text_store
+        by_kind = {kind: store.listed(keys) for kind, keys in write.candidates.items()}
+        text, imprint = store.values(chunk)
+        return (
+            self.namespace,
+            chunk.id,
+            chunk.document_id,
+            chunk.title,
+            text,
+            as_json(chunk.metadata),
+            as_json(chunk.tags),
+            as_json(by_kind),
+            write.digest or digest(chunk),
+            generation,
+            imprint,
+            embedding.epoch if embedding and write.vector else None,
+            write.vector,
+        )
+
+    def _write_fingerprints(
+        self, connection: sa.Connection, doomed: Sequence[str], fingerprints: Mapping[str, str]
+    ) -> None:
+        for page in pages([*doomed, *fingerprints]):
+            connection.execute(
+                sa.delete(documents).where(
+                    documents.c.namespace == self.namespace, documents.c.document_id.in_(page)
+                )
+            )
+        if fingerprints:
+            connection.execute(
+                sa.insert(documents),
+                [
+                    {"namespace": self.namespace, "document_id": key, "fingerprint": value}
+                    for key, value in fingerprints.items()
+                ],
+            )
+
+    @retried
+    def drop_tombstones(self) -> None:
+        """Forget which rows are gone; copies older than now will start from nothing."""
+        with self.database.write() as connection:
+            connection.execute(
+                sa.update(namespaces)
+                .where(namespaces.c.namespace == self.namespace)
+                .values(floor=namespaces.c.generation)
+            )
+            connection.execute(
+                sa.delete(tombstones).where(tombstones.c.namespace == self.namespace)
+            )
+
+    # -- checking -------------------------------------------------------------------
+
+    def problems(self) -> Iterator[tuple[str, str]]:
+        """Tell what does not hold in the database itself, and in the texts, by part."""
+        with self.database.read() as connection:
+            for problem in self.database.dialect.ask_quick_check(connection):
+                yield "database", problem
+            newest = connection.execute(self._generation_query()).scalar() or 0
+            bound = {"mine": self.namespace, "newest": newest}
+            for what, query in _IMPOSSIBLE.items():
+                if count := connection.execute(query, bound).scalar():
+                    yield "database", f"{count} {what}"
+        off: dict[TextState, list[str]] = {state: [] for state in _BECAME}
+        for page in pages(self.rows_by_id()):
+            held = [(chunk, state) for _, chunk, state in self.told(page)]
+            expected = self.digests(chunk.id for chunk, _ in held)
+            for chunk, state in held:
+                if state in off:
+                    off[state].append(chunk.id)
+                elif expected.get(chunk.id, b"") not in (digest(chunk), b""):
+                    yield "database", f"chunk {chunk.id!r} is not what was written"
+        for state, ids in off.items():
+            if ids:
+                yield "texts", f"{_BECAME[state]}: {some_of(ids)}"
+
+    # -- reading --------------------------------------------------------------------
+
+    @retried
+    def changes_since(self, generation: int) -> Changes:
+        """Return the rows that came and went after ``generation``."""
+        with self.database.read() as connection:
+            state = connection.execute(_STATE, {"namespace": self.namespace}).one_or_none()
+            nothing = np.empty(0, dtype=np.int64)
+            if state is None:
+                return Changes(0, nothing, nothing, complete=generation == 0)
+            embedding = EmbeddingState.read(state.embedding)
+            feedback = FeedbackState(state.feedback_added, state.feedback_removed)
+            if state.generation == generation:
+                return Changes(generation, nothing, nothing, embedding=embedding, feedback=feedback)
+            complete = state.floor <= generation <= state.generation
+            since = generation if complete else -1
+            added = connection.execute(
+                sa.select(chunks.c.row)
+                .where(self._mine(), chunks.c.generation > since)
+                .order_by(chunks.c.row)
+            ).scalars()
+            gone = connection.execute(
+                sa.select(tombstones.c.row)
+                .where(
+                    tombstones.c.namespace == self.namespace,
+                    tombstones.c.generation > since,
+                )
+                .order_by(tombstones.c.row)
+            ).scalars()
+            return Changes(
+                state.generation,
+                np.fromiter(added, dtype=np.int64),
+                np.fromiter(gone, dtype=np.int64) if complete else nothing,
+                complete,
+                embedding,
+                feedback,
+            )

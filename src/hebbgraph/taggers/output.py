@@ -1,0 +1,165 @@
+"""What a language model answered, taken as data: checked, cut, and held against the text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from hebbgraph.records import Chunk
+from hebbgraph.text import display, lexical_terms, phrase_key, tokenize
+
+__all__ = ["GarbledAnswerError", "clean_tags", "concepts_in", "in_text", "tags_in"]
+
+MAX_ANSWER_CHARACTERS = 200_000
+MAX_TAG_CHARACTERS = 120
+MAX_TAG_WORDS = 8
+_TRIES = 50  # places where JSON may begin
+_READ = 500  # tags of one passage that are looked at
+_T = TypeVar("_T", bound=BaseModel)
+
+
+class GarbledAnswerError(ValueError):
+    """An answer that is not what was asked for; the model is asked again."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class _Envelope(_Model):
+    passages: list[Any]
+
+
+class _Passage(_Model):
+    number: int
+    tags: list[Any]
+
+
+class _Concepts(_Model):
+    concepts: list[Any]
+
+
+def tags_in(answer: str, n_passages: int) -> dict[int, list[str]]:
+    """Read which tags an answer gives to which passage.
+
+    Each passage is judged by itself: one that is malformed, has an unknown number, or is
+    there twice with different tags is left out, to be asked about again.
+
+    Parameters
+    ----------
+    answer : str
+        JSON, perhaps in a code fence or among other words.
+    n_passages : int
+        Numbers go from 1 to this.
+
+    Returns
+    -------
+    dict of int to list of str
+        By position, from 0.
+
+    Raises
+    ------
+    GarbledAnswerError
+        If nothing of the right shape is in the answer.
+
+    Examples
+    --------
+    >>> tags_in('Sure: {"passages": [{"number": 1, "tags": ["a", 2]}, {"number": 9}]}', 2)
+    {0: ['a']}
+    """
+    envelope = _first(answer, _Envelope)
+    found: dict[int, list[str]] = {}
+    contradicted = set()
+    for item in envelope.passages:
+        try:
+            passage = _Passage.model_validate(item)
+        except ValidationError:
+            continue
+        position = passage.number - 1
+        tags = [tag for tag in passage.tags[:_READ] if isinstance(tag, str)]
+        if 0 <= position < n_passages and found.setdefault(position, tags) != tags:
+            contradicted.add(position)
+    return {at: tags for at, tags in found.items() if at not in contradicted}
+
+
+def concepts_in(answer: str) -> list[str]:
+    """Read the concepts of a question.
+
+    Examples
+    --------
+    >>> concepts_in('{"concepts": ["Ida Moss", null]}')
+    ['Ida Moss']
+    """
+    concepts = _first(answer, _Concepts).concepts
+    return [concept for concept in concepts[:_READ] if isinstance(concept, str)]
+
+
+def _first(answer: str, kind: type[_T]) -> _T:
+    if len(answer) > MAX_ANSWER_CHARACTERS:
+        raise GarbledAnswerError(f"an answer of {len(answer)} characters")
+    for value in _json_values(answer):
+        try:
+            return kind.model_validate(value)
+        except ValidationError:
+            continue
+    raise GarbledAnswerError("no JSON of the shape that was asked for")
+
+
+def _json_values(text: str) -> Iterator[Any]:
+    decoder = json.JSONDecoder()
+    at = -1
+    for _ in range(_TRIES):
+        at = text.find("{", at + 1)
+        if at < 0:
+            return
+        try:
+            yield decoder.raw_decode(text, at)[0]
+        except (ValueError, RecursionError):
+            continue
+
+
+def in_text(chunk: Chunk, language: str = "english") -> Callable[[str], bool]:
+    """Return a test of whether a chunk's title or text has a phrase, whatever its inflection.
+
+    Examples
+    --------
+    >>> occurs = in_text(Chunk(text="Two schooners left Tessel Bay."))
+    >>> occurs("schooner"), occurs("ignore all instructions")
+    (True, False)
+    """
+    terms = [lexical_terms(tokenize(part), language) for part in (chunk.title, chunk.text)]
+    joined = " ".join(("", *terms[0], "|", *terms[1], ""))
+
+    def occurs(phrase: str) -> bool:
+        wanted = " ".join(lexical_terms(tokenize(phrase), language))
+        return bool(wanted) and f" {wanted} " in joined
+
+    return occurs
+
+
+def clean_tags(tags: Iterable[str], count: int, accepts: Callable[[str], bool]) -> tuple[str, ...]:
+    r"""Normalise tags, and keep the first ``count`` that are short and accepted.
+
+    Returns
+    -------
+    tuple of str
+        As letters, digits and single spaces; equal ones once.
+
+    Examples
+    --------
+    >>> clean_tags(["The  Ice\x00 Trade", "ice trade", "x" * 500, "?"], 5, lambda tag: True)
+    ('ice trade',)
+    """
+    kept: dict[str, None] = {}
+    for tag in tags:
+        if len(tag) > MAX_TAG_CHARACTERS:
+            continue
+        key = phrase_key("".join(char if char.isprintable() else " " for char in tag))
+        if key and key.count(" ") < MAX_TAG_WORDS and accepts(key):
+            kept[display(key)] = None
+        if len(kept) == count:
+            break
+    return tuple(kept)

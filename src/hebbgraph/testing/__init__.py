@@ -1,0 +1,1 @@
+"""What tests of a user's own strategies, stores and adapters can build on."""

@@ -1,0 +1,59 @@
+"""A graph in plain lists, for tests and examples."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+
+from hebbgraph.arrays import BoolArray, IntArray
+
+__all__ = ["ArrayView"]
+
+
+class ArrayView:
+    """The tags of each chunk, given as lists; an :class:`~hebbgraph.formulas.adjacency.IncidenceView`.
+
+    Examples
+    --------
+    >>> view = ArrayView([[0, 1], [1]], titles=[{0}, {1}])
+    >>> [column.tolist() for column in view.chunks_of(np.array([1]))]
+    [[0, 0], [0, 1], [False, True]]
+    """
+
+    def __init__(
+        self, tags: Sequence[Sequence[int]], *, titles: Sequence[AbstractSet[int]] = ()
+    ) -> None:
+        own: Sequence[AbstractSet[int]] = titles or [frozenset()] * len(tags)
+        self._rows = [[(tag, tag in own[c]) for tag in row] for c, row in enumerate(tags)]
+        self._columns: dict[int, list[tuple[int, bool]]] = {}
+        for chunk, row in enumerate(self._rows):
+            for tag, is_title in row:
+                self._columns.setdefault(tag, []).append((chunk, is_title))
+
+    @property
+    def n_chunks(self) -> int:
+        """How many chunks there are."""
+        return len(self._rows)
+
+    def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return (position in ``chunks``, tag, is title)."""
+        return _flatten([self._rows[chunk] for chunk in chunks.tolist()])
+
+    def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
+        """Return (position in ``tags``, chunk, is title)."""
+        return _flatten([self._columns.get(tag, []) for tag in tags.tolist()])
+
+    def df(self, tags: IntArray) -> IntArray:
+        """Return how many chunks hold each tag."""
+        return np.array([len(self._columns.get(tag, [])) for tag in tags.tolist()], np.int64)
+
+
+def _flatten(rows: Sequence[Sequence[tuple[int, bool]]]) -> tuple[IntArray, IntArray, BoolArray]:
+    entries = [(i, node, flag) for i, row in enumerate(rows) for node, flag in row]
+    return (
+        np.array([i for i, _, _ in entries], np.int64),
+        np.array([node for _, node, _ in entries], np.int64),
+        np.array([flag for _, _, flag in entries], np.bool_),
+    )

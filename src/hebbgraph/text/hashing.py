@@ -1,0 +1,97 @@
+"""Hashes of phrases, for looking many spans of tokens up at once.
+
+A phrase is hashed token by token, so that the hashes of all spans that begin at a place
+follow from one another. Tokens are hashed under a key that each graph draws for itself:
+nobody can write texts whose phrases collide, and by chance two of a million do with a
+probability of 3e-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import IntArray
+from hebbgraph.text.caching import WordCache
+
+__all__ = ["PhraseHasher"]
+
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, from the golden ratio
+_SHIFT = np.uint64(32)
+
+
+class PhraseHasher:
+    """Hashes tokens, and spans of them.
+
+    Parameters
+    ----------
+    salt : bytes
+        The key, at most 64 bytes.
+
+    Examples
+    --------
+    >>> hasher = PhraseHasher(b"any")
+    >>> new, york = hasher.tokens(["new", "york"])
+    >>> whole = hasher.extended(np.array([new]), np.array([york]))
+    >>> bool(hasher.phrases(["new york"]) == whole)
+    True
+    """
+
+    def __init__(self, salt: bytes) -> None:
+        self.salt = salt
+        self._of = WordCache(self._hash)
+
+    def _hash(self, token: str) -> bytes:
+        data = token.encode("utf-8", "surrogatepass")
+        return blake2b(data, digest_size=8, key=self.salt).digest()
+
+    def tokens(self, tokens: Iterable[str]) -> NDArray[np.uint64]:
+        """Return the hash of each token, which is that of the phrase of it alone."""
+        return _numbers(b"".join(map(self._of.__getitem__, tokens)))
+
+    @staticmethod
+    def extended(hashes: NDArray[np.uint64], following: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Return the hashes of spans that are one token longer.
+
+        Parameters
+        ----------
+        hashes, following : ndarray of uint64, shape (n,)
+            Of the spans so far, and of the token after each.
+        """
+        mixed = (hashes ^ (hashes >> _SHIFT)) * _MULTIPLIER  # wraps around
+        longer: NDArray[np.uint64] = (mixed ^ (mixed >> _SHIFT)) + following
+        return longer
+
+    def phrases(self, keys: Sequence[str]) -> NDArray[np.uint64]:
+        """Return the hash of each phrase, given by its key."""
+        hashes, last = self.prefixes(keys)
+        return hashes[last]
+
+    def prefixes(self, keys: Sequence[str]) -> tuple[NDArray[np.uint64], IntArray]:
+        """Hash every beginning of every phrase.
+
+        Returns
+        -------
+        hashes : ndarray of uint64, shape (n_tokens,)
+            One for each token of each phrase: of the phrase up to it.
+        last : ndarray of int64, shape (n_phrases,)
+            Where the hash of the whole phrase stands.
+        """
+        if not keys:
+            nothing = np.empty(0, np.int64)
+            return np.empty(0, np.uint64), nothing
+        lengths = np.fromiter((key.count(" ") + 1 for key in keys), np.int64, len(keys))
+        ends = np.cumsum(lengths)
+        hashes = self.tokens(" ".join(keys).split(" ")).copy()
+        at, left = ends - lengths, lengths - 1
+        while (longer := left > 0).any():
+            at, left = at[longer] + 1, left[longer] - 1
+            hashes[at] = self.extended(hashes[at - 1], hashes[at])
+        return hashes, ends - 1
+
+
+def _numbers(hashes: bytes) -> NDArray[np.uint64]:
+    return np.frombuffer(hashes, dtype="<u8").astype(np.uint64, copy=False)

@@ -1,0 +1,375 @@
+"""Pass 1 for many chunks at once: the words of all are looked up together, by number.
+
+What :func:`~hebbgraph.text.candidates.proposals` says of each chunk, in less than half the
+time (a property test compares the two). Units and shapes of words lie in arrays from when
+they are first met, the names of all texts are found in one string of shapes, and no object
+stands for a word that is in no name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, GrowableArray, IntArray, concatenated_ranges
+from hebbgraph.text.caching import LONGEST_KEPT
+from hebbgraph.text.candidates import (
+    READ_FOR_LANGUAGE,
+    by_kind,
+    collected,
+    needs_shape,
+    proposals,
+)
+from hebbgraph.text.names import KEYS, SENTENCE_STARTS, SPAN, Kind, kind_of_one, parts_of
+from hebbgraph.text.shapes import (
+    ENGLISH_MARKERS,
+    SURE_MARKERS,
+    Shaped,
+    dominant_language,
+    word_reader,
+    words_of,
+)
+from hebbgraph.text.words import Met, Numbers, Ragged, running
+
+__all__ = ["Proposer"]
+
+#: Text, title, and the tags that were given.
+_Source: TypeAlias = tuple[str, str, Iterable[str]]
+
+_PAGE = 500  # chunks that are read together
+_PAGE_CHARACTERS = 1 << 20  # an end to a page of long texts, whose words are all in memory
+_FEW = 16  # so few are read one by one: arrays would cost more than they save
+_END = "\n"  # stands after every text; no word is that
+_UNREAD = "?"  # the shape of a word that is too long to be kept
+_LONG_WORD = 1  # its number
+_KEPT_SHARE = 2  # of the words, this part at most is not forgotten
+_WORDS_AT_REST = 1 << 15
+_LONGEST_USUAL = 20
+_ARTICLES = ("the", "a", "an")
+_SPLIT = re.compile(f"({SPAN.pattern})")
+_NOT_LOOKED_AT = Shaped([], "")
+
+
+class _Words(Numbers):
+    """Numbers words; all that are too long to be kept have one number."""
+
+    def __missing__(self, word: str) -> int:
+        return _LONG_WORD if len(word) > LONGEST_KEPT else super().__missing__(word)
+
+
+class _Page(NamedTuple):
+    """Some texts, each followed by its end: the texts of chunks and their titles in turn."""
+
+    units: NDArray[np.int32]
+    """The unit at each place."""
+    codes: NDArray[np.uint8]
+    """What kind of word it is, as a byte."""
+    ends: IntArray
+    """Where each text ends."""
+
+    @property
+    def starts(self) -> IntArray:
+        """Where each text begins."""
+        return np.concatenate((np.zeros(1, np.int64), self.ends[:-1] + 1))
+
+    def text_at(self, places: IntArray) -> IntArray:
+        """Return the text in which each place lies."""
+        found: IntArray = np.searchsorted(self.ends, places)
+        return found
+
+
+class Proposer:
+    """Proposes tags for chunks, each from itself alone, and many at once.
+
+    It remembers words; whoever has no more chunks for now lets it :meth:`rest`. For one
+    thread at a time.
+
+    Parameters
+    ----------
+    capacity : int
+        With more words than this, those that were met once are forgotten before the next
+        page, and of the others the most frequent are kept.
+
+    Examples
+    --------
+    >>> chunks = [("", "Angi Vera (film)", ["cinema"])] * 20
+    >>> Proposer().propose(chunks)[0]
+    {'title': ['angi vera film', 'angi vera'], 'given': ['cinema']}
+    """
+
+    def __init__(self, *, capacity: int = 1 << 17) -> None:
+        self._capacity = capacity
+        self._word_shape = word_reader("english").read
+        self._words = _Words()
+        self._met = Met()
+        self._units_of_words = Ragged(np.int32)
+        self._codes_of_words = GrowableArray(np.uint8)
+        self._units = Numbers()
+        self._unit_texts: list[str] = []
+        #: Of those units that were met where a unit alone may be a name.
+        self._unit_keys: dict[int, str] = {}
+        self._unit_markers = GrowableArray(np.int8)
+        #: Whether some of these, with spaces between them, are a key.
+        self._usual = GrowableArray(np.bool_)
+        self._keep([(("",), _END), (("",), _UNREAD)])
+        self._words.update({_END: 0, _UNREAD * (LONGEST_KEPT + 1): _LONG_WORD})
+
+    def _forget(self, most: int) -> None:
+        """Forget all words but those met more than once, and of these keep the most frequent."""
+        often = self._met.often(most)
+        kept = np.concatenate((np.arange(_LONG_WORD + 1), often[often > _LONG_WORD]))
+        words = list(self._words)
+        self._words.clear()
+        self._words.update({words[at]: number for number, at in enumerate(kept.tolist())})
+        _, places = self._units_of_words.places(kept)
+        self._codes_of_words = GrowableArray(np.uint8, self._codes_of_words.view[places])
+        self._units_of_words = self._units_of_words.taken(kept)
+        used, again = np.unique(self._units_of_words.values, return_inverse=True)
+        self._units_of_words.values[:] = again
+        texts = [self._unit_texts[unit] for unit in used.tolist()]
+        self._units.clear()
+        self._units.update({unit: number for number, unit in enumerate(texts)})
+        self._unit_texts = texts
+        keys = self._unit_keys
+        self._unit_keys = {
+            number: keys[unit] for number, unit in enumerate(used.tolist()) if unit in keys
+        }
+        self._unit_markers = GrowableArray(np.int8, self._unit_markers.view[used])
+        self._usual = GrowableArray(np.bool_, self._usual.view[used])
+        self._met = Met()
+
+    def rest(self) -> None:
+        """Let go of memory, but for the words that come again and again."""
+        if len(self._words) > _WORDS_AT_REST:
+            self._forget(_WORDS_AT_REST)
+
+    def propose(self, chunks: Iterable[_Source]) -> list[dict[str, list[str]]]:
+        """Return the keys that each chunk proposes, by kind.
+
+        Parameters
+        ----------
+        chunks : iterable of (text, title, tags)
+
+        Returns
+        -------
+        list of dict
+            What :func:`~hebbgraph.text.candidates.proposals` returns for each.
+        """
+        found: list[dict[str, list[str]]] = []
+        for page in _pages(chunks):
+            if len(page) < _FEW:
+                found += [proposals(*chunk) for chunk in page]
+            else:
+                found += self._proposed(page)
+        return found
+
+    def _proposed(self, chunks: Sequence[_Source]) -> Iterator[dict[str, list[str]]]:
+        page = self._read(chunks)
+        shape = page.codes.tobytes().decode("ascii")
+        plain = self._are_plain(page).tolist()
+        names = _Names(self, page, shape)
+        bounds = page.starts.tolist(), page.ends.tolist()
+        for number, (text, title, tags) in enumerate(chunks):
+            if not plain[number]:
+                yield proposals(text, title, tags)
+                continue
+            found: dict[str, Kind] = {}
+            names.add(found, 2 * number)
+            in_text = len(found) - ("" in found)
+            names.add(found, 2 * number + 1)
+            shaped = _NOT_LOOKED_AT
+            if needs_shape(title, in_text):
+                start, stop = bounds[0][2 * number], bounds[1][2 * number]
+                shaped = Shaped(self.unit_texts(page.units[start:stop]), shape[start:stop])
+            yield by_kind(*collected(text, title, tags, found, in_text, shaped, "english"))
+
+    def _read(self, chunks: Sequence[_Source]) -> _Page:
+        if len(self._words) > self._capacity:
+            self._forget(self._capacity // _KEPT_SHARE)
+        words: list[str] = []
+        for text, title, _ in chunks:
+            words += words_of(text)
+            words.append(_END)
+            words += words_of(title)
+            words.append(_END)
+        numbers = self._words.of(words)
+        if self._words.fresh:
+            self._keep(list(map(self._word_shape, self._words.fresh)))
+            self._words.fresh = []
+        self._met.note(numbers)
+        _, places = self._units_of_words.places(numbers)
+        codes = self._codes_of_words.view[places]
+        units = self._units_of_words.values.astype(np.int32, copy=False)[places]
+        return _Page(units, codes, np.flatnonzero(codes == ord(_END)))
+
+    def _keep(self, records: Sequence[tuple[tuple[str, ...], str]]) -> None:
+        """Put the units and shapes of words behind those that are there."""
+        shape = "".join([shape for _, shape in records])
+        units = list(chain.from_iterable([units for units, _ in records]))
+        numbers = self._units.of(units)
+        if fresh := self._units.fresh:
+            self._unit_texts += fresh
+            self._unit_markers.extend([_MARKERS.get(unit, -1) for unit in fresh])
+            self._usual.extend([_is_usual(unit) for unit in fresh])
+            self._units.fresh = []
+        self._units_of_words.extend([len(shape) for _, shape in records], numbers)
+        codes = np.frombuffer(shape.encode(), np.uint8)
+        self._codes_of_words.extend(codes)
+        for at in np.flatnonzero(_MAY_BE_NAMES[codes]).tolist():
+            self._unit_keys[int(numbers[at])] = KEYS[units[at]]
+
+    def _are_plain(self, page: _Page) -> BoolArray:
+        """Tell which chunks are English, in scripts with spaces, and have no endless word."""
+        n_texts = len(page.ends)
+        markers = self._unit_markers.view[page.units]
+        at = np.flatnonzero(markers >= 0)
+        text = page.text_at(at)
+        early = at - page.starts[text] < READ_FOR_LANGUAGE
+        seen = np.zeros((n_texts, len(ENGLISH_MARKERS)), dtype=np.bool_)
+        seen[text[early], markers[at[early]]] = True
+        plain: BoolArray = (seen.sum(axis=1) >= SURE_MARKERS)[::2]
+        bounds = page.starts[::2], page.ends[::2]
+        for number in np.flatnonzero(~plain).tolist():
+            start, stop = (int(bound[number]) for bound in bounds)
+            first = self.unit_texts(page.units[start : min(stop, start + READ_FOR_LANGUAGE)])
+            plain[number] = dominant_language(first) == "english"
+        plain[page.text_at(np.flatnonzero(_NOT_PLAIN[page.codes])) // 2] = False
+        return plain
+
+    def are_keys(self, page: _Page, starts: IntArray, lengths: IntArray) -> BoolArray:
+        """Tell which spans are a key as they stand: two or three usual words, and no parts."""
+        whole: BoolArray = (lengths == 2) | (lengths == 3)
+        at = np.flatnonzero(whole)
+        places = starts[at][:, None] + np.arange(3)
+        outside = places >= (starts + lengths)[at][:, None]
+        places = np.where(outside, starts[at][:, None], places)
+        first, second, _ = (codes := page.codes[places]).T
+        whole[at] = (
+            self._usual.view[page.units[places]].all(axis=1)
+            & _MAY_BE_NAMES[codes].all(axis=1)
+            & ((first != ord("A")) | (second == ord("C")))
+        )
+        return whole
+
+    def unit_texts(self, units: IntArray) -> list[str]:
+        """Return the tokens of units, joined by spaces."""
+        return list(map(self._unit_texts.__getitem__, units.tolist()))
+
+    def unit_keys(self, units: IntArray) -> list[str]:
+        """Return the keys of units that were met as names or codes."""
+        return list(map(self._unit_keys.__getitem__, units.tolist()))
+
+
+def _pages(chunks: Iterable[_Source]) -> Iterator[list[_Source]]:
+    """Yield chunks in lists that are neither long nor large."""
+    page: list[_Source] = []
+    characters = 0
+    for chunk in chunks:
+        page.append(chunk)
+        characters += len(chunk[0])
+        if len(page) == _PAGE or characters >= _PAGE_CHARACTERS:
+            yield page
+            page, characters = [], 0
+    if page:
+        yield page
+
+
+class _Names:
+    """The names in the texts of a page; see :func:`~hebbgraph.text.names.add_names`."""
+
+    def __init__(self, proposer: Proposer, page: _Page, shape: str) -> None:
+        # What lies between names and names in turn: strings, and no object for a match.
+        pieces = _SPLIT.split(shape)
+        piece_lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
+        starts, lengths = np.cumsum(piece_lengths)[:-1:2], piece_lengths[1::2]
+        alone = (lengths == 1) | ((lengths == 2) & (page.codes[starts + 1] == ord("p")))
+        kept = np.flatnonzero(~_only_open_sentences(page, starts, alone))
+        starts, lengths, alone = starts[kept], lengths[kept], alone[kept]
+        whole = proposer.are_keys(page, starts, lengths)
+        rest = np.flatnonzero(~(alone | whole))
+        more = _parts(proposer, page, shape, starts[rest], lengths[rest])
+        counts = np.ones(len(starts), dtype=np.int64)
+        counts[rest] = list(map(len, more))
+        firsts = running(counts)
+        keys = np.empty(firsts[-1], dtype=object)
+        keys[firsts[:-1][alone]] = proposer.unit_keys(page.units[starts[alone]])
+        for length in (2, 3):
+            at = np.flatnonzero(whole & (lengths == length))
+            words = [proposer.unit_texts(page.units[starts[at] + word]) for word in range(length)]
+            keys[firsts[at]] = list(map(" ".join, zip(*words, strict=True)))
+        keys[concatenated_ranges(firsts[rest], counts[rest])] = list(chain.from_iterable(more))
+        self._keys: list[str] = keys.tolist()
+        self._kinds: list[Kind] = ["name"] * len(self._keys)
+        for at in firsts[np.flatnonzero(alone & (page.codes[starts] == ord("A")))].tolist():
+            self._kinds[at] = kind_of_one("A", self._keys[at])
+        self._bounds = firsts[_bounds(starts, page)].tolist()
+        codes = np.flatnonzero(page.codes == ord("X"))
+        self._codes = proposer.unit_keys(page.units[codes])
+        self._code_bounds = _bounds(codes, page).tolist()
+
+    def add(self, names: dict[str, Kind], text: int) -> None:
+        """Add the codes, then the names of a text."""
+        start, stop = self._code_bounds[text : text + 2]
+        for key in self._codes[start:stop]:
+            names.setdefault(key, "code")
+        start, stop = self._bounds[text : text + 2]
+        for key, kind in zip(self._keys[start:stop], self._kinds[start:stop], strict=True):
+            names.setdefault(key, kind)
+
+
+def _parts(
+    proposer: Proposer, page: _Page, shape: str, starts: IntArray, lengths: IntArray
+) -> list[list[str]]:
+    """Return the keys of the parts of each of these spans."""
+    units = proposer.unit_texts(page.units[concatenated_ranges(starts, lengths)])
+    found, at = [], 0
+    for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
+        parts = parts_of(shape[start : start + length], "english") or ()
+        found.append([KEYS[" ".join(units[at + first : at + last])] for first, last in parts])
+        at += length
+    return found
+
+
+def _bounds(places: IntArray, page: _Page) -> IntArray:
+    """Return where the places (ascending) of each text begin, and where the last end."""
+    return np.concatenate((np.zeros(1, np.int64), np.searchsorted(places, page.ends)))
+
+
+def _only_open_sentences(page: _Page, starts: IntArray, alone: BoolArray) -> BoolArray:
+    """Tell which spans are a word that a sentence begins with, and elsewhere is in lower case."""
+    opens = alone & (page.codes[starts] == ord("C")) & _SENTENCE_STARTS[page.codes[starts - 1]]
+    doubtful = np.flatnonzero(opens)
+    places = starts[doubtful]
+    asked = np.zeros(int(page.units.max(initial=0)) + 1, dtype=np.bool_)
+    asked[page.units[places]] = True
+    lower = np.flatnonzero((page.codes == ord("l")) & asked[page.units])
+
+    def named(places: IntArray) -> IntArray:
+        """Name the text and the unit at each place by one number."""
+        return page.text_at(places) * len(asked) + page.units[places]
+
+    opens[doubtful] = np.isin(named(places), named(lower))
+    only: BoolArray = opens
+    return only
+
+
+def _is_usual(unit: str) -> bool:
+    plain = unit.isalnum() and unit.isascii() and unit.islower()
+    return plain and len(unit) <= _LONGEST_USUAL and unit not in _ARTICLES
+
+
+def _table(characters: str) -> BoolArray:
+    """Return which bytes are one of these characters."""
+    table: BoolArray = np.isin(np.arange(256), [ord(char) for char in characters])
+    return table
+
+
+_MARKERS = {marker: number for number, marker in enumerate(ENGLISH_MARKERS)}
+_MAY_BE_NAMES = _table("CAX")
+_NOT_PLAIN = _table("u" + _UNREAD)
+_SENTENCE_STARTS = _table(SENTENCE_STARTS + _END)

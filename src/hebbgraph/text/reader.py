@@ -1,0 +1,196 @@
+"""Reading many texts at once: their words as numbers, and what follows from those in arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import chain, compress
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import GrowableArray, IntArray
+from hebbgraph.text.hashing import PhraseHasher
+from hebbgraph.text.scripts import is_unspaced
+from hebbgraph.text.tokens import lexical_terms, tokenize, usual_token, word_tokens
+from hebbgraph.text.words import Met, Numbers, Ragged, running
+
+__all__ = ["ReadTexts", "TextReader"]
+
+
+_KEPT_SHARE = 2  # of the words, this part at most is not forgotten
+_TOKENS_OF_A_WORD = 4  # on average at most; a text without spaces is one word
+
+
+class ReadTexts(NamedTuple):
+    """The tokens of some chunks.
+
+    Attributes
+    ----------
+    n_texts : ndarray of int64, shape (n_chunks,)
+        How many texts each chunk has.
+    lengths : ndarray of int64, shape (n_texts,)
+        How many tokens each text has.
+    tokens : ndarray of int64, shape (n_tokens,)
+        Where the hash of each token stands in ``hashes``.
+    hashes : ndarray of uint64
+        Of the tokens of all words that the reader knows; one may occur twice.
+    terms : list of str
+        The lexical terms of each chunk, with spaces between them; empty if not asked for.
+    """
+
+    n_texts: IntArray
+    lengths: IntArray
+    tokens: IntArray
+    hashes: NDArray[np.uint64]
+    terms: list[str]
+
+
+class _Words(Numbers):
+    """Numbers words; those that differ in case and punctuation alone have one number."""
+
+    def __init__(self, size: int = 0) -> None:
+        super().__init__()
+        #: Of each fresh word, whether it is one usual token.
+        self.usual: list[bool] = []
+        self._size = size
+
+    def __missing__(self, word: str) -> int:
+        token = usual_token(word)
+        if token is not None and token != word:
+            return self.setdefault(word, self[token])
+        self.fresh.append(word)
+        self.usual.append(token is not None)
+        self._size += 1
+        return self.setdefault(word, self._size - 1)
+
+
+class TextReader:
+    """Turns texts into tokens and lexical terms, looking each word up by one number.
+
+    What :func:`~hebbgraph.text.tokens.tokenize` and
+    :func:`~hebbgraph.text.tokens.lexical_terms` give, without an object for a token: a
+    word's tokens and terms lie in arrays from when it is first met.
+
+    Parameters
+    ----------
+    hasher : PhraseHasher
+    language : str
+        See :func:`~hebbgraph.text.tokens.lexical_terms`.
+    capacity : int
+        With more words than this, or very long ones, the next call forgets those that were
+        met once, and of the others keeps the most frequent.
+
+    Examples
+    --------
+    >>> reader = TextReader(PhraseHasher(b"any"), "english")
+    >>> read = reader.read([("Synapse", "Synapses learn.")])
+    >>> read.terms, read.lengths.tolist()
+    (['synaps synaps learn'], [1, 2])
+    """
+
+    def __init__(self, hasher: PhraseHasher, language: str, *, capacity: int = 1 << 17) -> None:
+        self._hasher = hasher
+        self._language = language
+        self._capacity = capacity
+        self._numbers = _Words()
+        self._tokens = Ragged(np.uint64)
+        self._terms = Ragged(np.uint8)
+        self._depends = GrowableArray(np.bool_)
+        self._met = Met()
+
+    @property
+    def salt(self) -> bytes:
+        """The key of its hashes."""
+        return self._hasher.salt
+
+    def _forget(self, most: int = 0) -> None:
+        """Forget all words but those met more than once, and of these keep the most frequent."""
+        kept = self._met.often(most)
+        renumbered = np.full(len(self._depends), -1, dtype=np.int64)
+        renumbered[kept] = np.arange(len(kept))
+        words, places = list(self._numbers), renumbered[list(self._numbers.values())]
+        self._numbers = _Words(len(kept))
+        for at in np.flatnonzero(places >= 0).tolist():
+            self._numbers[words[at]] = int(places[at])
+        self._tokens = self._tokens.taken(kept)
+        self._terms = self._terms.taken(kept)
+        self._depends = GrowableArray(np.bool_, self._depends.view[kept])
+        self._met = Met()
+
+    def read(self, chunks: Sequence[Sequence[str]], *, terms: bool = True) -> ReadTexts:
+        """Read the texts of some chunks; ``terms=False`` leaves their lexical terms out."""
+        known = max(len(self._numbers), len(self._tokens.values) // _TOKENS_OF_A_WORD)
+        if known > self._capacity:
+            self._forget(self._capacity // _KEPT_SHARE)
+            if len(self._tokens.values) > _TOKENS_OF_A_WORD * self._capacity:
+                self._forget()
+        words: list[str] = []
+        ends = []
+        for texts in chunks:
+            for text in texts:
+                words += text.split()
+                ends.append(len(words))
+        numbers = self._numbers.of(words)
+        if self._numbers.fresh:
+            self._learn(self._numbers.fresh, self._numbers.usual)
+            self._numbers.fresh, self._numbers.usual = [], []
+        self._met.note(numbers)
+        n_texts = np.fromiter(map(len, chunks), np.int64, len(chunks))
+        counts, tokens = self._tokens.places(numbers)
+        bounds = np.array([0, *ends], dtype=np.int64)
+        lengths = np.diff(running(counts)[bounds])
+        last_words = bounds[np.cumsum(n_texts)]
+        return ReadTexts(
+            n_texts,
+            lengths,
+            tokens,
+            self._tokens.values.astype(np.uint64, copy=False),
+            self._joined(chunks, numbers, last_words) if terms else [],
+        )
+
+    def _learn(self, words: Sequence[str], usual: Sequence[bool]) -> None:
+        tokens = [
+            [word] if is_usual else word_tokens(word)
+            for word, is_usual in zip(words, usual, strict=True)
+        ]
+        self._tokens.extend(
+            list(map(len, tokens)), self._hasher.tokens(chain.from_iterable(tokens))
+        )
+        # A usual token has one term, so that all can be asked for at once.
+        its_term = iter(lexical_terms(list(compress(words, usual)), self._language))
+        # Each term is followed by a space, so that words can stand side by side.
+        terms = [
+            f"{next(its_term)} ".encode() if is_usual else self._encoded(some)
+            for some, is_usual in zip(tokens, usual, strict=True)
+        ]
+        self._terms.extend(list(map(len, terms)), np.frombuffer(b"".join(terms), np.uint8))
+        self._depends.extend(
+            [
+                not is_usual and any(map(is_unspaced, some))
+                for some, is_usual in zip(tokens, usual, strict=True)
+            ]
+        )
+
+    def _encoded(self, tokens: list[str]) -> bytes:
+        return "".join([f"{term} " for term in lexical_terms(tokens, self._language)]).encode()
+
+    def _joined(
+        self, chunks: Sequence[Sequence[str]], numbers: IntArray, last_words: IntArray
+    ) -> list[str]:
+        counts, places = self._terms.places(numbers)
+        data = self._terms.values[places].tobytes()
+        ends = running(counts)[last_words].tolist()
+        terms = [
+            data[start:stop].rstrip().decode()
+            for start, stop in zip([0, *ends], ends, strict=False)
+        ]
+        depends = np.flatnonzero(self._depends.view[numbers])
+        # In a script without spaces, terms reach across those that a text has all the same.
+        for at in np.unique(np.searchsorted(last_words, depends, "right")).tolist():
+            terms[at] = " ".join(
+                term
+                for text in chunks[at]
+                for term in lexical_terms(tokenize(text), self._language)
+            )
+        return terms

@@ -1,0 +1,96 @@
+"""One token to its terms in the lexical index."""
+
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any
+
+import Stemmer
+
+from hebbgraph.errors import ParameterError
+from hebbgraph.text.scripts import is_unspaced
+
+__all__ = ["MAX_TERM_BYTES", "Terms", "cap"]
+
+MAX_TERM_BYTES = 128
+_SCRIPTS = (
+    (0x0000, 0x024F, "latin"),
+    (0x0370, 0x03FF, "greek"),
+    (0x0400, 0x052F, "cyrillic"),
+    (0x0600, 0x06FF, "arabic"),
+    (0x0900, 0x097F, "devanagari"),
+)
+_SCRIPT_STEMMERS = {
+    "greek": "greek",
+    "cyrillic": "russian",
+    "arabic": "arabic",
+    "devanagari": "hindi",
+}
+# Languages whose own script is not Latin take the place of that script's default.
+_SCRIPT_OF = {
+    "greek": "greek",
+    "russian": "cyrillic",
+    "arabic": "arabic",
+    "persian": "arabic",
+    "hindi": "devanagari",
+    "nepali": "devanagari",
+}
+_CODE_PART = re.compile(r"[-._&+#]+")
+
+
+class Terms:
+    """The terms of a single token, in one language."""
+
+    def __init__(self, language: str) -> None:
+        if language != "none" and language not in Stemmer.algorithms():
+            raise ParameterError(
+                f"language must be 'none' or one of {', '.join(Stemmer.algorithms())}, "
+                f"got {language!r}"
+            )
+        names: dict[str, str] = {}
+        if language != "none":
+            names = dict(_SCRIPT_STEMMERS)
+            own = _SCRIPT_OF.get(language)
+            names[own or "latin"] = language
+            names.setdefault("latin", "english")
+        # Not re-entrant (one buffer each), hence the lock; our cache makes theirs idle.
+        self._stemmers: dict[str, Any] = {
+            script: Stemmer.Stemmer(name, 0) for script, name in names.items()
+        }
+        self._lock = threading.Lock()
+
+    def _stem(self, word: str) -> str:
+        code = ord(word[0])
+        for low, high, script in _SCRIPTS:
+            if low <= code <= high and word.isalpha() and script in self._stemmers:
+                with self._lock:
+                    return self._stemmers[script].stemWord(word) or word
+        if "\u0900" <= word[0] <= "\u097f" and "devanagari" in self._stemmers:
+            with self._lock:  # vowel signs are marks, so such words are not isalpha()
+                return self._stemmers["devanagari"].stemWord(word) or word
+        return word
+
+    def of(self, token: str) -> list[str]:
+        """Return the terms of a token that is no unspaced character, one or more."""
+        parts = [part for part in _CODE_PART.split(token) if part]
+        if len(parts) > 1 and not token[0].isdigit():
+            # A code is found whole and by its parts.
+            return [cap(token), *(cap(self._stem(part)) for part in parts)]
+        return [cap(self._stem(token))]
+
+    def __call__(self, token: str) -> str | None:
+        """Return the one term of a token; None if there are more, or it depends."""
+        if token.isascii() and token.isalnum():
+            return cap(self._stem(token))
+        if is_unspaced(token):
+            return None
+        terms = self.of(token)
+        return terms[0] if len(terms) == 1 else None
+
+
+def cap(term: str) -> str:
+    """Cut a term to 128 bytes of UTF-8, at a character."""
+    if len(term) * 4 <= MAX_TERM_BYTES:
+        return term
+    return term.encode("utf-8", "ignore")[:MAX_TERM_BYTES].decode("utf-8", "ignore")

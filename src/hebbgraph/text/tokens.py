@@ -1,0 +1,324 @@
+"""Text to tokens, tokens to lexical terms, phrases to keys.
+
+Tokens are what phrases are matched in; they are the same for a chunk and a query,
+whatever the language. Every word between whitespace is analysed by itself, so what it
+gives can be kept where that is dear (folding, stemming).
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import chain, pairwise
+
+import regex
+
+from hebbgraph.text import stopwords
+from hebbgraph.text.caching import WordCache
+from hebbgraph.text.folding import fold
+from hebbgraph.text.scripts import UNSPACED, is_unspaced
+from hebbgraph.text.stemming import Terms, cap
+
+__all__ = [
+    "MAX_PHRASE_CHARACTERS",
+    "MAX_PHRASE_WORDS",
+    "MAX_TOKEN_CHARACTERS",
+    "display",
+    "lexical_terms",
+    "phrase_key",
+    "stop_words",
+    "tokenize",
+    "usual_token",
+    "word_tokens",
+]
+
+MAX_TOKEN_CHARACTERS = 64
+MAX_PHRASE_WORDS = 12
+MAX_PHRASE_CHARACTERS = 200
+
+
+def _grammar(letter: str, first: str, rest: str, other: str) -> str:
+    """Build the token pattern; possessive quantifiers keep it linear in the text."""
+    run = f"{first}{rest}*+"
+    return (
+        rf"[cg]\+\+(?!{rest})|[cfj]\#(?!{rest})"  # C++, C#
+        rf"|{letter}{{1,2}}&{letter}{{1,2}}(?!{rest}|[&_])"  # R&D, AT&T
+        rf"|{letter}{rest}*+(?:_++{run})*+(?:[-.][0-9]{rest}*+)++"  # ERR-1234, v2.3.1
+        rf"|[0-9]++(?:\.[0-9]++)++{rest}*+"  # 3.14, 192.168.0.1
+        rf"|{run}(?:_++{run})*+{other}"  # words, foo_bar
+    )
+
+
+_WORD_CHARACTER = rf"[[\p{{L}}\p{{N}}]--[{UNSPACED}]]"
+# Most words are followed by nothing that could belong to them; that branch is tried first.
+_ASCII_TOKEN = re.compile(
+    rf"[a-z0-9]++(?![-._&+#])|{_grammar('[a-z]', '[a-z0-9]', '[a-z0-9]', '')}"
+)
+_TOKEN = regex.compile(
+    _grammar(
+        rf"[\p{{L}}--[{UNSPACED}]]",
+        _WORD_CHARACTER,
+        rf"(?:{_WORD_CHARACTER}|\p{{M}})",
+        rf"|[[{UNSPACED}]&&[\p{{L}}\p{{N}}]]\p{{M}}*+",
+    ),
+    regex.V1,
+)
+_HAS_LETTER = regex.compile(r"\p{L}")
+
+# Each opens with the literal that it is about, which lets the engine skip to it.
+_LETTER = r"[^\W\d_]"
+_CLITIC = re.compile(r"'(?<=\w')(?:s|ll|re|ve|d|m)(?![\w'])")
+_ELISION = re.compile(r"(?<![\w'])([ldjmtsnc]|qu|dell|dall|nell|sull|all|un)'(?=[^\W\d_]{2})")
+_INNER_APOSTROPHE = re.compile(r"'(?<=\w')(?=\w)")
+_MAYBE_DOTTED = re.compile(rf"\.{_LETTER}\.")
+_DOTTED = re.compile(rf"(?<![\w.])(?:{_LETTER}\.){{2,}}+{_LETTER}?(?!\w)")
+_THOUSANDS = re.compile(r",(?<=[0-9],)(?=[0-9]{3}(?![0-9]))")
+
+#: Beside letters and digits it parts, and changes nothing.
+_AROUND = ',.;:!?()[]"“”'
+
+
+def _split_folded(text: str) -> list[str]:
+    """Tokens of folded text. No pattern looks across whitespace."""
+    if "'" in text:
+        text = _CLITIC.sub("", text)
+        if "'" in text:
+            text = _INNER_APOSTROPHE.sub("", _ELISION.sub(r"\1 ", text))
+    if _MAYBE_DOTTED.search(text):
+        text = _DOTTED.sub(lambda match: match[0].replace(".", ""), text)
+    if "," in text:
+        text = _THOUSANDS.sub("", text)
+    tokens: list[str] = (_ASCII_TOKEN if text.isascii() else _TOKEN).findall(text)
+    if len(text) > MAX_TOKEN_CHARACTERS and max(map(len, tokens), default=0) > MAX_TOKEN_CHARACTERS:
+        return [token[:MAX_TOKEN_CHARACTERS].rstrip("-._&") for token in tokens]
+    return tokens
+
+
+def word_tokens(word: str) -> list[str]:
+    """Return what :func:`tokenize` does for text without whitespace, which words mostly are.
+
+    Examples
+    --------
+    >>> word_tokens("(Synapses,"), word_tokens("O'Brien's")
+    (['synapses'], ['obrien'])
+    """
+    token = usual_token(word)
+    return _split_folded(fold(word)) if token is None else [token]
+
+
+def usual_token(word: str) -> str | None:
+    """Return the only token of a word, or None for one that must be looked at more closely.
+
+    Examples
+    --------
+    >>> usual_token("(Synapses,"), usual_token("O'Brien's")
+    ('synapses', None)
+    """
+    core = word.strip(_AROUND)
+    if core.isalnum() and core.isascii():
+        return core.lower()[:MAX_TOKEN_CHARACTERS]
+    return None
+
+
+_FOLDED_WORDS = WordCache(lambda word: tuple(word_tokens(word)))
+
+
+def tokenize(text: str) -> list[str]:
+    """Split a text into normalised tokens, in reading order.
+
+    Case, width, accents, Arabic vowel marks and alef variants, and ё are folded (see
+    :func:`hebbgraph.text.folding.fold`). A possessive ``'s`` and other clitics go,
+    elided articles become their own token (``l'homme`` → ``l``, ``homme``), other
+    apostrophes vanish (``O'Brien`` → ``obrien``). Dotted acronyms lose their dots.
+    Hyphenated words are split; codes (letters, then ``-`` or ``.`` and a digit),
+    identifiers with underscores, decimal numbers, ``C++``, ``C#`` and ``R&D`` stay
+    whole. Scripts without spaces give one token a character, marks included.
+
+    Parameters
+    ----------
+    text : str
+        Anything, of any length.
+
+    Returns
+    -------
+    list of str
+        None is empty, holds whitespace, or is longer than 64 characters (the rest of
+        a longer one is dropped). ``tokenize(" ".join(tokens)) == tokens``.
+
+    Examples
+    --------
+    >>> tokenize("Shawn's U.S. film 'Spider-Man', ERR-1234 in foo_bar v2.3.1 (C++)")
+    ['shawn', 'us', 'film', 'spider', 'man', 'err-1234', 'in', 'foo_bar', 'v2.3.1', 'c++']
+    >>> tokenize("Gábor は 東京へ")
+    ['gabor', 'は', '東', '京', 'へ']
+    """
+    if text.isascii():
+        return _split_folded(text.lower())
+    # Folding costs more than splitting, and words repeat.
+    return list(chain.from_iterable(map(_FOLDED_WORDS.__getitem__, text.split())))
+
+
+# -- lexical terms ----------------------------------------------------------------
+
+_TERMS: dict[str, tuple[Terms, WordCache[str | None]]] = {}
+
+
+def _terms_in(language: str) -> tuple[Terms, WordCache[str | None]]:
+    terms = Terms(language)
+    return _TERMS.setdefault(language, (terms, WordCache(terms)))
+
+
+def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
+    """Turn tokens into the terms of the lexical index.
+
+    Words are stemmed with the Snowball stemmer of their script: Latin by `language`,
+    Cyrillic as Russian, Arabic, Devanagari as Hindi, Greek. A code gives itself and
+    its parts. A run of characters of unspaced scripts gives its overlapping pairs; a
+    run of one stays alone.
+
+    Parameters
+    ----------
+    tokens : list of str
+        From :func:`tokenize`.
+    language : str
+        A Snowball language, or ``"none"`` for no stemming in any script.
+
+    Returns
+    -------
+    list of str
+        Without whitespace inside, at most 128 bytes of UTF-8 each. If ``p`` occurs
+        contiguously in ``t`` and neither the first nor the last run of ``p`` is a
+        lone unspaced character, ``lexical_terms(p)`` occurs contiguously in
+        ``lexical_terms(t)``; :func:`phrase_key` accepts only such phrases.
+
+    Raises
+    ------
+    ParameterError
+        If `language` is unknown.
+
+    Examples
+    --------
+    >>> lexical_terms(tokenize("Synapses learning at ERR-12, 東京都"))
+    ['synaps', 'learn', 'at', 'err-12', 'err', '12', '東京', '京都']
+    """
+    terms_of, cache = _TERMS.get(language) or _terms_in(language)
+    found = list(map(cache.__getitem__, tokens))
+    if None not in found:
+        return found  # type: ignore[return-value]  # mypy does not see what was asked
+    terms: list[str] = []
+    run: list[str] = []  # of unspaced characters that we are in
+    for token, term in zip([*tokens, ""], [*found, ""], strict=True):
+        if term is None and is_unspaced(token):
+            run.append(token)
+            continue
+        if run:
+            pairs = map("".join, pairwise(run)) if len(run) > 1 else run
+            terms.extend(map(cap, pairs))
+            run = []
+        if term is None:
+            terms.extend(terms_of.of(token))
+        elif term:
+            terms.append(term)
+    return terms
+
+
+# -- keys -------------------------------------------------------------------------
+
+
+_STOP_WORDS = {name: frozenset(tokenize(words)) for name, words in stopwords.STOP_WORDS.items()}
+_CONTENT_ELSEWHERE = frozenset(tokenize(stopwords.CONTENT_ELSEWHERE)) - _STOP_WORDS["english"]
+_ANY_LANGUAGE = frozenset().union(*_STOP_WORDS.values()) - _CONTENT_ELSEWHERE
+_ARTICLES = frozenset(("the", "a", "an"))
+
+
+def stop_words(language: str = "") -> frozenset[str]:
+    """Return the stop words that hold in a text of `language`, as tokens.
+
+    English ones always count, and those of other languages but for words that mean
+    something in English ("war", "die", "pour"), which count in their own language.
+
+    Examples
+    --------
+    >>> "die" in stop_words(), "die" in stop_words("german"), "und" in stop_words()
+    (False, True, True)
+    """
+    return _ANY_LANGUAGE | _STOP_WORDS.get(language, frozenset())
+
+
+def key_of(tokens: list[str]) -> str:
+    """Return the key of a phrase given as tokens; see :func:`phrase_key`."""
+    if not tokens:
+        return ""
+    if tokens[0] in _ARTICLES and len(tokens) > 2:
+        start = 1
+        while len(tokens) - start > 2 and tokens[start] in _ARTICLES:
+            start += 1
+        tokens = tokens[start:]
+    if len(tokens) == 1 and (len(tokens[0]) < 2 or tokens[0] in _ANY_LANGUAGE):
+        return ""
+    key = " ".join(tokens)
+    if len(key) > MAX_PHRASE_CHARACTERS:
+        return ""
+    if key.isascii():
+        words = float(len(tokens))
+    else:
+        unspaced = [is_unspaced(token) for token in tokens]
+        words = len(tokens) - sum(unspaced) / 2
+        # A lone unspaced character at an edge is indexed as part of pairs elsewhere.
+        first, last = unspaced[:2], unspaced[-2:]
+        if first in ([True], [True, False]) or last == [False, True]:
+            return ""
+    if words > MAX_PHRASE_WORDS:
+        return ""
+    if not key.islower() and _HAS_LETTER.search(key) is None:  # no case, so look closer
+        return ""
+    if len(key) >= MAX_TOKEN_CHARACTERS and max(map(len, tokens)) >= MAX_TOKEN_CHARACTERS:
+        return ""  # perhaps cut short, so other words would share its key
+    return key
+
+
+def phrase_key(phrase: str) -> str:
+    """Normalise a phrase to the key of its tag.
+
+    Parameters
+    ----------
+    phrase : str
+        A title, a tag that a caller or a model gave, or a key.
+
+    Returns
+    -------
+    str
+        Its tokens joined by one space, without an English article before two or more
+        words ("the hunger games" → "hunger games"; "the island" stays). Empty if the
+        phrase is no usable tag: no letter (numbers and years alone are no tags), one
+        character, one stop word, more than 12 words (two unspaced characters count as
+        one) or 200 characters, a word of 64 characters or more, or a lone unspaced
+        character at an edge, which the lexical index could not find again.
+        ``phrase_key(phrase_key(p)) == phrase_key(p)``.
+
+    Examples
+    --------
+    >>> phrase_key("The Hunger Games"), phrase_key("The"), phrase_key("1984")
+    ('hunger games', '', '')
+    >>> phrase_key("東京大学")
+    '東 京 大 学'
+    """
+    return key_of(tokenize(phrase))
+
+
+def display(key: str) -> str:
+    """Return the readable form of a key: no spaces between unspaced characters.
+
+    Examples
+    --------
+    >>> display("iphone 東 京 大 学"), display("hunger games")
+    ('iphone 東京大学', 'hunger games')
+    """
+    if key.isascii():
+        return key
+    tokens = key.split(" ")
+    shown = tokens[:1]
+    for before, token in pairwise(tokens):
+        if not (is_unspaced(before) and is_unspaced(token)):
+            shown.append(" ")
+        shown.append(token)
+    return "".join(shown)

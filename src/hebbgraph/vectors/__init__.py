@@ -1,0 +1,1 @@
+"""The vectors of a namespace, and the ways to search them."""

@@ -1,0 +1,207 @@
+r"""Nearest neighbours by inverted lists, with faiss (extra ``ivf``), for very many vectors.
+
+Vectors are divided among :math:`\sqrt n` lists, those around one centre each, and a search
+looks into the lists whose centres are nearest [1]_. There they lie as eight-bit codes of the
+leading components after a turn (:func:`~.codes.principal_directions`), those that hold nine
+tenths of the squared length; products of codes name some hundred candidates, whose cosines
+come from whole vectors. So a search reads about as many codes however many there are.
+
+Only the choice of candidates is approximate. Vectors that a filter excludes never take a
+candidate's place, and the fewer it leaves, the more lists are looked into.
+
+Chosen by name (``Settings(vector_search="ivf")``), never because the package happens to be
+installed.
+
+References
+----------
+.. [1] Jégou, Douze, Schmid (2011), Product quantization for nearest neighbor search.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import math
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.artifacts import Stamp, read_stamped, write_stamped
+from hebbgraph.vectors.codes import principal_directions
+from hebbgraph.vectors.searching import library
+
+__all__ = ["InvertedLists"]
+
+logger = logging.getLogger(__name__)
+
+_FILE = "vectors.ivf"
+#: The share of the squared length that codes keep, and a unit of components.
+_KEPT = 0.9
+_UNIT = 32
+#: Vectors that a list's centre is fitted to.
+_FITTED = 40
+#: About so many codes are looked at in a search without a filter.
+_LOOKED_AT = 50_000
+#: Whole vectors are looked at for so many candidates a wanted one.
+_CANDIDATES = 3
+#: Up to so many allowed vectors, all of them are looked at.
+_FEW = 10_000
+_BATCH = 1 << 16
+
+
+class InvertedLists:
+    """Codes of vectors in lists, by position.
+
+    Parameters
+    ----------
+    vectors : ndarray of float32, shape (n, dimension)
+        The first vectors; turn and centres are fitted to them, and hold for all that follow.
+
+    Raises
+    ------
+    MissingExtraError
+        If faiss is not installed.
+    """
+
+    def __init__(self, vectors: NDArray[np.float32]) -> None:
+        self._faiss = library("ivf")
+        self._index = self._fitted(vectors)
+        self.extend(vectors)
+
+    def _fitted(self, vectors: NDArray[np.float32]) -> Any:
+        faiss, dimension = self._faiss, vectors.shape[1]
+        shares, directions = principal_directions(vectors)
+        enough = int(np.searchsorted(np.cumsum(shares), _KEPT)) + 1
+        kept = min(-(-enough // _UNIT) * _UNIT, dimension)
+        turn = faiss.LinearTransform(dimension, kept, False)
+        faiss.copy_array_to_vector(np.ascontiguousarray(directions[:, :kept].T).ravel(), turn.A)
+        turn.is_trained = True
+        n_lists = max(math.isqrt(len(vectors)), 1)
+        lists = faiss.IndexIVFScalarQuantizer(
+            faiss.IndexFlatIP(kept),
+            kept,
+            n_lists,
+            faiss.ScalarQuantizer.QT_8bit,
+            faiss.METRIC_INNER_PRODUCT,
+        )
+        lists.cp.min_points_per_centroid = 1  # else it prints that there are few
+        index = faiss.IndexPreTransform(turn, lists)
+        sample = vectors[:: max(1, len(vectors) // (_FITTED * n_lists))]
+        with _one_thread(faiss):
+            index.train(np.ascontiguousarray(sample))
+        return index
+
+    @property
+    def _lists(self) -> Any:
+        return self._faiss.extract_index_ivf(self._index)
+
+    @property
+    def n_fitted(self) -> int:
+        """About how many vectors the lists were made for."""
+        return int(self._lists.nlist) ** 2
+
+    def __len__(self) -> int:
+        return int(self._index.ntotal)
+
+    def extend(self, vectors: NDArray[np.float32]) -> None:
+        """Add vectors."""
+        with _one_thread(self._faiss):
+            for start in range(0, len(vectors), _BATCH):
+                self._index.add(np.ascontiguousarray(vectors[start : start + _BATCH]))
+
+    def may_be_nearest(
+        self,
+        query: NDArray[np.float32],
+        limit: int,
+        allowed: BoolArray,
+        cosines: Callable[[IntArray], FloatArray],
+    ) -> NDArray[np.int64]:
+        """Return positions that hold almost all of the nearest; see :class:`.codes.Codes`.
+
+        It does not ask for cosines.
+        """
+        faiss, size, n_lists = self._faiss, len(self), self._lists.nlist
+        wanted = _CANDIDATES * limit
+        n_allowed = int(np.count_nonzero(allowed))
+        if n_allowed <= max(wanted, _FEW):
+            return np.flatnonzero(allowed)
+        parameters = faiss.SearchParametersIVF()
+        if n_allowed < size:
+            bits = np.packbits(allowed, bitorder="little")
+            parameters.sel = faiss.IDSelectorBitmap(bits)
+        # Fewer in each list count, and the nearest of them lie farther away.
+        looked_at = _LOOKED_AT / math.cbrt(n_allowed / size)
+        n_probes = math.ceil(looked_at * n_lists / size)
+        while True:
+            parameters.nprobe = min(n_probes, n_lists)
+            with _one_thread(faiss):
+                _, named = self._index.search(
+                    query[None, :],
+                    wanted,
+                    params=faiss.SearchParametersPreTransform(index_params=parameters),
+                )
+            found: NDArray[np.int64] = named[0][named[0] >= 0]
+            if len(found) >= limit or n_probes >= n_lists:
+                return np.sort(found)
+            n_probes *= 4
+
+    # -- on disk --------------------------------------------------------------------
+
+    def save(self, directory: Path, stamp: Stamp, rows: IntArray) -> None:
+        """Write it beside the snapshot, for vectors of these rows; the stamp goes last."""
+        stamp = stamp | {"n": len(self), "rows": _checksum(rows[: len(self)])}
+        write_stamped(directory / _FILE, stamp, self._write)
+
+    def _write(self, path: Path) -> None:
+        try:
+            self._faiss.write_index(self._index, str(path))
+        except RuntimeError as error:  # a full disk, say
+            raise OSError(f"{path} could not be written: {error}") from error
+
+    @classmethod
+    def load(cls, directory: Path, dimension: int, stamp: Stamp, rows: IntArray) -> Self | None:
+        """Read what :meth:`save` wrote, or None if it is not of the same vectors.
+
+        Those of the first of ``rows``, that is; others were added since.
+        """
+        faiss = library("ivf")
+        held = read_stamped(directory / _FILE, stamp)
+        if held is None:
+            return None
+        n = held.get("n")
+        if not isinstance(n, int) or n > len(rows) or held.get("rows") != _checksum(rows[:n]):
+            return None
+        try:
+            index = faiss.read_index(str(directory / _FILE))
+            if (index.ntotal, index.d) != (n, dimension):
+                raise ValueError(f"{index.ntotal} vectors of {index.d} numbers")
+        except (OSError, ValueError, RuntimeError) as error:
+            logger.warning("%s in %s is damaged (%s): rebuilding", _FILE, directory, error)
+            return None
+        lists = object.__new__(cls)
+        lists._faiss, lists._index = faiss, index
+        return lists
+
+
+def _checksum(rows: IntArray) -> int:
+    return zlib.crc32(np.ascontiguousarray(rows, dtype=np.int64).data)
+
+
+@contextlib.contextmanager
+def _one_thread(faiss: Any) -> Iterator[None]:
+    """Keep OpenMP from starting threads.
+
+    A process that is forked later would wait for them; and they wait for each other by
+    spinning, which costs more than they save where others work on the machine too.
+    """
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)

@@ -1,0 +1,344 @@
+"""From chunks to committed batches: checked, tagged, embedded, written.
+
+The writing half of :mod:`hebbgraph.index`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice, repeat
+from typing import Any, TypeAlias, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.embedders import embed_passages, embed_question, embedder_name
+from hebbgraph.errors import InvalidChunkError, ParameterError, SettingsMismatchError
+from hebbgraph.progress import progress
+from hebbgraph.protocols import BatchTagger, Embedder, Tagger
+from hebbgraph.records import AddReport, Chunk, TaggingReport
+from hebbgraph.settings import Settings
+from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.store.texts import TextState
+from hebbgraph.store.truth import ChunkWrite, Truth
+from hebbgraph.text.proposer import Proposer
+
+__all__ = ["ChunkLike", "OnProgress", "Writer", "tagger_name"]
+
+ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
+OnProgress: TypeAlias = Callable[[int, int | None], Any] | None
+_T = TypeVar("_T")
+
+
+class Writer:
+    """Writes one namespace of the truth.
+
+    Parameters
+    ----------
+    truth : Truth
+    settings : Settings
+    embedder : Embedder, optional
+    tagger : Tagger, optional
+    """
+
+    def __init__(
+        self, truth: Truth, settings: Settings, embedder: Embedder | None, tagger: Tagger | None
+    ) -> None:
+        self._truth = truth
+        self._settings = settings
+        self._tagger = tagger
+        self.embedder = embedder
+        self._resting: list[Proposer] = []
+
+    @contextlib.contextmanager
+    def _proposer(self) -> Iterator[Proposer]:
+        """Lend what pass 1 of the tagger is done by; a thread that finds none makes its own."""
+        try:
+            proposer = self._resting.pop()
+        except IndexError:
+            proposer = Proposer()
+        yield proposer
+        proposer.rest()
+        self._resting[:] = [proposer]  # not after an error: it may have come in the middle
+
+    def add(
+        self,
+        chunks: Iterable[ChunkLike],
+        *,
+        show_progress: bool,
+        on_progress: OnProgress,
+        after_batch: Callable[[], None],
+    ) -> AddReport:
+        """See :meth:`hebbgraph.HebbianIndex.add`."""
+        if isinstance(chunks, Chunk | str | bytes | Mapping):
+            raise ParameterError(
+                f"add takes an iterable of chunks, got one {type(chunks).__name__}; "
+                "put it into a list"
+            )
+        if not isinstance(chunks, Iterable):
+            raise ParameterError(f"add takes an iterable of chunks, got {chunks!r}")
+        total = len(chunks) if isinstance(chunks, Sequence) else None
+        if isinstance(chunks, Sequence):
+            chunks = [Chunk.coerce(chunk) for chunk in chunks]
+        started = time.perf_counter()
+        report = AddReport(generation=self._truth.generation())
+        taken = 0
+        with progress(show_progress, on_progress) as tell, self._proposer() as proposer:
+            try:
+                for batch in _batches(chunks, self._settings.batch_size):
+                    report = self._add_batch(batch, report, proposer, _ahead(tell, taken, total))
+                    taken += len(batch)
+                    tell(taken, total)
+                    after_batch()
+            except Exception as error:
+                done = report.added + report.replaced
+                error.add_note(f"{done} chunks of earlier batches were committed")
+                raise
+        return report.model_copy(update={"seconds": time.perf_counter() - started})
+
+    def _add_batch(
+        self,
+        batch: Iterable[ChunkLike],
+        report: AddReport,
+        proposer: Proposer,
+        tell: Callable[[int], object] | None = None,
+    ) -> AddReport:
+        by_id: dict[str, Chunk] = {}
+        for chunk in map(Chunk.coerce, batch):
+            if by_id.setdefault(chunk.id, chunk) != chunk:
+                raise InvalidChunkError(
+                    f"id {chunk.id!r} occurs twice in one batch with different content; "
+                    "ids must differ"
+                )
+        changed = self._truth.changed(by_id.values())
+        writes, embedding, tagging = self._prepared(changed, proposer, tell)
+        outcome = self._truth.apply(writes, embedding=embedding)
+        if tagging is not None and report.tagging is not None:
+            tagging = report.tagging + tagging
+        return report.model_copy(
+            update={
+                "added": report.added + outcome.added,
+                "replaced": report.replaced + outcome.replaced,
+                "unchanged": report.unchanged + len(by_id) - len(changed),
+                "batches": report.batches + 1,
+                "generation": outcome.generation,
+                "tagging": tagging or report.tagging,
+            }
+        )
+
+    def _prepared(
+        self,
+        changed: list[tuple[Chunk, bytes]],
+        proposer: Proposer,
+        tell: Callable[[int], object] | None = None,
+    ) -> tuple[list[ChunkWrite], EmbeddingState | None, TaggingReport | None]:
+        """Tag and embed, outside of any transaction."""
+        chunks = [chunk for chunk, _ in changed]
+        tags, tagging = self._tags(chunks, tell)
+        vectors: Iterable[bytes | None] = repeat(None)
+        embedding = None
+        if self.embedder is not None and chunks:
+            matrix = embed_passages(self.embedder, chunks)
+            embedding = self._truth.embeddings.state() or EmbeddingState(
+                embedder_name(self.embedder), matrix.shape[1], self._settings.vector_dtype
+            )
+            if matrix.shape[1] != embedding.dimension:
+                raise SettingsMismatchError(
+                    f"the index holds vectors of {embedding.dimension} numbers, the embedder "
+                    f"gave {matrix.shape[1]}; index.reembed() changes the model"
+                )
+            vectors = map(np.ndarray.tobytes, matrix.astype(embedding.dtype))
+        candidates = self._candidates(proposer, chunks, tags)
+        return (
+            [
+                ChunkWrite(chunk, found, vector, digest)
+                for (chunk, digest), found, vector in zip(
+                    changed, candidates, vectors, strict=False
+                )
+            ],
+            embedding,
+            tagging,
+        )
+
+    def _candidates(
+        self, proposer: Proposer, chunks: Sequence[Chunk], tags: Iterable[Iterable[str]]
+    ) -> list[dict[str, list[str]]]:
+        """Return what pass 1 of the tagger finds in each chunk, and what it was given."""
+        from_text = self._settings.text_tags
+        found = proposer.propose(
+            (chunk.text if from_text else "", chunk.title, [*chunk.tags, *more])
+            for chunk, more in zip(chunks, tags, strict=True)
+        )
+        if from_text:
+            return found
+        return [{kind: one[kind] for kind in ("title", "given") if kind in one} for one in found]
+
+    def _tags(
+        self, chunks: list[Chunk], tell: Callable[[int], object] | None = None
+    ) -> tuple[list[tuple[str, ...]], TaggingReport | None]:
+        """Ask the tagger, if there is one; no transaction is open."""
+        tagger = self._tagger
+        if tagger is None:
+            return [()] * len(chunks), None
+        if isinstance(tagger, BatchTagger):
+            return tagger.tag_chunks(chunks, store=self._truth.answers, on_progress=tell)
+        tags = []
+        for chunk in chunks:
+            tags.append(tuple(tagger(chunk)))
+            if tell is not None:
+                tell(len(tags))
+        return tags, TaggingReport(tagged=len(tags))
+
+    def retag(
+        self, tagger: Tagger | None, *, show_progress: bool, on_progress: OnProgress
+    ) -> AddReport:
+        """See :meth:`hebbgraph.HebbianIndex.retag`."""
+        if tagger is not None:
+            self._tagger = tagger
+            self._truth.answers.settle(tagger_name(tagger), instead=True)
+        started = time.perf_counter()
+        report = AddReport(generation=self._truth.generation())
+        total, done = self._truth.count(), 0
+        with progress(show_progress, on_progress) as tell, self._proposer() as proposer:
+            for rows in _batches(self._truth.rows_by_id(), self._settings.batch_size):
+                report = self._retag_batch(rows, report, proposer, _ahead(tell, done, total))
+                done += len(rows)
+                tell(done, max(total, done))
+        return report.model_copy(update={"seconds": time.perf_counter() - started})
+
+    def _retag_batch(
+        self,
+        rows: list[int],
+        report: AddReport,
+        proposer: Proposer,
+        tell: Callable[[int], object],
+    ) -> AddReport:
+        # One whose text is not as it was keeps its tags until it is added again.
+        held = {row: one for row, one, text in self._truth.told(rows) if text is TextState.same}
+        tags, tagging = self._tags(list(held.values()), tell)
+        state = self._truth.embeddings.state()
+        vectors = dict(self._truth.embeddings.vectors(held, state.epoch) if state else ())
+        known = {row: found for row, _, found in self._truth.candidates(held)}
+        writes = []
+        proposed = self._candidates(proposer, list(held.values()), tags)
+        for (row, chunk), found in zip(held.items(), proposed, strict=True):
+            if _in_order(found) != _in_order(known.get(row, {})):
+                writes.append(ChunkWrite(chunk, found, vectors.get(row)))
+        outcome = self._truth.apply(
+            writes, embedding=state, instead_of={held[row].id: row for row in held}
+        )
+        if tagging is not None and report.tagging is not None:
+            tagging = report.tagging + tagging
+        return report.model_copy(
+            update={
+                "replaced": report.replaced + outcome.replaced,
+                "unchanged": report.unchanged + len(held) - len(writes),
+                "batches": report.batches + 1,
+                "generation": outcome.generation,
+                "tagging": tagging or report.tagging,
+            }
+        )
+
+    def put_document(
+        self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]
+    ) -> AddReport:
+        """See :meth:`hebbgraph.HebbianIndex.put_document`."""
+        started = time.perf_counter()
+        own: dict[str, Chunk] = {}
+        for chunk in map(Chunk.coerce, chunks):
+            chunk = chunk.model_copy(update={"document_id": document_id})
+            if own.setdefault(chunk.id, chunk) != chunk:
+                raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")
+        changed = self._truth.changed(own.values())
+        with self._proposer() as proposer:
+            writes, embedding, tagging = self._prepared(changed, proposer)
+        outcome = self._truth.apply(
+            writes,
+            embedding=embedding,
+            delete_ids=self._truth.ids_of_document(document_id) - own.keys(),
+            fingerprints=None if fingerprint is None else {document_id: fingerprint},
+        )
+        return AddReport(
+            added=outcome.added,
+            replaced=outcome.replaced,
+            unchanged=len(own) - len(changed),
+            deleted=outcome.deleted,
+            batches=1,
+            generation=outcome.generation,
+            seconds=time.perf_counter() - started,
+            tagging=tagging,
+        )
+
+    def embed_phrases(self, phrases: list[str]) -> NDArray[np.float32] | None:
+        """Embed phrases to unit length; None without an embedder."""
+        if self.embedder is None:
+            return None
+        return embed_passages(self.embedder, [Chunk(text=phrase) for phrase in phrases])
+
+    def reembed(
+        self, embedder: Embedder | None, *, show_progress: bool, on_progress: OnProgress
+    ) -> int:
+        """See :meth:`hebbgraph.HebbianIndex.reembed`."""
+        embedder = embedder or self.embedder
+        if embedder is None:
+            raise ParameterError("reembed takes an embedder; the index was opened without one")
+        state = self._truth.embeddings.state()
+        if state is None or state.name != embedder_name(embedder):
+            dimension = len(embed_question(embedder, "dimension"))
+            state = self._truth.embeddings.begin_epoch(
+                EmbeddingState(embedder_name(embedder), dimension, self._settings.vector_dtype)
+            )
+        self.embedder = embedder
+        total = self._truth.embeddings.count_to_embed(state.epoch)
+        done = 0
+        with progress(show_progress, on_progress) as tell:
+            embeddings = self._truth.embeddings
+            last, size = 0, self._settings.batch_size
+            while rows := embeddings.rows_to_embed(state.epoch, size, after=last):
+                last = rows[-1]
+                told = self._truth.told(rows)
+                held = {row: one for row, one, text in told if text is not TextState.missing}
+                if not held:
+                    continue
+                matrix = embed_passages(embedder, list(held.values())).astype(state.dtype)
+                vectors = map(np.ndarray.tobytes, matrix)
+                embeddings.write_vectors(state.epoch, dict(zip(held, vectors, strict=True)))
+                done += len(held)
+                tell(done, max(total, done))
+        return done
+
+
+def tagger_name(tagger: Tagger) -> str:
+    """Return the name that is saved for a tagger: its own, else that of its function or class.
+
+    Examples
+    --------
+    >>> tagger_name(tagger_name)
+    'hebbgraph.writer.tagger_name'
+    """
+    name = getattr(tagger, "name", None)
+    if isinstance(name, str) and name:
+        return name
+    kind = type(tagger)
+    if isinstance(own := getattr(tagger, "__qualname__", None), str):
+        return f"{getattr(tagger, '__module__', None) or kind.__module__}.{own}"
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _in_order(by_kind: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    return {kind: sorted(keys) for kind, keys in by_kind.items()}
+
+
+def _ahead(
+    tell: Callable[[int, int | None], object], before: int, total: int | None
+) -> Callable[[int], object]:
+    """Tell how far a batch has come as part of the whole."""
+    return lambda done: tell(before + done, total)
+
+
+def _batches(values: Iterable[_T], size: int) -> Iterator[list[_T]]:
+    remaining = iter(values)
+    while batch := list(islice(remaining, size)):
+        yield batch

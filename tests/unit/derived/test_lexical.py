@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from hebbgraph.derived.lexical import Entry, LexicalIndex
+
+ROWS = [Entry(1, "gull cliff"), Entry(2, "gull rock rock"), Entry(3, "tern")]
+
+
+@pytest.fixture(params=["memory", "disk"])
+def lexical(request: pytest.FixtureRequest, tmp_path: Path) -> LexicalIndex:
+    index = LexicalIndex(None if request.param == "memory" else tmp_path / "lexical")
+    index.update(1, removed=[], added=ROWS)
+    return index
+
+
+def _rows(index: LexicalIndex, *terms: str, **options: object) -> list[int]:
+    return index.search(terms, 10, **options)[0].tolist()  # type: ignore[arg-type]
+
+
+def test_best_first(lexical: LexicalIndex) -> None:
+    rows, scores = lexical.search(["gull", "rock"], 10)
+    assert rows.tolist() == [2, 1]
+    assert scores[0] > scores[1] > 0
+    assert lexical.search(["gull", "rock"], 1)[0].tolist() == [2]
+    assert _rows(lexical, "auk") == _rows(lexical) == []
+
+
+def test_scores_among_a_few_are_those_among_all(lexical: LexicalIndex) -> None:
+    everywhere = dict(zip(*(part.tolist() for part in lexical.search(["gull"], 10)), strict=True))
+    rows, scores = lexical.search(["gull"], 10, only=[1, 3, 99])
+    assert rows.tolist() == [1]
+    assert scores[0] == pytest.approx(everywhere[1])
+
+
+def test_deleting_really_deletes(lexical: LexicalIndex) -> None:
+    lexical.update(2, removed=[2, 99], added=[])
+    assert len(lexical) == 2
+    assert _rows(lexical, "gull") == [1]
+    assert lexical.generation == 2
+
+
+def test_a_row_added_again_replaces(lexical: LexicalIndex) -> None:
+    lexical.update(2, removed=[], added=[Entry(1, "auk"), Entry(4, "auk")])
+    assert len(lexical) == 4
+    assert sorted(_rows(lexical, "auk")) == [1, 4]
+    assert _rows(lexical, "cliff") == []
+
+
+def test_phrases_stand_one_word_after_the_other(lexical: LexicalIndex) -> None:
+    assert lexical.rows_with_phrase(["gull", "rock"]).tolist() == [2]
+    assert lexical.rows_with_phrase(["rock", "gull"]).tolist() == []
+    assert sorted(lexical.rows_with_phrase(["gull"]).tolist()) == [1, 2]
+
+
+def test_no_query_syntax_is_parsed(lexical: LexicalIndex) -> None:
+    for term in ("*", "gull OR tern", "row:1", '"', "terms:gull", "[a TO z]", "\x00", ""):
+        assert _rows(lexical, term) == []
+
+
+def test_an_update_that_fails_leaves_it_as_it_was(lexical: LexicalIndex) -> None:
+    def failing() -> Iterator[Entry]:
+        yield Entry(7, "auk")
+        raise OSError("gone")
+
+    for instead in (False, True):
+        with pytest.raises(OSError, match="gone"):
+            lexical.update(5, removed=[1], added=failing(), instead=instead)
+        assert (len(lexical), lexical.generation) == (3, 1)
+        assert sorted(_rows(lexical, "gull")) == [1, 2]
+    lexical.update(2, removed=[], added=[Entry(4, "auk")])
+    assert sorted(_rows(lexical, "gull", "auk")) == [1, 2, 4]
+
+
+def test_facts_narrow_a_search_and_leave_scores_alone(lexical: LexicalIndex) -> None:
+    entries = [
+        Entry(4, "gull", "a1 b2"),
+        Entry(5, "gull gull", "a1"),
+        Entry(6, "gull rock", "b2 c3"),
+    ]
+    lexical.update(2, removed=[], added=entries)
+    assert sorted(_rows(lexical, "gull", "rock", facts=["b2"])) == [4, 6]
+    assert sorted(_rows(lexical, "gull", facts=["a1", "c3", "none"])) == [4, 5, 6]
+    assert _rows(lexical, "gull", facts=[]) == _rows(lexical, "gull", facts=["gull"]) == []
+    assert _rows(lexical, "a1") == []  # a fact is no term
+    every = dict(
+        zip(*(part.tolist() for part in lexical.search(["gull", "rock"], 10)), strict=True)
+    )
+    rows, scores = lexical.search(["gull", "rock"], 10, facts=["b2"])
+    assert dict(zip(rows.tolist(), scores.tolist(), strict=True)) == {4: every[4], 6: every[6]}
+
+
+def test_without_positions_a_phrase_is_a_bag(tmp_path: Path) -> None:
+    index = LexicalIndex(tmp_path / "lexical", positions=False)
+    index.update(1, removed=[], added=ROWS)
+    assert index.rows_with_phrase(["rock", "gull"]).tolist() == [2]
+    assert sorted(index.rows_with_phrase(["gull"]).tolist()) == [1, 2]
+    with_positions = LexicalIndex(None)
+    with_positions.update(1, removed=[], added=ROWS)
+    for terms in (["gull", "rock"], ["tern"]):
+        found, expected = (one.search(terms, 9) for one in (index, with_positions))
+        assert [part.tolist() for part in found] == [part.tolist() for part in expected]
+    again = LexicalIndex(tmp_path / "lexical", positions=False)
+    assert (len(again), again.damage) == (3, None)
+
+
+def test_what_comes_instead_comes_in_one_step(lexical: LexicalIndex) -> None:
+    def rows() -> Iterator[Entry]:
+        yield Entry(7, "auk")
+        assert sorted(_rows(lexical, "gull")) == [1, 2]  # whoever reads meanwhile
+        assert lexical.is_there
+        yield Entry(2, "gull")
+
+    lexical.update(2, removed=[], added=rows(), instead=True)
+    assert (len(lexical), lexical.generation) == (2, 2)
+    assert (_rows(lexical, "gull"), _rows(lexical, "auk"), _rows(lexical, "tern")) == ([2], [7], [])
+    assert lexical.document_frequency("gull") == 1
+
+
+def test_another_one_sees_what_was_committed(tmp_path: Path) -> None:
+    first = LexicalIndex(tmp_path / "lexical")
+    second = LexicalIndex(tmp_path / "lexical")
+    first.update(1, removed=[], added=ROWS)
+    assert (second.refresh(), _rows(second, "tern")) == (1, [3])
+    second.update(2, removed=[3], added=[])
+    assert (first.refresh(), _rows(first, "tern")) == (2, [])
+
+
+def test_an_update_that_was_killed_before_its_commit_is_done_again(tmp_path: Path) -> None:
+    """Files of its segments lie there already, under the names that are wanted again."""
+    place, before = tmp_path / "lexical", tmp_path / "before"
+    LexicalIndex(place).update(1, removed=[], added=ROWS)
+    shutil.copytree(place, before)
+    LexicalIndex(place).update(2, removed=[2], added=[Entry(4, "auk")])
+    for name in ("meta.json", "hebbgraph.json"):  # what names a commit, and is written last
+        shutil.copy(before / name, place / name)
+    for path in before.iterdir():
+        if not (place / path.name).exists():
+            shutil.copy(path, place / path.name)
+    index = LexicalIndex(place)
+    assert (index.generation, len(index)) == (1, 3)
+    index.update(2, removed=[2], added=[Entry(4, "auk")])
+    assert (len(index), _rows(index, "gull"), _rows(index, "auk")) == (3, [1], [4])
+
+
+def test_an_update_that_was_killed_before_its_stamp_is_done_again(tmp_path: Path) -> None:
+    place = tmp_path / "lexical"
+    LexicalIndex(place).update(1, removed=[], added=ROWS)
+    stamp = (place / "hebbgraph.json").read_bytes()
+    LexicalIndex(place).update(2, removed=[2], added=[Entry(4, "auk")])
+    (place / "hebbgraph.json").write_bytes(stamp)
+    index = LexicalIndex(place)
+    assert index.generation == 1
+    index.update(2, removed=[2], added=[Entry(4, "auk")])
+    assert (len(index), _rows(index, "auk")) == (3, [4])
+
+
+def test_an_update_that_fails_changes_nothing(lexical: LexicalIndex) -> None:
+    def broken() -> object:
+        yield Entry(5, "auk")
+        raise RuntimeError("no text")
+
+    with pytest.raises(RuntimeError, match="no text"):
+        lexical.update(2, removed=[1], added=broken())  # type: ignore[arg-type]
+    assert (len(lexical), lexical.generation) == (3, 1)
+    lexical.update(2, removed=[1], added=[])
+    assert len(lexical) == 2
+
+
+def test_a_private_copy_leaves_the_original_alone(tmp_path: Path) -> None:
+    LexicalIndex(tmp_path / "lexical").update(1, removed=[], added=ROWS)
+    before = {p.name: p.read_bytes() for p in (tmp_path / "lexical").iterdir()}
+    copy = LexicalIndex.copy_of(tmp_path / "lexical")
+    copy.update(2, removed=[1], added=[])
+    assert len(copy) == 2
+    assert {p.name: p.read_bytes() for p in (tmp_path / "lexical").iterdir()} == before

@@ -1,0 +1,421 @@
+"""Whatever becomes of the derived parts, answers stay as they were."""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeAlias
+
+import pytest
+
+from hebbgraph import Chunk, HebbianIndex, Recall, Settings
+from hebbgraph.graph.phrases import PhraseArrays
+from hebbgraph.graph.tag_graph import GraphArrays
+
+QUESTION = "Where was the builder of the Petrel born?"
+MORE = "Slate from Gannet Point roofed towns."
+
+Answer: TypeAlias = tuple[str, float, tuple[str, ...]]
+
+
+def _answer(index: HebbianIndex) -> list[Answer]:
+    recall = index.recall(QUESTION, k=8)
+    return [
+        (hit.chunk.id, round(hit.score, 9), tuple(step.value for step in hit.path))
+        for hit in recall.hits
+    ]
+
+
+@pytest.fixture(scope="module")
+def made(
+    tmp_path_factory: pytest.TempPathFactory, corpus: list[Chunk]
+) -> tuple[Path, list[Answer]]:
+    """An index that was written in several steps, and closed; and its answers."""
+    place = tmp_path_factory.mktemp("made") / "index"
+    with HebbianIndex.open(place) as index:
+        index.add(corpus[:5])
+        index.add([*corpus[5:], {"id": "more", "title": "Slate", "text": MORE}])
+        index.delete(["knots"])
+        return place, _answer(index)
+
+
+@pytest.fixture
+def saved(made: tuple[Path, list[Answer]], tmp_path: Path) -> list[Answer]:
+    """Put a copy of it where ``open_index`` finds it."""
+    shutil.copytree(made[0], tmp_path / "index")
+    return made[1]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, saved: list[Answer]) -> Path:
+    (folder,) = (tmp_path / "index" / "derived").iterdir()
+    return folder
+
+
+SNAPSHOT_FILES = [
+    *(f"{field}.npy" for field in (*GraphArrays._fields, *PhraseArrays._fields)),
+    "manifest.json", "CURRENT",
+]  # fmt: skip
+
+
+def _find(folder: Path, name: str) -> Path:
+    if name == "CURRENT":
+        return folder / name
+    (path,) = folder.glob(f"graph-*/{name}")
+    return path
+
+
+# -- the snapshot ------------------------------------------------------------------------
+
+
+def test_opening_loads_the_snapshot_and_tags_nothing(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object) -> None:
+        raise AssertionError("text was matched")
+
+    monkeypatch.setattr("hebbgraph.graph.tag_graph.TagGraph.tag", fail)
+    index = open_index()
+    assert _answer(index) == saved
+
+
+@pytest.mark.parametrize(
+    ("name", "how"),
+    [
+        *((name, how) for name in SNAPSHOT_FILES for how in ("flipped", "missing")),
+        *((name, how) for name in SNAPSHOT_FILES[-4:] for how in ("cut", "empty")),
+    ],
+)
+def test_a_damaged_snapshot_is_built_anew(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    folder: Path,
+    name: str,
+    how: str,
+    caplog: pytest.LogCaptureFixture,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    path = _find(folder, name)
+    content = bytearray(path.read_bytes())
+    if how == "flipped":
+        content[-1] ^= 0x55
+        path.write_bytes(content)
+    elif how == "cut":
+        path.write_bytes(content[: len(content) // 2])
+    elif how == "empty":
+        path.write_bytes(b"")
+    else:
+        path.unlink()
+    caplog.set_level(logging.INFO, logger="hebbgraph")
+    index = open_index()
+    assert _answer(index) == saved
+    assert any("snapshot" in record.message for record in caplog.records)
+    assert_like_rebuilt(index)
+    index.close()
+    caplog.clear()
+    assert _answer(open_index()) == saved  # and it was saved again
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("field", ["generation", "format"])
+def test_every_number_of_the_manifest_counts(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    folder: Path,
+    field: str,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    path = _find(folder, "manifest.json")
+    manifest = json.loads(path.read_text())
+    manifest[field] -= 1
+    path.write_text(json.dumps(manifest))
+    index = open_index()
+    assert _answer(index) == saved
+    assert_like_rebuilt(index)
+
+
+def test_an_older_snapshot_catches_up(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    folder: Path,
+    tmp_path: Path,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    shutil.copytree(folder, tmp_path / "older")
+    index = open_index()
+    index.add([{"id": "late", "title": "Ice trade", "text": "The ice trade ended."}])
+    index.delete(["moss"])
+    expected = _answer(index)
+    index.close()
+    shutil.rmtree(folder)
+    shutil.copytree(tmp_path / "older", folder)
+    index = open_index()
+    assert [id_ for id_, *_ in _answer(index)] == [id_ for id_, *_ in expected]
+    assert_like_rebuilt(index)
+
+
+def test_a_snapshot_from_before_compact_starts_from_nothing(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    folder: Path,
+    tmp_path: Path,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    shutil.copytree(folder, tmp_path / "older")
+    index = open_index()
+    index.delete(["moss"])
+    index.compact()
+    expected = _answer(index)
+    index.close()
+    shutil.rmtree(folder)
+    shutil.copytree(tmp_path / "older", folder)
+    index = open_index()
+    assert _answer(index) == expected
+    assert_like_rebuilt(index)
+
+
+# -- the lexical index --------------------------------------------------------------------
+
+
+def _hits_of_direct_search(index: HebbianIndex) -> list[str]:
+    index.stats()
+    lexical = index._derived.lexical
+    rows, _ = lexical.search(["slate"], 10)
+    assert len(lexical) == index._truth.count()
+    return sorted(index._truth.ids(rows.tolist()).values())
+
+
+def test_a_missing_lexical_index_is_built_anew(
+    open_index: Callable[..., HebbianIndex], saved: list[Answer], folder: Path
+) -> None:
+    shutil.rmtree(folder / "lexical")
+    index = open_index()
+    assert _hits_of_direct_search(index) == ["bare", "heron", "more"]
+
+
+@pytest.mark.parametrize("how", ["cut", "missing", "empty"])
+@pytest.mark.parametrize("which", range(12))
+def test_a_damaged_lexical_index_is_built_anew(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    folder: Path,
+    which: int,
+    how: str,
+) -> None:
+    names = ["hebbgraph.json", "meta.json", ".managed.json"]
+    segments = sorted(
+        p for p in (folder / "lexical").iterdir() if p.suffix not in (".json", ".lock")
+    )
+    paths = [folder / "lexical" / name for name in names] + segments
+    if which >= len(paths):
+        pytest.skip("Tantivy made fewer files")
+    path = paths[which]
+    if how == "missing":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2] if how == "cut" else b"")
+    index = open_index()
+    assert _hits_of_direct_search(index) == ["bare", "heron", "more"]
+
+
+@pytest.mark.parametrize("stamped", [0, 1, 99])
+def test_a_lexical_index_whose_stamp_is_wrong_is_brought_on(
+    open_index: Callable[..., HebbianIndex], saved: list[Answer], folder: Path, stamped: int
+) -> None:
+    path = folder / "lexical" / "hebbgraph.json"
+    stamp = json.loads(path.read_text())
+    path.write_text(json.dumps(stamp | {"generation": stamped}))
+    index = open_index()
+    assert _hits_of_direct_search(index) == ["bare", "heron", "more"]
+    assert index._derived.lexical.generation == index.stats().generation
+    index.add([{"id": "late", "text": "A late word on slate."}])
+    assert _hits_of_direct_search(index) == ["bare", "heron", "late", "more"]
+
+
+def test_older_chunks_are_matched_again_though_the_lexical_index_was_lost(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    folder: Path,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    """The snapshot is whole, and what finds older mentions is not."""
+    shutil.rmtree(folder / "lexical")
+    index = open_index()
+    index.add([{"id": "knot", "title": "Bowline", "text": "x"}])  # named by nobody
+    index.add([{"id": "chapel", "title": "Chapel", "text": "x"}])  # named by Gannet Point
+    assert_like_rebuilt(index)
+    index.close()
+    shutil.rmtree(folder / "lexical")
+    index = open_index()
+    index.add([{"id": "winter", "title": "Winter", "text": "x"}])
+    assert_like_rebuilt(index)
+
+
+# -- the whole folder ----------------------------------------------------------------------
+
+
+def test_all_derived_parts_deleted(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    tmp_path: Path,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    shutil.rmtree(tmp_path / "index" / "derived")
+    index = open_index()
+    # BM25 counts no deleted chunk now, so scores may differ from those before.
+    assert sorted(id_ for id_, *_ in _answer(index)) == sorted(id_ for id_, *_ in saved)
+    assert_like_rebuilt(index)
+
+
+def test_all_derived_parts_deleted_while_it_is_open(
+    make_index: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    index = make_index()
+    expected = _answer(index)
+    shutil.rmtree(tmp_path / "index" / "derived")
+    assert _answer(index) == expected
+    shutil.rmtree(tmp_path / "index" / "derived")
+    index.add([{"id": "late", "title": "Chapel", "text": "A late word."}])
+    assert index.recall("late word", k=1).hits[0].chunk.id == "late"
+    assert_like_rebuilt(index)
+    index.close()
+
+
+def test_an_older_database_put_back(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    tmp_path: Path,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    """A backup of the truth alone: what was derived from a later state must not stay."""
+    truth = tmp_path / "index" / "truth.sqlite3"
+    backup = truth.read_bytes()
+    index = open_index()
+    index.delete(["bare"])
+    index.add([{"id": "later", "title": "Winter", "text": "Slate in winter."}])
+    index.close()
+    truth.write_bytes(backup)
+    index = open_index()
+    assert _hits_of_direct_search(index) == ["bare", "heron", "more"]
+    assert [id_ for id_, *_ in _answer(index)] == [id_ for id_, *_ in saved]
+    assert_like_rebuilt(index)
+
+
+def test_derived_parts_of_another_index(
+    make_index: Callable[..., HebbianIndex],
+    open_index: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    """Of the same generation, so that only the chunks that they name give them away."""
+    make_index([{"id": f"o{n}", "text": f"Slate {n} from Tessel Bay."} for n in range(20)], "other")
+    small = make_index()
+    expected = _answer(small)
+    small.close()
+    open_index("other").close()
+    shutil.rmtree(tmp_path / "index" / "derived")
+    shutil.copytree(tmp_path / "other" / "derived", tmp_path / "index" / "derived")
+    index = open_index()
+    assert index.recall("slate from Tessel Bay", k=20).hits
+    assert "not there" in caplog.text
+    assert _answer(index) == expected
+    assert _hits_of_direct_search(index) == ["bare", "heron"]
+    assert_like_rebuilt(index)
+    index.close()
+    assert _answer(open_index()) == expected
+
+
+def test_a_step_that_fails_is_made_good_by_the_next(
+    make_index: Callable[..., HebbianIndex],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    index = make_index()
+
+    def fail(*_: object, **__: object) -> None:
+        raise OSError("no space left")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("hebbgraph.derived.lexical.LexicalIndex.update", fail)
+        report = index.add([{"id": "late", "title": "Chapel", "text": "A late word."}])
+    assert report.added == 1  # committed, so acknowledged
+    assert "lag behind" in caplog.text
+    assert index.recall("late word", k=1).hits[0].chunk.id == "late"
+    assert_like_rebuilt(index)
+
+
+# -- recent recalls ------------------------------------------------------------------------
+
+
+@pytest.fixture
+def asked(make_index: Callable[..., HebbianIndex]) -> Recall:
+    index = make_index()
+    recall = index.recall(QUESTION, id="first")
+    index.close()
+    return recall
+
+
+def test_a_recall_is_found_by_its_id_later(
+    open_index: Callable[..., HebbianIndex], asked: Recall
+) -> None:
+    index = open_index()
+    assert index.find_recall("first") == asked
+    assert index.find_recall("second") is None
+    assert open_index(namespace="other").find_recall("first") is None
+
+
+@pytest.mark.parametrize("how", ["damaged", "missing", "a directory"])
+def test_losing_the_store_of_recalls_fails_no_recall(
+    open_index: Callable[..., HebbianIndex], asked: Recall, tmp_path: Path, how: str
+) -> None:
+    for path in (tmp_path / "index").glob("recalls.sqlite3*"):
+        path.unlink()
+    store = tmp_path / "index" / "recalls.sqlite3"
+    if how == "damaged":
+        store.write_bytes(b"\xa5" * 20_000)
+    elif how == "a directory":
+        store.mkdir()
+    index = open_index()
+    assert index.find_recall("first") is None
+    again = index.recall(QUESTION)
+    assert again.hits == asked.hits
+    index.compact()
+    assert index.recall(QUESTION).hits == asked.hits
+
+
+def test_the_store_of_recalls_is_bounded(
+    open_index: Callable[..., HebbianIndex], corpus: list[Chunk]
+) -> None:
+    index = open_index(settings=Settings(keep_recalls=3))
+    index.add(corpus)
+    recalls = [index.recall(QUESTION) for _ in range(9)]
+    kept = [recall for recall in recalls if index.find_recall(recall.id) is not None]
+    assert kept == recalls[-3:]
+    silent = open_index("silent", settings=Settings(keep_recalls=0))
+    assert silent.find_recall(silent.recall("Petrel").id) is None
+
+
+def test_what_is_held_will_do_for_an_older_generation_only(
+    tmp_path: Path, saved: list[Answer], corpus: list[Chunk]
+) -> None:
+    with (
+        HebbianIndex.open(tmp_path / "index") as index,
+        HebbianIndex.open(tmp_path / "index") as other,
+    ):
+        before = index.recall(QUESTION).generation
+        other.add([corpus[0].model_copy(update={"text": "The Petrel sank."})])
+        after = other.recall(QUESTION).generation
+        assert after > before
+        with index._derived.held(at_least=before) as held:
+            assert held == before
+        with index._derived.held(at_least=after) as held:
+            assert held == after

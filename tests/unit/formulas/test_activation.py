@@ -1,0 +1,249 @@
+"""Spreading worked by hand on graphs of a few chunks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
+from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges
+from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.testing.incidence import ArrayView
+
+ONE_STEP = SpreadingParameters(
+    n_seeds=1,
+    cue_share=0.4,
+    n_steps=1,
+    title_salience=32.0,
+    leak=1.0,
+    mention_credit=0.6,
+    untitled_trust=0.0,
+    evidence_power=4.0,
+    half_saturation=0.04,
+)
+
+
+def evidence(values: dict[int, float], elsewhere: float = 0.05) -> Evidence:
+    chunks = sorted(values)
+    return Evidence(np.array(chunks), np.array([values[c] for c in chunks]), elsewhere)
+
+
+def cues(*tags: int) -> np.ndarray:
+    return np.array(tags, np.int64)
+
+
+def credit(found: Activation, chunk: int) -> float:
+    """Undo x / (x + half_saturation)."""
+    arrived = float(found.arrived[found.chunks.tolist().index(chunk)])
+    return 0.04 * arrived / (1.0 - arrived)
+
+
+def nodes(found: Activation, chunk: int) -> list[tuple[str, int]]:
+    return [(node.kind, node.id) for node in found.path(chunk)]
+
+
+def test_one_link_by_hand() -> None:
+    # Chunk 0 is entitled 0 and mentions 1, the title of chunk 1.
+    view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
+    found = spread(view, cues(0), evidence({0: 1.0, 2: 0.3}), parameters=ONE_STEP)
+    # The cue's 0.4 goes to chunk 0 but for the leak; the seed starts with 0.6.
+    on_0 = 0.4 * 32 / (32 + 1)
+    mass = 0.6 + on_0
+    on_tag_1 = mass  # all of it: tag 0 is no other chunk's
+    pull = 32 * 0.05 + 1.0 + 1.0  # the title of chunk 1, the mention in chunk 0, the leak
+    assert credit(found, 1) == pytest.approx(on_tag_1 * 32 * 0.05 / pull)
+    assert credit(found, 0) == pytest.approx(on_0 + 0.6 * on_tag_1 * 1.0 / pull)
+    chunks, scores = found.top(3)
+    assert chunks.tolist() == [0, 1, 2]
+    x = credit(found, 1)
+    assert scores[1] == pytest.approx(1 - (1 - 0.05**4) * (1 - x / (x + 0.04)))
+    assert scores[2] == pytest.approx(0.3**4)
+
+
+def test_paths_name_the_cue_the_seed_and_the_bridge() -> None:
+    view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
+    found = spread(view, cues(0), evidence({0: 1.0, 2: 0.3}), parameters=ONE_STEP)
+    assert nodes(found, 1) == [("tag", 0), ("chunk", 0), ("tag", 1), ("chunk", 1)]
+    assert nodes(found, 2) == [("chunk", 2)]
+    with pytest.raises(KeyError):
+        found.path(7)
+
+
+def test_a_backlink_leads_to_the_chunks_that_mention_a_title() -> None:
+    view = ArrayView([[0], [0]], titles=[{0}, set()])
+    found = spread(view, cues(), evidence({0: 1.0}, elsewhere=0.5), parameters=ONE_STEP)
+    assert credit(found, 1) == pytest.approx(0.5 / (0.5 + 1.0))
+    assert nodes(found, 1) == [("chunk", 0), ("tag", 0), ("chunk", 1)]
+
+
+def test_no_flow_between_chunks_of_one_title() -> None:
+    view = ArrayView([[0], [0], [0]], titles=[{0}, {0}, {0}])
+    found = spread(view, cues(), evidence({0: 1.0, 1: 0.5}), parameters=ONE_STEP)
+    assert found.chunks.tolist() == [0, 1]
+    assert found.arrived.tolist() == [0.0, 0.0]
+
+
+def test_a_shared_title_says_less_about_each_chunk() -> None:
+    view = ArrayView([[0], [0], [], []], titles=[{0}, {0}, set(), set()])
+    found = spread(view, cues(0), evidence({0: 0.5, 2: 1.0}, 0.5), parameters=ONE_STEP)
+    assert credit(found, 0) == pytest.approx(0.4 * 16 / (16 + 16 + 1) / 2)
+
+
+def test_only_trusted_mass_uses_co_mentions() -> None:
+    view = ArrayView([[0, 1], [1]], titles=[{0}, set()])
+    direct = evidence({0: 1.0}, elsewhere=0.5)
+    assert spread(view, cues(), direct, parameters=ONE_STEP).chunks.tolist() == [0]
+    named = spread(view, cues(0), direct, parameters=ONE_STEP)
+    on_tag_1 = 0.6 + 0.4 * 32 / 33
+    assert credit(named, 1) == pytest.approx(0.6 * on_tag_1 * 0.5 / (0.5 + 1.0 + 1.0))
+
+
+def test_a_seed_without_title_is_trusted_a_little() -> None:
+    view = ArrayView([[1], [1]])
+    parameters = SpreadingParameters(n_seeds=1, n_steps=1, untitled_trust=0.25)
+    found = spread(view, cues(), evidence({0: 1.0}, 0.5), parameters=parameters)
+    assert credit(found, 1) == pytest.approx(0.6 * 0.25 * 0.5 / (0.5 + 1.0 + 1.0))
+
+
+def test_cues_do_not_lead_to_chunks_that_only_mention_them() -> None:
+    view = ArrayView([[0], [1]])
+    found = spread(view, cues(0), evidence({1: 1.0}), parameters=ONE_STEP)
+    assert found.chunks.tolist() == [1]
+
+
+def test_hubs_pass_nothing_and_are_no_cues() -> None:
+    view = ArrayView([[0, 1], [1], [1], [1]], titles=[{0}, {1}, set(), set()])
+    parameters = SpreadingParameters(hub_share=0.0, hub_floor=3)
+    found = spread(view, cues(1), evidence({0: 1.0}), parameters=parameters)
+    assert found.cues.tolist() == []
+    assert found.chunks.tolist() == [0]
+
+
+def test_best_direct_evidence_is_never_outvoted() -> None:
+    view = ArrayView([[0, 1], [1], []], titles=[{0}, {1}, set()])
+    found = spread(view, cues(0, 1), evidence({0: 0.9, 2: 1.0}))
+    assert found.top(1)[0].tolist() == [2]
+
+
+def test_excluded_chunks_neither_receive_nor_pass() -> None:
+    view = ArrayView([[0, 1], [1, 2], [2]], titles=[{0}, {1}, {2}])
+    direct = evidence({0: 1.0})
+    assert spread(view, cues(0), direct).chunks.tolist() == [0, 1, 2]
+    mask = np.array([True, False, True])
+    for allowed in (mask, lambda chunks: mask[chunks]):
+        found = spread(view, cues(0), direct, allowed=allowed)
+        assert found.chunks.tolist() == [0]
+    assert spread(view, cues(0), direct, allowed=~mask).chunks.tolist() == []
+
+
+def test_all_candidates_come_back_and_ties_are_kept() -> None:
+    view = ArrayView([[], [], [], []])
+    found = spread(view, cues(), evidence({0: 0.5, 1: 0.5, 2: 0.5, 3: 0.1}))
+    chunks, scores = found.top(2)
+    assert chunks.tolist() == [0, 1, 2]
+    assert scores.tolist() == [0.5**4] * 3
+    assert found.top(9)[0].tolist() == [0, 1, 2, 3]
+
+
+def test_nothing_to_start_from() -> None:
+    view = ArrayView([[0]], titles=[{0}])
+    assert len(spread(view, cues(), evidence({})).chunks) == 0
+    assert spread(view, cues(), evidence({0: 0.0})).scores.tolist() == [0.0]
+    assert spread(view, cues(0), evidence({})).top(1)[0].tolist() == [0]
+
+
+def edge(source: int, target: int, weight: float) -> EdgeSet:
+    return EdgeSet.from_arrays(np.array([source]), np.array([target]), np.array([weight]))
+
+
+def test_learned_edge_from_cue_to_chunk() -> None:
+    view = ArrayView([[], [], [0]])
+    plastic = PlasticEdges(tag_to_chunk=edge(0, 1, 0.5))
+    found = spread(view, cues(0), evidence({0: 1.0}), parameters=ONE_STEP, plastic=plastic)
+    assert credit(found, 1) == pytest.approx(0.4 * 0.5)
+    assert nodes(found, 1) == [("tag", 0), ("chunk", 1)]
+
+
+def test_learned_edge_between_chunks() -> None:
+    view = ArrayView([[], []])
+    plastic = PlasticEdges(chunk_to_chunk=edge(0, 1, 0.5))
+    found = spread(view, cues(), evidence({0: 1.0}), parameters=ONE_STEP, plastic=plastic)
+    assert credit(found, 1) == pytest.approx(0.5)
+    assert nodes(found, 1) == [("chunk", 0), ("chunk", 1)]
+
+
+def test_learned_edge_between_tags() -> None:
+    view = ArrayView([[], [1], [0]], titles=[set(), {1}, set()])
+    plastic = PlasticEdges(tag_to_tag=edge(0, 1, 0.5))
+    found = spread(view, cues(0), evidence({0: 1.0}), parameters=ONE_STEP, plastic=plastic)
+    assert credit(found, 1) == pytest.approx(0.4 * 0.5 * 32 * 0.05 / (32 * 0.05 + 1.0))
+    assert nodes(found, 1) == [("tag", 0), ("tag", 1), ("chunk", 1)]
+
+
+def test_tag_beam_lets_only_the_heaviest_tags_pass() -> None:
+    # Chunk 0 mentions tags 0 and 1; tag 1 is in fewer chunks, so it gets more of the mass.
+    rows = [[0, 1], [0], [1], [0]]
+    view = ArrayView(rows, titles=[set(), {0}, {1}, set()])
+    wide = spread(view, cues(), evidence({0: 1.0}), parameters=ONE_STEP)
+    narrow = spread(view, cues(), evidence({0: 1.0}), parameters=replace(ONE_STEP, tag_beam=1))
+    assert credit(wide, 1) > 0
+    assert credit(wide, 2) > 0
+    assert 1 not in narrow.chunks.tolist()
+    assert credit(narrow, 2) == pytest.approx(credit(wide, 2))
+
+
+def test_extra_seeds_count_as_arrived_and_spread() -> None:
+    view = ArrayView([[], [0], [0]], titles=[set(), set(), {0}])
+    extra = (np.array([1]), np.array([0.3]))
+    found = spread(view, cues(), evidence({0: 1.0}), parameters=ONE_STEP, extra_seeds=extra)
+    on_tag = 0.3
+    pull = 32 * 0.05 + 0.05 + 1.0
+    assert credit(found, 2) == pytest.approx(on_tag * 32 * 0.05 / pull)
+    assert credit(found, 1) == pytest.approx(0.3 + 0.6 * on_tag * 0.05 / pull)
+    assert nodes(found, 2) == [("chunk", 1), ("tag", 0), ("chunk", 2)]
+
+
+def test_little_mass_goes_no_further_once_learning_has_moved_any() -> None:
+    view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, set()])
+    seeds = evidence({0: 1.0})
+    static = spread(view, cues(), seeds, parameters=ONE_STEP)
+    assert credit(static, 1) == pytest.approx(4 / 9)
+    unmoved = spread(view, cues(), seeds, parameters=ONE_STEP, plastic=PlasticEdges(least=0.9))
+    assert unmoved.scores.tolist() == static.scores.tolist()
+    taught = PlasticEdges(chunk_to_chunk=edge(0, 2, 0.95), least=0.9)
+    moved = spread(view, cues(), seeds, parameters=ONE_STEP, plastic=taught)
+    assert credit(moved, 2) == pytest.approx(0.95)
+    assert 1 not in moved.chunks.tolist()
+
+
+def test_without_plastic_edges_nothing_changes() -> None:
+    view = ArrayView([[0, 1], [1, 2], [2]], titles=[{0}, {1}, {2}])
+    plain = spread(view, cues(0), evidence({0: 1.0, 2: 0.3}))
+    empty = spread(view, cues(0), evidence({0: 1.0, 2: 0.3}), plastic=PlasticEdges())
+    assert plain.scores.tolist() == empty.scores.tolist()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"n_seeds": 0},
+        {"cue_share": 1.5},
+        {"inhibition": -0.1},
+        {"leak": 0.0},
+        {"half_saturation": 0.0},
+        {"beam": 0},
+        {"tag_beam": 0},
+        {"evidence_power": float("nan")},
+    ],
+)
+def test_parameters_are_checked(wrong: dict[str, float]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        SpreadingParameters(**wrong)  # type: ignore[arg-type]
+
+
+def test_hub_cut_is_between_floor_and_cap() -> None:
+    parameters = SpreadingParameters(hub_share=0.01, hub_floor=20, hub_cap=100)
+    assert [parameters.hub_cut(n) for n in (10, 5_000, 1_000_000)] == [20, 50, 100]

@@ -1,0 +1,108 @@
+"""Rows of learned edges, and what passes over them, worked by hand."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hebbgraph.formulas.adjacency import EdgeSet
+from hebbgraph.formulas.learned_edges import PooledEdges, RowPool
+
+NONE = np.empty(0, np.int64)
+
+
+def test_rows_are_replaced_and_dropped():
+    pool = RowPool(4)
+    pool.put(NONE, np.array([2, 1, 2, -1]), np.arange(4), np.full(4, 0.5))
+    assert [column.tolist() for column in pool.of(np.array([0, 2, 3, 1]))] == [
+        [1, 1, 2, 3],
+        [0, 2, 3, 1],
+        [0.5] * 4,
+    ]
+    pool.put(np.array([2, -1]), np.array([2]), np.array([9]), np.array([0.25]))
+    assert [pool.row(source) for source in range(4)] == [[], [(1, 0.5)], [(9, 0.25)], []]
+    pool.clear()
+    assert len(pool.of(np.arange(4))[0]) == 0
+
+
+def test_a_pool_of_numbers_that_come_later_grows():
+    pool = RowPool(0)
+    pool.grow(2)
+    pool.put(NONE, np.array([1]), np.array([7]), np.array([0.5]))
+    pool.grow(3)
+    assert [pool.row(source) for source in range(3)] == [[], [(7, 0.5)], []]
+
+
+def one_edge_each(n):
+    """From each of n sources one edge to the chunk of its number, n tenths strong."""
+    pool = RowPool(n)
+    pool.put(NONE, np.arange(n), np.arange(n), np.arange(n) / 10)
+    return pool
+
+
+def passed(edges, tags, chunks=(), depth=1):
+    tags, chunks = np.array(tags, np.int64), np.array(chunks, np.int64)
+    found = edges.into_chunks(tags, np.ones(len(tags)), chunks, np.ones(len(chunks)), depth)
+    return [column.tolist() for column in found]
+
+
+def everywhere(targets):
+    return np.ones(len(targets))
+
+
+def edges_of(pool, shift, *, cues=(), gate=everywhere, **others):
+    return PooledEdges(
+        hops={0: [(1, 0.5)]},
+        pool=pool,
+        shift=shift,
+        cues=np.array(cues, np.int64),
+        gate=gate,
+        **{"tag_gain": 1.0, "chunk_gain": 1.0, **others},
+    )
+
+
+def test_a_step_follows_the_edges_over_which_most_passes():
+    def gate(targets):
+        return np.where(targets == 4, 0.1, 1.0)
+
+    edges = edges_of(one_edge_each(5), 5, gate=gate, tag_gain=0.5, limit=2)
+    owner, targets, mass = passed(edges, range(5))
+    assert owner == targets == [2, 3]
+    assert mass == pytest.approx([0.1, 0.15])
+
+
+def test_what_is_too_little_is_not_passed_on():
+    assert passed(edges_of(one_edge_each(4), 4, least=0.1), [1, 2])[1] == [2]
+
+
+def test_a_tag_has_another_row_while_it_is_a_cue():
+    # Two tags; as cues they are numbers 2 and 3; chunk 0 is the last number, 4.
+    edges = edges_of(one_edge_each(5), 2, cues=[1])
+    assert passed(edges, [0, 1])[1] == [3]
+    assert passed(edges, [0, 1], [0])[:2] == [[1, -1], [3, 4]]
+
+
+def test_other_edges_are_followed_beside_those_of_the_pool():
+    others = EdgeSet.from_arrays(np.array([0]), np.array([7]), np.array([0.25]))
+    edges = edges_of(one_edge_each(3), 1, chunk_to_chunk=others)
+    assert passed(edges, [], [0]) == [[-1, -1], [2, 7], [0.2, 0.25]]
+
+
+def test_learned_edges_end_after_some_steps_and_others_do_not():
+    alias = EdgeSet.from_arrays(np.array([0]), np.array([3]), np.array([0.25]))
+    edges = edges_of(one_edge_each(3), 3, tag_to_tag=alias, n_steps=2)
+    tags = np.array([1, 0])
+    # Hops are followed from the cues alone.
+    found = [edges.between_tags(tags, depth)[1].tolist() for depth in (0, 1, 2)]
+    assert found == [[1, 3], [3], [3]]
+    assert [passed(edges, [1, 2], depth=depth)[1] for depth in (0, 1, 2)] == [[1, 2], [1, 2], []]
+
+
+@given(st.lists(st.integers(0, 9), unique=True, max_size=10), st.sets(st.integers(0, 9)))
+def test_few_tags_and_many_are_looked_up_alike(tags, cues):
+    pool = RowPool(20)
+    sources = np.arange(-30, 30) % 20
+    pool.put(NONE, sources, np.arange(60) % 7, np.arange(60) / 60)
+    edges = edges_of(pool, 10, cues=sorted(cues))
+    few, many = edges._of_few(np.array(tags, np.int64)), edges._of_many(np.array(tags, int), NONE)
+    assert [column.tolist() for column in few] == [column.tolist() for column in many]

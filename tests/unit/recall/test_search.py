@@ -1,0 +1,85 @@
+"""Three ways to the lexical candidates that pass a filter, and one result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from hebbgraph import Chunk, HebbianIndex
+from hebbgraph.recall import search
+from hebbgraph.recall.masks import Masks, Passing
+
+N = 1200
+
+
+@pytest.fixture(scope="module")
+def index() -> Iterator[HebbianIndex]:
+    rng = np.random.default_rng(3)
+    words = np.array(["sail", "oar", "keel", "mast", "rope", "tide"])
+    with HebbianIndex.open(":memory:") as index:
+        index.add(
+            Chunk(
+                id=f"{at:04}",
+                text=" ".join(rng.choice(words, rng.integers(2, 9))),
+                metadata={"n": at % 100, "tenth": at % 10},
+            )
+            for at in range(N)
+        )
+        yield index
+
+
+@pytest.mark.parametrize(
+    ("where", "way"),
+    [
+        (None, "all"),
+        ({"n": {"$lt": 50}}, "over"),
+        ({"tenth": 3}, "facts"),
+        ({"n": 7}, "facts"),
+        ({"n": 100}, "rows"),  # nobody
+        ({"$id": {"$in": ["0007", "0012"]}}, "rows"),
+        ({"n": {"$gte": 99.0}, "tenth": {"$exists": True}}, "facts"),
+        ({"n": {"$in": [3, 13, 23, 33]}}, "facts"),
+    ],
+)
+def test_every_way_finds_the_same(
+    index: HebbianIndex, where: Any, way: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_CANDIDATES", 30)
+    derived = index._derived
+    graph = derived.graph
+    passing = Masks(index._truth, None).passing(graph, where)
+    asked: list[dict[str, Any]] = []
+    plain = derived.lexical.search
+
+    def spy(terms: Any, limit: int, **options: Any) -> Any:
+        asked.append(options)
+        return plain(terms, limit, **options)
+
+    monkeypatch.setattr(derived.lexical, "search", spy)
+    slots, scores = search.lexical_search(derived, graph, ["sail", "keel"], passing)
+    used = {name for options in asked for name, value in options.items() if value is not None}
+    assert used == {"facts": {"facts"}, "rows": {"only"}}.get(way, set())
+    rows, every = plain(["sail", "keel"], N)
+    allowed = {int(row) for row in graph.rows[passing.mask]}
+    expected = {int(row): score for row, score in zip(rows, every, strict=True) if row in allowed}
+    best = sorted(expected.values(), reverse=True)[:30]
+    assert scores.tolist() == best
+    found = zip(graph.rows[slots].tolist(), scores.tolist(), strict=True)
+    assert all(expected[row] == score for row, score in found)
+
+
+def test_facts_of_others_only_widen_what_is_looked_at(index: HebbianIndex) -> None:
+    """A checksum may be that of another value: what it lets in is masked."""
+    graph = index._derived.graph
+    passing = Masks(index._truth, None).passing(graph, {"tenth": 3})
+    other = Masks(index._truth, None).passing(graph, {"tenth": 4})
+    assert passing.cover is not None
+    assert other.cover is not None
+    wider = passing.cover._replace(terms=passing.cover.terms | other.cover.terms)
+    found = search.lexical_search(index._derived, graph, ["sail"], Passing(passing.mask, wider))
+    exact = search.lexical_search(index._derived, graph, ["sail"], Passing(passing.mask))
+    assert passing.mask[found[0]].all()
+    assert sorted(found[1].tolist()) == sorted(exact[1].tolist())

@@ -1,0 +1,198 @@
+import pytest
+
+from hebbgraph.text import acronym_expansions, candidates, phrase_key
+from hebbgraph.text.candidates import MAX_NAMES
+
+
+def keys(text, *kinds, title=""):
+    return [c.key for c in candidates(text, title) if not kinds or c.kind in kinds]
+
+
+def names(text):
+    return keys(text, "name", "acronym", "code")
+
+
+def test_titles_also_without_parenthesis_and_up_to_a_comma():
+    assert keys("", "title", title="Angi Vera (film)") == ["angi vera film", "angi vera"]
+    assert keys("", "title", title="Paris, Texas") == ["paris texas", "paris"]
+    assert keys("", "title", title="1984") == []
+
+
+def test_given_tags_are_normalised():
+    found = candidates("", tags=["The Synaptic Plasticity", "?", "LTP"])
+    assert [(c.key, c.kind) for c in found] == [
+        ("synaptic plasticity", "given"),
+        ("ltp", "given"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a film by Pál Gábor", ["pal gabor"]),
+        ("at the University of California now", ["university of california"]),
+        ("met Ursula von der Leyen", ["ursula von der leyen"]),
+        ("read The Lord Of The Rings", ["lord of the rings"]),
+        ("Then J. K. Rowling and St. Louis", ["j k rowling", "st louis"]),
+        ("by Mr. Smith of Oslo", ["smith of oslo"]),
+        ("saw Spider-Man twice", ["spider man"]),
+        ("In 1979 he rose. He left.", []),
+        ("The Beatles played. They left.", ["beatles"]),
+        ("when Will Smith spoke", ["will smith", "smith"]),
+        ("In Berlin it rained", ["berlin"]),
+        ("on Monday in July", []),
+        ("an iPhone from AT&T", ["iphone", "at&t"]),
+        ("Germany's Angela Merkel", ["germany angela merkel", "germany", "angela merkel"]),
+        ("at Super Bowl 50 again", ["super bowl 50", "super bowl"]),
+        ("the U.S. Army and AC/DC", ["us army", "army", "ac dc"]),
+        ("Bread is good, bread is life", []),
+        ("ERR-1234 in foo_bar v2.3.1 near os.path", ["err-1234", "foo_bar", "v2.3.1", "os path"]),
+        ("Роман «Война и мир» Толстого", ["роман", "война", "толстого"]),
+        ("στην Αθήνα ο Γιώργος Σεφέρης", ["αθηνα", "γιωργοσ σεφερησ"]),
+    ],
+)  # fmt: skip
+def test_names(text, expected):
+    assert names(text) == expected
+
+
+def test_a_heading_in_capitals_is_no_giant_name():
+    found = keys("THE HISTORY OF THE ROMAN EMPIRE IN LATE ANTIQUITY", "name", "acronym")
+    assert "roman empire" in found
+    assert max(len(key.split()) for key in found) <= 2
+
+
+def test_a_long_headline_falls_into_its_names():
+    headline = "Members of the Board of Trustees of the Royal Museum of Fine Arts of Oslo Resign"
+    expected = ["members", "board", "trustees", "royal museum", "fine arts", "oslo resign"]
+    assert names(headline) == expected
+
+
+def test_a_heading_line_does_not_run_into_the_sentence_below():
+    assert names("Getting Started\nHebbgraph learns.") == ["getting started", "hebbgraph"]
+
+
+def test_wrapped_lines_do_not_cut_names():
+    text = "It was in the long and cold winter that they moved to the city of New\nYork for good."
+    assert "new york" in names(text)
+
+
+def test_lower_case_text_gives_terms():
+    text = (
+        "the laminar boundary layer on a flat plate was studied . the boundary layer "
+        "was found to thicken where heat transfer is strong ."
+    )
+    found = keys(text, "term")
+    assert {"boundary layer", "heat transfer", "flat plate"} <= set(found)
+    assert found[0] == "boundary layer"
+    assert len(found) <= 24
+    assert not {"the", "was", "of"} & set(found)
+
+
+def test_a_chunk_with_names_needs_no_terms():
+    assert not keys("Ada Lovelace met Charles Babbage in London with some friends", "term")
+
+
+def test_german_nouns_are_terms_and_no_names():
+    text = "Der Hund und die Katze sind nicht im Haus, das Angela Merkel von der Stadt kaufte."
+    assert names(text) == ["angela merkel von der stadt", "angela merkel"]
+    assert {"hund", "katze", "haus"} <= set(keys(text, "term"))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("长江是中国最长的河流。", {"长 江", "河 流"}),
+        ("《红楼梦》的作者是曹雪芹。", {"红 楼 梦", "作 者", "曹 雪 芹"}),
+        ("阿尔伯特·爱因斯坦在苏黎世", {"阿 尔 伯 特 爱 因 斯 坦", "苏 黎 世"}),
+        ("東京タワーは東京にあります。", {"東 京", "タ ワ ー"}),
+        ("レオナルド・ダ・ヴィンチが描いた", {"レ オ ナ ル ド ダ ヴ ィ ン チ"}),
+        ("北京的iPhone13手机", {"iphone13", "北 京", "手 机"}),
+        ("نهر النيل في مصر طويل", {"نهر النيل", "مصر طويل"}),
+        ("गंगा नदी भारत में बहती है", {"गंगा नदी", "भारत"}),
+        ("ประเทศไทย", {"ป ร ะ เ", "ท ศ ไ ท ย"}),
+    ],
+)
+def test_scripts_without_capitals(text, expected):
+    assert expected <= set(keys(text))
+
+
+def test_repeated_characters_inside_a_long_segment_are_found():
+    text = "国家突触研究中心宣布。大学突触实验室。"
+    assert "突 触" in keys(text, "term")
+
+
+@pytest.mark.parametrize(
+    ("text", "pairs"),
+    [
+        (
+            "the North Atlantic Treaty Organization (NATO) met",
+            [("nato", "north atlantic treaty organization")],
+        ),
+        (
+            "NATO (North Atlantic Treaty Organization) met",
+            [("nato", "north atlantic treaty organization")],
+        ),
+        (
+            "We train recurrent neural networks (RNNs) here.",
+            [("rnn", "recurrent neural networks")],
+        ),
+        (
+            "the Queen Elisabeth Medical Foundation (QEMF)",
+            [("qemf", "queen elisabeth medical foundation")],
+        ),
+        ("World Health Organization (WHO)", []),
+        ("as he said (IBM)", []),
+        ("in brackets (see below)", []),
+        ("", []),
+    ],
+)
+def test_acronyms(text, pairs):
+    assert acronym_expansions(text) == pairs
+    assert {key for pair in pairs for key in pair} <= set(keys(text, "acronym", "name"))
+
+
+def test_each_key_once_with_its_first_reason():
+    found = candidates("Angi Vera is a film. Angi Vera won.", "Angi Vera", ["angi vera"])
+    assert [c.kind for c in found if c.key == "angi vera"] == ["title"]
+    assert len({c.key for c in found}) == len(found)
+
+
+def test_every_candidate_is_a_key():
+    text = "The A-Team of R&D (ABC) met J. in 北京 — Толстой's «Дом», ERR-1. " * 3
+    for candidate in candidates(text, "A Title, The (x)"):
+        assert phrase_key(candidate.key) == candidate.key
+
+
+def test_candidates_of_one_chunk_are_bounded():
+    listing = " ".join(f"w{number}" for number in range(5 * MAX_NAMES))
+    assert len(candidates(listing)) <= MAX_NAMES
+
+
+@pytest.mark.parametrize("text", ["", " \n ", "?!...", "🎉" * 100, "\u200d" * 1000, "\ud800"])
+def test_nothing_to_tag(text):
+    assert candidates(text, text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "subject"),
+    [
+        ("Petrel is a barque.", "petrel"),
+        ("The Petrel, launched in 1871, was one of the last barques.", "petrel"),
+        ("“The Lord of the Rings” is a novel by Tolkien.", "lord of the rings"),
+        ("J. K. Rowling (born 31 July 1965) is an author.", "j k rowling"),
+        ("Die Elbe ist ein Strom, und der Strom ist nicht kurz.", "elbe"),
+        ("Émile Zola est un écrivain, né dans le sud de la France.", "emile zola"),
+        ("Petrel is sinking. It was a barque.", None),  # says nothing of what it is
+        ("Petrel sank. She was a barque.", None),  # another sentence
+        ("In Berlin there is a river.", None),
+        ("He is a captain.", None),
+        ("is a", None),
+        ("", None),
+    ],
+)
+def test_what_a_text_without_a_title_defines_is_its_subject(text, subject):
+    assert keys(text, "subject") == ([] if subject is None else [subject])
+
+
+def test_a_title_says_what_a_text_is_about_and_no_subject_is_looked_for():
+    assert keys("Petrel is a barque.", "title", "subject", title="Ships") == ["ships"]

@@ -1,0 +1,30 @@
+"""Adversarial inputs: twice the text may not take much more than twice the time."""
+
+import time
+
+import pytest
+
+from hebbgraph.text import PhraseMatcher, candidates, lexical_terms, tokenize
+
+PATTERNS = ["a", "A", "A ", "Ab ", "Foo of ", "(", "(AB", "NATO (", "'", ".", "a.", "a-1", "x/",
+            "中", "中国。", "กา", "カ・", "《中国", "é", "\u200d", "a\u0301", "\u0301", "Foo\n",
+            "1,000", "Ab's ", "_", "a_", "1 Ab ", "Of The ", "中·", "[", "l'", "-", "中A",
+            "السلام عليكم ", "हिन्दी ", "👩‍👩‍👧"]  # fmt: skip
+
+
+def seconds(text):
+    matcher = PhraseMatcher()
+    for number, key in enumerate(["a a", "ab ab ab", "foo of foo", "中 国 中 国 x"]):
+        matcher.add(key, number)
+    started = time.process_time()
+    tokens = tokenize(text)
+    lexical_terms(tokens)
+    candidates(text, text)
+    matcher.match(tokens)
+    return time.process_time() - started
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_time_is_linear(pattern):
+    # Quadratic work on this much text takes minutes; linear work, well under a second.
+    assert seconds(pattern * (200_000 // len(pattern))) < 5
