@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.graph.tag_graph import TagGraph
+from numpy.typing import NDArray
+
 from hebbgraph_bench.walks.questions import Question
 
 __all__ = ["DAMPING", "Transitions", "dense_scores", "transitions"]
