@@ -7,7 +7,7 @@ from typing import Any
 
 from hebbgraph.errors import MissingExtraError
 
-__all__ = ["require"]
+__all__ = ["require", "require_neural"]
 
 
 def require(module: str, *, extra: str, purpose: str, otherwise: str = "") -> Any:
@@ -45,3 +45,9 @@ installed; pip install "hebbgraph[ivf]"
             f"{purpose} needs {missing}, which is not installed; "
             f'pip install "hebbgraph[{extra}]"' + (f", or {otherwise}" if otherwise else "")
         ) from error
+
+
+def require_neural(purpose: str) -> None:
+    """Raise MissingExtraError, on behalf of ``purpose``, unless all of the extra is there."""
+    for module in ("torch", "sklearn", "safetensors"):
+        require(module, extra="neural", purpose=purpose)

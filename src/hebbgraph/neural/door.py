@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.extras import require
+from hebbgraph.extras import require_neural
 from hebbgraph.graph.neural_layer import NeuralLayer
 from hebbgraph.neural.clusters import Clusters, clusters_of
 from hebbgraph.neural.examples import Pairs, co_cited, tag_pairs
@@ -71,8 +71,7 @@ def train(
     StorageError
         If ``start_from`` cannot be read.
     """
-    for module in ("torch", "sklearn", "safetensors"):
-        require(module, extra="neural", purpose="training a neural layer")
+    require_neural("training a neural layer")
     from hebbgraph.neural.checkpoint import load_checkpoint, save_checkpoint
     from hebbgraph.neural.collection import read_collection
     from hebbgraph.neural.propagation import derive

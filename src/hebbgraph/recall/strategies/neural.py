@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import NotFoundError, ParameterError
-from hebbgraph.extras import require
+from hebbgraph.extras import require_neural
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.formulas.relevance import (
     NeuralRecall,
@@ -61,7 +61,7 @@ class Neural:
         graph, question = request.graph, request.question
         layer = layer_of(self._derived, graph, self._parameters)
         if layer is None:
-            require("safetensors", extra="neural", purpose='strategy "neural"')
+            require_neural('strategy "neural"')
             raise NotFoundError(
                 "there is no neural layer for this index as it is; train one with "
                 "hebbgraph.neural.train(index), or recall with another strategy"
