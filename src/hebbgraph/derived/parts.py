@@ -20,7 +20,6 @@ from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
-from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray, unique
 from hebbgraph.artifacts import make_way
@@ -102,8 +101,6 @@ class Derived:
             self._folder_lock = FileLock(self._directory / "lock", timeout=wait_seconds)
         #: Held while the graph's arrays are read or changed; never for long.
         self.lock = threading.RLock()
-        #: Phrases to unit vectors, where there is an embedder; set by the index.
-        self.embedding_phrases: Callable[[list[str]], NDArray[np.float32] | None] | None = None
         self._refreshing = threading.RLock()
         self._graph: TagGraph | None = None
         self._lexical: LexicalIndex | None = None
@@ -154,10 +151,6 @@ class Derived:
     def feedback(self) -> FeedbackState:
         """How far the feedback log had come at the last refresh."""
         return self._feedback
-
-    def embed_phrases(self, phrases: list[str]) -> NDArray[np.float32] | None:
-        """Embed phrases, or return None without an embedder."""
-        return None if self.embedding_phrases is None else self.embedding_phrases(phrases)
 
     def hold_vectors(self) -> None:
         """Hold vectors in memory from the next refresh on."""

@@ -1,60 +1,56 @@
-"""The strategies by name. One is imported when it is first asked for."""
+"""The built-in strategies by name. Each is imported when it is first asked for."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ParameterError
-from hebbgraph.extras import require
+from hebbgraph.namespace import Namespace
 from hebbgraph.recall.strategies.base import Ranking, Request, Strategy
-from hebbgraph.settings import Settings
-from hebbgraph.store.truth import Truth
 
-__all__ = ["STRATEGIES", "Entry", "Ranking", "Request", "Strategy", "StrategyName", "make_strategy"]
+__all__ = [
+    "Ranking",
+    "Request",
+    "Strategy",
+    "StrategyName",
+    "built_in_strategy",
+    "check_strategy",
+]
 
 StrategyName: TypeAlias = Literal["spreading", "neighbourhood", "breadth_first", "neural"]
 
 
-@dataclass(frozen=True)
-class Entry:
-    """Where a strategy lies, and which extra its module needs.
-
-    The module has ``make(settings, truth, derived)``, which returns a :class:`Strategy`.
-    """
+class _BuiltIn(NamedTuple):
+    """The module of a strategy, and the class in it, which is given a Namespace."""
 
     module: str
-    extra: str | None = None
+    name: str
 
 
-STRATEGIES: dict[StrategyName, Entry] = {
-    "spreading": Entry("hebbgraph.recall.strategies.spreading"),
-    "neighbourhood": Entry("hebbgraph.recall.strategies.neighbourhood"),
-    "breadth_first": Entry("hebbgraph.recall.strategies.breadth_first"),
-    "neural": Entry("hebbgraph.recall.strategies.neural", extra="neural"),
+_BUILT_IN: dict[StrategyName, _BuiltIn] = {
+    "spreading": _BuiltIn("hebbgraph.recall.strategies.spreading", "Spreading"),
+    "neighbourhood": _BuiltIn("hebbgraph.recall.strategies.neighbourhood", "Neighbourhood"),
+    "breadth_first": _BuiltIn("hebbgraph.recall.strategies.breadth_first", "BreadthFirst"),
+    "neural": _BuiltIn("hebbgraph.recall.strategies.neural", "Neural"),
 }
 
 
-def make_strategy(
-    name: StrategyName, settings: Settings, truth: Truth, derived: Derived
-) -> Strategy:
-    """Make a strategy for one namespace.
+def check_strategy(strategy: StrategyName | Strategy) -> None:
+    """Raise ParameterError unless this is a built-in strategy's name, or a strategy."""
+    if isinstance(strategy, str):
+        if strategy in _BUILT_IN:
+            return
+    elif isinstance(strategy, Strategy) and not isinstance(strategy, type):
+        return
+    raise ParameterError(
+        f"strategy is one of {', '.join(get_args(StrategyName))}, or an object with name, pads "
+        f"and rank(request); got {strategy!r}"
+    )
 
-    Raises
-    ------
-    ParameterError
-        If there is none of this name.
-    MissingExtraError
-        If it needs an extra that is not installed.
-    """
-    entry = STRATEGIES.get(name)
-    if entry is None:
-        raise ParameterError(f"strategy is one of {', '.join(STRATEGIES)}, got {name!r}")
-    if entry.extra is None:
-        module = import_module(entry.module)
-    else:
-        module = require(entry.module, extra=entry.extra, purpose=f"strategy {name!r}")
-    made: Strategy = module.make(settings, truth, derived)
+
+def built_in_strategy(name: StrategyName, namespace: Namespace) -> Strategy:
+    """Make a built-in strategy for one namespace."""
+    entry = _BUILT_IN[name]
+    made: Strategy = getattr(import_module(entry.module), entry.name)(namespace)
     return made
