@@ -48,6 +48,7 @@ class Namespace:
 
     Attributes
     ----------
+    name : str
     settings : Settings
     database : Database
         Shared by all namespaces of the index.
@@ -66,6 +67,7 @@ class Namespace:
         What the user handed over. ``reembed`` and ``retag`` replace the first two.
     """
 
+    name: str
     settings: Settings
     database: Database
     truth: Truth
@@ -135,6 +137,7 @@ class Namespace:
             )
             log = FeedbackLog(database, name)
             return cls(
+                name=name,
                 settings=settings,
                 database=database,
                 truth=truth,
@@ -154,11 +157,6 @@ class Namespace:
         except BaseException:
             database.dispose()
             raise
-
-    @property
-    def name(self) -> str:
-        """What the namespace is called."""
-        return self.truth.namespace
 
     # -- in step with the truth -----------------------------------------------------
 

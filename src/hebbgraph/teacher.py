@@ -15,7 +15,6 @@ from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
-from hebbgraph.recall.question import weighted_terms
 from hebbgraph.records import Feedback, PruneReport, Recall
 from hebbgraph.store.feedback_log import Selection
 from hebbgraph.text import tokenize
@@ -74,7 +73,7 @@ class Teacher:
     def _terms(self, generation: int, query: str) -> Sequence[tuple[str, float]]:
         with self._derived.held(at_least=generation):
             language = self._namespace.settings.language
-            return weighted_terms(self._derived, query_terms(tokenize(query), language))
+            return self._derived.term_weights(query_terms(tokenize(query), language))
 
     def expire_queries(self, *, every_seconds: float = 0.0) -> None:
         """Erase texts of questions that are older than they may get."""

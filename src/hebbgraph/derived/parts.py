@@ -12,8 +12,9 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,11 @@ class Derived:
     def feedback(self) -> FeedbackState:
         """How far the feedback log had come at the last refresh."""
         return self._feedback
+
+    def term_weights(self, terms: Sequence[str]) -> list[tuple[str, float]]:
+        """Return each term with ``log(1 + N / df)``; the caller holds the lock."""
+        df, n = self.lexical.document_frequency, max(self.graph.n_chunks, 1)
+        return [(term, math.log1p(n / max(df(term), 1))) for term in terms]
 
     def hold_vectors(self) -> None:
         """Hold vectors in memory from the next refresh on."""

@@ -14,7 +14,7 @@ from hebbgraph.namespace import Namespace
 from hebbgraph.recall.hits import path_steps
 from hebbgraph.recall.question import cues_of
 from hebbgraph.recall.recaller import Recaller
-from hebbgraph.recall.strategies.base import Request
+from hebbgraph.recall.strategies import Request
 from hebbgraph.recall.strategies.spreading import Spreading
 from hebbgraph.records import Explanation, LearnedEffect, Recall
 from hebbgraph.text import display

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -17,7 +16,7 @@ from hebbgraph.learning.overlay import Recollection
 from hebbgraph.records import Cue
 from hebbgraph.text import display
 
-__all__ = ["Features", "Question", "cues_of", "idf", "weighted_terms"]
+__all__ = ["Features", "Question", "cues_of", "idf"]
 
 _MOST_HELD = 65_536
 
@@ -65,12 +64,6 @@ def cues_of(graph: TagGraph, question: Question) -> tuple[Cue, ...]:
     )
 
 
-def weighted_terms(derived: Derived, terms: Sequence[str]) -> list[tuple[str, float]]:
-    """Return each term with ``log(1 + N / df)``; the caller holds the derived parts."""
-    df, n = derived.lexical.document_frequency, max(derived.graph.n_chunks, 1)
-    return [(term, math.log1p(n / max(df(term), 1))) for term in terms]
-
-
 class Features:
     """Features of questions, each looked up once while the graph stays as it is.
 
@@ -101,7 +94,7 @@ class Features:
             for tag, weight in zip(new, weights, strict=True):
                 self._cues[tag] = question_features({graph.phrases.keys[tag]: weight}, ())
         if unknown := [term for term in terms if term not in self._terms]:
-            for term, weight in weighted_terms(self._derived, unknown):
+            for term, weight in self._derived.term_weights(unknown):
                 self._terms[term] = question_features({}, [(term, weight)])
         features: dict[str, float] = {}
         for tag in cues:

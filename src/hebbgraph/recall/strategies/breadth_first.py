@@ -30,7 +30,7 @@ from hebbgraph.formulas.breadth_first import (
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.namespace import Namespace
-from hebbgraph.recall.strategies.base import Ranking, Request
+from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.text import tokenize
 from hebbgraph.text.query import function_words
 

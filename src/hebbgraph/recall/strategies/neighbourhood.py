@@ -7,7 +7,7 @@ import numpy as np
 from hebbgraph.formulas.neighbourhood import FixedTags, retrieved_edges, supporting_chunks
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.namespace import Namespace
-from hebbgraph.recall.strategies.base import Ranking, Request
+from hebbgraph.recall.strategies import Ranking, Request
 
 __all__ = ["Neighbourhood"]
 

@@ -21,7 +21,7 @@ from hebbgraph.namespace import Namespace
 from hebbgraph.recall.masks import Passing
 from hebbgraph.recall.neural_edges import layer_of
 from hebbgraph.recall.search import lexical_search
-from hebbgraph.recall.strategies.base import Ranking, Request
+from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.text import lexical_terms, tokenize
 from hebbgraph.text.query import function_words
 

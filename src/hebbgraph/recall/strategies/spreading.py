@@ -14,7 +14,7 @@ from hebbgraph.formulas.paths import Layer
 from hebbgraph.graph.aliases import Aliases
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.neural_edges import with_neural_edges
-from hebbgraph.recall.strategies.base import NO_CUE, Ranking, Request
+from hebbgraph.recall.strategies import NO_CUE, Ranking, Request
 
 __all__ = ["Spreading"]
 
