@@ -13,7 +13,9 @@ __all__ = ["ArrayView"]
 
 
 class ArrayView:
-    """The tags of each chunk, given as lists; an :class:`~hebbgraph.formulas.adjacency.IncidenceView`.
+    """The tags of each chunk, given as lists.
+
+    It is an :class:`~hebbgraph.formulas.adjacency.IncidenceView`.
 
     Examples
     --------
