@@ -27,13 +27,12 @@ from typing import Any, TypeAlias
 from hebbgraph import Chunk, InvalidChunkError
 from hebbgraph.citations import Source
 from hebbgraph.documents.outline import clean_text
+from hebbgraph.limits import MAX_ID, MAX_TITLE
 from langchain_core.documents import Document
 
 __all__ = ["Filter", "chunk_filter", "stable_id", "to_chunk", "to_document", "to_source"]
 
 TITLE, TAGS, SOURCE = "title", "tags", "source"
-_MAX_TITLE = 4096
-_MAX_ID = 512
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool] | None
 """A dict in the manner of :mod:`hebbgraph.filters`, or a callable that takes a Document."""
@@ -126,12 +125,12 @@ def chunk_filter(where: Filter) -> Mapping[str, Any] | Callable[[Chunk], bool] |
 
 def _title(metadata: Mapping[str, Any]) -> str:
     title = metadata.get(TITLE)
-    return title[:_MAX_TITLE] if isinstance(title, str) else ""
+    return title[:MAX_TITLE] if isinstance(title, str) else ""
 
 
 def _document_id(metadata: Mapping[str, Any]) -> str | None:
     source = metadata.get(SOURCE)
-    if isinstance(source, str) and 0 < len(source) <= _MAX_ID and source.isprintable():
+    if isinstance(source, str) and 0 < len(source) <= MAX_ID and source.isprintable():
         return source
     return None
 

@@ -151,6 +151,8 @@ class Learner:
         return outcome, answered
 
     def _keep(self, answered: _Answered, ids: Sequence[str]) -> None:
+        if not ids:
+            return
         self._order.append((answered, ids))
         self._answers.update(dict.fromkeys(ids, answered))
         while len(self._order) > self.remember:
