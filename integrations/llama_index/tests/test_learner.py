@@ -665,11 +665,11 @@ def test_memory_stays_bounded(
 ) -> None:
     from llama_index.retrievers.hebbgraph import tracing
 
-    monkeypatch.setattr(tracing, "_MAX_CLOSED", 50)
+    monkeypatch.setattr(tracing, "MAX_CLOSED", 50)
     engine = engine_of(retriever)
     for _ in range(30):
         engine.query(QUESTION)
-    assert not learner._spans._open
+    assert learner._spans.open == 0
     assert len(learner._spans) <= 50
 
 

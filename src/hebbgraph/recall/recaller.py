@@ -21,7 +21,7 @@ from hebbgraph.formulas.paths import PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.effects import learned_effects
 from hebbgraph.learning.memory import Memory
-from hebbgraph.limits import MAX_SEEDS
+from hebbgraph.limits import MAX_QUERY_CHARACTERS, MAX_SEEDS
 from hebbgraph.recall.features import Features
 from hebbgraph.recall.hits import best_slots, make_hits, path_steps, varied
 from hebbgraph.recall.masks import Masks, Where
@@ -45,7 +45,6 @@ from hebbgraph.text.query import query_terms
 
 __all__ = ["Recaller", "check_recall"]
 
-MAX_QUERY_CHARACTERS = 65_536
 MAX_K = 10_000
 _WIDER = 5
 

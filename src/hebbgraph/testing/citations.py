@@ -172,12 +172,18 @@ class ScriptedIndex(HebbianIndex):
     """An index that finds what the script says, and notes what it is taught.
 
     Lessons are really learned, so whatever the index refuses fails the test.
+
+    Attributes
+    ----------
+    last_recall_id : str or None
+        The id of the latest recall.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._script: dict[str, tuple[str, ...]] = {}
         self._taught: dict[str, Taught] = {}
+        self.last_recall_id: str | None = None
 
     def follow(self, searches: Iterable[Search]) -> None:
         """Find this from now on."""
@@ -194,8 +200,9 @@ class ScriptedIndex(HebbianIndex):
             Hit(chunk=CHUNKS[id_], score=1.0 / rank, rank=rank)
             for rank, id_ in enumerate(self._script[query.strip()], start=1)
         ]
+        self.last_recall_id = options.get("id") or str(uuid.uuid4())
         return Recall(
-            id=options.get("id") or str(uuid.uuid4()),
+            id=self.last_recall_id,
             namespace=self.namespace,
             strategy="spreading",
             query=query,
