@@ -6,6 +6,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 INTEGRATIONS := integrations/langchain integrations/llama_index
+# Distributions beside the core, each with its own tests and types.
+BESIDE := benchmarks $(INTEGRATIONS)
 DATASETS ?= $(wildcard ../shared/data/*)
 
 # A plain `make` lists what there is to make.
@@ -23,10 +25,10 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.test-installed: pyproject.toml constraints.txt $(INTEGRATIONS:%=%/pyproject.toml) \
+$(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.toml) \
 		$(VENV)/.installed
-	$(PIP) --editable ".[files,bench,ivf,neural,postgres,quantized,usearch]" --group test
-	$(PIP) $(INTEGRATIONS:%=--editable %) $(INTEGRATIONS:%=--group %/pyproject.toml:test)
+	$(PIP) --editable ".[files,ivf,neural,postgres,quantized,usearch]" --group test
+	$(PIP) $(BESIDE:%=--editable %) $(BESIDE:%=--group %/pyproject.toml:test)
 	@touch $@
 
 $(VENV)/.check-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
@@ -39,16 +41,16 @@ help:  ## List these targets.
 demo: $(VENV)/.installed  ## Index the example corpus, ask it questions, teach it: a minute, most of it installing.
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.test-installed  ## Run the default suite: the core, then each integration.
+test: $(VENV)/.test-installed  ## Run the default suite: the core, the benchmarks, each integration.
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
-	@for dir in $(INTEGRATIONS); do \
+	@for dir in $(BESIDE); do \
 		(cd $$dir && "$(abspath $(BIN))/python" -m pytest $(PYTEST_ARGS)) || exit 1; done
 
 check: $(VENV)/.check-installed  ## Format, lint and type-check, changing nothing.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	@for dir in $(INTEGRATIONS); do (cd $$dir && "$(abspath $(BIN))/mypy") || exit 1; done
+	@for dir in $(BESIDE); do (cd $$dir && "$(abspath $(BIN))/mypy") || exit 1; done
 
 format: $(VENV)/.check-installed  ## Format and mend what ruff can mend.
 	$(BIN)/ruff format .
@@ -65,7 +67,7 @@ soak: $(VENV)/.test-installed  ## Ten times the kills, properties at length, ten
 	HEBBGRAPH_KILLS=500 $(BIN)/python -m pytest tests/integration/test_kill.py
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/integration/test_faults.py
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/properties --hypothesis-profile=default
-	$(BIN)/python tests/soak/loading.py 600
+	$(BIN)/python benchmarks/tests/soak/loading.py 600
 
 fuzz: $(VENV)/.test-installed  ## A million strange inputs: queries, filters, chunks, answers, files.
 	$(BIN)/python tests/fuzz/fuzzing.py $(or $(INPUTS),1000000)

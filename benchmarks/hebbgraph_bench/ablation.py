@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
-
 from hebbgraph.arrays import FloatArray
 from hebbgraph.formulas.activation import SpreadingParameters
+
 from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder

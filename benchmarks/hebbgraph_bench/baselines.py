@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import MissingExtraError, ParameterError
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
+from numpy.typing import NDArray
 
 __all__ = [
     "BM25",

@@ -7,11 +7,11 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
-
 from hebbgraph.embedders import embedder_name
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import Embedder
+from rich.console import Console
+
 from hebbgraph_bench import report
 from hebbgraph_bench.baselines import (
     BM25,

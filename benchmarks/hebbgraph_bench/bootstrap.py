@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
-
 from hebbgraph.errors import ParameterError
+from numpy.typing import ArrayLike
 
 __all__ = ["Difference", "paired_bootstrap"]
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-
 from hebbgraph.records import Chunk
+
 from hebbgraph_bench import metrics
 from hebbgraph_bench.baselines import passage_text
 from hebbgraph_bench.datasets import Query

@@ -9,10 +9,10 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.embedders import SentenceTransformerEmbedder, embedder_name
 from hebbgraph.protocols import Embedder
+from numpy.typing import NDArray
+
 from hebbgraph_bench.vectors import VectorCache
 
 __all__ = ["CachingEmbedder", "LazyEmbedder", "caching"]

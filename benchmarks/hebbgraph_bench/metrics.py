@@ -14,7 +14,6 @@ import string
 from collections.abc import Iterable, Mapping, Sequence
 
 import regex
-
 from hebbgraph.errors import ParameterError
 
 __all__ = [

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import Embedder, Tagger
 from hebbgraph.records import Chunk
+
 from hebbgraph_bench.baselines import RankedChunk
 from hebbgraph_bench.datasets import Extraction
 

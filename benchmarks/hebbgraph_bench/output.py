@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from hebbgraph.errors import ParameterError
 from rich.console import Console
 from rich.status import Status
 
-from hebbgraph.errors import ParameterError
 from hebbgraph_bench.report import environment, write_json
 from hebbgraph_bench.tables import Grid
 

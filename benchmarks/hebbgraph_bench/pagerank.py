@@ -24,12 +24,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.text import PhraseMatcher, phrase_key, tokenize
+
 from hebbgraph_bench.baselines import BM25, Dense, RankedChunk, min_max, ranked, top
 from hebbgraph_bench.datasets import Extraction
 

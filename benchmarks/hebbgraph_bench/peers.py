@@ -15,10 +15,10 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-
 from hebbgraph.errors import MissingExtraError
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
+
 from hebbgraph_bench.baselines import RankedChunk, passage_text
 
 __all__ = ["GraphRetrieverPeer", "QueryFusionPeer"]

@@ -19,10 +19,10 @@ from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter
 
 import numpy as np
-
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.records import Chunk
+
 from hebbgraph_bench import metrics
 from hebbgraph_bench.baselines import RankedChunk, Retriever
 from hebbgraph_bench.context import Context

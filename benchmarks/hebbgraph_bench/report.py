@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hebbgraph._version import __version__
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 from rich.text import Text
 
-from hebbgraph._version import __version__
 from hebbgraph_bench.results import SetResult, SystemResult, compare, mean_defined
 
 __all__ = [

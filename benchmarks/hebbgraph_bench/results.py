@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
+
 from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
 
 __all__ = ["AtTokens", "EmbeddingCost", "SetResult", "SystemResult", "compare", "mean_defined"]

@@ -12,14 +12,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, get_args
 
-from rich.console import Console
-from rich.status import Status
-
 from hebbgraph.embedders import embedder_name
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import Embedder
 from hebbgraph.settings import LearningSettings
 from hebbgraph.vectors.searching import VectorSearch
+from rich.console import Console
+from rich.status import Status
+
 from hebbgraph_bench import ablation, scale, tagging, walks
 from hebbgraph_bench.datasets import Dataset, load
 from hebbgraph_bench.embedding import caching

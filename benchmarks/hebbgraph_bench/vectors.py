@@ -11,9 +11,8 @@ from types import TracebackType
 from typing import Literal, Self
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.errors import ParameterError
+from numpy.typing import NDArray
 
 __all__ = ["VectorCache"]
 

@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hebbgraph.records import Chunk
+from hypothesis import settings
+
 from hebbgraph_bench import Dataset, Query
 
-from hebbgraph.records import Chunk
+# The same examples in every run; ``--hypothesis-profile=default`` draws others.
+settings.register_profile("deterministic", derandomize=True, deadline=None)
+settings.load_profile("deterministic")
 
 CORPUS = [
     {"id": "a", "title": "Gull", "text": "A gull nests on the cliff above the harbour."},

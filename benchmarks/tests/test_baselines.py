@@ -4,11 +4,11 @@ import sys
 
 import numpy as np
 import pytest
-from hebbgraph_bench import BM25, Dataset, Dense, ReciprocalRankFusion, WeightedSum
-from hebbgraph_bench.baselines import passage_text
-
 from hebbgraph.errors import MissingExtraError, ParameterError
 from hebbgraph.records import Chunk
+
+from hebbgraph_bench import BM25, Dataset, Dense, ReciprocalRankFusion, WeightedSum
+from hebbgraph_bench.baselines import passage_text
 
 
 class TableEmbedder:

@@ -10,11 +10,11 @@ from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
-from hebbgraph_bench import HebbianRetriever, bench, report
-from hebbgraph_bench.memory import PeakMemory
+from hebbgraph.errors import DatasetError, ParameterError
 from rich.console import Console
 
-from hebbgraph.errors import DatasetError, ParameterError
+from hebbgraph_bench import HebbianRetriever, bench, report
+from hebbgraph_bench.memory import PeakMemory
 
 from .conftest import HashEmbedder
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hebbgraph_bench import Variant, load
-
 from hebbgraph.errors import DatasetError
+
+from hebbgraph_bench import Variant, load
 
 from .conftest import CORPUS, QUERIES
 

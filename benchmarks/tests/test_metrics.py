@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import log2
 
 import pytest
+from hebbgraph.errors import ParameterError
+
 from hebbgraph_bench.metrics import (
     all_relevant_at_k,
     answer_in_context,
@@ -16,8 +18,6 @@ from hebbgraph_bench.metrics import (
     recall_at_k,
     reciprocal_rank,
 )
-
-from hebbgraph.errors import ParameterError
 
 RELEVANT = {"a": 2, "b": 1, "x": 0}
 RANKED = ["x", "b", "a"]

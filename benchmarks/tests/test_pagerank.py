@@ -3,11 +3,11 @@ from __future__ import annotations
 import networkx as nx
 import numpy as np
 import pytest
+from hebbgraph.errors import ParameterError
+
 from hebbgraph_bench import Dataset
 from hebbgraph_bench.datasets import Extraction
 from hebbgraph_bench.pagerank import PhrasePageRank, personalized_pagerank
-
-from hebbgraph.errors import ParameterError
 
 from .conftest import HashEmbedder
 

@@ -5,6 +5,9 @@ from time import sleep
 
 import numpy as np
 import pytest
+from hebbgraph.errors import ParameterError
+from hebbgraph.records import Chunk
+
 from hebbgraph_bench import (
     CachingEmbedder,
     Dataset,
@@ -14,9 +17,6 @@ from hebbgraph_bench import (
     compare,
     run,
 )
-
-from hebbgraph.errors import ParameterError
-from hebbgraph.records import Chunk
 
 from .conftest import HashEmbedder
 

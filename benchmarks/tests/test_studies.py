@@ -8,21 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hebbgraph_bench import Dataset, HebbianRetriever, ablation, peers, scale, studies, walks
-from hebbgraph_bench.datasets import Extraction, Query
-from hebbgraph_bench.embedding import CachingEmbedder
-from hebbgraph_bench.scale import changing
-from hebbgraph_bench.tables import Grid
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from rich.console import Console
-from typer.testing import CliRunner
-
 from hebbgraph import HebbianIndex
 from hebbgraph.cli import app
 from hebbgraph.errors import MissingExtraError, ParameterError
 from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.records import Chunk
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from typer.testing import CliRunner
+
+from hebbgraph_bench import Dataset, HebbianRetriever, ablation, peers, scale, studies, walks
+from hebbgraph_bench.datasets import Extraction, Query
+from hebbgraph_bench.embedding import CachingEmbedder
+from hebbgraph_bench.scale import changing
+from hebbgraph_bench.tables import Grid
 
 from .conftest import HashEmbedder
 

@@ -4,6 +4,8 @@ import io
 from pathlib import Path
 
 import numpy as np
+from rich.console import Console
+
 from hebbgraph_bench import Dataset, HebbianRetriever, studies
 from hebbgraph_bench.tagging import (
     MODEL_FREE,
@@ -15,7 +17,6 @@ from hebbgraph_bench.tagging import (
     randomised,
     thinned,
 )
-from rich.console import Console
 
 
 def test_spoiling_changes_postings_and_nothing_else(dataset: Dataset) -> None:

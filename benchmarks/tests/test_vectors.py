@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hebbgraph.errors import ParameterError
+
 from hebbgraph_bench import CachingEmbedder
 from hebbgraph_bench.embedding import caching
 from hebbgraph_bench.vectors import VectorCache
-
-from hebbgraph.errors import ParameterError
 
 from .conftest import HashEmbedder
 

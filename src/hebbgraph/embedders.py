@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.errors import ParameterError
+from hebbgraph.extras import require
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 
@@ -129,18 +130,16 @@ class SentenceTransformerEmbedder:
         query_prefix: str = "",
         passage_prefix: str = "",
     ) -> None:
-        try:
-            from sentence_transformers import SentenceTransformer
-        except ImportError as error:
-            raise MissingExtraError(
-                "sentence-transformers is not installed; "
-                'pip install "hebbgraph[sentence-transformers]"'
-            ) from error
+        library = require(
+            "sentence_transformers",
+            extra="sentence-transformers",
+            purpose="SentenceTransformerEmbedder",
+        )
         self.model_name = model_name
         self.batch_size = batch_size
         self.query_prefix = query_prefix
         self.passage_prefix = passage_prefix
-        self._model = SentenceTransformer(model_name, device=device)
+        self._model = library.SentenceTransformer(model_name, device=device)
 
     def embed_documents(self, texts: list[str], /) -> NDArray[np.float32]:
         """Embed passages."""

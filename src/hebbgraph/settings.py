@@ -14,8 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.breadth_first import BreadthFirstParameters
+from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.formulas.relevance import NeuralRecall
-from hebbgraph.graph.chunk_edges import ColonyParameters
 from hebbgraph.vectors.searching import VectorSearch
 
 __all__ = ["AliasName", "FamilyName", "Language", "LearningSettings", "Settings"]

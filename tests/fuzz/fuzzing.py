@@ -19,8 +19,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hebbgraph_bench.datasets import load
-
 from hebbgraph import Chunk, HebbgraphError, HebbianIndex
 from hebbgraph.citations import Formatter, parse_citations, shown_in
 from hebbgraph.citations.cited import parse_annotations, parse_structured
@@ -47,7 +45,6 @@ _OPERATORS = [
     "$contains", "$like", "$nope", "", "a", "a.b.c", "kind", "$id", "$document_id",
 ]  # fmt: skip
 _RECALL_EVERY = 16
-_FILES_EVERY = 64
 _FILE_NAMES = ("corpus.jsonl", "queries.jsonl", "qrels.tsv", "variants.jsonl")
 
 
@@ -77,7 +74,6 @@ class Fuzzer:
             "citation": self.citation,
             "structured": self.structured,
             "feedback": self.feedback,
-            "dataset": self.dataset,
         }
         self.counts: Counter[str] = Counter()
 
@@ -177,25 +173,14 @@ class Fuzzer:
         line = self.mutated(self.line)
         read_feedback(line, number=1)
 
-    def dataset(self) -> None:
-        folder = self.scratch / "set"
-        folder.mkdir(exist_ok=True)
-        corpus = '{"id": "d1", "title": "t", "text": "x"}\n{"id": "d2", "title": "", "text": "y"}\n'
-        queries = '{"id": "q1", "question": "x?", "answers": ["y"], "supporting_ids": ["d1"]}\n'
-        for name, content in (("corpus.jsonl", corpus), ("queries.jsonl", queries)):
-            text = self.mutated(content) if self.rng.random() < 0.6 else content
-            data = text.encode("utf-8", "surrogatepass")
-            (folder / name).write_bytes(data)
-        load(folder)
-
     # -- running ----------------------------------------------------------------------
 
     def run(self, count: int) -> list[str]:
         """Try so many inputs; return what went wrong."""
         wrong: list[str] = []
-        names = [name for name in self.targets if name != "dataset"]
+        names = list(self.targets)
         for number in range(count):
-            name = "dataset" if number % _FILES_EVERY == 0 else self.rng.choice(names)
+            name = self.rng.choice(names)
             state = self.rng.getstate()
             self.counts[name] += 1
             try:

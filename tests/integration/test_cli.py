@@ -77,7 +77,9 @@ def indexed(run: Run, folder: Path, db: Path) -> Path:
 def test_version_and_help(run: Run) -> None:
     assert run("--version").out.strip() == f"hebbgraph {__version__}"
     shown = run("--help").out
-    assert all(command in shown for command in ("index", "query", "stats", "export", "bench"))
+    assert all(
+        command in shown for command in ("index", "query", "stats", "export", "bench", "load")
+    )
 
 
 @pytest.mark.parametrize(
@@ -298,24 +300,11 @@ def test_export(run: Run, indexed: Path, tmp_path: Path, kind: str) -> None:
     assert not list(tmp_path.glob(".*partial*"))
 
 
-def test_bench_on_a_set_of_three(run: Run, tmp_path: Path) -> None:
-    pytest.importorskip("bm25s", reason="needs the extra hebbgraph[bench]")
-    folder = tmp_path / "harbour"
-    folder.mkdir()
-    corpus = [
-        {"id": "a", "title": "Gull", "text": "A gull nests on the cliff above the harbour."},
-        {"id": "b", "title": "Harbour", "text": "The harbour was built by Mira Voss."},
-        {"id": "c", "title": "Mira Voss", "text": "Mira Voss was an engineer born in Tarn."},
-    ]
-    queries = [
-        {"id": "q", "question": "Where was the builder of the harbour born?",
-         "answers": ["Tarn"], "supporting_ids": ["b", "c"]},
-    ]  # fmt: skip
-    for name, rows in (("corpus", corpus), ("queries", queries)):
-        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    figures = tmp_path / "figures.json"
-    done = run("bench", folder, "--json", figures, "-k", 2)
-    assert done.code == 0
-    assert "harbour" in done.out
-    assert json.loads(figures.read_text())
-    assert run("bench", tmp_path / "nowhere").code == 1
+@pytest.mark.parametrize("command", ["bench", "load"])
+def test_commands_of_the_benchmarks_say_what_to_install(
+    run: Run, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setattr("hebbgraph.cli.plugins.entry_points", lambda **_: ())
+    done = run(command, "somewhere")
+    assert done.code == 1
+    assert 'pip install "hebbgraph[bench]"' in done.err

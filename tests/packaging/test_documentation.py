@@ -173,6 +173,13 @@ def commands(page: Path) -> Iterator[list[str]]:
                 yield shlex.split(re.sub(r"[\[\]]|…", "", shown))[1:]
 
 
+def benchmark_command(name: str) -> Any:
+    cli = pytest.importorskip("hebbgraph_bench.cli", reason="needs hebbgraph-bench")
+    app = typer.Typer()
+    app.command(name)(getattr(cli, name))
+    return typer.main.get_command(app)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_commands_and_their_options_exist(page: Path) -> None:
     group = typer.main.get_command(app)
@@ -181,6 +188,8 @@ def test_commands_and_their_options_exist(page: Path) -> None:
         while hasattr(command, "commands"):
             command = command.commands[words[0]]
             words = words[1:]
+        if command.name in ("bench", "load"):  # of hebbgraph-bench
+            command = benchmark_command(command.name)
         known = {name for parameter in command.params for name in parameter.opts}
         assert {word for word in words if word.startswith("-")} <= known, words
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hebbgraph.formulas.activation import SpreadingParameters, spread
 from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges
 from hebbgraph.formulas.evidence import Evidence
-from hebbgraph.testing.incidence import ArrayView
+from hebbgraph.testing.array_view import ArrayView
 
 sys.path.insert(0, str(Path(__file__).parent))
 from naive_spreading import naive_spread

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from hebbgraph.errors import DatasetError
+
 from hebbgraph_bench.datasets.folders import read_beir_folder, read_own_folder
 from hebbgraph_bench.datasets.published import read_hotpot_file, read_musique_file
 from hebbgraph_bench.datasets.records import Dataset, Extraction, Query, Variant

@@ -28,6 +28,7 @@ from typing import Any
 
 from hebbgraph.errors import DatasetError
 from hebbgraph.records import Chunk
+
 from hebbgraph_bench.datasets.reading import Row, build_chunk, read_json_lines, read_text
 from hebbgraph_bench.datasets.records import Dataset, Extraction, Query, Variant
 

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from hebbgraph.records import Chunk
+
 from hebbgraph_bench.datasets.reading import Row, build_chunk, read_json_lines, read_json_list
 from hebbgraph_bench.datasets.records import Dataset, Query
 

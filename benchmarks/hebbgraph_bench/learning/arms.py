@@ -9,6 +9,7 @@ from typing import get_args
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.settings import FamilyName, LearningSettings
+
 from hebbgraph_bench.learning.learners import (
     IndexLearner,
     Lab,

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.settings import LearningSettings
+
 from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder

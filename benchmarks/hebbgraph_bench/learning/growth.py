@@ -22,12 +22,12 @@ from time import perf_counter, thread_time
 
 import numpy as np
 import sqlalchemy as sa
-
 from hebbgraph.embedders import passage_text
 from hebbgraph.errors import ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.records import Chunk
 from hebbgraph.settings import LearningSettings
+
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.learning.learners import Lab

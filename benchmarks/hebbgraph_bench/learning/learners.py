@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 import numpy as np
-
 from hebbgraph.arrays import FloatArray
 from hebbgraph.index import HebbianIndex
 from hebbgraph.settings import LearningSettings, Settings
 from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
+
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.learning.teachers import Event, Shown

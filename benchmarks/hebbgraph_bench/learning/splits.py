@@ -21,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from hebbgraph.errors import DatasetError
+
 from hebbgraph_bench.datasets import Dataset, Query
 
 __all__ = ["SHARED", "UNTOUCHED", "Question", "Split", "split"]

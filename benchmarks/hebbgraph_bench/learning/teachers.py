@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from hebbgraph.records import Recall
+
 from hebbgraph_bench.learning.splits import Question
 
 __all__ = ["CoRetrieval", "Event", "Gold", "Hostile", "Shown", "Teacher", "WrongCitations"]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from hebbgraph.errors import ParameterError
+
 from hebbgraph_bench.papers.options import PaperOptions
 
 __all__ = ["PAPERS", "PaperOptions", "PaperRunner", "bench_paper"]

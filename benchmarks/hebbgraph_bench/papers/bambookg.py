@@ -19,9 +19,9 @@ from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
-
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
+
 from hebbgraph_bench import metrics
 from hebbgraph_bench.baselines import BM25, Dense, Retriever
 from hebbgraph_bench.context import Context

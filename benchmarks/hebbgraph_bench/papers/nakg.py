@@ -20,12 +20,12 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.neural import NeuralRecall, NeuralSettings, train
 from hebbgraph.neural.report import NeuralReport
 from hebbgraph.settings import FamilyName, LearningSettings, Settings
+
 from hebbgraph_bench import metrics
 from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
 from hebbgraph_bench.datasets import Dataset, Query

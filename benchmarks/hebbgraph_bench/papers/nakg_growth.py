@@ -13,10 +13,10 @@ from time import process_time
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.neural.clusters import clusters_of
 from hebbgraph.neural.parameters import NeuralSettings
+from numpy.typing import NDArray
+
 from hebbgraph_bench.plotting import matplotlib_figures, save_figure
 from hebbgraph_bench.tables import Grid
 
@@ -91,7 +91,6 @@ def measure_growth(
 
     require_extra()
     import torch
-
     from hebbgraph.neural.modules import Nakg
     from hebbgraph.neural.propagation import derive
 

@@ -15,9 +15,9 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-
 from hebbgraph.formulas.communities import rand_index
 from hebbgraph.records import Chunk
+
 from hebbgraph_bench import metrics
 from hebbgraph_bench.context import Context
 from hebbgraph_bench.datasets import Dataset

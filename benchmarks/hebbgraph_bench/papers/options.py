@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from hebbgraph.protocols import Embedder
 from rich.console import Console
 
-from hebbgraph.protocols import Embedder
 from hebbgraph_bench.datasets import Dataset, load
 from hebbgraph_bench.embedding import CachingEmbedder, caching
 from hebbgraph_bench.output import Output

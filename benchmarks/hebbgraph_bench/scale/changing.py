@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from time import perf_counter, process_time
 
 import numpy as np
-
 from hebbgraph.derived.parts import Derived
 from hebbgraph.index import HebbianIndex
+
 from hebbgraph_bench.scale.clock import clocked
 from hebbgraph_bench.scale.corpus import ClusteredEmbedder, Recombined
 

@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from time import perf_counter
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.errors import ParameterError
 from hebbgraph.records import Chunk
+from numpy.typing import NDArray
+
 from hebbgraph_bench.datasets import Dataset
 
 __all__ = ["ClusteredEmbedder", "Population", "Recombined"]

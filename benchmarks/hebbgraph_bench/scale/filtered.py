@@ -9,11 +9,11 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-
 from hebbgraph.index import HebbianIndex
 from hebbgraph.settings import Settings
 from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
+
 from hebbgraph_bench.scale.corpus import ClusteredEmbedder
 
 __all__ = ["FilterTimes", "measure_filters"]

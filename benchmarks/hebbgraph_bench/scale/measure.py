@@ -14,7 +14,6 @@ from time import perf_counter, process_time, thread_time
 
 import numpy as np
 import tantivy
-
 from hebbgraph.derived.parts import Derived
 from hebbgraph.embedders import passage_text
 from hebbgraph.index import HebbianIndex
@@ -24,6 +23,7 @@ from hebbgraph.settings import Settings
 from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
 from hebbgraph.vectors.searching import VectorSearch
+
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.memory import allocated_bytes
 from hebbgraph_bench.scale.changing import measure_changes

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-
 from hebbgraph.arrays import IntArray, transpose
 from hebbgraph.formulas.evidence import Evidence
 from hebbgraph.graph.phrases import PhraseTable
 from hebbgraph.graph.tag_graph import GraphArrays, TagGraph
 from hebbgraph.text import phrase_key
+
 from hebbgraph_bench.scale.corpus import Population
 
 __all__ = ["simulated_graph", "simulated_questions"]

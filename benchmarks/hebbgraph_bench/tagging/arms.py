@@ -9,6 +9,7 @@ from hebbgraph.protocols import Tagger
 from hebbgraph.records import Chunk
 from hebbgraph.text import tokenize
 from hebbgraph.text.tokens import stop_words
+
 from hebbgraph_bench.datasets import Dataset, Extraction
 from hebbgraph_bench.embedding import CachingEmbedder
 

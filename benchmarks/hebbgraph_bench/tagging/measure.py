@@ -8,13 +8,13 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-
 from hebbgraph.arrays import FloatArray
 from hebbgraph.graph.incidence import Incidence
 from hebbgraph.protocols import Tagger
 from hebbgraph.recall import StrategyName
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
+
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.ours import HebbianRetriever

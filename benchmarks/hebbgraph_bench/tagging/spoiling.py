@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-
 from hebbgraph.graph.incidence import Postings
 from hebbgraph.graph.tag_graph import TagGraph
 

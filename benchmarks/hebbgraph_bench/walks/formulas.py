@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, best
+from hebbgraph.graph.tag_graph import TagGraph
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray
-from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph_bench.walks.questions import Question
 
 __all__ = ["DAMPING", "Transitions", "dense_scores", "transitions"]
@@ -69,11 +69,11 @@ def _start(question: Question, edges: _Edges) -> _Start:
     weight = np.log1p(n / edges.df[cues]) ** 2
     share = p.cue_share if len(cues) else 0.0
     candidates, f = question.evidence.chunks, question.evidence.values
-    at = np.argsort(-f, kind="stable")[: p.n_seeds]
-    if not len(at) or f[at[0]] <= 0:
+    at = best(f, p.n_seeds)  # with all that tie with the last, as spreading takes them
+    if not f[at].max(initial=0.0) > 0:
         seeds, mass = candidates[:0], f[:0]
     else:
-        seeds, mass = candidates[at], (f[at] / f[at[0]]) ** p.sharpness
+        seeds, mass = candidates[at], (f[at] / f[at].max()) ** p.sharpness
         mass = (1 - share) * mass / mass.sum()
     return _Start(cues, share * weight / (weight.sum() or 1.0), seeds, mass)
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-
 from hebbgraph.arrays import FloatArray
 from hebbgraph.index import HebbianIndex
 from hebbgraph.protocols import Embedder
+
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.pagerank import personalized_pagerank
 from hebbgraph_bench.walks.formulas import DAMPING, Transitions, dense_scores, transitions

@@ -10,11 +10,11 @@ from time import perf_counter, process_time, thread_time
 from typing import Any
 
 import numpy as np
-
 from hebbgraph.derived.snapshot import load_snapshot, save_snapshot
 from hebbgraph.errors import MissingExtraError
 from hebbgraph.formulas.activation import SpreadingParameters, spread
 from hebbgraph.graph.tag_graph import TagGraph
+
 from hebbgraph_bench.memory import allocated_bytes
 from hebbgraph_bench.scale.simulated import simulated_graph, simulated_questions
 from hebbgraph_bench.walks.formulas import DAMPING, Transitions, transitions

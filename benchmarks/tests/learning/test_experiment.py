@@ -9,13 +9,13 @@ from time import sleep
 from typing import Any
 
 import pytest
+from hebbgraph.errors import ParameterError
+
 from hebbgraph_bench import studies
 from hebbgraph_bench.datasets import load
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.learning import measure_growth, run_learning
 from hebbgraph_bench.learning.growth import grid
-
-from hebbgraph.errors import ParameterError
 
 CHUNKS = [
     ("lamp", "The lamp of the tower was made by Edda Lund and burned oil."),

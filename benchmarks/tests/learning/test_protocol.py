@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hebbgraph.errors import DatasetError, ParameterError
+
 from hebbgraph_bench.datasets import Dataset, Query, Variant
 from hebbgraph_bench.learning.arms import arms
 from hebbgraph_bench.learning.learners import MostCited, QueryCache
@@ -15,8 +17,6 @@ from hebbgraph_bench.learning.teachers import (
     Shown,
     WrongCitations,
 )
-
-from hebbgraph.errors import DatasetError, ParameterError
 
 QUESTIONS = [Question(str(n), f"question {n}", {f"g{n}": 1}) for n in range(20)]
 

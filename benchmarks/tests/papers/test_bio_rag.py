@@ -7,6 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from hebbgraph.errors import ParameterError
+from hebbgraph.records import Chunk
+
 from hebbgraph_bench.papers.bio_rag.graph import (
     PAPER_EDGES,
     PAPER_NODES,
@@ -17,9 +20,6 @@ from hebbgraph_bench.papers.bio_rag.graph import (
 from hebbgraph_bench.papers.bio_rag.judges import ask_judge, chance_judge
 from hebbgraph_bench.papers.bio_rag.learning import Asked, GraphSearch, Learning, judge, learn
 from hebbgraph_bench.papers.bio_rag.questions import REWORDED, TOPICS, load_set
-
-from hebbgraph.errors import ParameterError
-from hebbgraph.records import Chunk
 
 DOCUMENTS = [
     Chunk(id="a", title="Gull", text="gull cliff\ngull nest"),

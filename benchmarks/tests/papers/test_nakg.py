@@ -7,12 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hebbgraph import Chunk, ParameterError
+from hebbgraph.neural import NeuralSettings
+
 from hebbgraph_bench import Dataset, Query
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.papers import PaperOptions, bench_paper, nakg, nakg_growth
-
-from hebbgraph import Chunk, ParameterError
-from hebbgraph.neural import NeuralSettings
 
 TINY = NeuralSettings(
     heads=2, head_size=4, edge_layers=1, hidden=8, layer_heads=2, edge_epochs=1, retrieval_epochs=1

@@ -8,15 +8,15 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from hebbgraph_bench import Dataset, Query
-from hebbgraph_bench.papers import PAPERS, PaperOptions, bambookg, bench_paper
-from hebbgraph_bench.papers.navigation import grids, measure_navigation
-from rich.console import Console
-from typer.testing import CliRunner
-
 from hebbgraph.cli import app
 from hebbgraph.errors import ParameterError
 from hebbgraph.records import Chunk
+from rich.console import Console
+from typer.testing import CliRunner
+
+from hebbgraph_bench import Dataset, Query
+from hebbgraph_bench.papers import PAPERS, PaperOptions, bambookg, bench_paper
+from hebbgraph_bench.papers.navigation import grids, measure_navigation
 
 CHUNKS = (
     Chunk(id="a", title="Gull", text="A Gull nests near Mira Voss Harbour."),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from hebbgraph_bench import metrics
 
 ranx = pytest.importorskip("ranx", reason="ranx, a test dependency, is the oracle here")

@@ -1,6 +1,6 @@
 """Eight processes on SQLite, then on PostgreSQL, with a look at what is left of each.
 
-``python tests/soak/loading.py 600`` gives each database ten minutes; ``make soak`` does.
+``python benchmarks/tests/soak/loading.py 600`` gives each database ten minutes; ``make soak`` does.
 Exit code 1 tells of an error, or of something lost or counted twice.
 """
 
@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+sys.path.insert(0, str(Path(__file__).parents[3] / "tests" / "support"))
 
-from hebbgraph_bench.load import run_load
 from pg_server import PostgresServer
+
+from hebbgraph_bench.stress import run_load
 
 
 @contextmanager

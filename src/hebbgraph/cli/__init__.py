@@ -16,7 +16,7 @@ import typer
 from rich.markup import escape
 
 from hebbgraph._version import __version__
-from hebbgraph.cli import asking, bench, graph, indexing, learning, operations
+from hebbgraph.cli import asking, operations, plugins, reading, showing, teaching
 from hebbgraph.cli.shared import err
 from hebbgraph.errors import HebbgraphError
 
@@ -29,7 +29,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (indexing, asking, learning, graph, operations, bench):
+for group in (reading, asking, teaching, showing, operations, plugins):
     group.register(app)
 
 

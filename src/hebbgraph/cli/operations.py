@@ -1,4 +1,4 @@
-"""The commands for whoever runs an index: ``doctor``, ``backup``, ``restore``, ``load``."""
+"""The commands for whoever runs an index: ``doctor``, ``backup``, ``restore``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 from rich.markup import escape
-from rich.table import Table
 
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, err, opened, out, print_json
 from hebbgraph.index import HebbianIndex
@@ -22,7 +21,6 @@ def register(app: typer.Typer) -> None:
     app.command()(doctor)
     app.command()(backup)
     app.command()(restore)
-    app.command()(load)
 
 
 def doctor(
@@ -66,54 +64,3 @@ def restore(path: Annotated[Path, typer.Argument(help="What backup made.")], db:
     """Put a backup in the place of an index, which may be in use."""
     HebbianIndex.restore(path, db)
     out.print(f"restored {escape(db)}")
-
-
-def load(
-    db: Db,
-    cache_dir: Cache = None,
-    processes: Annotated[int, typer.Option(min=1)] = 8,
-    writers: Annotated[int, typer.Option(help="How many of them write.", min=1)] = 2,
-    seconds: Annotated[float, typer.Option(min=0.0)] = 60.0,
-    chunks: Annotated[int, typer.Option(help="How many there are, about.", min=1)] = 4000,
-    seed: int = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Recall, cite, add and delete with several processes at once, and look what is left.
-
-    It works in a new namespace, which stays. Exit code 1 tells of an error, or of
-    something lost or counted twice.
-    """
-    from hebbgraph_bench.load import run_load
-
-    report = run_load(
-        db,
-        processes=processes,
-        writers=writers,
-        seconds=seconds,
-        chunks=chunks,
-        cache_dir=cache_dir,
-        seed=seed,
-    )
-    if as_json:
-        print_json(report.model_dump())
-    else:
-        table = Table(box=None, pad_edge=False)
-        for heading in ("", "count", "a second", "ms median", "95 %", "99 %", "longest"):
-            table.add_column(heading, justify="left" if not heading else "right")
-        for what, one in report.operations.items():
-            times = (one.p50, one.p95, one.p99, one.longest)
-            table.add_row(what, f"{one.count:,}", f"{one.per_second:g}", *(f"{t:g}" for t in times))
-        out.print(table)
-        out.print(
-            f"{report.processes} processes ({report.writers} writing), {report.seconds:g} s; "
-            f"{report.chunks:,} chunks, {report.feedbacks:,} feedbacks; {report.waits} gave up "
-            f"waiting; MB {report.memory}"
-        )
-        for error, count in report.errors.items():
-            err.print(f"[red]{count} ×[/red] {escape(error)}")
-        for fault in report.faults:
-            err.print(f"[red]not exact[/red] {escape(fault)}")
-        if report.ok:
-            out.print("nothing was lost, nothing counted twice, all is as if built anew")
-    if not report.ok:
-        raise typer.Exit(_NOT_WELL)

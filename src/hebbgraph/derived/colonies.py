@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.artifacts import remove
-from hebbgraph.formulas.communities import colony_weights, find_colonies, moved
+from hebbgraph.formulas.communities import ColonyParameters, colony_weights, find_colonies, moved
 from hebbgraph.formulas.weighted_graph import WeightedGraph
-from hebbgraph.graph.chunk_edges import ColonyParameters, SimilarityOf, chunk_edges
+from hebbgraph.graph.chunk_edges import SimilarityOf, chunk_edges
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.records import Colony
 from hebbgraph.text import display

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import IntArray, unique
 from hebbgraph.artifacts import make_way
 from hebbgraph.derived.lexical import Entry, LexicalIndex
-from hebbgraph.derived.neural_layer import NeuralStore
+from hebbgraph.derived.neural_store import NeuralStore
 from hebbgraph.derived.segments import damaged_files
 from hebbgraph.derived.snapshot import has_snapshot, load_snapshot, save_snapshot
 from hebbgraph.errors import HebbgraphError, IndexLockedError

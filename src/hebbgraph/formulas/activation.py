@@ -273,7 +273,7 @@ def spread(
     --------
     Chunk 0 is entitled 0 and mentions tag 1, which is the title of chunk 1:
 
-    >>> from hebbgraph.testing.incidence import ArrayView
+    >>> from hebbgraph.testing.array_view import ArrayView
     >>> from hebbgraph.formulas.evidence import Evidence
     >>> view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
     >>> found = spread(view, np.array([0]), Evidence(np.array([0, 2]), np.array([1.0, 0.3])))

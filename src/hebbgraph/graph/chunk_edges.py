@@ -3,74 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
-from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.adjacency import IncidenceView
+from hebbgraph.formulas.communities import ColonyParameters
 
-__all__ = ["ChunkEdges", "ColonyParameters", "SimilarityOf", "chunk_edges"]
+__all__ = ["ChunkEdges", "SimilarityOf", "chunk_edges"]
 
 SimilarityOf: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
 """From two arrays of chunks to the cosine of each pair; 0 where one has no vector."""
 
 _BLOCK = 500
-
-
-@dataclass(frozen=True, slots=True)
-class ColonyParameters:
-    """How chunks are joined and split into colonies.
-
-    Parameters
-    ----------
-    alpha, beta : float, at least 0
-        Weights of similarity and of the overlap of tags, as in Bio-RAG, section 2.1,
-        which gives no numbers.
-    gamma : float, in [0, 1]
-        What is left of an edge between two colonies.
-    tau : float, in [0, 1]
-        Similarity above which an edge between colonies needs no shared tag. In an index
-        every edge comes from a shared tag, so there it decides nothing.
-    resolution : float, positive
-        Larger values make more, smaller colonies.
-    nearest : int, at least 1
-        Of a chunk's edges the strongest so many are kept.
-    max_df : int, at least 2
-        Tags of more chunks join nothing.
-
-    Raises
-    ------
-    ParameterError
-        If one lies outside its range.
-    """
-
-    alpha: float = 0.5
-    beta: float = 0.5
-    gamma: float = 0.5
-    tau: float = 0.5
-    resolution: float = 1.0
-    nearest: int = 16
-    max_df: int = 100
-
-    def __post_init__(self) -> None:
-        if min(self.alpha, self.beta) < 0 or self.alpha + self.beta == 0:
-            raise ParameterError(
-                f"alpha and beta are not negative, nor both 0, got {self.alpha!r}, {self.beta!r}"
-            )
-        for name in ("gamma", "tau"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ParameterError(f"{name} lies in [0, 1], got {getattr(self, name)!r}")
-        if self.resolution <= 0:
-            raise ParameterError(f"resolution is positive, got {self.resolution!r}")
-        if self.nearest < 1 or self.max_df < 2:
-            raise ParameterError(
-                "nearest is at least 1 and max_df at least 2, got "
-                f"{self.nearest!r} and {self.max_df!r}"
-            )
 
 
 class ChunkEdges(NamedTuple):
@@ -110,7 +57,7 @@ def chunk_edges(
 
     Examples
     --------
-    >>> from hebbgraph.testing.incidence import ArrayView
+    >>> from hebbgraph.testing.array_view import ArrayView
     >>> view = ArrayView([[0, 1], [1], [2]])
     >>> found = chunk_edges(view, np.arange(3), np.ones(3, bool), ColonyParameters())
     >>> found.source.tolist(), found.target.tolist(), found.overlap.tolist()

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray
-from hebbgraph.errors import MissingExtraError
+from hebbgraph.extras import require
 
 __all__ = ["Clusters", "clusters_of"]
 
@@ -78,17 +78,14 @@ def clusters_of(
     >>> found.labels.tolist(), found.n_dense, found.n_noise
     ([0, 0, 0, 1, 1, 1, 0], 2, 1)
     """
-    try:
-        from sklearn.cluster import DBSCAN
-    except ImportError as error:
-        raise MissingExtraError(
-            'scikit-learn is not installed; pip install "hebbgraph[neural]"'
-        ) from error
+    cluster = require("sklearn.cluster", extra="neural", purpose="finding clusters")
     if not len(vectors):
         return Clusters(np.empty(0, np.int64), 0, 0)
     # On unit vectors |a - b|² = 2 (1 - cos), which scikit-learn has a fast routine for.
     radius = float(np.sqrt(2.0 * eps))
-    found = DBSCAN(eps=radius, min_samples=min_samples, algorithm="brute").fit_predict(vectors)
+    found = cluster.DBSCAN(eps=radius, min_samples=min_samples, algorithm="brute").fit_predict(
+        vectors
+    )
     labels = np.asarray(found, dtype=np.int64)
     noise = labels < 0
     n_dense = int(labels.max(initial=-1)) + 1

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.errors import ParameterError
+from hebbgraph.extras import require_neural
 from hebbgraph.graph.neural_layer import NeuralLayer
 from hebbgraph.neural.clusters import Clusters, clusters_of
 from hebbgraph.neural.examples import Pairs, co_cited, tag_pairs
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
     from hebbgraph.neural.epochs import Phase
 
 __all__ = ["remove", "train"]
-
-
-def require_extra() -> None:
-    """Raise MissingExtraError, which names the extra, unless all of it is installed."""
-    try:
-        import safetensors  # noqa: F401
-        import sklearn  # noqa: F401
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise MissingExtraError(
-            f'{error.name} is not installed; pip install "hebbgraph[neural]"'
-        ) from error
 
 
 def train(
@@ -82,7 +71,7 @@ def train(
     StorageError
         If ``start_from`` cannot be read.
     """
-    require_extra()
+    require_neural("training a neural layer")
     from hebbgraph.neural.checkpoint import load_checkpoint, save_checkpoint
     from hebbgraph.neural.collection import read_collection
     from hebbgraph.neural.propagation import derive

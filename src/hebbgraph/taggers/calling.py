@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from hebbgraph.errors import MissingExtraError
+from hebbgraph.extras import require
 
 __all__ = ["Pace", "StalledError", "retrying", "within"]
 
@@ -81,12 +81,7 @@ def retrying(retries: int, wait_seconds: float, stop: threading.Event) -> Any:
     MissingExtraError
         If tenacity is not installed.
     """
-    try:
-        import tenacity
-    except ImportError as error:
-        raise MissingExtraError(
-            'tagging by a language model needs tenacity; pip install "hebbgraph[llm]"'
-        ) from error
+    tenacity = require("tenacity", extra="llm", purpose="tagging by a language model")
     return tenacity.Retrying(
         stop=tenacity.stop_any(
             tenacity.stop_after_attempt(retries + 1), tenacity.stop_when_event_set(stop)

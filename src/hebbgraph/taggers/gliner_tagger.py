@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.errors import ParameterError
+from hebbgraph.extras import require
 from hebbgraph.records import Chunk
 from hebbgraph.taggers.output import clean_tags
 
@@ -62,10 +63,4 @@ class GlinerTagger:
 
 
 def _load(name: str) -> Any:
-    try:
-        from gliner import GLiNER
-    except ImportError as error:
-        raise MissingExtraError(
-            'GLiNER is not installed; pip install "hebbgraph[gliner]"'
-        ) from error
-    return GLiNER.from_pretrained(name)
+    return require("gliner", extra="gliner", purpose="GLiNERTagger").GLiNER.from_pretrained(name)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
-from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.errors import ParameterError
+from hebbgraph.extras import require
 from hebbgraph.protocols import AnswerStore
 from hebbgraph.records import Chunk, TaggingReport
 from hebbgraph.taggers.output import clean_tags
@@ -95,10 +96,7 @@ class SpacyTagger:
 
 
 def _load(name: str) -> Any:
-    try:
-        import spacy
-    except ImportError as error:
-        raise MissingExtraError('spaCy is not installed; pip install "hebbgraph[spacy]"') from error
+    spacy = require("spacy", extra="spacy", purpose="SpacyTagger")
     try:
         return spacy.load(name)
     except OSError as error:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias
 
-from hebbgraph.errors import MissingExtraError
+from hebbgraph.extras import require
 
 __all__ = ["VectorSearch", "check_installed", "library"]
 
@@ -28,14 +27,12 @@ def library(search: VectorSearch) -> Any:
     MissingExtraError
         If it is not installed.
     """
-    name = _LIBRARIES[search]
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(
-            f'vector_search="{search}" needs {name.partition(".")[0]}; pip install '
-            f'"hebbgraph[{search}]", or open the index with Settings(vector_search="exact")'
-        ) from error
+    return require(
+        _LIBRARIES[search],
+        extra=search,
+        purpose=f'vector_search="{search}"',
+        otherwise='open the index with Settings(vector_search="exact")',
+    )
 
 
 def check_installed(search: VectorSearch) -> None:

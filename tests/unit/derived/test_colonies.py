@@ -10,7 +10,7 @@ import pytest
 
 from hebbgraph import HebbianIndex, Settings
 from hebbgraph.derived.colonies import Colonies
-from hebbgraph.graph.chunk_edges import ColonyParameters
+from hebbgraph.formulas.communities import ColonyParameters
 
 CHUNKS = [
     {

@@ -11,7 +11,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
 from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges
 from hebbgraph.formulas.evidence import Evidence
-from hebbgraph.testing.incidence import ArrayView
+from hebbgraph.testing.array_view import ArrayView
 
 ONE_STEP = SpreadingParameters(
     n_seeds=1,

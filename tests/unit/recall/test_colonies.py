@@ -8,7 +8,7 @@ import pytest
 
 from hebbgraph import HebbianIndex
 from hebbgraph.errors import ParameterError
-from hebbgraph.graph.chunk_edges import ColonyParameters
+from hebbgraph.formulas.communities import ColonyParameters
 
 GROUPS = {"sea": ("Petrel", "Ida Moss"), "rope": ("Hemp Field", "Long Walk")}
 CHUNKS = [

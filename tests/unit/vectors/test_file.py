@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hebbgraph.store import vector_file
 from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.vectors import file as vector_file
 from hebbgraph.vectors.file import VectorFile
 
 STATE = EmbeddingState("model", 3, "float16")

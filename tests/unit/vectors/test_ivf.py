@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hebbgraph.errors import MissingExtraError
-from hebbgraph.store import inverted as module
+from hebbgraph.vectors import ivf as module
 from hebbgraph.vectors.ivf import InvertedLists
 
 STAMP = {"revision": 1, "epoch": 1}

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.formulas.breadth_first import BreadthFirstParameters
 from hebbgraph.formulas.communities import colony_weights, find_colonies
+from numpy.typing import NDArray
+
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.papers.bio_rag.graph import (
     PAPER_DIGESTED,

@@ -16,14 +16,13 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.weighted_graph import WeightedGraph
 from hebbgraph.records import Chunk
 from hebbgraph.text import tokenize
 from hebbgraph.text.query import function_words
+from numpy.typing import NDArray
 
 __all__ = [
     "PAPER_DIGESTED",

@@ -8,6 +8,7 @@ from typing import Any
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.taggers.models import asking
+
 from hebbgraph_bench.papers.bio_rag.graph import EdgeJudge, TermNetwork
 
 __all__ = ["ask_judge", "chance_judge"]

@@ -13,8 +13,6 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.formulas.breadth_first import (
     BreadthFirstParameters,
     Expansion,
@@ -28,6 +26,8 @@ from hebbgraph.formulas.breadth_first import (
 )
 from hebbgraph.formulas.plasticity import LearningRule, bio_rag
 from hebbgraph.formulas.weighted_graph import WeightedGraph
+from numpy.typing import NDArray
+
 from hebbgraph_bench import metrics
 from hebbgraph_bench.datasets import Query
 from hebbgraph_bench.papers.bio_rag.graph import TermNetwork, words_of

@@ -17,6 +17,7 @@ from importlib.resources import files
 from typing import Any
 
 from hebbgraph.records import Chunk
+
 from hebbgraph_bench.datasets import Dataset, Query
 from hebbgraph_bench.datasets.records import Variant
 

@@ -7,7 +7,8 @@ from importlib import import_module
 from typing import Literal, TypeAlias
 
 from hebbgraph.derived.parts import Derived
-from hebbgraph.errors import MissingExtraError, ParameterError
+from hebbgraph.errors import ParameterError
+from hebbgraph.extras import require
 from hebbgraph.recall.strategies.base import Ranking, Request, Strategy
 from hebbgraph.settings import Settings
 from hebbgraph.store.truth import Truth
@@ -51,15 +52,9 @@ def make_strategy(
     entry = STRATEGIES.get(name)
     if entry is None:
         raise ParameterError(f"strategy is one of {', '.join(STRATEGIES)}, got {name!r}")
-    try:
-        made: Strategy = import_module(entry.module).make(settings, truth, derived)
-    except MissingExtraError:
-        raise
-    except ImportError as error:
-        if entry.extra is None:
-            raise
-        raise MissingExtraError(
-            f"strategy {name!r} needs {error.name}, which is not installed; "
-            f'pip install "hebbgraph[{entry.extra}]"'
-        ) from error
+    if entry.extra is None:
+        module = import_module(entry.module)
+    else:
+        module = require(entry.module, extra=entry.extra, purpose=f"strategy {name!r}")
+    made: Strategy = module.make(settings, truth, derived)
     return made

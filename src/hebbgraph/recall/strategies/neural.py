@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.extras import require_neural
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.formulas.relevance import (
     NeuralRecall,
@@ -18,7 +19,6 @@ from hebbgraph.formulas.relevance import (
 )
 from hebbgraph.graph.neural_layer import LayerInGraph
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.neural.door import require_extra
 from hebbgraph.recall.masks import Passing
 from hebbgraph.recall.neural_edges import layer_of
 from hebbgraph.recall.search import lexical_search
@@ -61,7 +61,7 @@ class Neural:
         graph, question = request.graph, request.question
         layer = layer_of(self._derived, graph, self._parameters)
         if layer is None:
-            require_extra()
+            require_neural('strategy "neural"')
             raise NotFoundError(
                 "there is no neural layer for this index as it is; train one with "
                 "hebbgraph.neural.train(index), or recall with another strategy"

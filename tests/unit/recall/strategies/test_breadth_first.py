@@ -12,7 +12,7 @@ from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges
 from hebbgraph.formulas.breadth_first import BreadthFirstParameters
 from hebbgraph.recall.strategies.breadth_first import TagChunkGraph
 from hebbgraph.settings import LearningSettings
-from hebbgraph.testing.incidence import ArrayView
+from hebbgraph.testing.array_view import ArrayView
 
 CHUNKS = [
     {"id": "petrel", "title": "Petrel", "text": "The Petrel was built by Ida Moss in a yard."},

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from hebbgraph.errors import MissingExtraError, ReadOnlyIndexError
+from hebbgraph.errors import ReadOnlyIndexError
+from hebbgraph.extras import require
 from hebbgraph.graph.neural_layer import LayerInGraph, LayerStamp, NeuralLayer
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.store.database import translate_os
@@ -183,13 +184,7 @@ class NeuralStore:
 
 
 def _numpy_format() -> Any:
-    try:
-        from safetensors import numpy as format_
-    except ImportError as error:
-        raise MissingExtraError(
-            'safetensors is not installed; pip install "hebbgraph[neural]"'
-        ) from error
-    return format_
+    return require("safetensors.numpy", extra="neural", purpose="a trained layer on disk")
 
 
 def _arrays(layer: NeuralLayer) -> dict[str, Any]:

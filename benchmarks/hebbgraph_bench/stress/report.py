@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from hebbgraph_bench.load.worker import Account
+from hebbgraph_bench.stress.worker import Account
 
 __all__ = ["LoadReport", "Operation", "measured"]
 

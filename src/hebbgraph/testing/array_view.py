@@ -15,7 +15,7 @@ __all__ = ["ArrayView"]
 class ArrayView:
     """The tags of each chunk, given as lists.
 
-    It is an :class:`~hebbgraph.formulas.adjacency.IncidenceView`.
+    An :class:`~hebbgraph.formulas.adjacency.IncidenceView`.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """A load of readers and writers on one index, and whether nothing was lost."""
 
-from hebbgraph_bench.load.report import LoadReport
-from hebbgraph_bench.load.run import run_load
+from hebbgraph_bench.stress.report import LoadReport
+from hebbgraph_bench.stress.run import run_load
 
 __all__ = ["LoadReport", "run_load"]

@@ -14,8 +14,9 @@ from pathlib import Path
 from hebbgraph.errors import ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.settings import Settings
-from hebbgraph_bench.load.report import LoadReport, measured, memory
-from hebbgraph_bench.load.worker import Account, Plan, make_text, work
+
+from hebbgraph_bench.stress.report import LoadReport, measured, memory
+from hebbgraph_bench.stress.worker import Account, Plan, make_text, work
 
 __all__ = ["run_load"]
 

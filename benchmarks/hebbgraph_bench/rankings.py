@@ -1,0 +1,149 @@
+"""Dump every ranking and score, to compare one version of the code with another.
+
+``python -m hebbgraph_bench.rankings SET... --to before.jsonl`` writes one line for each set,
+embedder, state of learning, strategy and question. Run it again after a change, then
+``--compare before.jsonl after.jsonl`` lists the lines that differ: other chunks, another order,
+or scores that are further apart than nine decimals.
+
+It uses public names alone, so it runs over any version.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hebbgraph import HebbianIndex
+from hebbgraph.recall import StrategyName
+
+from hebbgraph_bench.datasets import Dataset, load
+from hebbgraph_bench.embedding import LazyEmbedder, caching
+
+__all__ = ["compare", "dump", "main"]
+
+STRATEGIES: tuple[StrategyName, ...] = ("spreading", "neighbourhood", "breadth_first")
+_DECIMALS = 9
+_CITED = 0.5  # the share of the questions whose gold is cited in the pass of learning
+
+
+def dump(
+    dataset: Dataset,
+    embedder: Any = None,
+    *,
+    k: int = 10,
+    strategies: Sequence[StrategyName] = STRATEGIES,
+) -> Iterator[dict[str, Any]]:
+    """Yield one record for each state, strategy and question of a set.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        Shuffle it first.
+    embedder : Embedder, optional
+    k : int
+    strategies : sequence of str
+
+    Yields
+    ------
+    dict
+        ``key`` names the case; ``hits`` holds pairs of chunk id and score, rounded to nine
+        decimals; ``cues`` and ``paths`` say how they were found.
+    """
+    with TemporaryDirectory(prefix="hebbgraph-rankings-") as directory:
+        options = {} if embedder is None else {"embedder": embedder}
+        with HebbianIndex.open(f"{directory}/index", **options) as index:
+            index.add(dataset.corpus)
+            yield from _asked(index, dataset, "unlearned", embedder, k, strategies)
+            half = dataset.queries[: max(1, int(len(dataset.queries) * _CITED))]
+            for query in half:
+                recall = index.recall(query.text, k=k)
+                cited = [hit.chunk.id for hit in recall.hits if hit.chunk.id in query.relevant]
+                if cited:
+                    index.reinforce(recall, cited=cited)
+            yield from _asked(index, dataset, "learned", embedder, k, ("spreading",))
+
+
+def _asked(
+    index: HebbianIndex,
+    dataset: Dataset,
+    state: str,
+    embedder: Any,
+    k: int,
+    strategies: Sequence[StrategyName],
+) -> Iterator[dict[str, Any]]:
+    named = "embedder" if embedder is not None else "plain"
+    for strategy in strategies:
+        for query in dataset.queries:
+            recall = index.recall(query.text, k=k, strategy=strategy)
+            yield {
+                "key": [dataset.name, named, state, strategy, query.id],
+                "hits": [[hit.chunk.id, round(hit.score, _DECIMALS)] for hit in recall.hits],
+                "cues": [cue.tag for cue in recall.cues],
+                "paths": [hit.path_text for hit in recall.hits],
+            }
+
+
+def compare(before: Path, after: Path) -> list[str]:
+    """Return a line for each case that differs between two dumps.
+
+    Scores may be up to 1e-9 apart; equal scores may not change places.
+    """
+    one, other = _read(before), _read(after)
+    found = [f"only in {before}: {key}" for key in one.keys() - other.keys()]
+    found += [f"only in {after}: {key}" for key in other.keys() - one.keys()]
+    for key in one.keys() & other.keys():
+        found += _differences(key, one[key], other[key])
+    return sorted(found)
+
+
+def _differences(key: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
+    if [id_ for id_, _ in one["hits"]] != [id_ for id_, _ in other["hits"]]:
+        return [f"{key}: other chunks or another order"]
+    pairs = zip(one["hits"], other["hits"], strict=True)
+    widest = max((abs(a - b) for (_, a), (_, b) in pairs), default=0.0)
+    if widest > 1.5 * 10**-_DECIMALS:
+        return [f"{key}: scores up to {widest:.1e} apart"]
+    return [f"{key}: other {name}" for name in ("cues", "paths") if one[name] != other[name]]
+
+
+def _read(path: Path) -> dict[str, dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
+        return {" / ".join(row["key"]): row for row in map(json.loads, lines)}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; see the module."""
+    parser = argparse.ArgumentParser(description=__doc__, prog="hebbgraph_bench.rankings")
+    parser.add_argument("sets", nargs="*", type=Path, help="directories of evaluation sets")
+    parser.add_argument("--to", type=Path, help="where the dump goes")
+    parser.add_argument("--embedder", help="a sentence-transformers model")
+    parser.add_argument("--vectors", type=Path, help="where its vectors are kept")
+    parser.add_argument("--queries", type=int, default=None, help="at most so many a set")
+    parser.add_argument("--compare", nargs=2, type=Path, metavar=("BEFORE", "AFTER"))
+    given = parser.parse_args(arguments)
+    if given.compare:
+        differences = compare(*given.compare)
+        print("\n".join(differences) or "equal")  # noqa: T201
+        return int(bool(differences))
+    if not given.sets or given.to is None:
+        parser.error("name sets and --to FILE, or --compare BEFORE AFTER")
+    with given.to.open("w", encoding="utf-8") as file:
+        for path in given.sets:
+            dataset = load(path).shuffled(seed=0)
+            if given.queries:
+                dataset = dataset.sampled(given.queries, seed=0)
+            model = LazyEmbedder(given.embedder) if given.embedder else None
+            with caching(model, given.vectors) as embedder:
+                for row in dump(dataset, embedder):
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            print(f"{dataset.name}: done", file=sys.stderr)  # noqa: T201
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
