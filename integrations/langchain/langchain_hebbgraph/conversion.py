@@ -1,15 +1,15 @@
-"""Documents in, chunks out, and back: the border between LangChain and hebbgraph.
+"""Documents to chunks and back: the border between LangChain and hebbgraph.
 
 What comes back equals what went in: ``Document.metadata`` is kept as it is and never
 written to. Three of its fields also mean something to the index:
 
 ``title``
-    The chunk's title; its phrase becomes a tag that other chunks are matched with.
+    The chunk's title. It becomes a tag that is looked for in other chunks.
 ``tags``
-    A list of str: tags beside those that the index finds. :class:`TagTransformer` and
-    :class:`HebbianTextSplitter` write it.
+    A list of str: tags in addition to those that the index finds. :class:`TagTransformer`
+    and :class:`HebbianTextSplitter` write it.
 ``source``
-    The document that the chunk comes from; ``delete(document_id=...)`` takes it.
+    The document that the chunk comes from, for ``delete(document_id=...)``.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def stable_id(document: Document) -> str:
 def to_chunk(document: Document, id: str | None = None) -> Chunk:
     """Make a chunk of a document, which stays as it is.
 
-    Dates, paths, UUIDs, enums and decimals in the metadata become str, tuples and sets
-    lists; control characters, which no database keeps, go.
+    In the metadata, dates, paths, UUIDs, enums and decimals become str, and tuples and sets
+    become lists. Control characters that databases cannot keep are removed.
 
     Raises
     ------
