@@ -1,64 +1,30 @@
 """CitationLearner: every answer's citations teach the index that its sources came from.
 
-What belongs together is read from LlamaIndex's instrumentation: the recalls, prompts and
-answers below one root span are one request (:mod:`.tracing`). What was shown and cited, and
-which recall gets the credit, is decided by :mod:`hebbgraph.citations`.
+Which recalls, prompts and answers belong together is found by :mod:`.listening`. What was shown
+and cited, and which recall gets the credit, is decided by :mod:`hebbgraph.citations`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import threading
-import uuid
-from collections import deque
-from collections.abc import AsyncGenerator, Generator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
-from llama_index.core.base.response.schema import (
-    AsyncStreamingResponse,
-    PydanticResponse,
-    Response,
-    StreamingResponse,
-)
-from llama_index.core.instrumentation import get_dispatcher
-from llama_index.core.instrumentation.events.base import BaseEvent
-from llama_index.core.instrumentation.events.synthesis import SynthesizeEndEvent
-from llama_index.core.instrumentation.span import active_span_id
-from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.base.response.schema import PydanticResponse, Response
+from llama_index.core.schema import NodeWithScore
 
 from hebbgraph import HebbianIndex, Recall
-from hebbgraph.citations import Actor, Exchange, Learner, Recalled, user_id
+from hebbgraph.citations import Actor, Exchange, Learner, user_id
 from hebbgraph.records import Feedback
-from llama_index.retrievers.hebbgraph.answers import (
-    ANSWER_EVENTS,
-    PROMPT_EVENTS,
-    Answer,
-    contents,
-    exchange_of,
-    prompt_of,
-    reply_in,
-    result_of,
-    text_of,
-)
-from llama_index.retrievers.hebbgraph.events import RecallEvent
-from llama_index.retrievers.hebbgraph.tracing import (
-    EventHandler,
-    Request,
-    SeenRecall,
-    Span,
-    SpanHandler,
-    SpanTree,
-)
+from llama_index.retrievers.hebbgraph.answers import Answer, contents, exchange_of, text_of
+from llama_index.retrievers.hebbgraph.listening import Listener
+from llama_index.retrievers.hebbgraph.tracing import Request
 
 __all__ = ["CitationLearner"]
 
-#: Recalls that an answer without a request may still refer to.
-_RECENT = 64
 
-
-class CitationLearner:
+class CitationLearner(Listener):
     """Learns from query engines, chat engines, streams and agents, once installed.
 
     Parameters
@@ -106,43 +72,18 @@ class CitationLearner:
         actor: Actor | None = None,
         background: bool = False,
     ) -> None:
-        self.index = index
+        self._learner = Learner()
+        super().__init__(index, self._learner.conversations)
         self._background = background
         self._actor = actor or user_id
-        self._learner = Learner()
-        self._spans = SpanTree(self._matters, self._request_ended)
-        self._recent: deque[SeenRecall] = deque(maxlen=_RECENT)
-        self._installing = threading.Lock()
-        self._event_handler = EventHandler(self._hear)
-        self._span_handler = SpanHandler(self._spans)
 
     # -- installing -----------------------------------------------------------------
-
-    def install(self) -> Self:
-        """Listen from now on; installing twice is fine."""
-        root = get_dispatcher()
-        with self._installing:
-            if not any(one is self._event_handler for one in root.event_handlers):
-                # New lists: other threads walk these.
-                root.event_handlers = [*root.event_handlers, self._event_handler]
-                root.span_handlers = [*root.span_handlers, self._span_handler]
-        return self
 
     def uninstall(self) -> None:
         """Stop listening, and wait for what was heard to be learned."""
         self._stop()
         self.flush()
         self._spans.clear()
-
-    def _stop(self) -> None:
-        root = get_dispatcher()
-        with self._installing:
-            root.event_handlers = [
-                one for one in root.event_handlers if one is not self._event_handler
-            ]
-            root.span_handlers = [
-                one for one in root.span_handlers if one is not self._span_handler
-            ]
 
     def __enter__(self) -> Self:
         return self.install()
@@ -164,29 +105,7 @@ class CitationLearner:
         """Async twin of :meth:`flush`."""
         return await asyncio.to_thread(self.flush, timeout)
 
-    # -- without an engine ----------------------------------------------------------
-
-    @contextlib.contextmanager
-    def request(self, **tags: Any) -> Iterator[None]:
-        """Make what happens inside one request, also across ``await``.
-
-        The model's last answer inside is taken for the answer to what was retrieved inside.
-
-        Parameters
-        ----------
-        **tags
-            As with ``instrument_tags``: ``user_id="ida"``, ``thread_id="chat-7"``.
-        """
-        id_ = f"CitationLearner.request-{uuid.uuid4()}"
-        parent_id = active_span_id.get()
-        known = self._spans.find(parent_id) is not None
-        self._spans.enter(id_, parent_id if known else None, self, tags)
-        token = active_span_id.set(id_)
-        try:
-            yield
-        finally:
-            active_span_id.reset(token)
-            self._spans.leave(id_, None)
+    # -- without an engine, and late feedback ---------------------------------------
 
     def learn(
         self,
@@ -212,7 +131,7 @@ class CitationLearner:
         if recalls:
             request = Request(dict(tags or {}))
             text, structured = text_of(answer)
-            self._submit(
+            self._study(
                 Answer(
                     request,
                     recalls,
@@ -222,7 +141,7 @@ class CitationLearner:
                     text=text,
                     structured=structured,
                 ),
-                later=False,
+                background=False,
             )
 
     def feedback(
@@ -265,165 +184,13 @@ class CitationLearner:
         """Async twin of :meth:`feedback`."""
         return await asyncio.to_thread(self.feedback, *args, **kwargs)
 
-    # -- hearing --------------------------------------------------------------------
-
-    def _hear(self, event: BaseEvent) -> None:
-        if isinstance(event, RecallEvent):
-            self._hear_recall(event)
-        elif isinstance(event, SynthesizeEndEvent):
-            self._hear_synthesis(event)
-        elif isinstance(event, PROMPT_EVENTS):
-            if (span := self._relevant(event)) is not None:
-                self._hear_prompt(span, event)
-        elif isinstance(event, ANSWER_EVENTS) and (span := self._relevant(event)) is not None:
-            self._hear_reply(span, event)
-
-    def _relevant(self, event: BaseEvent) -> Span | None:
-        """Return the event's span if its request may teach anything."""
-        span = self._spans.find(event.span_id)
-        if span is None:
-            return None
-        span.request.tags = {**event.tags, **span.request.tags}
-        return span if self._matters(span.request) else None
-
-    def _matters(self, request: Request) -> bool:
-        return bool(request.recalls or self._earlier(request))
-
-    def _earlier(self, request: Request) -> list[Recalled]:
-        """Return what earlier turns of the request's conversation recalled."""
-        thread = request.tags.get("thread_id")
-        if thread is None:
-            return []
-        return self._learner.conversations.earlier(str(thread), but=request.recalls)
-
-    def _hear_recall(self, event: RecallEvent) -> None:
-        if self.index is not None and event.index is not self.index:
-            return
-        span = self._spans.find(event.span_id) or Span("", None, None, event.tags)
-        seen = SeenRecall(event.index, event.recall, span, event.nodes)
-        request = span.request
-        request.note_recall(seen)
-        # A workflow opens its root span outside of the caller's tags.
-        request.tags = {**event.tags, **request.tags}
-        if (thread := request.tags.get("thread_id")) is not None:
-            self._learner.conversations.note(str(thread), [seen.plain()])
-        self._recent.append(seen)
-
-    def _hear_prompt(self, span: Span, event: BaseEvent) -> None:
-        # A synthesizer's own steps are spans too, one within the other.
-        writing = [one for one in span.until("serves", "echoes") if one.kind == "answers"]
-        if writing:
-            text = prompt_of(event)
-            for one in writing:
-                one.note_prompt(text)
-
-    def _hear_reply(self, span: Span, event: BaseEvent) -> None:
-        # What a model says within a synthesis or a retrieval is no answer of its own.
-        if span.nearest("answers", "echoes", "serves") is None:
-            span.request.last_reply = reply_in(event) or span.request.last_reply
-
-    def _hear_synthesis(self, event: SynthesizeEndEvent) -> None:
-        response = event.response
-        span = self._spans.find(event.span_id)
-        if response is None or (span is not None and span.nearest("echoes") is not None):
-            return
-        nodes = list(response.source_nodes)
-        if not nodes:
-            return
-        recalls = self._recalls_around(span) or self._recalls_like(event.query, nodes)
-        if not recalls:
-            return
-        request = span.request if span is not None else Request(dict(event.tags))
-        request.last_reply = None
-        writing = None if span is None else span.nearest("answers")
-        prompts = [] if writing is None else list(writing.prompts)
-        tags = {**request.tags, **event.tags}
-        answer = Answer(
-            request, recalls, tags, self._earlier(request), prompt="\n\n".join(prompts), nodes=nodes
-        )
-        if isinstance(response, StreamingResponse):
-            if response.response_txt is None and response.response_gen is not None:
-                response.response_gen = self._tee(response.response_gen, answer)
-        elif isinstance(response, AsyncStreamingResponse):
-            if response.response_txt is None and response.response_gen is not None:
-                response.response_gen = self._atee(response.response_gen, answer)
-        else:
-            answer.text, answer.structured = text_of(response)
-            self._submit(answer)
-
-    def _tee(self, stream: Generator[str, None, None], answer: Answer) -> Generator[str]:
-        parts: list[str] = []
-        complete = False
-        try:
-            for part in stream:
-                parts.append(part)
-                yield part
-            complete = True
-        finally:
-            answer.text = "".join(map(str, parts))
-            # Left halfway, this may run while objects are collected, in any thread.
-            self._submit(answer, later=None if complete else True)
-
-    async def _atee(self, stream: AsyncGenerator[str, None], answer: Answer) -> AsyncGenerator[str]:
-        parts: list[str] = []
-        try:
-            async for part in stream:
-                parts.append(part)
-                yield part
-        finally:
-            answer.text = "".join(map(str, parts))
-            self._submit(answer, later=True)
-
-    def _recalls_around(self, span: Span | None) -> list[SeenRecall]:
-        """Return the recalls below the nearest ancestor that has any."""
-        if span is None or not span.request.recalls:
-            return []
-        for ancestor in span.ancestors():
-            found = [
-                seen
-                for seen in span.request.recalls
-                if any(one is ancestor for one in seen.span.ancestors())
-            ]
-            if found:
-                return found
-        return []
-
-    def _recalls_like(
-        self, query: str | QueryBundle | None, nodes: list[NodeWithScore]
-    ) -> list[SeenRecall]:
-        """Return the latest recall of this question that these nodes came from."""
-        question = query.query_str if isinstance(query, QueryBundle) else str(query or "")
-        ids = {one.node_id for one in nodes}
-        for seen in reversed(list(self._recent)):
-            if seen.recall.query.strip() == question.strip() and ids & seen.ids:
-                return [seen]
-        return []
-
-    def _request_ended(self, request: Request, result: object) -> None:
-        """Take an agent's last word for its answer."""
-        said, request.last_reply = request.last_reply, None
-        if said is None:
-            return
-        text, structured = result_of(result)
-        self._submit(
-            Answer(
-                request,
-                list(request.recalls),
-                request.tags,
-                self._earlier(request),
-                prompt="\n\n".join(said.prompt),
-                text=text or said.text,
-                structured=structured,
-                message=said.message,
-            )
-        )
-
     # -- teaching -------------------------------------------------------------------
 
-    def _submit(self, answer: Answer, *, later: bool | None = None) -> None:
-        if later is None:
-            later = self._background or _on_event_loop()
-        self._learner.submit(partial(self._read, answer), background=later)
+    def _answered(self, answer: Answer, *, later: bool = False) -> None:
+        self._study(answer, background=later or self._background or _on_event_loop())
+
+    def _study(self, answer: Answer, *, background: bool) -> None:
+        self._learner.submit(partial(self._read, answer), background=background)
 
     def _read(self, answer: Answer) -> Exchange:
         return exchange_of(answer, actor=self._actor(answer.tags))
