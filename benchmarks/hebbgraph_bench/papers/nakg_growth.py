@@ -87,9 +87,9 @@ def measure_growth(
 
     Training itself does not grow: a pass looks at a bounded number of clusters.
     """
-    from hebbgraph.neural.door import require_extra
+    from hebbgraph.extras import require_neural
 
-    require_extra()
+    require_neural("this study")
     import torch
     from hebbgraph.neural.modules import Nakg
     from hebbgraph.neural.propagation import derive
