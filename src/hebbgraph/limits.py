@@ -9,6 +9,7 @@ __all__ = [
     "MAX_FEEDBACK_LINE",
     "MAX_ID",
     "MAX_METADATA_BYTES",
+    "MAX_METADATA_DEPTH",
     "MAX_SEEDS",
     "MAX_TAG",
     "MAX_TAGS",
@@ -27,6 +28,9 @@ MAX_TAGS = 256
 MAX_TAG = 512
 #: A chunk's metadata as JSON, in UTF-8.
 MAX_METADATA_BYTES = 1_000_000
+#: Lists and objects within each other, the metadata itself included. Readers of JSON give up
+#: at 200, and a recall wraps a chunk in a few levels more.
+MAX_METADATA_DEPTH = 128
 #: Chunks of a search of the caller's own.
 MAX_SEEDS = 100_000
 #: Characters of one line of exported feedback.

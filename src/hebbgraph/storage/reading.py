@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from pydantic_core import from_json, to_json
 
 from hebbgraph.errors import InvalidChunkError
+from hebbgraph.nesting import read_metadata
 from hebbgraph.records import Chunk
 from hebbgraph.storage.database import Database, retried
 from hebbgraph.storage.facts import facts_of
@@ -238,7 +239,7 @@ def _chunk(
         document_id=document_id,
         title=title,
         text=text,
-        metadata=from_json(metadata),
+        metadata=read_metadata(metadata),
         tags=tuple(from_json(tags)),
     )
 

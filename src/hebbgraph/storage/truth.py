@@ -13,6 +13,8 @@ import numpy as np
 import sqlalchemy as sa
 
 from hebbgraph.errors import ConnectionLostError, SettingsMismatchError
+from hebbgraph.limits import MAX_METADATA_DEPTH
+from hebbgraph.nesting import CutMetadata
 from hebbgraph.records import Chunk
 from hebbgraph.storage.answers import TagAnswers
 from hebbgraph.storage.database import Database, retried
@@ -476,6 +478,12 @@ class Truth(ChunkReader):
             for chunk, state in held:
                 if state in off:
                     off[state].append(chunk.id)
+                elif isinstance(chunk.metadata, CutMetadata):
+                    yield (
+                        "database",
+                        f"chunk {chunk.id!r}: metadata nests deeper than {MAX_METADATA_DEPTH} "
+                        "levels and is shown cut; add the chunk again with flatter metadata",
+                    )
                 elif expected.get(chunk.id, b"") not in (digest(chunk), b""):
                     yield "database", f"chunk {chunk.id!r} is not what was written"
         for state, ids in off.items():
