@@ -19,6 +19,7 @@ from hebbgraph.storage.checking import (
 from hebbgraph.storage.colonies import Colonies
 from hebbgraph.storage.derived import Derived
 from hebbgraph.storage.feedback import FeedbackLog
+from hebbgraph.storage.recalls import RecallStore
 from hebbgraph.storage.truth import Truth
 from hebbgraph.tagging import lexical_terms
 
@@ -34,6 +35,7 @@ def examine(
     memory: Memory,
     fresh_memory: Callable[[], Memory],
     colonies: Colonies,
+    recalls: RecallStore,
     *,
     language: str,
     repair: bool,
@@ -47,6 +49,7 @@ def examine(
     fresh_memory : callable
         Makes a memory that has folded nothing yet.
     colonies : Colonies
+    recalls : RecallStore
     language : str
     repair : bool
     """
@@ -73,10 +76,12 @@ def examine(
         mended = not list(_learned_problems(derived, memory, fresh_memory))
         learned = [finding.model_copy(update={"repaired": mended}) for finding in learned]
     of_colonies = _guarded("colonies", lambda: _by("colonies", colonies.problems()))
+    of_recalls = _guarded("recalls", lambda: _by("recalls", recalls.problems()))
     of_neural = _guarded("neural", lambda: _by("neural", derived.neural.problems()))
     set_aside: list[tuple[Finding, Callable[[], object]]] = [
         *((one, colonies.start_over) for one in of_colonies),
         *((one, derived.neural.remove) for one in of_neural),
+        *((one, recalls.start_over) for one in of_recalls),
     ]
     if repair:
         for _, put_away in set_aside:

@@ -49,7 +49,8 @@ from hebbgraph.storage.database import Database
 from hebbgraph.storage.derived import Derived, derived_directory
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.feedback import FeedbackLog
-from hebbgraph.storage.recalls import RecallStore
+from hebbgraph.storage.keeping import bare, whole
+from hebbgraph.storage.recalls import RECALLS_NAME, RecallStore
 from hebbgraph.storage.texts import TextsElsewhere
 from hebbgraph.storage.truth import Truth
 
@@ -222,8 +223,10 @@ class HebbianIndex:
                 with_vectors=embedder is not None,
                 vector_search=settings.vector_search,
             )
-            store = None if root is None or database.read_only else root / "recalls.sqlite3"
-            recalls = RecallStore(store, settings.keep_recalls)
+            store = None if root is None or database.read_only else root / RECALLS_NAME
+            recalls = RecallStore(
+                store, settings.keep_recalls, wait_seconds=settings.write_wait_seconds
+            )
             colonies = Colonies(
                 None if root is None else derived_directory(root, namespace),
                 settings.colonies,
@@ -252,8 +255,8 @@ class HebbianIndex:
 
     @property
     def repairs(self) -> tuple[str, ...]:
-        """What was found broken since it was opened, and was built anew from the truth."""
-        return tuple(self._derived.repairs)
+        """What was found broken since it was opened, and was made anew."""
+        return (*self._derived.repairs, *self._recalls.repairs)
 
     def __repr__(self) -> str:
         return f"HebbianIndex({self._database.place!r}, namespace={self.namespace!r})"
@@ -636,7 +639,7 @@ class HebbianIndex:
         )
         if notes:
             recall = recall.model_copy(update={"notes": (*recall.notes, *notes)})
-        self._recalls.put(self._truth.text_store.to_keep(recall))
+        self._recalls.put(bare(recall))
         return recall
 
     def _named(self, query: str) -> tuple[list[str], tuple[str, ...]]:
@@ -697,11 +700,17 @@ class HebbianIndex:
         return self._recaller.ids(where)
 
     def find_recall(self, recall_id: str) -> Recall | None:
-        """Return a recent recall by its id, or None if it is not, or no longer, kept."""
+        """Return a recent recall by its id, or None if it is not, or no longer, kept.
+
+        Its chunks are those that the index has now. A hit whose chunk was deleted, or
+        replaced by another text, keeps its id, rank, score and path, so that feedback on
+        the recall goes on to count; its text, title and metadata are empty
+        (``hit.lacks_text``), and a note names it.
+        """
         self._check_open()
         _check_ids([recall_id], "a recall id")
         found = self._recalls.get(self.namespace, recall_id)
-        return None if found is None else self._truth.text_store.kept(found)
+        return None if found is None else whole(found, self._truth)
 
     def _resolve(self, recall: Recall | str) -> Recall:
         if isinstance(recall, Recall):
@@ -817,7 +826,7 @@ class HebbianIndex:
             self.colonies(rebuild=True)
         self._truth.drop_tombstones()
         self._teaching.expire_queries()
-        self._recalls.clear(self.namespace)
+        self._recalls.erase(self.namespace)
         self._database.vacuum()
 
     def doctor(self, *, repair: bool = False) -> DoctorReport:
@@ -853,6 +862,7 @@ class HebbianIndex:
             self._memory,
             lambda: Memory(self._log, self._truth, self.settings.learning),
             self._colonies,
+            self._recalls,
             language=self.settings.language,
             repair=repair,
         )

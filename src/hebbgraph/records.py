@@ -477,6 +477,7 @@ class Finding(BaseModel):
         "learned",
         "colonies",
         "neural",
+        "recalls",
     ]
     problem: str
     repaired: bool = False

@@ -29,6 +29,7 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.storage.database import DATABASE_NAME, Database, translate_os
+from hebbgraph.storage.recalls import remove_recalls
 
 __all__ = ["back_up", "restore"]
 
@@ -109,8 +110,7 @@ def restore(backup: Path, directory: Path, *, wait_seconds: float = 30.0) -> Non
             copy.execute("PRAGMA journal_mode=DELETE")
             copy.backup(live)
             live.execute("PRAGMA journal_mode=WAL")
-    for store in directory.glob("recalls.sqlite3*"):  # of questions to the state before
-        store.unlink(missing_ok=True)
+        remove_recalls(directory)  # of questions to the state before
 
 
 def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
