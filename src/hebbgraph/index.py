@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from hebbgraph.embedders import embed_question, embedder_name, unit_vector
 from hebbgraph.errors import (
     ClosedIndexError,
+    HebbgraphError,
     NotFoundError,
     ParameterError,
     SettingsMismatchError,
@@ -50,6 +51,7 @@ from hebbgraph.storage.derived import Derived, derived_directory
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.feedback import FeedbackLog
 from hebbgraph.storage.keeping import bare, whole
+from hebbgraph.storage.leftovers import sweep_restores
 from hebbgraph.storage.recalls import RECALLS_NAME, RecallStore
 from hebbgraph.storage.texts import TextsElsewhere
 from hebbgraph.storage.truth import Truth
@@ -113,7 +115,9 @@ class HebbianIndex:
         colonies: Colonies,
         cue_model: CueModel | None = None,
         search: Search | None = None,
+        root: Path | None = None,
     ) -> None:
+        self._root = root
         self._cue_model = cue_model
         self._own_search = search
         self._database = database
@@ -227,6 +231,7 @@ class HebbianIndex:
             recalls = RecallStore(
                 store, settings.keep_recalls, wait_seconds=settings.write_wait_seconds
             )
+            recalls.settle(namespace, truth.generation())
             colonies = Colonies(
                 None if root is None else derived_directory(root, namespace),
                 settings.colonies,
@@ -243,6 +248,7 @@ class HebbianIndex:
                 colonies,
                 cue_model,
                 search,
+                None if database.read_only else root,
             )
         except BaseException:
             database.dispose()
@@ -342,11 +348,31 @@ class HebbianIndex:
         self._check_open()
         return self._truth.fingerprints()
 
-    def delete(self, ids: Iterable[str] | None = None, *, document_id: str | None = None) -> int:
+    def delete(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        document_id: str | None = None,
+        erase: bool = False,
+    ) -> int:
         """Delete chunks by id, or all chunks of a document; return how many there were.
 
         Ids that are not held are passed over. What depended on the deleted chunks is
         gone with them: afterwards the graph equals one built from the rest.
+
+        Parameters
+        ----------
+        ids : iterable of str, optional
+        document_id : str, optional
+        erase : bool
+            Also :meth:`compact` at once, so that no byte of them is left in any file; it
+            takes as long as that. Also if nothing was held: what was deleted before goes.
+
+        Raises
+        ------
+        IndexLockedError
+            With ``erase``, if another process is in the way; the chunks are deleted then,
+            and the next :meth:`compact` erases them.
         """
         self._check_open()
         if ids is None and document_id is None:
@@ -355,7 +381,17 @@ class HebbianIndex:
         documents = [] if document_id is None else _check_ids([document_id], "a document id")
         outcome = self._truth.apply(delete_ids=wanted, delete_documents=documents)
         self._bring_up_to_date()
+        if erase:
+            self._erase(self.compact)
         return outcome.deleted
+
+    def _erase(self, work: Callable[[], None]) -> None:
+        """Erase what was taken away, which has been committed already."""
+        try:
+            work()
+        except HebbgraphError as error:
+            error.add_note("it is deleted; what is left of it on disk goes with compact()")
+            raise
 
     def _show_to_readers(self) -> None:
         """In a long add, let readers of this process see some of it now and then."""
@@ -499,8 +535,9 @@ class HebbianIndex:
         since: Moment | None = None,
         until: Moment | None = None,
         everything: bool = False,
+        erase: bool = False,
     ) -> int:
-        """Erase feedback, and with it what it taught; return how many were touched.
+        """Take back feedback, and with it what it taught; return how many were touched.
 
         Afterwards recalls are those that would have been without it. What is given is
         combined: ``forget(actor="eve", since=yesterday)``.
@@ -515,10 +552,21 @@ class HebbianIndex:
             A period of time, in seconds since the epoch; ``until`` is not part of it.
         everything : bool
             All feedback of this namespace.
+        erase : bool
+            Also leave no byte of it in any file, at once: of actors, questions and their
+            cues. The database is rewritten, and recent recalls of this namespace are no
+            longer found by id. Without, :meth:`compact` does so.
+
+        Raises
+        ------
+        IndexLockedError
+            With ``erase``, as :meth:`compact`; the feedback is forgotten then.
         """
         self._check_open()
         touched = self._teaching.forget(feedback, actor, chunk, since, until, everything)
         self._recalls.discard(self.namespace, [one.recall_id for one in touched])
+        if erase:
+            self._erase(self._scrub)
         return len(touched)
 
     def export_feedback(self, file: str | Path | IO[str]) -> int:
@@ -819,14 +867,34 @@ class HebbianIndex:
             return incidence_graph(graph, self._truth.ids(graph.rows[graph.alive].tolist()))
 
     def compact(self) -> None:
-        """Rewrite derived parts without what deleted chunks left, and shrink the files."""
+        """Rewrite all files without what was deleted and forgotten, and shrink them.
+
+        Afterwards no byte of a deleted text, title or metadata, or of a forgotten actor,
+        question or cue is in any file of an index in SQLite, its write-ahead logs included;
+        ``docs/security.md`` has the list. Recent recalls of this namespace are no longer
+        found by id. In PostgreSQL it asks for a ``VACUUM``; the server does the rest.
+
+        Raises
+        ------
+        IndexLockedError
+            If another process works on the index, or reads an older state of it, for
+            longer than ``write_wait_seconds``. What keeps it is named as far as the system
+            tells; call it again when that has ended.
+        """
         self._check_open()
         self._derived.compact()
         if self._colonies.exist:
             self.colonies(rebuild=True)
         self._truth.drop_tombstones()
         self._teaching.expire_queries()
-        self._recalls.erase(self.namespace)
+        self._teaching.erase_gone_phrases()
+        self._scrub()
+
+    def _scrub(self) -> None:
+        """Leave no byte of what is gone in the databases: that of the truth, that of recalls."""
+        if self._root is not None:
+            sweep_restores(self._root)
+        self._recalls.erase(self.namespace, self._truth.generation())
         self._database.vacuum()
 
     def doctor(self, *, repair: bool = False) -> DoctorReport:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import signal
@@ -448,3 +449,21 @@ def test_ids_order_by_their_bytes(open_server: OpenServer) -> None:
     rows = list(index._truth.rows_by_id())
     held = index._truth.ids(rows)
     assert [held[row] for row in rows] == sorted(ids)
+
+
+def test_compacting_has_deleted_rows_vacuumed(
+    open_server: OpenServer, corpus: list[Chunk], caplog: pytest.LogCaptureFixture
+) -> None:
+    index = open_server("one")
+    index.add(corpus)
+    statements: list[str] = []
+    event.listen(
+        index._database.engine,
+        "before_cursor_execute",
+        lambda connection, cursor, statement, *rest: statements.append(statement),
+    )
+    with caplog.at_level(logging.WARNING, logger="hebbgraph"):
+        index.delete(["petrel"], erase=True)
+    (vacuum,) = (one for one in statements if one.startswith("VACUUM"))
+    assert {"chunks", "feedback", "tag_answers"} <= set(vacuum.replace(",", "").split())
+    assert not caplog.records

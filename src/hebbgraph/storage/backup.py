@@ -29,6 +29,7 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.storage.database import DATABASE_NAME, Database, translate_os
+from hebbgraph.storage.leftovers import restoring_prefix
 from hebbgraph.storage.recalls import remove_recalls
 
 __all__ = ["back_up", "restore"]
@@ -98,7 +99,7 @@ def restore(backup: Path, directory: Path, *, wait_seconds: float = 30.0) -> Non
         # Opened once: tables are there, and an index that is not ours is left alone.
         Database.in_directory(directory, wait_seconds=wait_seconds).dispose()
         with (
-            tempfile.TemporaryDirectory(dir=directory, prefix=".restore-") as scratch,
+            tempfile.TemporaryDirectory(dir=directory, prefix=restoring_prefix()) as scratch,
             closing(sqlite3.connect(Path(scratch) / DATABASE_NAME)) as copy,
             closing(sqlite3.connect(directory / DATABASE_NAME, timeout=wait_seconds)) as live,
         ):

@@ -334,7 +334,11 @@ class Database:
         )
 
     def vacuum(self) -> None:
-        """Give the space of deleted rows back."""
+        """Give the space of deleted rows back.
+
+        In SQLite no byte of them is left afterwards, or it is an
+        :class:`~hebbgraph.errors.IndexLockedError`.
+        """
         with self._serialise, self._translated():
             self.dialect.vacuum(self.engine)
 

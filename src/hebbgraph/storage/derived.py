@@ -28,6 +28,7 @@ from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
 from hebbgraph.graph.texts import ReadTexts, TextReader
 from hebbgraph.storage.checksums import damaged_files
 from hebbgraph.storage.embedding import EmbeddingState
+from hebbgraph.storage.leftovers import sweep
 from hebbgraph.storage.lexical import Entry, LexicalIndex
 from hebbgraph.storage.neural import NeuralStore
 from hebbgraph.storage.paths import make_way
@@ -529,6 +530,12 @@ class Derived:
             assert self._graph is not None
             graph, vectors = self._graph.folded(), self._vectors
             with self._locked():
+                if self._directory is not None:
+                    # Nobody else writes here now; what is needed of these is made again.
+                    sweep(self._directory)
+                    VectorTable.discard_search(self._directory)
+                    if vectors is None:  # without an embedder, nobody here would rewrite them
+                        VectorFile.discard(self._directory)
                 if vectors is not None:
                     vectors = vectors.kept(graph.rows, generation)
                 # Rewritten whole: afterwards its statistics count live chunks alone, and
@@ -546,8 +553,10 @@ class Derived:
     def close(self) -> None:
         """Catch up, save, and let go of files."""
         if self._directory is not None:
-            self.refresh()
-        self.save()
+            # Under the lock: a snapshot of before must not follow on another one's compaction.
+            with self._refreshing, self._locked():
+                self.refresh()
+                self.save()
         with self.lock:
             self._graph = None
             self._lexical = None

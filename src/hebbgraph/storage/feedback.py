@@ -6,7 +6,9 @@ commit order and the same feedback, sent twice at once, is kept once.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -198,6 +200,44 @@ class FeedbackLog:
 
         return self._erasing(erase)
 
+    def phrases(self) -> set[str]:
+        """Return the phrases that feedback given here names: of questions, and on paths."""
+        return {
+            phrase
+            for _, feedback in self.after(0)
+            if not feedback.origin
+            for phrase in _phrases(feedback)
+        }
+
+    def blot_out(self, phrases: set[str]) -> int:
+        """Put names that say nothing in the place of phrases; return in how many feedbacks.
+
+        For phrases that no chunk has any more: what was learned by them rests, and goes on
+        to rest, and all other weights stay as they are. Feedback from elsewhere is left
+        alone, for it may wait for chunks that are still to come.
+        """
+        salt = secrets.token_bytes(16)
+
+        def blotted(phrase: str) -> str:
+            if phrase not in phrases:
+                return phrase
+            return f"~{hashlib.blake2b(phrase.encode(), key=salt, digest_size=8).hexdigest()}"
+
+        def erase(connection: sa.Connection) -> list[Feedback]:
+            found = [
+                feedback
+                for feedback in self._select(connection, Selection())
+                if not feedback.origin and not phrases.isdisjoint(_phrases(feedback))
+            ]
+            for feedback in found:
+                row = sa.and_(self._mine(), log.c.id == feedback.id)
+                body = _body(_renamed(feedback, blotted))
+                # The question, if it was kept, names it too.
+                connection.execute(sa.update(log).where(row).values(body=body, query=None))
+            return found
+
+        return len(self._erasing(erase)) if phrases else 0
+
     def _erasing(self, erase: Callable[[sa.Connection], list[Feedback]]) -> list[Feedback]:
         """Erase in one transaction; return what was touched."""
         touched: dict[str, Feedback] = {}  # also by a commit of which no answer came
@@ -317,6 +357,28 @@ def _without(feedback: Feedback, chunk_id: str) -> Feedback:
                 path
                 for path in feedback.paths
                 if all(step.value != chunk_id for step in path if step.kind == "chunk")
+            ),
+        }
+    )
+
+
+def _phrases(feedback: Feedback) -> Iterator[str]:
+    yield from (cue.tag for cue in feedback.cues)
+    yield from (step.value for path in feedback.paths for step in path if step.kind == "tag")
+
+
+def _renamed(feedback: Feedback, name: Callable[[str], str]) -> Feedback:
+    return feedback.model_copy(
+        update={
+            "cues": tuple(cue.model_copy(update={"tag": name(cue.tag)}) for cue in feedback.cues),
+            "paths": tuple(
+                tuple(
+                    step.model_copy(update={"value": name(step.value)})
+                    if step.kind == "tag"
+                    else step
+                    for step in path
+                )
+                for path in feedback.paths
             ),
         }
     )

@@ -48,9 +48,16 @@ CREATE TABLE IF NOT EXISTS recalls (
 """
 #: What stores of earlier versions lack.
 _LATER_COLUMNS = {"vector": "BLOB", "checksum": "INTEGER"}
-_INSERT = (
-    "INSERT OR REPLACE INTO recalls (namespace, id, body, vector, checksum) VALUES (?, ?, ?, ?, ?)"
-)
+#: From which generation on recalls are taken: one that was answered before what was erased
+#: was deleted may come after the erasing, from another process.
+_ERASED = """
+CREATE TABLE IF NOT EXISTS erased (namespace TEXT PRIMARY KEY, generation INTEGER NOT NULL)
+"""
+_INSERT = """
+INSERT OR REPLACE INTO recalls (namespace, id, body, vector, checksum)
+SELECT ?1, ?2, ?3, ?4, ?5
+WHERE NOT EXISTS (SELECT 1 FROM erased WHERE namespace = ?1 AND generation > ?6)
+"""
 _PRUNE_EVERY = 64
 _TIMEOUT_SECONDS = 1.0
 _LOCK_SECONDS = 5.0
@@ -156,6 +163,7 @@ class RecallStore:
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA secure_delete=ON")
             connection.execute(_SCHEMA)
+            connection.execute(_ERASED)
             held = {row[1] for row in connection.execute("PRAGMA table_info(recalls)")}
             for name, kind in _LATER_COLUMNS.items():
                 if name not in held:
@@ -195,7 +203,7 @@ class RecallStore:
             body = recall.model_dump_json(exclude={"vector"})
             vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
             row = (recall.namespace, recall.id, body, vector, _checksum(body, vector))
-            connection.execute(_INSERT, row)
+            connection.execute(_INSERT, (*row, recall.generation))
             self._since_pruning += 1
             if self._since_pruning >= min(_PRUNE_EVERY, self._keep):
                 self._since_pruning = 0
@@ -233,8 +241,24 @@ class RecallStore:
             ),
         )
 
-    def erase(self, namespace: str) -> None:
+    def settle(self, namespace: str, generation: int) -> None:
+        """Take recalls of this generation, whatever was erased: the truth is back at it."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            later = "FROM erased WHERE namespace = ? AND generation > ?"
+            if connection.execute(f"SELECT 1 {later}", (namespace, generation)).fetchone():
+                connection.execute(f"DELETE {later}", (namespace, generation))
+
+        self._best_effort("read", work)
+
+    def erase(self, namespace: str, generation: int = 0) -> None:
         """Forget all recalls of a namespace, and leave no byte of them in the files.
+
+        Parameters
+        ----------
+        namespace : str
+        generation : int
+            Recalls of earlier ones are not taken any more.
 
         Raises
         ------
@@ -244,6 +268,9 @@ class RecallStore:
         """
 
         def work(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT OR REPLACE INTO erased VALUES (?, ?)", (namespace, generation)
+            )
             connection.execute("DELETE FROM recalls WHERE namespace = ?", (namespace,))
             scrub(connection, self._path, self._wait_seconds)
 

@@ -349,12 +349,15 @@ class Truth(ChunkReader):
         deleted |= self._rows_where(connection, chunks.c.document_id, doomed_documents)
         deleted -= replaced
         self.answers.forget(connection, replaced | deleted, [write.chunk for write in writes])
+        documents_touched = self._documents_of(connection, deleted)
         self._remove(connection, replaced | deleted, generation)
         for page in pages(writes):
             rows = [self._values(write, generation, embedding) for write in page]
             self.database.insert(connection, chunks, _WRITTEN, rows)
         self.text_store.remember([write.chunk for write in writes], generation)
-        self._write_fingerprints(connection, doomed_documents, fingerprints)
+        # Of a document without chunks neither its name is kept, nor that it was read.
+        emptied = documents_touched - self._held_documents(connection, documents_touched)
+        self._write_fingerprints(connection, [*doomed_documents, *emptied], fingerprints)
         if not (writes or deleted or doomed_documents or fingerprints):
             connection.rollback()
             generation -= 1
@@ -393,6 +396,24 @@ class Truth(ChunkReader):
             query = sa.select(chunks.c.row).where(self._mine(), column.in_(page))
             rows.update(connection.execute(query).scalars())
         return rows
+
+    def _documents_of(self, connection: sa.Connection, rows: Iterable[int]) -> set[str]:
+        """Return the documents that some rows are of."""
+        found: set[str] = set()
+        for page in pages(sorted(rows)):
+            query = sa.select(chunks.c.document_id).where(chunks.c.row.in_(page)).distinct()
+            found.update(connection.execute(query).scalars())
+        return found - {None}
+
+    def _held_documents(self, connection: sa.Connection, wanted: Iterable[str]) -> set[str]:
+        """Return those of some documents that have a chunk."""
+        found: set[str] = set()
+        for page in pages(sorted(wanted)):
+            query = sa.select(chunks.c.document_id).where(
+                self._mine(), chunks.c.document_id.in_(page)
+            )
+            found.update(connection.execute(query.distinct()).scalars())
+        return found
 
     def _remove(self, connection: sa.Connection, rows: set[int], generation: int) -> None:
         for page in pages(sorted(rows)):

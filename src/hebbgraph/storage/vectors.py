@@ -13,6 +13,7 @@ from hebbgraph.storage.approximate import ApproximateNeighbours
 from hebbgraph.storage.codes import Codes
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.inverted import InvertedLists
+from hebbgraph.storage.paths import remove
 from hebbgraph.storage.products import highest, products
 from hebbgraph.storage.quantized import QuantizedVectors
 from hebbgraph.storage.searching import VectorSearch
@@ -30,6 +31,7 @@ _APPENDED_AT_ONCE = 1 << 14
 #: Fewer vectors are looked at whole; codes are fitted anew when there are so many times more.
 _FEWEST_CODED = 5_000
 _REFIT = 4
+_SEARCH_FILES = ("vectors.ivf.json", "vectors.ivf", "vectors.json", "vectors.usearch")
 _CODES: dict[VectorSearch, Callable[[NDArray[np.float32]], Codes]] = {
     "quantized": QuantizedVectors,
     "ivf": InvertedLists,
@@ -175,6 +177,12 @@ class VectorTable:
             self.approximate.save(directory, self.state.revision, self.state.epoch)
         elif isinstance(self.codes, InvertedLists):
             self.codes.save(directory, self._stamp, self.rows)
+
+    @staticmethod
+    def discard_search(directory: Path) -> None:
+        """Remove what :meth:`save_search` kept, in whichever way was searched."""
+        for name in _SEARCH_FILES:
+            remove(directory / name)
 
     @property
     def _stamp(self) -> Stamp:
