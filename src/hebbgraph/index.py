@@ -50,7 +50,7 @@ from hebbgraph.storage.database import Database
 from hebbgraph.storage.derived import Derived, derived_directory
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.feedback import FeedbackLog
-from hebbgraph.storage.keeping import bare, whole
+from hebbgraph.storage.keeping import whole
 from hebbgraph.storage.leftovers import sweep_restores
 from hebbgraph.storage.recalls import RECALLS_NAME, RecallStore
 from hebbgraph.storage.texts import TextsElsewhere
@@ -687,7 +687,7 @@ class HebbianIndex:
         )
         if notes:
             recall = recall.model_copy(update={"notes": (*recall.notes, *notes)})
-        self._recalls.put(bare(recall))
+        self._recalls.put(recall)
         return recall
 
     def _named(self, query: str) -> tuple[list[str], tuple[str, ...]]:

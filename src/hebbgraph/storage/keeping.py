@@ -8,26 +8,59 @@ the index does not have any more.
 
 from __future__ import annotations
 
+from typing import Any
+
+from pydantic_core import from_json
+
 from hebbgraph.records import Chunk, Hit, PathStep, Recall, text_hash
 from hebbgraph.storage.reading import ChunkReader, Outline
 from hebbgraph.storage.texts import some_of
 
-__all__ = ["bare", "whole"]
+__all__ = ["as_row", "from_row", "whole"]
+
+_NOT_KEPT: dict[str, Any] = {
+    "vector": True,
+    "hits": {
+        "__all__": {
+            "text_hash": True,
+            "chunk": {"text", "title", "metadata", "document_id", "tags"},
+            "path": {"__all__": {"title"}},
+        }
+    },
+}
 
 
-def bare(recall: Recall) -> Recall:
-    """Return a recall without what its chunks say; ``text_hash`` of each hit tells what it was."""
-    hits = tuple(
-        hit.model_copy(
-            update={
-                "chunk": _nothing_of(hit.chunk.id),
-                "text_hash": hit.hash_of_text,
-                "path": tuple(step.model_copy(update={"title": ""}) for step in hit.path),
-            }
-        )
-        for hit in recall.hits
-    )
-    return recall.model_copy(update={"hits": hits})
+def as_row(recall: Recall) -> str:
+    """Write a recall down without its vector and without what its chunks say.
+
+    A line with the hash of each hit's text, by which it is known what the hit was about, and
+    a line of JSON.
+    """
+    hashes = " ".join(hit.hash_of_text for hit in recall.hits)
+    return f"{hashes}\n{recall.model_dump_json(exclude=_NOT_KEPT)}"
+
+
+def from_row(row: str) -> Recall:
+    """Read what :func:`as_row` wrote; hits have an empty text, and the hash of theirs.
+
+    Earlier versions wrote the record itself, texts and all.
+
+    Raises
+    ------
+    ValueError
+        If it is something else.
+    """
+    if row.startswith("{"):
+        return Recall.model_validate_json(row)
+    hashes, _, body = row.partition("\n")
+    fields = from_json(body)
+    try:
+        for hit, hash_ in zip(fields["hits"], hashes.split(), strict=True):
+            hit["text_hash"] = hash_
+            hit["chunk"]["text"] = ""
+    except (TypeError, LookupError) as error:
+        raise ValueError("no recall that was kept") from error
+    return Recall.model_validate(fields)
 
 
 def whole(recall: Recall, truth: ChunkReader) -> Recall:

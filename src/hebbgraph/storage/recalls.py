@@ -23,10 +23,12 @@ from typing import TypeVar
 
 import numpy as np
 from filelock import FileLock, Timeout
+from pydantic import ValidationError
 
 from hebbgraph.errors import IndexLockedError, StorageError
 from hebbgraph.records import Recall
 from hebbgraph.storage.forking import leave_to_parent
+from hebbgraph.storage.keeping import as_row, from_row
 from hebbgraph.storage.scrubbing import scrub
 
 __all__ = ["RECALLS_NAME", "RecallStore", "remove_recalls"]
@@ -51,7 +53,9 @@ _LATER_COLUMNS = {"vector": "BLOB", "checksum": "INTEGER"}
 #: From which generation on recalls are taken: one that was answered before what was erased
 #: was deleted may come after the erasing, from another process.
 _ERASED = """
-CREATE TABLE IF NOT EXISTS erased (namespace TEXT PRIMARY KEY, generation INTEGER NOT NULL)
+CREATE TABLE IF NOT EXISTS erased (
+    namespace TEXT PRIMARY KEY, generation INTEGER NOT NULL
+) WITHOUT ROWID
 """
 _INSERT = """
 INSERT OR REPLACE INTO recalls (namespace, id, body, vector, checksum)
@@ -122,7 +126,9 @@ class RecallStore:
             try:
                 return self._mending(work, first=first)
             except (sqlite3.Error, OSError, ValueError) as error:
-                logger.warning("the store of recent recalls could not be %s: %s", verb, error)
+                logger.warning(
+                    "the store of recent recalls could not be %s: %s", verb, _reason(error)
+                )
                 return None
 
     def _mending(
@@ -182,8 +188,9 @@ class RecallStore:
         self._disconnect()
         with _alone(self._path):
             if damaged is None or _file_at(self._path) == damaged:  # else another one did it
-                logger.warning("the store of recent recalls is damaged (%s): begun anew", reason)
-                self.repairs.append(f"the store of recent recalls was damaged: {reason}")
+                why = _reason(reason)
+                logger.warning("the store of recent recalls is damaged (%s): begun anew", why)
+                self.repairs.append(f"the store of recent recalls was damaged: {why}")
                 _unlink(self._path)
             return self._connected()
 
@@ -199,8 +206,7 @@ class RecallStore:
         """Keep a recall; the oldest beyond the bound go."""
 
         def work(connection: sqlite3.Connection) -> None:
-            # As JSON, a vector takes longer than all the rest.
-            body = recall.model_dump_json(exclude={"vector"})
+            body = as_row(recall)  # as JSON, a vector takes longer than all the rest
             vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
             row = (recall.namespace, recall.id, body, vector, _checksum(body, vector))
             connection.execute(_INSERT, (*row, recall.generation))
@@ -215,7 +221,10 @@ class RecallStore:
         self._best_effort("written", work)
 
     def get(self, namespace: str, recall_id: str) -> Recall | None:
-        """Return a recall, or None if it is not, or no longer, there."""
+        """Return a recall, or None if it is not, or no longer, there.
+
+        Its hits have no texts; :func:`~hebbgraph.storage.keeping.whole` gives them theirs.
+        """
 
         def work(connection: sqlite3.Connection) -> Recall | None:
             row = connection.execute(
@@ -285,7 +294,9 @@ class RecallStore:
             except (sqlite3.Error, OSError) as error:
                 busy = getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
                 kind = IndexLockedError if busy or isinstance(error, Timeout) else StorageError
-                raise kind(f"{self._path}: recent recalls were not erased: {error}") from error
+                raise kind(
+                    f"{self._path}: recent recalls were not erased: {_reason(error)}"
+                ) from error
             finally:
                 if kept_elsewhen:
                     self._disconnect()
@@ -307,7 +318,7 @@ class RecallStore:
                 try:
                     _read(*row)
                 except ValueError as error:
-                    return [f"recall {id_!r}: {error}"]
+                    return [f"recall {id_!r}: {_reason(error)}"]
             return []
 
         with self._lock:
@@ -315,7 +326,7 @@ class RecallStore:
                 connection = self._current()
                 return [] if connection is None else work(connection)
             except (sqlite3.Error, OSError) as error:
-                return [f"cannot be read: {error}"]
+                return [f"cannot be read: {_reason(error)}"]
 
     def start_over(self) -> None:
         """Put an empty store in the place of this one."""
@@ -362,10 +373,19 @@ def _is_damage(error: Exception) -> bool:
     return not getattr(error, "sqlite_errorname", "").startswith(_NO_DAMAGE)
 
 
+def _reason(error: Exception) -> str:
+    """Say what went wrong without what was asked: some messages quote what they could not read."""
+    if isinstance(error, ValidationError):
+        return f"{error.error_count()} fields of a recall are other than expected"
+    if isinstance(error, sqlite3.Error) and not getattr(error, "sqlite_errorname", ""):
+        return "text that is no UTF-8" if "UTF-8" in str(error) else type(error).__name__
+    return str(error)
+
+
 def _read(body: str, vector: bytes | None, checksum: int | None) -> Recall:
     if checksum is not None and checksum != _checksum(body, vector):
         raise _DamagedRowError("its checksum is another")
-    recall = Recall.model_validate_json(body)
+    recall = from_row(body)
     if vector is None:
         return recall
     numbers = tuple(np.frombuffer(vector, _FLOAT).tolist())

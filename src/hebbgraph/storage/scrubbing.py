@@ -1,10 +1,10 @@
 """Taking deleted bytes out of the files of an SQLite database, and telling who is in the way.
 
-``secure_delete`` writes zeros over what is deleted. Three places keep a copy all the same:
-the write-ahead log, pages whose cells were moved before they were deleted, and the tail of
-the file. ``VACUUM`` writes every page anew from what is live, and a checkpoint that
-truncates moves it into the database and empties the log. It can do so only when no
-connection still reads the state before.
+``secure_delete`` writes zeros over what is deleted, in the page as it is from then on. The
+write-ahead log keeps the page as it was, and the database too until a checkpoint. ``VACUUM``
+writes every page anew from what is live, so that it does not matter who deleted what and
+how; a checkpoint that truncates moves that into the database and empties the log. It can do
+so only when no connection still reads the state before.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from hebbgraph import Chunk, HebbianIndex, Hit, Recall
+from hebbgraph import Chunk, HebbianIndex, Hit, PathStep, Recall
 from hebbgraph.storage.recalls import RecallStore
 
 RECALL = Recall(id="r", namespace="one", strategy="spreading", query="Who?")
@@ -92,10 +92,16 @@ def test_what_is_closed_meanwhile_keeps_nothing_and_says_nothing() -> None:
 
 
 def _recall(number: int) -> Recall:
-    """A recall that takes some pages, its vector included."""
+    """A recall that takes some pages, its vector included; it has no texts, as it is kept."""
     vector = np.random.default_rng(number).standard_normal(384).astype(np.float32)
     hits = tuple(
-        Hit(chunk=Chunk(id=f"c{number}-{rank}", text=f"text {rank} " * 40), score=0.5, rank=rank)
+        Hit(
+            chunk=Chunk(id=f"c{number}-{rank}" * 9, text=""),
+            score=0.5,
+            rank=rank,
+            text_hash=f"{number:08x}{rank:08x}",
+            path=tuple(PathStep(kind="tag", value=f"tag {number} {rank}") for _ in range(5)),
+        )
         for rank in range(1, 9)
     )
     return Recall(
@@ -190,6 +196,7 @@ def test_whatever_a_power_cut_leaves_new_recalls_are_found(
     assert n_images > 120
     assert n_repaired > n_images // 10
     assert caplog.text.count("begun anew") >= n_repaired
+    assert "Who was number" not in caplog.text  # questions are never logged
 
 
 def test_writes_are_in_order_on_the_disk(tmp_path: Path) -> None:
