@@ -615,6 +615,8 @@ class HebbianIndex:
         Raises
         ------
         ParameterError, FilterError, TextSourceError
+        DamagedIndexError
+            If the database lists chunks that it cannot read.
         """
         self._check_open()
         if id is not None:

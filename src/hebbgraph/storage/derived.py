@@ -22,7 +22,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from hebbgraph.errors import HebbgraphError, IndexLockedError
+from hebbgraph.errors import DamagedIndexError, HebbgraphError, IndexLockedError
 from hebbgraph.graph.arrays import distinct
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
 from hebbgraph.graph.texts import ReadTexts, TextReader
@@ -48,6 +48,8 @@ logger = logging.getLogger(__name__)
 #: them again costs less than asking the lexical index for each phrase.
 _REMATCH_ALL_SHARE = 2
 _PAGE = 500  # texts that are matched together
+#: After so many in vain, the fault lies with the truth.
+_MOST_REBUILDS = 2
 
 
 class _FolderLockedError(IndexLockedError):
@@ -116,6 +118,8 @@ class Derived:
         #: What a reader has: that of the last step that was taken as a whole.
         self._commit = NEVER
         self._vectors_are_counted = False
+        #: At which commit what is derived was found to be wrong, and how often.
+        self._mistrusted = (NEVER, 0)
         self._readers_lag = False
         #: What NAKG has learned, if it was trained.
         self.neural = NeuralStore(directory, writable=writable)
@@ -254,6 +258,25 @@ class Derived:
                     with self._locked():  # that is how Tantivy tells of broken files
                         LexicalIndex.discard(self._directory / "lexical")
                 return self._refreshed()
+
+    def mistrust(self) -> None:
+        """Start over, since what is derived names chunks that cannot be read.
+
+        Raises
+        ------
+        DamagedIndexError
+            If that helped nothing twice: the truth itself lists what it does not hold.
+        """
+        commit = self._truth.state().commit
+        times = self._mistrusted[1] if self._mistrusted[0] == commit else 0
+        if times == _MOST_REBUILDS:
+            raise DamagedIndexError(
+                f"{self._truth.database.place}: the database lists chunks that it cannot read, "
+                f"and building everything derived anew has not helped; hebbgraph doctor "
+                "tells how many: restore a backup, or delete and add them again"
+            )
+        self._mistrusted = commit, times + 1
+        self.start_over()
 
     def start_over(self) -> None:
         """Forget graph and lexical index, on disk too: they do not belong to this truth."""

@@ -491,14 +491,18 @@ class Truth(ChunkReader):
                 if count := connection.execute(query, bound).scalar():
                     yield "database", f"{count} {what}"
         off: dict[TextState, list[str]] = {state: [] for state in _BECAME}
+        unread = 0
         for page in pages(self.rows_by_id()):
             held = [(chunk, state) for _, chunk, state in self.told(page)]
+            unread += len(page) - len(held)
             expected = self.digests(chunk.id for chunk, _ in held)
             for chunk, state in held:
                 if state in off:
                     off[state].append(chunk.id)
                 elif expected.get(chunk.id, b"") not in (digest(chunk), b""):
                     yield "database", f"chunk {chunk.id!r} is not what was written"
+        if unread and self.generation() == newest:  # else some were deleted meanwhile
+            yield "database", f"{unread} chunks are listed and cannot be read"
         for state, ids in off.items():
             if ids:
                 yield "texts", f"{_BECAME[state]}: {some_of(ids)}"
@@ -539,9 +543,14 @@ class Truth(ChunkReader):
             ).scalars()
             return Changes(
                 latest,
-                np.fromiter(added, dtype=np.int64),
-                np.fromiter(gone, dtype=np.int64) if complete else nothing,
+                self._ascending(added),
+                self._ascending(gone) if complete else nothing,
                 complete,
                 embedding,
                 feedback,
             )
+
+    def _ascending(self, found: Iterable[int]) -> IntArray:
+        rows = list(found)
+        self.check_order(rows)
+        return np.array(rows, dtype=np.int64)
