@@ -216,7 +216,7 @@ def test_vectors_are_counted_when_opened(
     b.close()
     with open_index(embedder=ByNumber()) as index:
         assert _wrong(index, range(100)) == []
-        assert index.repairs == ("2 vectors were held, 100 expected: read from the database again",)
+        assert index.repairs == ("2 vectors were held, and 100 expected",)
         assert "100 expected" in caplog.text
     with open_index(embedder=ByNumber()) as index:
         assert _wrong(index, range(100)) == []

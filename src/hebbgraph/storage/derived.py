@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import os
 import threading
 from collections.abc import Callable, Iterator
 from itertools import islice
@@ -30,8 +31,8 @@ from hebbgraph.storage.checksums import damaged_files
 from hebbgraph.storage.embedding import EmbeddingState
 from hebbgraph.storage.history import NEVER, Commit
 from hebbgraph.storage.lexical import Entry, LexicalIndex, stamp_problem
-from hebbgraph.storage.neural import NeuralStore
-from hebbgraph.storage.paths import make_way
+from hebbgraph.storage.neural import NEURAL_FILE, NeuralStore
+from hebbgraph.storage.paths import make_way, remove
 from hebbgraph.storage.searching import VectorSearch, check_installed
 from hebbgraph.storage.snapshot import has_snapshot, load_snapshot, save_snapshot
 from hebbgraph.storage.truth import Changes, FeedbackState, Truth
@@ -73,6 +74,8 @@ class Derived:
         Whether vectors are held in memory.
     vector_search : {"exact", "quantized", "ivf", "usearch"}
         How nearest neighbours are found.
+    older : Path, optional
+        Where versions before this one kept them; what lies there goes.
     """
 
     def __init__(
@@ -85,6 +88,7 @@ class Derived:
         wait_seconds: float,
         with_vectors: bool = False,
         vector_search: VectorSearch = "exact",
+        older: Path | None = None,
     ) -> None:
         self._truth = truth
         if with_vectors:
@@ -104,6 +108,9 @@ class Derived:
             if make_way(self._directory / "lock", for_file=True):
                 self.repairs.append("something else lay where derived parts belong")
             self._folder_lock = FileLock(self._directory / "lock", timeout=wait_seconds)
+        self._replaced_older = self._directory is not None and _replace_older(
+            older, self._directory
+        )
         #: Held while the graph's arrays are read or changed; never for long.
         self.lock = threading.RLock()
         #: Phrases to unit vectors, where there is an embedder; set by the index.
@@ -122,7 +129,7 @@ class Derived:
         self._mistrusted = (NEVER, 0)
         self._readers_lag = False
         #: What NAKG has learned, if it was trained.
-        self.neural = NeuralStore(directory, writable=writable)
+        self.neural = NeuralStore(directory, writable=writable, knows=truth.history.knows)
 
     # -- what readers use -----------------------------------------------------------
 
@@ -169,6 +176,11 @@ class Derived:
     def hold_vectors(self) -> None:
         """Hold vectors in memory from the next refresh on."""
         self._with_vectors = True
+
+    @property
+    def commit(self) -> Commit:
+        """The commit that the graph stands for; the caller holds the lock."""
+        return _commit_of(self.graph)
 
     @property
     def readers_lag(self) -> bool:
@@ -361,8 +373,10 @@ class Derived:
             changes = self._truth.changes_since(NEVER)
         commit = changes.commit
         if commit != _commit_of(self._graph):
-            if self._graph.generation == 0 and commit.generation > 1:
-                logger.info("no graph snapshot: building from %d chunks", len(changes.added))
+            if self._replaced_older or (self._graph.generation == 0 and commit.generation > 1):
+                why = "derived parts of an older version" if self._replaced_older else "no snapshot"
+                logger.info("%s: building the graph from %d chunks", why, len(changes.added))
+                self._replaced_older = False
             with self._locked():
                 if self._lexical.refresh(alone=True) != _commit_of(self._graph):
                     # It may have been lost, and older mentions are looked up in it.
@@ -380,14 +394,18 @@ class Derived:
             self._advance_vectors(changes.embedding, commit)
         return commit
 
+    def _repaired(self, problem: str) -> None:
+        """Note down what was found wrong, and is built anew from the truth."""
+        logger.warning("%s: building it anew", problem)
+        self.repairs.append(problem)
+
     def _begin_anew(self) -> None:
         """Forget the graph, for no small steps lead on from it."""
         assert self._graph is not None
         if self._truth.history.knows(_commit_of(self._graph)):
             logger.info("the log of changes does not reach back: building the graph anew")
         else:
-            logger.warning("the database has another history now: building the graph anew")
-            self.repairs.append("derived parts were of another history of the database")
+            self._repaired("the graph was of another history of the database")
             self._truth.history.breaks += 1
         with self.lock:
             self._graph = TagGraph.empty()
@@ -441,9 +459,7 @@ class Derived:
         held = int(np.count_nonzero(np.isin(live, table.rows, assume_unique=True)))
         if held == expected:
             return
-        told = f"{held} vectors were held, {expected} expected: read from the database again"
-        logger.warning("%s", told)
-        self.repairs.append(told)
+        self._repaired(f"{held} vectors were held, and {expected} expected")
         with self._locked():
             VectorFile.discard(self._directory)
         table = self._loaded_vectors(table.state, commit)
@@ -555,6 +571,10 @@ class Derived:
         changes = self._truth.changes_since(commit)
         if changes.commit == commit and changes.complete:
             return
+        if not instead and commit == NEVER:
+            self._repaired("the files of the lexical index were not those of its stamp")
+        elif not instead and not changes.complete and not self._truth.history.knows(commit):
+            self._repaired("the lexical index was of another history of the database")
         instead = instead or not changes.complete  # then these are all there are
         assert self._graph is not None
         pages = self._read(self._graph, changes.added, terms=True)
@@ -650,9 +670,21 @@ def id_prefix(chunk_id: str) -> int:
     return int.from_bytes(chunk_id.encode()[:8].ljust(8, b"\0"), "big")
 
 
-def derived_directory(root: Path, namespace: str) -> Path:
+def _replace_older(older: Path | None, directory: Path) -> bool:
+    """Remove what an older version left, but for what was trained; tell if there was any."""
+    if older is None or not older.is_dir():
+        return False
+    with contextlib.suppress(OSError):
+        os.replace(older / NEURAL_FILE, directory / NEURAL_FILE)
+    remove(older)
+    return True
+
+
+def derived_directory(root: Path, namespace: str, database_id: str = "") -> Path:
     """Return where a namespace's derived parts lie below an index directory.
 
     The name is a hash: a namespace may hold any character, and must not name a path.
+    Without the id of the database, where versions before there was one kept them.
     """
-    return root / "derived" / hashlib.blake2b(namespace.encode(), digest_size=10).hexdigest()
+    named = f"{database_id}/{namespace}" if database_id else namespace
+    return root / "derived" / hashlib.blake2b(named.encode(), digest_size=10).hexdigest()

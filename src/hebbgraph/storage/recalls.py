@@ -25,11 +25,12 @@ logger = logging.getLogger(__name__)
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS recalls (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
+    database TEXT NOT NULL,
     namespace TEXT NOT NULL,
     id TEXT NOT NULL,
     body TEXT NOT NULL,
     vector BLOB,
-    UNIQUE (namespace, id)
+    UNIQUE (database, namespace, id)
 )
 """
 _PRUNE_EVERY = 64
@@ -46,10 +47,13 @@ class RecallStore:
         A file of its own; None keeps them in memory.
     keep : int
         How many, over all namespaces; 0 keeps none.
+    database_id : str
+        Whose recalls: several databases may keep derived parts in one place.
     """
 
-    def __init__(self, path: Path | None, keep: int) -> None:
+    def __init__(self, path: Path | None, keep: int, database_id: str = "") -> None:
         self._keep = keep
+        self._database = database_id
         self._lock = threading.Lock()
         self._since_pruning = 0
         self._connection: sqlite3.Connection | None = None
@@ -75,10 +79,10 @@ class RecallStore:
             connection.execute("PRAGMA journal_mode=WAL")
             connection.execute("PRAGMA synchronous=OFF")
             connection.execute("PRAGMA secure_delete=ON")
-            connection.execute(_SCHEMA)
             columns = {row[1] for row in connection.execute("PRAGMA table_info(recalls)")}
-            if "vector" not in columns:  # it was part of the body once
-                connection.execute("ALTER TABLE recalls ADD COLUMN vector BLOB")
+            if columns and "database" not in columns:  # nobody knows any more whose they are
+                connection.execute("DROP TABLE recalls")
+            connection.execute(_SCHEMA)
         except BaseException:
             connection.close()
             raise
@@ -100,8 +104,9 @@ class RecallStore:
             body = recall.model_dump_json(exclude={"vector"})
             vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
             self._connection.execute(
-                "INSERT OR REPLACE INTO recalls (namespace, id, body, vector) VALUES (?, ?, ?, ?)",
-                (recall.namespace, recall.id, body, vector),
+                "INSERT OR REPLACE INTO recalls (database, namespace, id, body, vector) "
+                "VALUES (?, ?, ?, ?, ?)",
+                (self._database, recall.namespace, recall.id, body, vector),
             )
             self._since_pruning += 1
             if self._since_pruning >= min(_PRUNE_EVERY, self._keep):
@@ -117,8 +122,8 @@ class RecallStore:
             if self._connection is None:
                 return None
             row = self._connection.execute(
-                "SELECT body, vector FROM recalls WHERE namespace = ? AND id = ?",
-                (namespace, recall_id),
+                "SELECT body, vector FROM recalls WHERE database = ? AND namespace = ? AND id = ?",
+                (self._database, namespace, recall_id),
             ).fetchone()
             if row is None:
                 return None
@@ -134,15 +139,18 @@ class RecallStore:
         with self._lock, self._best_effort("changed"):
             if self._connection is not None:
                 self._connection.executemany(
-                    "DELETE FROM recalls WHERE namespace = ? AND id = ?",
-                    [(namespace, recall_id) for recall_id in recall_ids],
+                    "DELETE FROM recalls WHERE database = ? AND namespace = ? AND id = ?",
+                    [(self._database, namespace, recall_id) for recall_id in recall_ids],
                 )
 
     def clear(self, namespace: str) -> None:
         """Forget all recalls of a namespace."""
         with self._lock, self._best_effort("cleared"):
             if self._connection is not None:
-                self._connection.execute("DELETE FROM recalls WHERE namespace = ?", (namespace,))
+                self._connection.execute(
+                    "DELETE FROM recalls WHERE database = ? AND namespace = ?",
+                    (self._database, namespace),
+                )
                 self._connection.execute("VACUUM")
 
     def close(self) -> None:

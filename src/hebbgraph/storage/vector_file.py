@@ -71,10 +71,13 @@ class VectorFile:
         self._directory = directory
         self._state = state
         self._knows = knows
+        self.problem: str | None = None
         self._forget()
         self.refresh()
 
     def _forget(self, problem: str | None = None) -> None:
+        if problem is not None and problem != self.problem:
+            logger.warning("vector files are %s: reading the database", problem)
         self.problem = problem
         self.name = ""
         self._checksums = [0, 0]
@@ -102,21 +105,20 @@ class VectorFile:
             if stamp["format"] != VECTOR_FORMAT or stamp["state"] != list(self._state):
                 return self._forget()
             if not self._knows(Commit(*stamp["commit"])):
-                logger.warning("vector files are not of this database: reading it again")
                 return self._forget("not of this database")
             n, name = int(stamp["n"]), Path(stamp["name"]).name
             if name != self.name or n < len(self.rows):
                 self._forget()
             if n > len(self.rows):
                 self._read_on(name, n, list(stamp["checksums"]))
+            self.problem = None
             self.name, self.last_row = name, int(stamp["last_row"])
         except HebbgraphError:  # of the database, which was asked about the commit
             raise
         except FileNotFoundError:
             self._forget()
         except (OSError, ValueError, KeyError, TypeError) as error:
-            logger.warning("vector files are damaged (%s): reading the database", error)
-            self._forget(f"damaged: {error}")
+            self._forget(f"damaged ({error})")
         return None
 
     def _read_on(self, name: str, n: int, expected: list[int]) -> None:

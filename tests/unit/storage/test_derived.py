@@ -321,8 +321,10 @@ def test_derived_parts_of_another_index(
     expected = _answer(small)
     small.close()
     open_index("other").close()
-    shutil.rmtree(tmp_path / "index" / "derived")
-    shutil.copytree(tmp_path / "other" / "derived", tmp_path / "index" / "derived")
+    (own,) = (tmp_path / "index" / "derived").iterdir()
+    (others,) = (tmp_path / "other" / "derived").iterdir()
+    shutil.rmtree(own)
+    shutil.copytree(others, own)
     index = open_index()
     assert index.recall("slate from Tessel Bay", k=20).hits
     assert "another history" in caplog.text
