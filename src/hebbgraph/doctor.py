@@ -21,7 +21,9 @@ from hebbgraph.storage.derived import Derived
 from hebbgraph.storage.feedback import FeedbackLog
 from hebbgraph.storage.recalls import RecallStore
 from hebbgraph.storage.truth import Truth
+from hebbgraph.storage.vectors import VectorTable
 from hebbgraph.tagging import lexical_terms
+from hebbgraph.typing import IntArray
 
 __all__ = ["examine"]
 
@@ -147,26 +149,43 @@ def _derived_problems(
 
     def vectors() -> Iterator[str]:
         with derived.held() as generation:
-            table = derived.vectors
-            if table is None or generation != fresh.graph.generation:
+            if generation != fresh.graph.generation:
                 return
             rows = fresh.graph.rows[fresh.graph.alive]
-            held, matrix, kind = table.rows, table.matrix, np.dtype(table.state.dtype)
-            lost = other = 0
-            for row, vector in truth.embeddings.vectors(rows, table.state.epoch):
-                at = int(np.searchsorted(held, row))
-                if at == len(held) or held[at] != row:
-                    lost += 1
-                elif not np.array_equal(matrix[at], np.frombuffer(vector, dtype=kind)):
-                    other += 1
-            if lost:
-                yield f"{lost} vectors of the truth are not held"
-            if other:
-                yield f"{other} vectors are other than those of the truth"
+            table, problem = derived.vectors, None
+            if table is None:  # opened without an embedder: others go on from the files
+                table, problem = derived.filed_vectors()
+            if problem is not None:
+                yield f"files are {problem}"
+            if table is None:
+                return
+            if derived.vectors is None:  # what came later they read from the database
+                rows = rows[rows <= table.last_row]
+            yield from _vector_problems(truth, table, rows)
 
     yield from _guarded("graph", lambda: _by("graph", graph()))
     yield from _guarded("lexical", lambda: _by("lexical", lexical()))
     yield from _guarded("vectors", lambda: _by("vectors", vectors()))
+
+
+def _vector_problems(truth: Truth, table: VectorTable, rows: IntArray) -> Iterator[str]:
+    """Compare the vectors of live rows with those of the truth."""
+    held, matrix, kind = table.rows, table.matrix, np.dtype(table.state.dtype)
+    lost = other = 0
+    more = int(np.count_nonzero(np.isin(rows, held, assume_unique=True)))
+    for row, vector in truth.embeddings.vectors(rows, table.state.epoch):
+        at = int(np.searchsorted(held, row))
+        if at == len(held) or held[at] != row:
+            lost += 1
+            continue
+        more -= 1
+        other += not np.array_equal(matrix[at], np.frombuffer(vector, dtype=kind))
+    if lost:
+        yield f"{lost} vectors of the truth are not held"
+    if other:
+        yield f"{other} vectors are other than those of the truth"
+    if more:
+        yield f"{more} vectors are held that the truth does not have"
 
 
 def _feedback_problems(log: FeedbackLog) -> Iterator[str]:

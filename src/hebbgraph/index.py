@@ -218,24 +218,30 @@ class HebbianIndex:
                         f"a tagger is a callable from a chunk to tags, got {tagger!r}"
                     )
                 truth.answers.settle(tagger_name(tagger))
+            directory = None if root is None else derived_directory(root, namespace, database.id)
             derived = Derived(
                 truth,
-                None if root is None else derived_directory(root, namespace),
+                directory,
                 language=settings.language,
                 writable=not database.read_only,
                 wait_seconds=settings.write_wait_seconds,
                 with_vectors=embedder is not None,
                 vector_search=settings.vector_search,
+                older=None if root is None else derived_directory(root, namespace),
             )
             store = None if root is None or database.read_only else root / RECALLS_NAME
             recalls = RecallStore(
-                store, settings.keep_recalls, wait_seconds=settings.write_wait_seconds
+                store,
+                settings.keep_recalls,
+                database_id=database.id,
+                wait_seconds=settings.write_wait_seconds,
             )
             recalls.settle(namespace, truth.generation())
             colonies = Colonies(
-                None if root is None else derived_directory(root, namespace),
+                directory,
                 settings.colonies,
                 writable=not database.read_only,
+                knows=truth.history.knows,
             )
             return cls(
                 database,
@@ -666,6 +672,8 @@ class HebbianIndex:
         Raises
         ------
         ParameterError, FilterError, TextSourceError
+        DamagedIndexError
+            If the database lists chunks that it cannot read.
         """
         self._check_open()
         if id is not None:
@@ -1071,7 +1079,7 @@ def _open_database(
     """Open the truth, and say where derived parts lie."""
     cache = None if cache_dir is None else Path(cache_dir)
     if location == ":memory:":
-        return Database.in_memory(), cache
+        return Database.in_memory(), None  # nobody else will ever need what is derived
     if isinstance(location, str) and "://" in location:
         return Database.at_url(location, wait_seconds=wait_seconds), cache
     if not isinstance(location, str | os.PathLike) or not str(location):

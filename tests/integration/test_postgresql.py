@@ -31,6 +31,7 @@ from hebbgraph import (
     StorageError,
 )
 from hebbgraph.errors import ConnectionLostError, MissingExtraError
+from hebbgraph.storage.history import NOTHING
 
 OpenServer = Callable[..., HebbianIndex]
 
@@ -173,16 +174,16 @@ def test_a_log_of_changes_read_at_random_instants_gives_what_is_there(
 
     threads = [_in_thread(lambda n=n: churn(n)) for n in range(3)]
     held: set[int] = set()
-    generation = n_steps = 0
+    commit, n_steps = NOTHING, 0
     while True:
         alive = any(thread.is_alive() for thread in threads)
-        changes = reader.changes_since(generation)
+        changes = reader.changes_since(commit)
         assert changes.complete
         assert held.isdisjoint(changes.added.tolist())
         held |= set(changes.added.tolist())
         held -= set(changes.removed.tolist())
-        n_steps += changes.generation > generation
-        generation = changes.generation
+        n_steps += changes.commit.generation > commit.generation
+        commit = changes.commit
         if not alive:
             break
     assert not errors

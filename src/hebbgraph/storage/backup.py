@@ -29,8 +29,10 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.storage.database import DATABASE_NAME, Database, translate_os
+from hebbgraph.storage.history import new_mark
 from hebbgraph.storage.leftovers import restoring_prefix
 from hebbgraph.storage.recalls import remove_recalls
+from hebbgraph.storage.schema import new_database_id
 
 __all__ = ["back_up", "restore"]
 
@@ -69,6 +71,8 @@ def back_up(database: Database, directory: Path) -> Path:
                 # One file, which can be read where nothing can be written beside it.
                 copy.execute("PRAGMA journal_mode=DELETE")
                 _check(copy, directory)
+                with copy:  # another database from now on
+                    _name(copy, new_database_id())
             with partial.open("rb") as file:
                 os.fsync(file.fileno())
             os.replace(partial, directory / DATABASE_NAME)
@@ -123,16 +127,25 @@ def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
     }
     for name, *numbers in copy.execute(f"SELECT namespace, {counters} FROM namespaces").fetchall():
         above = [_GAP + max(pair) for pair in zip(numbers, held.get(name, numbers), strict=True)]
+        mark = new_mark()
         copy.execute(
             "UPDATE namespaces SET generation = ?, feedback_added = ?, feedback_removed = ?, "
-            "floor = ? WHERE namespace = ?",
-            (*above, above[0], name),
+            "floor = ?, mark = ?, feedback_mark = ? WHERE namespace = ?",
+            (*above, above[0], mark, new_mark(), name),
         )
+        copy.execute("INSERT INTO commits VALUES (?, ?, ?)", (name, above[0], mark))
         copy.execute("DELETE FROM tombstones WHERE namespace = ?", (name,))
+    # It is the same place still, for those who have it open and for what lies beside it.
+    ((place_id,),) = live.execute("SELECT value FROM meta WHERE key = 'database_id'")
+    _name(copy, place_id)
     # Nor is a row ever used twice.
     for table, seq in live.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
         above_seq = "UPDATE sqlite_sequence SET seq = MAX(seq, ?) WHERE name = ?"
         copy.execute(above_seq, (seq + _GAP, table))
+
+
+def _name(connection: sqlite3.Connection, database_id: str) -> None:
+    connection.execute("UPDATE meta SET value = ? WHERE key = 'database_id'", (database_id,))
 
 
 def _check(connection: sqlite3.Connection, place: Path) -> None:

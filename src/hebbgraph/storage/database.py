@@ -322,6 +322,7 @@ class Database:
                 [
                     {"key": "application", "value": _APPLICATION},
                     {"key": "schema_version", "value": str(schema.SCHEMA_VERSION)},
+                    {"key": "database_id", "value": schema.new_database_id()},
                 ],
             )
             return
@@ -332,6 +333,13 @@ class Database:
             .where(schema.meta.c.key == "schema_version")
             .values(value=str(schema.SCHEMA_VERSION))
         )
+
+    @functools.cached_property
+    def id(self) -> str:
+        """What tells this database from all others; random."""
+        query = sa.select(schema.meta.c.value).where(schema.meta.c.key == "database_id")
+        with self.read() as connection:
+            return str(connection.execute(query).scalar_one())
 
     def vacuum(self) -> None:
         """Give the space of deleted rows back.

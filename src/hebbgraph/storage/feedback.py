@@ -19,6 +19,7 @@ from sqlalchemy.exc import IntegrityError
 
 from hebbgraph.records import Cue, Feedback, PathStep, ShownChunk
 from hebbgraph.storage.database import Database, retried
+from hebbgraph.storage.history import new_mark
 from hebbgraph.storage.schema import feedback as log
 from hebbgraph.storage.schema import namespaces
 
@@ -53,6 +54,7 @@ _COUNT = (
     .values(
         feedback_added=namespaces.c.feedback_added + sa.bindparam("more"),
         feedback_removed=namespaces.c.feedback_removed + sa.bindparam("less"),
+        feedback_mark=sa.bindparam("new_mark"),
     )
 )
 #: Also by id: a feedback that lost a chunk keeps its id, and its digest says another thing
@@ -65,6 +67,9 @@ _HELD = [  # two, for SQLite looks through the whole log for "one list or the ot
     for column in (log.c.digest, log.c.id)
 ]
 _INSERT = sa.insert(log)
+_ID_AT = sa.select(log.c.id).where(
+    log.c.seq == sa.bindparam("seq"), log.c.namespace == sa.bindparam("mine")
+)
 
 
 class FeedbackLog:
@@ -129,7 +134,12 @@ class FeedbackLog:
     def _count(
         self, connection: sa.Connection, *, log_added: int = 0, log_removed: int = 0
     ) -> None:
-        bound = {"mine": self._namespace, "more": log_added, "less": log_removed}
+        bound = {
+            "mine": self._namespace,
+            "more": log_added,
+            "less": log_removed,
+            "new_mark": new_mark(),
+        }
         connection.execute(_COUNT, bound)
 
     def _held(
@@ -283,6 +293,11 @@ class FeedbackLog:
                 sa.select(log).where(self._mine(), log.c.seq > seq).order_by(log.c.seq).limit(_PAGE)
             )
             return connection.execute(query).all()
+
+    def id_at(self, seq: int) -> str | None:
+        """Return the id of the feedback with a sequence number; None if there is none."""
+        held = self.database.ask(_ID_AT, {"mine": self._namespace, "seq": seq})
+        return str(held[0][0]) if held else None
 
     @retried
     def select(self, selection: Selection) -> list[Feedback]:

@@ -40,27 +40,31 @@ RECALLS_NAME = "recalls.sqlite3"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS recalls (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
+    database TEXT NOT NULL,
     namespace TEXT NOT NULL,
     id TEXT NOT NULL,
     body TEXT NOT NULL,
     vector BLOB,
     checksum INTEGER,
-    UNIQUE (namespace, id)
+    UNIQUE (database, namespace, id)
 )
 """
-#: What stores of earlier versions lack.
-_LATER_COLUMNS = {"vector": "BLOB", "checksum": "INTEGER"}
 #: From which generation on recalls are taken: one that was answered before what was erased
 #: was deleted may come after the erasing, from another process.
 _ERASED = """
 CREATE TABLE IF NOT EXISTS erased (
-    namespace TEXT PRIMARY KEY, generation INTEGER NOT NULL
+    database TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    PRIMARY KEY (database, namespace)
 ) WITHOUT ROWID
 """
 _INSERT = """
-INSERT OR REPLACE INTO recalls (namespace, id, body, vector, checksum)
-SELECT ?1, ?2, ?3, ?4, ?5
-WHERE NOT EXISTS (SELECT 1 FROM erased WHERE namespace = ?1 AND generation > ?6)
+INSERT OR REPLACE INTO recalls (database, namespace, id, body, vector, checksum)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6
+WHERE NOT EXISTS (
+    SELECT 1 FROM erased WHERE database = ?1 AND namespace = ?2 AND generation > ?7
+)
 """
 _PRUNE_EVERY = 64
 _TIMEOUT_SECONDS = 1.0
@@ -98,12 +102,17 @@ class RecallStore:
         A file of its own; None keeps them in memory.
     keep : int
         How many, over all namespaces; 0 keeps none.
+    database_id : str
+        Whose recalls they are: several databases may keep derived parts in one place.
     wait_seconds : float
         How long :meth:`erase` waits for other processes.
     """
 
-    def __init__(self, path: Path | None, keep: int, *, wait_seconds: float = 30.0) -> None:
+    def __init__(
+        self, path: Path | None, keep: int, *, database_id: str = "", wait_seconds: float = 30.0
+    ) -> None:
         self._path = path
+        self._database = database_id
         self._keep = keep
         self._wait_seconds = wait_seconds
         self._lock = threading.Lock()
@@ -168,12 +177,12 @@ class RecallStore:
             # the log is used again: a power cut loses the last recalls, not the file.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA secure_delete=ON")
+            columns = {row[1] for row in connection.execute("PRAGMA table_info(recalls)")}
+            if columns and not {"database", "checksum"} <= columns:
+                # Of an earlier version, which did not say whose recalls these are.
+                connection.execute("DROP TABLE recalls")
             connection.execute(_SCHEMA)
             connection.execute(_ERASED)
-            held = {row[1] for row in connection.execute("PRAGMA table_info(recalls)")}
-            for name, kind in _LATER_COLUMNS.items():
-                if name not in held:
-                    connection.execute(f"ALTER TABLE recalls ADD COLUMN {name} {kind}")
         except BaseException:
             connection.close()
             raise
@@ -208,8 +217,9 @@ class RecallStore:
         def work(connection: sqlite3.Connection) -> None:
             body = as_row(recall)  # as JSON, a vector takes longer than all the rest
             vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
-            row = (recall.namespace, recall.id, body, vector, _checksum(body, vector))
-            connection.execute(_INSERT, (*row, recall.generation))
+            row = (self._database, recall.namespace, recall.id, body, vector)
+            checksum = _checksum(body, vector)
+            connection.execute(_INSERT, (*row, checksum, recall.generation))
             self._since_pruning += 1
             if self._since_pruning >= min(_PRUNE_EVERY, self._keep):
                 self._since_pruning = 0
@@ -228,8 +238,9 @@ class RecallStore:
 
         def work(connection: sqlite3.Connection) -> Recall | None:
             row = connection.execute(
-                "SELECT body, vector, checksum FROM recalls WHERE namespace = ? AND id = ?",
-                (namespace, recall_id),
+                "SELECT body, vector, checksum FROM recalls "
+                "WHERE database = ? AND namespace = ? AND id = ?",
+                (self._database, namespace, recall_id),
             ).fetchone()
             if row is None:
                 return None
@@ -242,11 +253,11 @@ class RecallStore:
 
     def discard(self, namespace: str, recall_ids: Iterable[str]) -> None:
         """Forget some recalls."""
-        ids = [(namespace, recall_id) for recall_id in recall_ids]
+        ids = [(self._database, namespace, recall_id) for recall_id in recall_ids]
         self._best_effort(
             "changed",
             lambda connection: connection.executemany(
-                "DELETE FROM recalls WHERE namespace = ? AND id = ?", ids
+                "DELETE FROM recalls WHERE database = ? AND namespace = ? AND id = ?", ids
             ),
         )
 
@@ -254,9 +265,10 @@ class RecallStore:
         """Take recalls of this generation, whatever was erased: the truth is back at it."""
 
         def work(connection: sqlite3.Connection) -> None:
-            later = "FROM erased WHERE namespace = ? AND generation > ?"
-            if connection.execute(f"SELECT 1 {later}", (namespace, generation)).fetchone():
-                connection.execute(f"DELETE {later}", (namespace, generation))
+            later = "FROM erased WHERE database = ? AND namespace = ? AND generation > ?"
+            bound = (self._database, namespace, generation)
+            if connection.execute(f"SELECT 1 {later}", bound).fetchone():
+                connection.execute(f"DELETE {later}", bound)
 
         self._best_effort("read", work)
 
@@ -278,17 +290,21 @@ class RecallStore:
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute(
-                "INSERT OR REPLACE INTO erased VALUES (?, ?)", (namespace, generation)
+                "INSERT OR REPLACE INTO erased VALUES (?, ?, ?)",
+                (self._database, namespace, generation),
             )
-            connection.execute("DELETE FROM recalls WHERE namespace = ?", (namespace,))
+            connection.execute(
+                "DELETE FROM recalls WHERE database = ? AND namespace = ?",
+                (self._database, namespace),
+            )
             scrub(connection, self._path, self._wait_seconds)
 
         with self._lock:
-            kept_elsewhen = (
+            kept_earlier = (
                 self._connection is None and self._path is not None and self._path.is_file()
             )
             try:
-                self._mending(work, first=kept_elsewhen)
+                self._mending(work, first=kept_earlier)
             except StorageError:
                 raise
             except (sqlite3.Error, OSError) as error:
@@ -298,7 +314,7 @@ class RecallStore:
                     f"{self._path}: recent recalls were not erased: {_reason(error)}"
                 ) from error
             finally:
-                if kept_elsewhen:
+                if kept_earlier:
                     self._disconnect()
 
     # -- looking after it -------------------------------------------------------------

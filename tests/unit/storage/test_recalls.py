@@ -56,22 +56,37 @@ def test_a_vector_comes_back_bit_for_bit(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_store_from_before_vectors_had_a_column_is_read_on(tmp_path: Path) -> None:
-    path, old = tmp_path / "recalls.sqlite3", RECALL.model_copy(update={"vector": (0.5, 0.1)})
+def test_a_store_that_does_not_say_whose_recalls_it_holds_is_begun_anew(tmp_path: Path) -> None:
+    path = tmp_path / "recalls.sqlite3"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute(
             "CREATE TABLE recalls (number INTEGER PRIMARY KEY AUTOINCREMENT, namespace TEXT, "
-            "id TEXT, body TEXT, UNIQUE (namespace, id))"
+            "id TEXT, body TEXT, vector BLOB, UNIQUE (namespace, id))"
         )
         connection.execute(
             "INSERT INTO recalls (namespace, id, body) VALUES ('one', 'r', ?)",
-            (old.model_dump_json(),),
+            (RECALL.model_dump_json(),),
         )
     for _ in range(2):
-        store = RecallStore(path, 10)
-        assert store.get("one", "r") == old
+        store = RecallStore(path, 10, database_id="mine")
+        assert store.get("one", "r") is None
         store.put(RECALL.model_copy(update={"id": "new"}))
         assert store.get("one", "new") is not None
+        store.close()
+
+
+def test_databases_that_share_a_store_do_not_see_each_other(tmp_path: Path) -> None:
+    mine, theirs = (
+        RecallStore(tmp_path / "recalls.sqlite3", 10, database_id=name) for name in "ab"
+    )
+    mine.put(RECALL)
+    assert theirs.get("one", "r") is None
+    theirs.put(RECALL.model_copy(update={"query": "Whose?"}))
+    assert mine.get("one", "r") == RECALL
+    theirs.discard("one", ["r"])
+    theirs.erase("one")
+    assert mine.get("one", "r") == RECALL
+    for store in (mine, theirs):
         store.close()
 
 
