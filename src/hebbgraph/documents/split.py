@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -177,7 +178,7 @@ def split_document(
 
 def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
     """Cut the text at its headings; the document's own title is no heading any more."""
-    lines = clean_text(document.text).split("\n")
+    text = clean_text(document.text)
     # Deep paths and long headings must leave room for the text below them.
     room = settings.chunk_tokens[1] // 2
     headings = [
@@ -186,14 +187,15 @@ def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
     title = one_line(document.title)
     sections: list[_Section] = []
     path: tuple[Heading, ...] = ()
+    offset = _line_offsets(text, headings)
     start = 0
     for heading in headings:
-        sections.append(_Section(path, _body(lines[start : heading.start])))
-        start = heading.stop
+        sections.append(_Section(path, _body(text[start : offset[heading.start]])))
+        start = offset[heading.stop]
         if heading.text == title and heading is document.headings[0]:
             continue
         path = (*(above for above in path if above.level < heading.level), heading)
-    sections.append(_Section(path, _body(lines[start:])))
+    sections.append(_Section(path, _body(text[start:])))
     following = [section.path for section in sections[1:]] + [()]
     kept = [
         section
@@ -204,54 +206,93 @@ def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
     return kept or ([_Section((), title)] if title and headings else [])
 
 
-def _body(lines: list[str]) -> str:
-    return "\n".join(lines).strip("\n").rstrip()
+def _line_offsets(text: str, headings: Iterable[Heading]) -> dict[int, int]:
+    """Return where the lines begin that headings start on, and those that follow them.
+
+    A list of all lines would take fifty times the memory of a text of short ones.
+    """
+    offsets: dict[int, int] = {}
+    line, at = 0, 0
+    for wanted in sorted({number for one in headings for number in (one.start, one.stop)}):
+        while line < wanted and at < len(text):
+            at = (text.find("\n", at) + 1) or len(text)
+            line += 1
+        offsets[wanted] = at
+    return offsets
+
+
+def _body(text: str) -> str:
+    return text.strip("\n").rstrip()
 
 
 def _merge(sections: list[_Section], settings: ChunkSettings) -> Iterator[_Block]:
     """Join short sections with what follows them in the same chapter."""
     least, most = settings.chunk_tokens
-    group: list[_Section] = []
-    block = _Block((), (), "")
-    length = 0
+    group = _Group()
+    block, length = _Block((), (), ""), 0
     for section in sections:
-        chapter = group[0].path[:-1] if group else ()
-        if group and length < least and section.path[: len(chapter)] == chapter:
-            together = _block([*group, section])
+        if group.sections and length < least and group.is_chapter_of(section):
+            group.append(section)
+            together = group.block()
             longer = settings.count_tokens(_whole(together))
             if longer <= most:
-                group, block, length = [*group, section], together, longer
+                block, length = together, longer
                 continue
-        if group:
+        if group.sections:
             yield block
-        group, block = [section], _block([section])
+        group = _Group()
+        group.append(section)
+        block = group.block()
         length = settings.count_tokens(_whole(block))
-    if group:
+    if group.sections:
         yield block
 
 
-def _block(group: list[_Section]) -> _Block:
-    """Write several sections as one text, with the headings between them."""
-    common = group[0].path
-    for section in group[1:]:
-        shared = 0
-        while shared < min(len(common), len(section.path)) and (
-            common[shared] is section.path[shared]
-        ):
-            shared += 1
-        common = common[:shared]
-    parts: list[str] = []
-    inner: list[Heading] = []
-    written = set(map(id, common))
-    for section in group:
+class _Group:
+    """Neighbouring sections written as one text, with the headings between them.
+
+    The headings that all of them have in common stand above the text, not in it. Only a
+    section that lacks one of these has the text written anew; of any other the group
+    costs no more than its own length.
+    """
+
+    def __init__(self) -> None:
+        self.sections: list[_Section] = []
+        self._common: tuple[Heading, ...] = ()
+        self._parts: list[str] = []
+        self._inner: list[Heading] = []
+        self._written: set[int] = set()  # headings, by identity: two may be equal
+
+    def is_chapter_of(self, section: _Section) -> bool:
+        chapter = self.sections[0].path[:-1]
+        return section.path[: len(chapter)] == chapter
+
+    def append(self, section: _Section) -> None:
+        self.sections.append(section)
+        if len(self.sections) == 1:
+            common = section.path
+        else:
+            pairs = zip(self._common, section.path, strict=False)
+            common = tuple(ours for ours, _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+        if len(self.sections) == 1 or len(common) < len(self._common):
+            self._common, self._parts, self._inner = common, [], []
+            self._written = set(map(id, common))
+            for one in self.sections:
+                self._write(one)
+        else:
+            self._write(section)
+
+    def block(self) -> _Block:
+        return _Block(self._common, tuple(self._inner), "\n\n".join(self._parts))
+
+    def _write(self, section: _Section) -> None:
         for heading in section.path:
-            if id(heading) not in written:
-                written.add(id(heading))
-                inner.append(heading)
-                parts.append(f"{'#' * heading.level} {heading.text}")
+            if id(heading) not in self._written:
+                self._written.add(id(heading))
+                self._inner.append(heading)
+                self._parts.append(f"{'#' * heading.level} {heading.text}")
         if section.body:
-            parts.append(section.body)
-    return _Block(common, tuple(inner), "\n\n".join(parts))
+            self._parts.append(section.body)
 
 
 def _breadcrumb(path: tuple[Heading, ...]) -> str:
