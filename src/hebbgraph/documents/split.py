@@ -16,7 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import count, takewhile
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -28,7 +28,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.limits import MAX_TAGS
 from hebbgraph.records import Chunk
 
-__all__ = ["ChunkSettings", "estimate_tokens", "split_document"]
+__all__ = ["ChunkSettings", "estimate_tokens", "iter_chunks", "split_document"]
 
 _SMALLEST_LIMIT = 16
 _BREADCRUMB = " > "
@@ -145,9 +145,20 @@ def split_document(
     ('The brain', 'It learns.', ())
     ('The brain', 'Memory\n\nIt lasts.', ('Memory',))
     """
+    return list(iter_chunks(document, document_id=document_id, source=source, settings=settings))
+
+
+def iter_chunks(
+    document: Document,
+    *,
+    document_id: str,
+    source: str = "",
+    settings: ChunkSettings | None = None,
+) -> Iterator[Chunk]:
+    """Yield the chunks of :func:`split_document`, for whoever may not want all of them."""
     settings = settings or ChunkSettings()
     title = one_line(document.title)
-    chunks: list[Chunk] = []
+    positions = count()
     seen: Counter[str] = Counter()
     numbering = _numbering(document.headings)
     for block in _merge(_sections(document, settings), settings):
@@ -156,24 +167,21 @@ def split_document(
         for text in _texts(block, document.media_type, settings):
             metadata: dict[str, JsonValue] = {
                 "source": source,
-                "position": len(chunks),
+                "position": next(positions),
                 "headings": list(headings),
                 "media_type": document.media_type,
                 "content_hash": hashlib.sha256(text.encode()).hexdigest(),
             }
             key = "\x1f".join((document_id, text, str(seen[text])))
             seen[text] += 1
-            chunks.append(
-                Chunk(
-                    id=hashlib.sha256(key.encode()).hexdigest()[:32],
-                    text=text,
-                    title=title,
-                    metadata=metadata,
-                    document_id=document_id,
-                    tags=tags,
-                )
+            yield Chunk(
+                id=hashlib.sha256(key.encode()).hexdigest()[:32],
+                text=text,
+                title=title,
+                metadata=metadata,
+                document_id=document_id,
+                tags=tags,
             )
-    return chunks
 
 
 def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
@@ -305,18 +313,18 @@ def _whole(block: _Block) -> str:
 
 def _texts(block: _Block, media_type: str, settings: ChunkSettings) -> Iterator[str]:
     """Yield the block as one text if it is short enough, else cut it."""
-    count, (least, most) = settings.count_tokens, settings.chunk_tokens
+    count_tokens, (least, most) = settings.count_tokens, settings.chunk_tokens
     whole = _whole(block)
-    if count(whole) <= most:
+    if count_tokens(whole) <= most:
         yield whole
         return
     path = block.path
-    while len(path) > 1 and count(_breadcrumb(path)) > most // 2:
+    while len(path) > 1 and count_tokens(_breadcrumb(path)) > most // 2:
         path = path[1:]
     label = f"{_breadcrumb(path)}\n\n" if path else ""
 
     def count_labelled(text: str) -> int:
-        return count(label + text)
+        return count_tokens(label + text)
 
     for start, stop in cut(
         block.body,
