@@ -21,6 +21,7 @@ from hebbgraph.derived.parts import Derived, derived_directory
 from hebbgraph.embedders import embed_question, embedder_name, unit_vector
 from hebbgraph.errors import (
     ClosedIndexError,
+    HebbgraphError,
     NotFoundError,
     ParameterError,
     SettingsMismatchError,
@@ -48,7 +49,9 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.database import Database
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
-from hebbgraph.store.recalls import RecallStore
+from hebbgraph.store.keeping import whole
+from hebbgraph.store.leftovers import sweep_restores
+from hebbgraph.store.recalls import RECALLS_NAME, RecallStore
 from hebbgraph.store.texts import TextsElsewhere
 from hebbgraph.store.truth import Truth
 from hebbgraph.writer import ChunkLike, OnProgress, Writer, tagger_name
@@ -112,7 +115,9 @@ class HebbianIndex:
         colonies: Colonies,
         cue_model: CueModel | None = None,
         search: Search | None = None,
+        root: Path | None = None,
     ) -> None:
+        self._root = root
         self._cue_model = cue_model
         self._own_search = search
         self._database = database
@@ -213,21 +218,30 @@ class HebbianIndex:
                         f"a tagger is a callable from a chunk to tags, got {tagger!r}"
                     )
                 truth.answers.settle(tagger_name(tagger))
+            directory = None if root is None else derived_directory(root, namespace, database.id)
             derived = Derived(
                 truth,
-                None if root is None else derived_directory(root, namespace),
+                directory,
                 language=settings.language,
                 writable=not database.read_only,
                 wait_seconds=settings.write_wait_seconds,
                 with_vectors=embedder is not None,
                 vector_search=settings.vector_search,
+                older=None if root is None else derived_directory(root, namespace),
             )
-            store = None if root is None or database.read_only else root / "recalls.sqlite3"
-            recalls = RecallStore(store, settings.keep_recalls)
+            store = None if root is None or database.read_only else root / RECALLS_NAME
+            recalls = RecallStore(
+                store,
+                settings.keep_recalls,
+                database_id=database.id,
+                wait_seconds=settings.write_wait_seconds,
+            )
+            recalls.settle(namespace, truth.generation())
             colonies = Colonies(
-                None if root is None else derived_directory(root, namespace),
+                directory,
                 settings.colonies,
                 writable=not database.read_only,
+                knows=truth.history.knows,
             )
             return cls(
                 database,
@@ -240,6 +254,7 @@ class HebbianIndex:
                 colonies,
                 cue_model,
                 search,
+                None if database.read_only else root,
             )
         except BaseException:
             database.dispose()
@@ -252,8 +267,8 @@ class HebbianIndex:
 
     @property
     def repairs(self) -> tuple[str, ...]:
-        """What was found broken since it was opened, and was built anew from the truth."""
-        return tuple(self._derived.repairs)
+        """What was found broken since it was opened, and was made anew."""
+        return (*self._derived.repairs, *self._recalls.repairs)
 
     def __repr__(self) -> str:
         return f"HebbianIndex({self._database.place!r}, namespace={self.namespace!r})"
@@ -339,11 +354,31 @@ class HebbianIndex:
         self._check_open()
         return self._truth.fingerprints()
 
-    def delete(self, ids: Iterable[str] | None = None, *, document_id: str | None = None) -> int:
+    def delete(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        document_id: str | None = None,
+        erase: bool = False,
+    ) -> int:
         """Delete chunks by id, or all chunks of a document; return how many there were.
 
         Ids that are not held are passed over. What depended on the deleted chunks is
         gone with them: afterwards the graph equals one built from the rest.
+
+        Parameters
+        ----------
+        ids : iterable of str, optional
+        document_id : str, optional
+        erase : bool
+            Also :meth:`compact` at once, so that no byte of them is left in any file; it
+            takes as long as that. Also if nothing was held: what was deleted before goes.
+
+        Raises
+        ------
+        IndexLockedError
+            With ``erase``, if another process is in the way; the chunks are deleted then,
+            and the next :meth:`compact` erases them.
         """
         self._check_open()
         if ids is None and document_id is None:
@@ -352,7 +387,17 @@ class HebbianIndex:
         documents = [] if document_id is None else _check_ids([document_id], "a document id")
         outcome = self._truth.apply(delete_ids=wanted, delete_documents=documents)
         self._bring_up_to_date()
+        if erase:
+            self._erase(self.compact)
         return outcome.deleted
+
+    def _erase(self, work: Callable[[], None]) -> None:
+        """Erase what was taken away, which has been committed already."""
+        try:
+            work()
+        except HebbgraphError as error:
+            error.add_note("it is deleted; what is left of it on disk goes with compact()")
+            raise
 
     def _show_to_readers(self) -> None:
         """In a long add, let readers of this process see some of it now and then."""
@@ -496,8 +541,9 @@ class HebbianIndex:
         since: Moment | None = None,
         until: Moment | None = None,
         everything: bool = False,
+        erase: bool = False,
     ) -> int:
-        """Erase feedback, and with it what it taught; return how many were touched.
+        """Take back feedback, and with it what it taught; return how many were touched.
 
         Afterwards recalls are those that would have been without it. What is given is
         combined: ``forget(actor="eve", since=yesterday)``.
@@ -512,10 +558,21 @@ class HebbianIndex:
             A period of time, in seconds since the epoch; ``until`` is not part of it.
         everything : bool
             All feedback of this namespace.
+        erase : bool
+            Also leave no byte of it in any file, at once: of actors, questions and their
+            cues. The database is rewritten, and recent recalls of this namespace are no
+            longer found by id. Without, :meth:`compact` does so.
+
+        Raises
+        ------
+        IndexLockedError
+            With ``erase``, as :meth:`compact`; the feedback is forgotten then.
         """
         self._check_open()
         touched = self._teaching.forget(feedback, actor, chunk, since, until, everything)
         self._recalls.discard(self.namespace, [one.recall_id for one in touched])
+        if erase:
+            self._erase(self._scrub)
         return len(touched)
 
     def export_feedback(self, file: str | Path | IO[str]) -> int:
@@ -615,6 +672,8 @@ class HebbianIndex:
         Raises
         ------
         ParameterError, FilterError, TextSourceError
+        DamagedIndexError
+            If the database lists chunks that it cannot read.
         """
         self._check_open()
         if id is not None:
@@ -636,7 +695,7 @@ class HebbianIndex:
         )
         if notes:
             recall = recall.model_copy(update={"notes": (*recall.notes, *notes)})
-        self._recalls.put(self._truth.text_store.to_keep(recall))
+        self._recalls.put(recall)
         return recall
 
     def _named(self, query: str) -> tuple[list[str], tuple[str, ...]]:
@@ -697,11 +756,17 @@ class HebbianIndex:
         return self._recaller.ids(where)
 
     def find_recall(self, recall_id: str) -> Recall | None:
-        """Return a recent recall by its id, or None if it is not, or no longer, kept."""
+        """Return a recent recall by its id, or None if it is not, or no longer, kept.
+
+        Its chunks are those that the index has now. A hit whose chunk was deleted, or
+        replaced by another text, keeps its id, rank, score and path, so that feedback on
+        the recall goes on to count; its text, title and metadata are empty
+        (``hit.lacks_text``), and a note names it.
+        """
         self._check_open()
         _check_ids([recall_id], "a recall id")
         found = self._recalls.get(self.namespace, recall_id)
-        return None if found is None else self._truth.text_store.kept(found)
+        return None if found is None else whole(found, self._truth)
 
     def _resolve(self, recall: Recall | str) -> Recall:
         if isinstance(recall, Recall):
@@ -810,14 +875,34 @@ class HebbianIndex:
             return incidence_graph(graph, self._truth.ids(graph.rows[graph.alive].tolist()))
 
     def compact(self) -> None:
-        """Rewrite derived parts without what deleted chunks left, and shrink the files."""
+        """Rewrite all files without what was deleted and forgotten, and shrink them.
+
+        Afterwards no byte of a deleted text, title or metadata, or of a forgotten actor,
+        question or cue is in any file of an index in SQLite, its write-ahead logs included;
+        ``docs/security.md`` has the list. Recent recalls of this namespace are no longer
+        found by id. In PostgreSQL it asks for a ``VACUUM``; the server does the rest.
+
+        Raises
+        ------
+        IndexLockedError
+            If another process works on the index, or reads an older state of it, for
+            longer than ``write_wait_seconds``. What keeps it is named as far as the system
+            tells; call it again when that has ended.
+        """
         self._check_open()
         self._derived.compact()
         if self._colonies.exist:
             self.colonies(rebuild=True)
         self._truth.drop_tombstones()
         self._teaching.expire_queries()
-        self._recalls.clear(self.namespace)
+        self._teaching.erase_gone_phrases()
+        self._scrub()
+
+    def _scrub(self) -> None:
+        """Leave no byte of what is gone in the databases: that of the truth, that of recalls."""
+        if self._root is not None:
+            sweep_restores(self._root)
+        self._recalls.erase(self.namespace, self._truth.generation())
         self._database.vacuum()
 
     def doctor(self, *, repair: bool = False) -> DoctorReport:
@@ -853,6 +938,7 @@ class HebbianIndex:
             self._memory,
             lambda: Memory(self._log, self._truth, self.settings.learning),
             self._colonies,
+            self._recalls,
             language=self.settings.language,
             repair=repair,
         )
@@ -993,7 +1079,7 @@ def _open_database(
     """Open the truth, and say where derived parts lie."""
     cache = None if cache_dir is None else Path(cache_dir)
     if location == ":memory:":
-        return Database.in_memory(), cache
+        return Database.in_memory(), None  # nobody else will ever need what is derived
     if isinstance(location, str) and "://" in location:
         return Database.at_url(location, wait_seconds=wait_seconds), cache
     if not isinstance(location, str | os.PathLike) or not str(location):

@@ -24,6 +24,8 @@ from hebbgraph_bench.datasets import load
 from hebbgraph import Chunk, HebbgraphError, HebbianIndex
 from hebbgraph.citations import Formatter, parse_citations, shown_in
 from hebbgraph.citations.cited import parse_annotations, parse_structured
+from hebbgraph.documents import ChunkSettings, estimate_tokens, split_document
+from hebbgraph.documents.convert import convert_bytes
 from hebbgraph.filters import parse_filter
 from hebbgraph.learning.feedback import read_feedback
 from hebbgraph.store.chunks import as_json, digest
@@ -78,6 +80,7 @@ class Fuzzer:
             "structured": self.structured,
             "feedback": self.feedback,
             "dataset": self.dataset,
+            "document": self.document,
         }
         self.counts: Counter[str] = Counter()
 
@@ -187,6 +190,17 @@ class Fuzzer:
             data = text.encode("utf-8", "surrogatepass")
             (folder / name).write_bytes(data)
         load(folder)
+
+    def document(self) -> None:
+        text = "".join(self.string() for _ in range(self.rng.randrange(4)))
+        text += self.rng.choice(["", "\n\n", "\n# ", "\n---\n"]) * self.rng.randrange(9)
+        data = text.encode("utf-8", "surrogatepass" if self.rng.random() < 0.1 else "ignore")
+        name = self.rng.choice(["a.md", "a.txt", "a.MD", "a", "---.md"])
+        document = convert_bytes(data, path=name)
+        settings = ChunkSettings(chunk_tokens=(self.rng.randrange(1, 17), 16))
+        for chunk in split_document(document, document_id="d", settings=settings):
+            assert estimate_tokens(chunk.text) <= 16
+            assert Chunk.coerce(chunk.model_dump()) == chunk
 
     # -- running ----------------------------------------------------------------------
 

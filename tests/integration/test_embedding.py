@@ -14,7 +14,7 @@ import pytest
 from hebbgraph import HebbianIndex, ParameterError, Settings, SettingsMismatchError
 from hebbgraph.embedders import SentenceTransformerEmbedder, passage_text
 from hebbgraph.errors import MissingExtraError
-from hebbgraph.store import vectors
+from hebbgraph.vectors import table as vectors
 
 pytestmark = pytest.mark.every_database
 

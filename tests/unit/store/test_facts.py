@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph import Chunk, HebbianIndex
+from hebbgraph.derived import metadata as columns
 from hebbgraph.derived.metadata import Columns
 from hebbgraph.filters import Cover, parse_filter
-from hebbgraph.store import columns
 from hebbgraph.store.facts import DOCUMENT, fact, facts_of
 
 plain = st.one_of(

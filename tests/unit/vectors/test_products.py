@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hebbgraph.store import products as module
+from hebbgraph.vectors import products as module
 from hebbgraph.vectors.products import highest, products
 
 
