@@ -69,7 +69,7 @@ soak: $(VENV)/.test-installed  ## Ten times the kills, properties at length, ten
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/properties --hypothesis-profile=default
 	$(BIN)/python benchmarks/tests/soak/loading.py 600
 
-fuzz: $(VENV)/.test-installed  ## A million strange inputs: queries, filters, chunks, answers, files.
+fuzz: $(VENV)/.test-installed  ## A million strange inputs: queries, filters, chunks, answers, documents, files.
 	$(BIN)/python tests/fuzz/fuzzing.py $(or $(INPUTS),1000000)
 
 clean:  ## Remove the virtual environment, caches and the demo's index.

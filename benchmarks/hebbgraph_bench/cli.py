@@ -128,12 +128,16 @@ def load(
     writers: Annotated[int, typer.Option(help="How many of them write.", min=1)] = 2,
     seconds: Annotated[float, typer.Option(min=0.0)] = 60.0,
     chunks: Annotated[int, typer.Option(help="How many there are, about.", min=1)] = 4000,
+    kills: Annotated[
+        float, typer.Option(help="How many processes are killed a minute, about.", min=0.0)
+    ] = 12.0,
     seed: int = 0,
     as_json: AsJson = False,
 ) -> None:
     """Recall, cite, add and delete with several processes at once, and look what is left.
 
-    It works in a new namespace, which stays. Exit code 1 tells of an error, or of
+    With vectors by an embedder that costs nothing, and with kills. It works in a new
+    namespace, which stays. Exit code 1 tells of an error, or of
     something lost or counted twice.
     """
     from hebbgraph_bench.stress import run_load
@@ -146,6 +150,7 @@ def load(
         chunks=chunks,
         cache_dir=cache_dir,
         seed=seed,
+        kills_per_minute=kills,
     )
     if as_json:
         print_json(report.model_dump())
@@ -159,9 +164,11 @@ def load(
         out.print(table)
         out.print(
             f"{report.processes} processes ({report.writers} writing), {report.seconds:g} s; "
-            f"{report.chunks:,} chunks, {report.feedbacks:,} feedbacks; {report.waits} gave up "
-            f"waiting; MB {report.memory}"
+            f"{report.kills} kills; {report.chunks:,} chunks, {report.feedbacks:,} feedbacks; "
+            f"{report.waits} gave up waiting; MB {report.memory}"
         )
+        for repair, count in report.repairs.items():
+            out.print(f"{count} × built anew: {escape(repair)}")
         for error, count in report.errors.items():
             err.print(f"[red]{count} ×[/red] {escape(error)}")
         for fault in report.faults:

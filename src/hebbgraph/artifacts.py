@@ -15,7 +15,11 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-__all__ = ["Stamp", "make_way", "read_stamped", "remove", "write_stamped"]
+import numpy as np
+
+from hebbgraph.arrays import IntArray
+
+__all__ = ["Stamp", "read_stamped", "rows_checksum", "write_stamped"]
 
 logger = logging.getLogger(__name__)
 
@@ -23,6 +27,11 @@ _BLOCK = 1 << 20
 
 Stamp: TypeAlias = dict[str, Any]
 """What can be written as JSON."""
+
+
+def rows_checksum(rows: IntArray) -> int:
+    """Return what tells these rows of the truth from others."""
+    return zlib.crc32(np.ascontiguousarray(rows, dtype=np.int64).data)
 
 
 def write_stamped(path: Path, stamp: Mapping[str, Any], write: Callable[[Path], object]) -> None:
@@ -51,18 +60,35 @@ def _put(path: Path, write: Callable[[Path], object]) -> None:
     os.replace(partial, path)
 
 
-def read_stamped(path: Path, expected: Mapping[str, Any]) -> Stamp | None:
-    """Return the stamp of a whole file, or None if there is none that says what is expected."""
+def read_stamped(path: Path, fits: Callable[[Stamp], bool]) -> Stamp | None:
+    """Return the stamp of a whole file, or None if there is none that fits.
+
+    Parameters
+    ----------
+    path : Path
+    fits : callable
+        Tells whether a stamp is of what is wanted. That one lacks a name, or has a value
+        of another type, means that it does not.
+    """
     try:
-        stamp = json.loads(_stamp_of(path).read_bytes())
-        if any(stamp[name] != value for name, value in expected.items()):
-            return None
-        if stamp["checksum"] != _checksum(path):
-            raise ValueError("its checksum is another")
-        return dict(stamp)
+        stamp: Stamp = json.loads(_stamp_of(path).read_bytes())
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError) as error:
+        logger.warning("%s is damaged (%s): made anew", path, error)
+        return None
+    try:
+        if not fits(stamp):
+            return None
+    except (ValueError, KeyError, TypeError):
+        return None
+    try:
+        if stamp["checksum"] != _checksum(path):
+            raise ValueError("its checksum is another")
+        return stamp
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError) as error:
         logger.warning("%s is damaged (%s): made anew", path, error)
         return None
 

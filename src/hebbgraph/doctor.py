@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from hebbgraph.arrays import IntArray
 from hebbgraph.derived.parts import Derived
 from hebbgraph.derived.rebuild import (
     difference_of_graphs,
@@ -20,6 +21,7 @@ from hebbgraph.records import DoctorReport, Finding
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.truth import Truth
 from hebbgraph.text import lexical_terms
+from hebbgraph.vectors.table import VectorTable
 
 __all__ = ["examine"]
 
@@ -29,7 +31,7 @@ _PHRASES = 200
 def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
     """Check one namespace; see :meth:`hebbgraph.HebbianIndex.doctor`."""
     truth, derived, log = namespace.truth, namespace.derived, namespace.log
-    learned_by, colonies = namespace.learned, namespace.colonies
+    memory, colonies, recalls = namespace.learned, namespace.colonies, namespace.recalls
     language = namespace.settings.language
     found = [
         *_guarded("database", truth.problems),
@@ -49,15 +51,17 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
             for finding in derived_findings
         ]
     if repair and learned:
-        learned_by.start_anew()
-        learned_by.refresh(derived.feedback)
+        memory.start_anew()
+        memory.refresh(derived.feedback)
         mended = not list(_learned_problems(namespace))
         learned = [finding.model_copy(update={"repaired": mended}) for finding in learned]
     of_colonies = _guarded("colonies", lambda: _by("colonies", colonies.problems()))
+    of_recalls = _guarded("recalls", lambda: _by("recalls", recalls.problems()))
     of_neural = _guarded("neural", lambda: _by("neural", derived.neural.problems()))
     set_aside: list[tuple[Finding, Callable[[], object]]] = [
         *((one, colonies.start_over) for one in of_colonies),
         *((one, derived.neural.remove) for one in of_neural),
+        *((one, recalls.start_over) for one in of_recalls),
     ]
     if repair:
         for _, put_away in set_aside:
@@ -123,26 +127,43 @@ def _derived_problems(
 
     def vectors() -> Iterator[str]:
         with derived.held() as generation:
-            table = derived.vectors
-            if table is None or generation != fresh.graph.generation:
+            if generation != fresh.graph.generation:
                 return
             rows = fresh.graph.rows[fresh.graph.alive]
-            held, matrix, kind = table.rows, table.matrix, np.dtype(table.state.dtype)
-            lost = other = 0
-            for row, vector in truth.embeddings.vectors(rows, table.state.epoch):
-                at = int(np.searchsorted(held, row))
-                if at == len(held) or held[at] != row:
-                    lost += 1
-                elif not np.array_equal(matrix[at], np.frombuffer(vector, dtype=kind)):
-                    other += 1
-            if lost:
-                yield f"{lost} vectors of the truth are not held"
-            if other:
-                yield f"{other} vectors are other than those of the truth"
+            table, problem = derived.vectors, None
+            if table is None:  # opened without an embedder: others go on from the files
+                table, problem = derived.filed_vectors()
+            if problem is not None:
+                yield f"files are {problem}"
+            if table is None:
+                return
+            if derived.vectors is None:  # what came later they read from the database
+                rows = rows[rows <= table.last_row]
+            yield from _vector_problems(truth, table, rows)
 
     yield from _guarded("graph", lambda: _by("graph", graph()))
     yield from _guarded("lexical", lambda: _by("lexical", lexical()))
     yield from _guarded("vectors", lambda: _by("vectors", vectors()))
+
+
+def _vector_problems(truth: Truth, table: VectorTable, rows: IntArray) -> Iterator[str]:
+    """Compare the vectors of live rows with those of the truth."""
+    held, matrix, kind = table.rows, table.matrix, np.dtype(table.state.dtype)
+    lost = other = 0
+    more = int(np.count_nonzero(np.isin(rows, held, assume_unique=True)))
+    for row, vector in truth.embeddings.vectors(rows, table.state.epoch):
+        at = int(np.searchsorted(held, row))
+        if at == len(held) or held[at] != row:
+            lost += 1
+            continue
+        more -= 1
+        other += not np.array_equal(matrix[at], np.frombuffer(vector, dtype=kind))
+    if lost:
+        yield f"{lost} vectors of the truth are not held"
+    if other:
+        yield f"{other} vectors are other than those of the truth"
+    if more:
+        yield f"{more} vectors are held that the truth does not have"
 
 
 def _feedback_problems(log: FeedbackLog) -> Iterator[str]:

@@ -19,6 +19,7 @@ comparison and membership hold if they hold for the list itself or one of its el
 from __future__ import annotations
 
 import operator
+import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -35,6 +36,9 @@ MISSING = object()
 
 _MAX_DEPTH = 32
 _MAX_CONDITIONS = 1000
+
+#: For messages: what was given may nest too deep for ``repr``, or be long.
+_brief = reprlib.repr
 
 Predicate: TypeAlias = Callable[[Any], bool]
 
@@ -162,10 +166,10 @@ def _parse(where: object, depth: int, budget: list[int]) -> Filter:
     parts: list[Filter] = []
     for key, value in where.items():
         if not isinstance(key, str):
-            raise FilterError(f"a filter's keys are field names, got {key!r}")
+            raise FilterError(f"a filter's keys are field names, got {_brief(key)}")
         if key in ("$and", "$or"):
             if not isinstance(value, list | tuple) or not value:
-                raise FilterError(f"{key} takes a list of filters, got {value!r}")
+                raise FilterError(f"{key} takes a list of filters, got {_brief(value)}")
             inner = tuple(_parse(part, depth + 1, budget) for part in value)
             parts.append(_All(inner) if key == "$and" else _Any(inner))
         elif key == "$not":
@@ -265,7 +269,9 @@ def _inverse(maker: Callable[[str, Any], Predicate]) -> Callable[[str, Any], Pre
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[str, Any], Predicate]:
     def make(field: str, operand: Any) -> Predicate:
         if isinstance(operand, bool) or not isinstance(operand, int | float | str):
-            raise FilterError(f"{field!r} can be compared with a number or a str, got {operand!r}")
+            raise FilterError(
+                f"{field!r} can be compared with a number or a str, got {_brief(operand)}"
+            )
         family: type | tuple[type, ...] = str if isinstance(operand, str) else (int, float)
 
         def test(value: Any) -> bool:
@@ -279,7 +285,7 @@ def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[str, Any], Predic
 
 def _listed(field: str, operand: Any) -> list[Any]:
     if not isinstance(operand, list | tuple | set | frozenset):
-        raise FilterError(f"a list of values fits {field!r}, got {operand!r}")
+        raise FilterError(f"a list of values fits {field!r}, got {_brief(operand)}")
     return list(operand)
 
 
@@ -319,20 +325,20 @@ def _covers(field: str, operand: Any) -> Predicate:
 
 def _exists(field: str, operand: Any) -> Predicate:
     if not isinstance(operand, bool):
-        raise FilterError(f"$exists takes True or False, got {operand!r} for {field!r}")
+        raise FilterError(f"$exists takes True or False, got {_brief(operand)} for {field!r}")
     return lambda value: (value is not MISSING) is operand
 
 
 def _is_empty(field: str, operand: Any) -> Predicate:
     if not isinstance(operand, bool):
-        raise FilterError(f"$is_empty takes True or False, got {operand!r} for {field!r}")
+        raise FilterError(f"$is_empty takes True or False, got {_brief(operand)} for {field!r}")
     return lambda value: (value is MISSING or value in (None, "", [], {})) is operand
 
 
 def _text_match(fold: bool) -> Callable[[str, Any], Predicate]:
     def make(field: str, operand: Any) -> Predicate:
         if not isinstance(operand, str):
-            raise FilterError(f"a str is looked for in {field!r}, got {operand!r}")
+            raise FilterError(f"a str is looked for in {field!r}, got {_brief(operand)}")
         wanted = operand.casefold() if fold else operand
         return _each(
             lambda value: isinstance(value, str) and wanted in (value.casefold() if fold else value)

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
-from hebbgraph.errors import ClosedIndexError, NotFoundError, ParameterError
+from hebbgraph.errors import ClosedIndexError, HebbgraphError, NotFoundError, ParameterError
 from hebbgraph.limits import MAX_ID
 from hebbgraph.records import (
     AddReport,
@@ -176,8 +176,8 @@ class HebbianIndex:
 
     @property
     def repairs(self) -> tuple[str, ...]:
-        """What was found broken since it was opened, and was built anew from the truth."""
-        return tuple(self._parts.derived.repairs)
+        """What was found broken since it was opened, and was made anew."""
+        return (*self._parts.derived.repairs, *self._parts.recalls.repairs)
 
     def __repr__(self) -> str:
         return f"HebbianIndex({self._parts.database.place!r}, namespace={self.namespace!r})"
@@ -254,18 +254,49 @@ class HebbianIndex:
         self._check_open()
         return self._parts.truth.fingerprints()
 
-    def delete(self, ids: Iterable[str] | None = None, *, document_id: str | None = None) -> int:
+    def delete(
+        self,
+        ids: Iterable[str] | None = None,
+        *,
+        document_id: str | None = None,
+        erase: bool = False,
+    ) -> int:
         """Delete chunks by id, or all chunks of a document; return how many there were.
 
         Ids that are not held are passed over. What depended on the deleted chunks is
         gone with them: afterwards the graph equals one built from the rest.
+
+        Parameters
+        ----------
+        ids : iterable of str, optional
+        document_id : str, optional
+        erase : bool
+            Also :meth:`compact` at once, so that no byte of them is left in any file; it
+            takes as long as that. Also if nothing was held: what was deleted before goes.
+
+        Raises
+        ------
+        IndexLockedError
+            With ``erase``, if another process is in the way; the chunks are deleted then,
+            and the next :meth:`compact` erases them.
         """
         self._check_open()
         if ids is None and document_id is None:
             raise ParameterError("delete takes ids or a document_id, got neither")
         wanted = [] if ids is None else _check_ids(ids, "a chunk id")
         documents = [] if document_id is None else _check_ids([document_id], "a document id")
-        return self._writer.delete(wanted, documents)
+        deleted = self._writer.delete(wanted, documents)
+        if erase:
+            self._erase(self.compact)
+        return deleted
+
+    def _erase(self, work: Callable[[], None]) -> None:
+        """Erase what was taken away, which has been committed already."""
+        try:
+            work()
+        except HebbgraphError as error:
+            error.add_note("it is deleted; what is left of it on disk goes with compact()")
+            raise
 
     def reembed(
         self,
@@ -384,8 +415,9 @@ class HebbianIndex:
         since: Moment | None = None,
         until: Moment | None = None,
         everything: bool = False,
+        erase: bool = False,
     ) -> int:
-        """Erase feedback, and with it what it taught; return how many were touched.
+        """Take back feedback, and with it what it taught; return how many were touched.
 
         Afterwards recalls are those that would have been without it. What is given is
         combined: ``forget(actor="eve", since=yesterday)``.
@@ -400,10 +432,21 @@ class HebbianIndex:
             A period of time, in seconds since the epoch; ``until`` is not part of it.
         everything : bool
             All feedback of this namespace.
+        erase : bool
+            Also leave no byte of it in any file, at once: of actors, questions and their
+            cues. The database is rewritten, and recent recalls of this namespace are no
+            longer found by id. Without, :meth:`compact` does so.
+
+        Raises
+        ------
+        IndexLockedError
+            With ``erase``, as :meth:`compact`; the feedback is forgotten then.
         """
         self._check_open()
         touched = self._teacher.forget(feedback, actor, chunk, since, until, everything)
         self._parts.recalls.discard(self.namespace, [one.recall_id for one in touched])
+        if erase:
+            self._erase(self._parts.scrub)
         return len(touched)
 
     def export_feedback(self, file: str | Path | IO[str]) -> int:
@@ -503,6 +546,8 @@ class HebbianIndex:
         Raises
         ------
         ParameterError, FilterError, TextSourceError
+        DamagedIndexError
+            If the database lists chunks that it cannot read.
         """
         self._check_open()
         if id is not None:
@@ -517,7 +562,7 @@ class HebbianIndex:
             vector=vector,
             per_colony=per_colony,
         )
-        self._parts.recalls.put(self._parts.truth.text_store.to_keep(recall))
+        self._parts.recalls.put(recall)
         return recall
 
     def get(self, ids: Iterable[str]) -> list[Chunk]:
@@ -559,11 +604,19 @@ class HebbianIndex:
         return self._recaller.ids(where)
 
     def find_recall(self, recall_id: str) -> Recall | None:
-        """Return a recent recall by its id, or None if it is not, or no longer, kept."""
+        """Return a recent recall by its id, or None if it is not, or no longer, kept.
+
+        Its chunks are those that the index has now. A hit whose chunk was deleted, or
+        replaced by another text, keeps its id, rank, score and path, so that feedback on
+        the recall goes on to count; its text, title and metadata are empty
+        (``hit.lacks_text``), and a note names it.
+        """
         self._check_open()
         _check_ids([recall_id], "a recall id")
+        from hebbgraph.store.keeping import whole
+
         found = self._parts.recalls.get(self.namespace, recall_id)
-        return None if found is None else self._parts.truth.text_store.kept(found)
+        return None if found is None else whole(found, self._parts.truth)
 
     def _resolve(self, recall: Recall | str) -> Recall:
         if isinstance(recall, Recall):
@@ -677,15 +730,28 @@ class HebbianIndex:
             return incidence_graph(graph, self._parts.truth.ids(graph.rows[graph.alive].tolist()))
 
     def compact(self) -> None:
-        """Rewrite derived parts without what deleted chunks left, and shrink the files."""
+        """Rewrite all files without what was deleted and forgotten, and shrink them.
+
+        Afterwards no byte of a deleted text, title or metadata, or of a forgotten actor,
+        question or cue is in any file of an index in SQLite, its write-ahead logs included;
+        ``docs/security.md`` has the list. Recent recalls of this namespace are no longer
+        found by id. In PostgreSQL it asks for a ``VACUUM``; the server does the rest.
+
+        Raises
+        ------
+        IndexLockedError
+            If another process works on the index, or reads an older state of it, for
+            longer than ``write_wait_seconds``. What keeps it is named as far as the system
+            tells; call it again when that has ended.
+        """
         self._check_open()
         self._parts.derived.compact()
         if self._parts.colonies.exist:
             self.colonies(rebuild=True)
         self._parts.truth.drop_tombstones()
         self._teacher.expire_queries()
-        self._parts.recalls.clear(self.namespace)
-        self._parts.database.vacuum()
+        self._teacher.erase_gone_phrases()
+        self._parts.scrub()
 
     def doctor(self, *, repair: bool = False) -> DoctorReport:
         """Check all that must always hold, against everything built anew in memory.

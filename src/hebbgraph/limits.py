@@ -6,9 +6,16 @@ Limits bound what one request can cost, and keep every database's columns wide e
 from __future__ import annotations
 
 __all__ = [
+    "CONVERSION_CHARACTERS",
+    "CONVERSION_CHUNKS",
+    "CONVERSION_MEMORY_BYTES",
+    "CONVERSION_SECONDS",
+    "MAX_ARCHIVE_ENTRIES",
+    "MAX_ARCHIVE_XML",
     "MAX_FEEDBACK_LINE",
     "MAX_ID",
     "MAX_METADATA_BYTES",
+    "MAX_METADATA_DEPTH",
     "MAX_QUERY_CHARACTERS",
     "MAX_SEEDS",
     "MAX_TAG",
@@ -30,7 +37,19 @@ MAX_TAG = 512
 MAX_METADATA_BYTES = 1_000_000
 #: Characters of a question.
 MAX_QUERY_CHARACTERS = 65_536
+#: Lists and objects within each other, the metadata itself included. Readers of JSON give up
+#: at 200, and a recall wraps a chunk in a few levels more.
+MAX_METADATA_DEPTH = 128
 #: Chunks of a search of the caller's own.
 MAX_SEEDS = 100_000
 #: Characters of one line of exported feedback.
 MAX_FEEDBACK_LINE = 50_000_000
+#: Converting one file, unless the caller says otherwise: wall time, memory of the process
+#: that converts, characters of text (if more than the file has bytes), and chunks.
+CONVERSION_SECONDS = 60.0
+CONVERSION_MEMORY_BYTES = 1_000_000_000
+CONVERSION_CHARACTERS = 20_000_000
+CONVERSION_CHUNKS = 100_000
+#: Entries of a .docx, and bytes of its XML when unpacked.
+MAX_ARCHIVE_ENTRIES = 10_000
+MAX_ARCHIVE_XML = 200_000_000

@@ -28,7 +28,8 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.database import Database
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
-from hebbgraph.store.recalls import RecallStore
+from hebbgraph.store.leftovers import sweep_restores
+from hebbgraph.store.recalls import RECALLS_NAME, RecallStore
 from hebbgraph.store.texts import TextsElsewhere, TextsHere
 from hebbgraph.store.truth import Truth
 
@@ -63,6 +64,8 @@ class Namespace:
     colonies : Colonies
     recalls : RecallStore
         Recent recalls, to be found by id.
+    root : Path, optional
+        The folder with all derived parts, if there is one and it may be written.
     embedder, tagger, cue_model, search : optional
         What the user handed over. ``reembed`` and ``retag`` replace the first two.
     """
@@ -76,6 +79,7 @@ class Namespace:
     learned: Memory
     colonies: Colonies
     recalls: RecallStore
+    root: Path | None = None
     embedder: Embedder | None = None
     tagger: Tagger | None = None
     cue_model: CueModel | None = None
@@ -124,8 +128,8 @@ class Namespace:
                 _check_embedder(embedder, truth.embeddings.state())
             if tagger is not None:
                 truth.answers.settle(tagger_name(tagger))
-            directory = None if root is None else derived_directory(root, name)
             writable = not database.read_only
+            directory = None if root is None else derived_directory(root, name, database.id)
             derived = Derived(
                 truth,
                 directory,
@@ -134,8 +138,16 @@ class Namespace:
                 wait_seconds=settings.write_wait_seconds,
                 with_vectors=embedder is not None,
                 vector_search=settings.vector_search,
+                older=None if root is None else derived_directory(root, name),
             )
             log = FeedbackLog(database, name)
+            recalls = RecallStore(
+                root / RECALLS_NAME if root is not None and writable else None,
+                settings.keep_recalls,
+                database_id=database.id,
+                wait_seconds=settings.write_wait_seconds,
+            )
+            recalls.settle(name, truth.generation())
             return cls(
                 name=name,
                 settings=settings,
@@ -144,11 +156,14 @@ class Namespace:
                 derived=derived,
                 log=log,
                 learned=Memory(log, truth, settings.learning),
-                colonies=Colonies(directory, settings.colonies, writable=writable),
-                recalls=RecallStore(
-                    root / "recalls.sqlite3" if root is not None and writable else None,
-                    settings.keep_recalls,
+                colonies=Colonies(
+                    directory,
+                    settings.colonies,
+                    writable=writable,
+                    knows=truth.history.knows,
                 ),
+                recalls=recalls,
+                root=root if writable else None,
                 embedder=embedder,
                 tagger=tagger,
                 cue_model=cue_model,
@@ -179,6 +194,13 @@ class Namespace:
             self.derived.refresh()
         except (OSError, ValueError) as error:
             logger.warning("derived parts lag behind; the next recall updates them: %s", error)
+
+    def scrub(self) -> None:
+        """Leave no byte of what is gone in the databases: the truth and the recent recalls."""
+        if self.root is not None:
+            sweep_restores(self.root)
+        self.recalls.erase(self.name, self.truth.generation())
+        self.database.vacuum()
 
     def fresh_memory(self) -> Memory:
         """Return a memory that has read nothing of the log yet."""
@@ -250,7 +272,7 @@ def _open_database(
     """Open the database; return it with the folder for derived parts (None: in memory)."""
     cache = None if cache_dir is None else Path(cache_dir)
     if location == ":memory:":
-        return Database.in_memory(), cache
+        return Database.in_memory(), None  # nobody else will ever need what is derived
     if isinstance(location, str) and "://" in location:
         return Database.at_url(location, wait_seconds=wait_seconds), cache
     if not isinstance(location, str | os.PathLike) or not str(location):

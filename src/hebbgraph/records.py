@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, f
 
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.limits import MAX_ID, MAX_METADATA_BYTES, MAX_TAG, MAX_TAGS, MAX_TEXT, MAX_TITLE
+from hebbgraph.nesting import too_deep
 
 __all__ = [
     "AddReport",
@@ -37,6 +38,7 @@ __all__ = [
 ]
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
+_FLATTEN = "flatten it, or keep it elsewhere and its key here"
 # Controls but tab and line ends, and halves of surrogate pairs.
 _UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
@@ -82,7 +84,7 @@ class Chunk(BaseModel):
     title : str
         Title or heading; its phrase becomes a tag that other chunks are matched with.
     metadata : dict
-        Any JSON object; what filters look at.
+        Any JSON object that nests at most 128 deep; what filters look at.
     document_id : str, optional
         The document that the chunk was cut from; ``HebbianIndex.delete(document_id=...)``
         removes all of its chunks.
@@ -118,6 +120,13 @@ class Chunk(BaseModel):
             raise ValueError(f"{found}; remove it before adding the chunk")
         if len(value) > MAX_TEXT:  # here: pydantic's own check says less of half a surrogate pair
             raise ValueError(f"{len(value)} characters, at most {MAX_TEXT}; split the text")
+        return value
+
+    @field_validator("metadata", mode="before")  # pydantic itself would only say "recursion"
+    @classmethod
+    def _metadata_is_shallow(cls, value: object) -> object:
+        if isinstance(value, dict) and (found := too_deep(value)) is not None:
+            raise ValueError(f"{found}; {_FLATTEN}")
         return value
 
     @field_validator("metadata")
@@ -158,6 +167,9 @@ class Chunk(BaseModel):
             With the reason, and the id where there is one.
         """
         if isinstance(value, Chunk):
+            # Looked at again: a dict can be changed, and a copy is made without a look.
+            if (found := too_deep(value.metadata)) is not None:
+                raise InvalidChunkError(f"chunk {value.id!r}: metadata: {found}; {_FLATTEN}")
             return value
         if isinstance(value, str):
             value = {"text": value}
@@ -465,6 +477,7 @@ class Finding(BaseModel):
         "learned",
         "colonies",
         "neural",
+        "recalls",
     ]
     problem: str
     repaired: bool = False

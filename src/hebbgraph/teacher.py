@@ -82,6 +82,13 @@ class Teacher:
             self._expired_at = now
             self._log.expire_queries(now - self._settings.query_retention_days * _DAY)
 
+    def erase_gone_phrases(self) -> None:
+        """Take phrases that no chunk has any more out of the log: a deleted title, say."""
+        named = sorted(self._log.phrases())
+        with self._derived.held():
+            known = self._derived.graph.phrases.numbers(named)
+        self._log.blot_out({phrase for phrase in named if phrase not in known})
+
     def count(self) -> int:
         """Return how many feedbacks the log holds."""
         return self._log.count()

@@ -13,6 +13,7 @@ import numpy as np
 from hebbgraph.embedders import embed_passages, embed_question, embedder_name
 from hebbgraph.errors import InvalidChunkError, ParameterError, SettingsMismatchError
 from hebbgraph.namespace import Namespace, tagger_name
+from hebbgraph.nesting import CutMetadata
 from hebbgraph.progress import progress
 from hebbgraph.protocols import BatchTagger, Embedder, Tagger
 from hebbgraph.records import AddReport, Chunk, TaggingReport
@@ -232,8 +233,13 @@ class Writer:
         proposer: Proposer,
         tell: Callable[[int], object],
     ) -> AddReport:
-        # One whose text is not as it was keeps its tags until it is added again.
-        held = {row: one for row, one, text in self._truth.told(rows) if text is TextState.same}
+        # One whose text is not as it was, or whose metadata cannot be read whole, keeps its
+        # tags until it is added again: writing it would make the loss its content.
+        held = {
+            row: one
+            for row, one, text in self._truth.told(rows)
+            if text is TextState.same and not isinstance(one.metadata, CutMetadata)
+        }
         tags, tagging = self._tags(list(held.values()), tell)
         state = self._truth.embeddings.state()
         vectors = dict(self._truth.embeddings.vectors(held, state.epoch) if state else ())

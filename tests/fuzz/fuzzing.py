@@ -22,6 +22,8 @@ from typing import Any
 from hebbgraph import Chunk, HebbgraphError, HebbianIndex
 from hebbgraph.citations import Formatter, parse_citations, shown_in
 from hebbgraph.citations.cited import parse_annotations, parse_structured
+from hebbgraph.documents import ChunkSettings, estimate_tokens, split_document
+from hebbgraph.documents.convert import convert_bytes
 from hebbgraph.filters import parse_filter
 from hebbgraph.learning.feedback import read_feedback
 from hebbgraph.store.chunks import as_json, digest
@@ -74,6 +76,7 @@ class Fuzzer:
             "citation": self.citation,
             "structured": self.structured,
             "feedback": self.feedback,
+            "document": self.document,
         }
         self.counts: Counter[str] = Counter()
 
@@ -172,6 +175,17 @@ class Fuzzer:
     def feedback(self) -> None:
         line = self.mutated(self.line)
         read_feedback(line, number=1)
+
+    def document(self) -> None:
+        text = "".join(self.string() for _ in range(self.rng.randrange(4)))
+        text += self.rng.choice(["", "\n\n", "\n# ", "\n---\n"]) * self.rng.randrange(9)
+        data = text.encode("utf-8", "surrogatepass" if self.rng.random() < 0.1 else "ignore")
+        name = self.rng.choice(["a.md", "a.txt", "a.MD", "a", "---.md"])
+        document = convert_bytes(data, path=name)
+        settings = ChunkSettings(chunk_tokens=(self.rng.randrange(1, 17), 16))
+        for chunk in split_document(document, document_id="d", settings=settings):
+            assert estimate_tokens(chunk.text) <= 16
+            assert Chunk.coerce(chunk.model_dump()) == chunk
 
     # -- running ----------------------------------------------------------------------
 

@@ -198,6 +198,23 @@ def test_unreadable_files_are_told_at_the_end_and_are_3(run: Run, folder: Path, 
     assert len(again.json["skipped"]) == 3
 
 
+def test_a_file_beyond_its_limits_is_told_at_the_end_and_is_3(
+    run: Run, folder: Path, db: Path
+) -> None:
+    run("index", folder, "--db", db)
+    (folder / "a-long-one.html").write_bytes(b"<!--" * 80_000)
+    (folder / "good.html").write_text("<p>The Heron carried slate.")
+    # The good one may be too slow for this as well, on a busy machine: it is not asked for.
+    done = run("index", folder / "a-long-one.html", "--db", db, "--seconds-per-file", 0.1)
+    assert (done.code, "1 failed" in done.out) == (3, True)
+    assert "a-long-one.html: takes longer than 0.1 seconds to convert" in done.err
+    told = run("index", folder / "a-long-one.html", "--db", db, "--seconds-per-file", 0.1, "--json")
+    assert (told.code, len(told.json["failed"])) == (3, 1)
+    assert run("index", folder / "good.html", "--db", db).code == 0
+    refused = run("index", folder, "--db", db, "--megabytes-per-file", 1)
+    assert (refused.code, "memory_bytes must be at least" in refused.err) == (1, True)
+
+
 @pytest.mark.parametrize("command", [("query", "x"), ("stats",), ("export", "graph.json")])
 def test_an_index_that_is_not_there_is_1_and_none_is_made(
     run: Run, db: Path, command: tuple[str, ...]

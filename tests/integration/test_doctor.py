@@ -79,7 +79,7 @@ def test_a_damaged_lexical_index_is_found_and_mended(index: HebbianIndex, tmp_pa
 def test_rows_that_the_lexical_index_lost(index: HebbianIndex) -> None:
     lexical = index.parts.derived.lexical
     lost = int(lexical.rows()[2])
-    lexical.update(lexical.generation, removed=[lost], added=[])
+    lexical.update(lexical.commit, removed=[lost], added=[])
     assert _parts(index, repair=True) == [("lexical", True)]
     assert _parts(index) == []
 
@@ -87,7 +87,7 @@ def test_rows_that_the_lexical_index_lost(index: HebbianIndex) -> None:
 def test_words_that_the_lexical_index_lost(index: HebbianIndex) -> None:
     lexical = index.parts.derived.lexical
     row = int(lexical.rows()[0])
-    lexical.update(lexical.generation, removed=[], added=[Entry(row, "other words")])
+    lexical.update(lexical.commit, removed=[], added=[Entry(row, "other words")])
     assert _parts(index, repair=True) == [("lexical", True)]
     assert _parts(index) == []
 

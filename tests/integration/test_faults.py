@@ -9,14 +9,21 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 import hebbgraph
-from hebbgraph import Chunk, DiskFullError, HebbianIndex, ReadOnlyIndexError
+from hebbgraph import (
+    Chunk,
+    DamagedIndexError,
+    DiskFullError,
+    HebbianIndex,
+    ReadOnlyIndexError,
+)
+from hebbgraph.store.chunks import Outline
 
 SOAK = bool(os.environ.get("HEBBGRAPH_SOAK"))
 QUESTION = "Where was the builder of the Petrel born?"
@@ -136,6 +143,95 @@ def test_a_file_where_the_derived_folder_was(made: Path, tmp_path: Path) -> None
     with HebbianIndex.open(place) as index:
         assert len(_hits(index)) == 7
         assert index.repairs
+
+
+# -- the database --------------------------------------------------------------------------
+
+
+def _leaves(content: bytearray, marker: bytes) -> tuple[slice, slice]:
+    """Return where two pages of the table lie that hold rows with this in their text."""
+    leaf, size = 13, int.from_bytes(content[16:18], "big")
+    pages = [
+        slice(at, at + size)
+        for at in range(size, len(content), size)
+        if content[at] == leaf and content[at : at + size].count(marker) > 2
+    ]
+    return pages[1], pages[2]
+
+
+def _empty(content: bytearray, one: slice, other: slice) -> None:
+    content[one.start + 3 : one.start + 5] = bytes(2)  # how many rows there are
+
+
+def _double(content: bytearray, one: slice, other: slice) -> None:
+    content[other] = content[one]
+
+
+def _swap(content: bytearray, one: slice, other: slice) -> None:
+    content[one], content[other] = content[other], content[one]
+
+
+@contextmanager
+def _counted_rebuilds(
+    index: HebbianIndex, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[list[HebbianIndex]]:
+    done: list[HebbianIndex] = []
+    start_over = index.parts.derived.start_over
+
+    def counted() -> None:
+        done.append(index)
+        assert len(done) < 5, "it goes on for ever"
+        start_over()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(index.parts.derived, "start_over", counted)
+        yield done
+
+
+@pytest.mark.parametrize("damage", [_empty, _double, _swap])
+def test_a_damaged_page_of_the_table(
+    make_index: Callable[..., HebbianIndex],
+    open_index: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    damage: Callable[[bytearray, slice, slice], None],
+) -> None:
+    """Indexes still list the rows that were on it."""
+    make_index([{"id": f"c{n}", "text": f"Number {n}: gannets."} for n in range(80)]).close()
+    place = tmp_path / "index" / "truth.sqlite3"
+    content = bytearray(place.read_bytes())
+    damage(content, *_leaves(content, b"gannets"))
+    place.write_bytes(content)
+    index = open_index()
+    with _counted_rebuilds(index, monkeypatch) as done:
+        for _ in range(2):
+            with pytest.raises(DamagedIndexError, match="restore a backup"):
+                index.recall("gannets", k=80)
+        assert len(done) <= 2
+
+
+def test_chunks_that_are_listed_and_cannot_be_read(
+    make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Building anew twice has to be enough; then the fault lies with the truth."""
+    index = make_index()
+    outlines, rows = index.parts.truth.outlines, index.parts.truth.rows_of(["petrel"])
+
+    def without_one(wanted: Iterable[int]) -> dict[int, Outline]:
+        return {row: told for row, told in outlines(wanted).items() if row != rows["petrel"]}
+
+    with (
+        monkeypatch.context() as patch,
+        _counted_rebuilds(index, monkeypatch) as done,
+    ):
+        patch.setattr(index.parts.truth, "outlines", without_one)
+        for _ in range(2):  # the second time it is known, and nothing is built
+            with pytest.raises(DamagedIndexError, match="hebbgraph doctor"):
+                index.recall("Petrel")
+            assert len(done) == 2
+    assert "petrel" in _hits(index)
+    index.add(["A change gives it another chance."])
+    assert "petrel" in _hits(index)
 
 
 # -- the disk ------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import signal
@@ -30,6 +31,7 @@ from hebbgraph import (
     StorageError,
 )
 from hebbgraph.errors import ConnectionLostError, MissingExtraError
+from hebbgraph.store.history import NOTHING
 
 OpenServer = Callable[..., HebbianIndex]
 
@@ -172,16 +174,16 @@ def test_a_log_of_changes_read_at_random_instants_gives_what_is_there(
 
     threads = [_in_thread(lambda n=n: churn(n)) for n in range(3)]
     held: set[int] = set()
-    generation = n_steps = 0
+    commit, n_steps = NOTHING, 0
     while True:
         alive = any(thread.is_alive() for thread in threads)
-        changes = reader.changes_since(generation)
+        changes = reader.changes_since(commit)
         assert changes.complete
         assert held.isdisjoint(changes.added.tolist())
         held |= set(changes.added.tolist())
         held -= set(changes.removed.tolist())
-        n_steps += changes.generation > generation
-        generation = changes.generation
+        n_steps += changes.commit.generation > commit.generation
+        commit = changes.commit
         if not alive:
             break
     assert not errors
@@ -448,3 +450,21 @@ def test_ids_order_by_their_bytes(open_server: OpenServer) -> None:
     rows = list(index.parts.truth.rows_by_id())
     held = index.parts.truth.ids(rows)
     assert [held[row] for row in rows] == sorted(ids)
+
+
+def test_compacting_has_deleted_rows_vacuumed(
+    open_server: OpenServer, corpus: list[Chunk], caplog: pytest.LogCaptureFixture
+) -> None:
+    index = open_server("one")
+    index.add(corpus)
+    statements: list[str] = []
+    event.listen(
+        index.parts.database.engine,
+        "before_cursor_execute",
+        lambda connection, cursor, statement, *rest: statements.append(statement),
+    )
+    with caplog.at_level(logging.WARNING, logger="hebbgraph"):
+        index.delete(["petrel"], erase=True)
+    (vacuum,) = (one for one in statements if one.startswith("VACUUM"))
+    assert {"chunks", "feedback", "tag_answers"} <= set(vacuum.replace(",", "").split())
+    assert not caplog.records

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from hebbgraph_bench.stress.worker import Account
+from hebbgraph_bench.stress.account import Account
 
 __all__ = ["LoadReport", "Operation", "measured"]
 
@@ -33,17 +33,21 @@ class LoadReport(BaseModel):
     processes, writers : int
     seconds : float
     operations : dict of str to Operation
+    kills : int
+        How often a process was killed, and another one took its place.
     waits : int
         Operations that gave up waiting for another writer, as documented.
     errors : dict of str to int
         Everything else that went wrong.
+    repairs : dict of str to int
+        What processes found broken, and built anew: a kill may leave something.
     chunks, feedbacks : int
         At the end.
     memory : dict of str to float
         Resident MB of the processes together: ``first``, ``last``, ``peak``.
     faults : tuple of str
         What was not exact at the end; none if nothing was lost or counted twice, and
-        graph, lexical index and weights equal those built from nothing.
+        graph, lexical index, vectors and weights equal those built from nothing.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -52,8 +56,10 @@ class LoadReport(BaseModel):
     writers: int
     seconds: float
     operations: dict[str, Operation]
+    kills: int
     waits: int
     errors: dict[str, int]
+    repairs: dict[str, int]
     chunks: int
     feedbacks: int
     memory: dict[str, float]

@@ -1,26 +1,36 @@
-"""Several processes on one index for a while, then a look at what is there."""
+"""Several processes on one index for a while, some of them killed, then a look at what is there."""
 
 from __future__ import annotations
 
 import multiprocessing
 import random
+import tempfile
 import time
 import uuid
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
+from dataclasses import replace
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.settings import Settings
 
+from hebbgraph_bench.stress.account import Account
+from hebbgraph_bench.stress.checks import faults_of_answers, faults_of_content, faults_of_doctor
+from hebbgraph_bench.stress.embedder import HashEmbedder
 from hebbgraph_bench.stress.report import LoadReport, measured, memory
-from hebbgraph_bench.stress.worker import Account, Plan, make_text, work
+from hebbgraph_bench.stress.worker import Plan, make_text, work
 
 __all__ = ["run_load"]
 
 _START_CHUNKS = 500
+#: Processes with an odd number and those with an even one stand for two machines: with a
+#: URL, each has a cache directory of its own, which its processes share.
+_MACHINES = 2
+#: Beyond the wait for a writer: to finish an operation, and to close.
+_PATIENCE_SECONDS = 60.0
 
 
 def run_load(
@@ -33,8 +43,9 @@ def run_load(
     cache_dir: Path | None = None,
     seed: int = 0,
     wait_seconds: float = 30.0,
+    kills_per_minute: float = 12.0,
 ) -> LoadReport:
-    """Put a load of recalls, feedback, adds and deletes on an index.
+    """Put a load of recalls, feedback, adds and deletes on an index, with vectors.
 
     It works in a namespace of its own, which stays.
 
@@ -48,92 +59,113 @@ def run_load(
     chunks : int
         About how many there are, once there are so many.
     cache_dir : Path, optional
-        With a URL: below it, every process keeps derived parts of its own.
+        With a URL: below it lie two caches, each shared by half of the processes.
     seed : int
     wait_seconds : float
         How long a writer waits for another one.
+    kills_per_minute : float
+        How often some process is killed at any instant, on average; another one goes on
+        in its place.
     """
     if str(location) == ":memory:":
         raise ParameterError("a load needs an index that several processes can open")
     if not 0 < writers <= processes:
         raise ParameterError(f"of {processes} processes, 1 to all can write, got {writers}")
+    if not kills_per_minute >= 0:
+        raise ParameterError(f"kills_per_minute is not negative, got {kills_per_minute!r}")
     namespace = f"load-{uuid.uuid4().hex[:12]}"
-    is_url = "://" in str(location)
     settings = Settings(write_wait_seconds=wait_seconds)
 
-    def cache(name: str) -> Path | None:
-        return cache_dir / name if is_url and cache_dir is not None else None
+    def cache(number: int) -> Path | None:
+        if "://" not in str(location) or cache_dir is None:
+            return None
+        return cache_dir / f"machine{number % _MACHINES}"
+
+    def opened(*, with_embedder: bool = True) -> HebbianIndex:
+        return HebbianIndex.open(
+            str(location),
+            namespace=namespace,
+            cache_dir=cache(0),
+            settings=settings,
+            embedder=HashEmbedder() if with_embedder else None,
+        )
 
     rng = random.Random(seed)
     start = {f"start-{n}": make_text(rng) for n in range(min(_START_CHUNKS, chunks))}
-    with HebbianIndex.open(
-        str(location), namespace=namespace, cache_dir=cache("check"), settings=settings
-    ) as index:
+    with opened() as index:
         index.add([{"id": id_, "text": text} for id_, text in start.items()])
-    plans = [
-        Plan(
-            location=str(location),
-            cache_dir=cache(f"process{number}"),
-            namespace=namespace,
-            number=number,
-            is_writer=number < writers,
-            seconds=seconds,
-            chunks=max(1, (chunks - len(start)) // writers),
-            seed=seed,
-            wait_seconds=wait_seconds,
-        )
-        for number in range(processes)
-    ]
-    # Spawned, for a fork would share what must not be shared.
-    context = multiprocessing.get_context("spawn")
-    started = time.monotonic()
-    with ProcessPoolExecutor(processes, mp_context=context) as pool:
-        accounts = list(pool.map(work, plans))
-    took = time.monotonic() - started
-    with HebbianIndex.open(
-        str(location), namespace=namespace, cache_dir=cache("check"), settings=settings
-    ) as index:
-        faults = tuple(_faults(index, start, accounts))
+    with tempfile.TemporaryDirectory(prefix="hebbgraph-load-") as journals:
+        plans = [
+            Plan(
+                location=str(location),
+                cache_dir=cache(number),
+                journal=Path(journals) / f"{number}.jsonl",
+                namespace=namespace,
+                number=number,
+                is_writer=number < writers,
+                seconds=seconds,
+                chunks=max(1, (chunks - len(start)) // writers),
+                seed=seed,
+                wait_seconds=wait_seconds,
+            )
+            for number in range(processes)
+        ]
+        started = time.monotonic()
+        kills, errors = _run(plans, rng, kills_per_minute / 60)
+        took = time.monotonic() - started
+        accounts = [Account.read(plan.number, plan.journal) for plan in plans]
+    with opened() as index:
+        faults = [*faults_of_content(index, start, accounts), *faults_of_answers(index)]
         chunk_count, feedback_count = index.parts.truth.count(), index.parts.log.count()
+    faults += faults_of_doctor(opened)
+    errors += Counter(error for account in accounts for error in account.errors)
     return LoadReport(
         processes=processes,
         writers=writers,
         seconds=round(took, 1),
         operations=measured(accounts, seconds),
+        kills=kills,
         waits=sum(account.waits for account in accounts),
-        errors=dict(Counter(error for account in accounts for error in account.errors)),
+        errors=dict(errors),
+        repairs=dict(Counter(repair for account in accounts for repair in account.repairs)),
         chunks=chunk_count,
         feedbacks=feedback_count,
         memory=memory(accounts),
-        faults=faults,
+        faults=tuple(faults),
     )
 
 
-def _faults(
-    index: HebbianIndex, start: dict[str, str], accounts: Sequence[Account]
-) -> Iterator[str]:
-    """Name what is not as the processes were told."""
-    expected = dict(start)
-    unsure: set[str] = set()
-    feedbacks: set[str] = set()
-    for account in accounts:
-        expected |= account.held
-        unsure |= account.unsure
-        feedbacks |= account.feedbacks
-    held = {c.id: c.text for c in index.parts.truth.fetch(index.parts.truth.rows_by_id()).values()}
-    sure = {id_ for id_ in held.keys() | expected.keys() if id_ not in unsure}
-    if lost := sorted(id_ for id_ in sure if id_ not in held):
-        yield f"{len(lost)} chunks are lost, e.g. {lost[0]}"
-    if more := sorted(id_ for id_ in sure if id_ not in expected):
-        yield f"{len(more)} chunks ought to be gone, e.g. {more[0]}"
-    if other := sorted(
-        id_ for id_ in sure if id_ in held and held[id_] != expected.get(id_, held[id_])
-    ):
-        yield f"{len(other)} chunks have another text, e.g. {other[0]}"
-    there = [feedback.id for _, feedback in index.parts.log.after(0)]
-    if lost := sorted(feedbacks - set(there)):
-        yield f"{len(lost)} feedbacks are lost"
-    # A process that was told of an error may have been heard all the same.
-    if len(there) > len(feedbacks) and not any(account.errors for account in accounts):
-        yield f"{len(there) - len(feedbacks)} feedbacks too many"
-    yield from (f"{finding.part}: {finding.problem}" for finding in index.doctor().findings)
+def _run(
+    plans: Sequence[Plan], rng: random.Random, kills_a_second: float
+) -> tuple[int, Counter[str]]:
+    """Run all processes to their end; return how many were killed, and what went wrong."""
+    # Spawned, for a fork would share what must not be shared.
+    context = multiprocessing.get_context("spawn")
+
+    def begun(plan: Plan) -> BaseProcess:
+        process = context.Process(target=work, args=(plan,), daemon=True)
+        process.start()
+        return process
+
+    deadline = time.monotonic() + plans[0].seconds
+    running = [begun(plan) for plan in plans]
+    kills, errors = 0, Counter[str]()
+    try:
+        while kills_a_second and (pause := rng.expovariate(kills_a_second)) >= 0:
+            if (left := deadline - time.monotonic()) <= pause:
+                break
+            time.sleep(pause)  # the instant is what is drawn
+            at = rng.randrange(len(plans))
+            running[at].kill()
+            running[at].join()
+            kills += 1
+            running[at] = begun(replace(plans[at], seconds=max(left - pause, 0.0)))
+        for plan, process in zip(plans, running, strict=True):
+            left = max(deadline - time.monotonic(), 0.0)
+            process.join(left + plan.wait_seconds + _PATIENCE_SECONDS)
+            if process.exitcode != 0:
+                errors[f"a process ended with exit code {process.exitcode}"] += 1
+    finally:
+        for process in running:
+            process.kill()
+    return kills, errors

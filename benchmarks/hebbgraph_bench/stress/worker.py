@@ -1,10 +1,10 @@
-"""One process of a load: it asks, cites, adds and deletes, and keeps account."""
+"""One process of a load: it asks, cites, adds and deletes, and keeps account of it."""
 
 from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from hebbgraph.errors import HebbgraphError, IndexLockedError
@@ -12,7 +12,10 @@ from hebbgraph.index import HebbianIndex
 from hebbgraph.records import Recall
 from hebbgraph.settings import Settings
 
-__all__ = ["Account", "Plan", "work"]
+from hebbgraph_bench.stress.account import Journal
+from hebbgraph_bench.stress.embedder import HashEmbedder
+
+__all__ = ["Plan", "make_question", "make_text", "work"]
 
 _NAMES = (
     "Ada", "Brisk", "Corin", "Dun", "Ebba", "Fenn", "Gull", "Harrow",
@@ -39,6 +42,7 @@ class Plan:
 
     location: str
     cache_dir: Path | None
+    journal: Path
     namespace: str
     number: int
     is_writer: bool
@@ -46,24 +50,6 @@ class Plan:
     chunks: int
     seed: int
     wait_seconds: float
-
-
-@dataclass
-class Account:
-    """What one process did, and what it was told.
-
-    Times are in seconds. ``held`` is the text of each chunk that this process was told is
-    there; ``unsure`` names chunks of writes that ended in an error.
-    """
-
-    number: int
-    seconds: dict[str, list[float]] = field(default_factory=dict)
-    held: dict[str, str] = field(default_factory=dict)
-    unsure: set[str] = field(default_factory=set)
-    feedbacks: set[str] = field(default_factory=set)
-    waits: int = 0
-    errors: list[str] = field(default_factory=list)
-    memory: list[tuple[float, int]] = field(default_factory=list)
 
 
 def name(rng: random.Random) -> str:
@@ -80,12 +66,18 @@ def make_text(rng: random.Random) -> str:
     )
 
 
+def make_question(rng: random.Random) -> str:
+    """Ask about two names."""
+    return f"Who met {name(rng)} at {name(rng)}?"
+
+
 class _Worker:
-    def __init__(self, plan: Plan, index: HebbianIndex) -> None:
+    def __init__(self, plan: Plan, index: HebbianIndex, journal: Journal) -> None:
         self.plan = plan
         self.index = index
-        self.rng = random.Random(f"{plan.seed} {plan.number}")
-        self.account = Account(plan.number)
+        self.journal = journal
+        self.account = journal.account
+        self.rng = random.Random(f"{plan.seed} {plan.number} {self.account.lives}")
         self.recalls: list[Recall] = []
         self.n_made = 0
 
@@ -99,9 +91,13 @@ class _Worker:
                 return what
         return "recall"
 
+    @property
+    def sure(self) -> list[str]:
+        """The chunks that are there without a doubt."""
+        return sorted(self.account.held.keys() - self.account.unsure)
+
     def recall(self) -> None:
-        question = f"Who met {name(self.rng)} at {name(self.rng)}?"
-        recall = self.index.recall(question, k=_K)
+        recall = self.index.recall(make_question(self.rng), k=_K)
         if len(recall.hits) > 1:
             self.recalls = [*self.recalls[-20:], recall]
 
@@ -111,22 +107,23 @@ class _Worker:
         recall = self.rng.choice(self.recalls)
         cited = [self.rng.choice(recall.hits).chunk.id]
         times = 2 if self.rng.random() < _TWICE else 1
+        self.journal.tell(feeding=1)
         ids = {self.index.reinforce(recall, cited).id for _ in range(times)}
+        self.journal.tell(fed=sorted(ids))
         if len(ids) > 1:
-            self.account.errors.append(f"one feedback was kept {len(ids)} times")
-        self.account.feedbacks |= ids
+            self.journal.tell(error=f"one feedback was kept {len(ids)} times")
         return None
 
     def add(self) -> None:
-        fresh = {}
+        fresh, sure = {}, self.sure
         for _ in range(self.rng.randint(1, _MOST_IN_A_BATCH)):
-            if self.account.held and self.rng.random() < 0.1:  # replace
-                id_ = self.rng.choice(list(self.account.held))
+            if sure and self.rng.random() < 0.1:  # replace
+                id_ = self.rng.choice(sure)
             else:
-                id_ = f"w{self.plan.number}-{self.n_made}"
+                id_ = f"w{self.plan.number}-{self.account.lives}-{self.n_made}"
                 self.n_made += 1
             fresh[id_] = make_text(self.rng)
-        self.account.unsure |= fresh.keys()
+        self.journal.tell(begun=list(fresh))
         self.index.add(
             [
                 {
@@ -137,41 +134,40 @@ class _Worker:
                 for id_, text in fresh.items()
             ]
         )
-        self.account.held |= fresh
-        self.account.unsure -= fresh.keys()
+        self.journal.tell(held=fresh)
 
     def delete(self) -> None:
-        if not self.account.held:
+        if not (sure := self.sure):
             return self.add()
-        count = min(len(self.account.held), self.rng.randint(1, _MOST_IN_A_BATCH))
-        ids = self.rng.sample(sorted(self.account.held), count)
-        self.account.unsure |= set(ids)
+        ids = self.rng.sample(sure, min(len(sure), self.rng.randint(1, _MOST_IN_A_BATCH)))
+        self.journal.tell(begun=ids)
         deleted = self.index.delete(ids)
         if deleted != len(ids):
-            self.account.errors.append(f"deleted {deleted} of {len(ids)} chunks that were there")
-        for id_ in ids:
-            del self.account.held[id_]
-        self.account.unsure -= set(ids)
+            self.journal.tell(error=f"deleted {deleted} of {len(ids)} chunks that were there")
+        self.journal.tell(gone=ids)
         return None
 
-    def run(self) -> Account:
+    def run(self) -> None:
         started = sampled = time.monotonic()
+        n_repairs = 0
         while (now := time.monotonic()) - started < self.plan.seconds:
             what = self.choose()
             before = time.perf_counter()
             try:
                 getattr(self, what)()
             except IndexLockedError:
-                self.account.waits += 1
+                self.journal.tell(wait=1)
             except HebbgraphError as error:
-                self.account.errors.append(f"{what}: {type(error).__name__}: {error}")
+                self.journal.tell(error=f"{what}: {type(error).__name__}: {error}")
             except Exception as error:
-                self.account.errors.append(f"{what}: unexpected {type(error).__name__}: {error}")
-            self.account.seconds.setdefault(what, []).append(time.perf_counter() - before)
+                self.journal.tell(error=f"{what}: unexpected {type(error).__name__}: {error}")
+            self.journal.tell(took=(what, time.perf_counter() - before))
+            for repair in self.index.repairs[n_repairs:]:
+                self.journal.tell(repair=repair)
+                n_repairs += 1
             if now >= sampled:
                 sampled = now + _SAMPLE_SECONDS
-                self.account.memory.append((now - started, resident_bytes()))
-        return self.account
+                self.journal.tell(memory=(now - started, resident_bytes()))
 
 
 def resident_bytes() -> int:
@@ -185,10 +181,21 @@ def resident_bytes() -> int:
     return 0
 
 
-def work(plan: Plan) -> Account:
+def work(plan: Plan) -> None:
     """Do it, for as long as the plan says."""
     settings = Settings(write_wait_seconds=plan.wait_seconds)
-    with HebbianIndex.open(
-        plan.location, namespace=plan.namespace, cache_dir=plan.cache_dir, settings=settings
-    ) as index:
-        return _Worker(plan, index).run()
+    journal = Journal(plan.number, plan.journal)
+    journal.tell(life=1)
+    try:
+        with HebbianIndex.open(
+            plan.location,
+            namespace=plan.namespace,
+            cache_dir=plan.cache_dir,
+            settings=settings,
+            embedder=HashEmbedder(),
+        ) as index:
+            _Worker(plan, index, journal).run()
+    except HebbgraphError as error:
+        journal.tell(error=f"opening or closing: {type(error).__name__}: {error}")
+    finally:
+        journal.close()

@@ -76,7 +76,7 @@ def _filter(where: str | None) -> dict[str, Any] | None:
         return None
     try:
         return dict(json.loads(where))
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, RecursionError) as error:
         raise typer.BadParameter(f"--where takes a JSON object: {error}") from error
 
 

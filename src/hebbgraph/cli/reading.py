@@ -22,6 +22,7 @@ from hebbgraph.cli.shared import (
     print_json,
 )
 from hebbgraph.errors import ParameterError
+from hebbgraph.limits import CONVERSION_MEMORY_BYTES, CONVERSION_SECONDS
 
 __all__ = ["register"]
 
@@ -47,12 +48,22 @@ def index(
     ] = None,
     cache_dir: Cache = None,
     max_tokens: Annotated[int, typer.Option(help="The longest chunk.", min=1)] = 400,
+    seconds_per_file: Annotated[
+        float, typer.Option(help="A file that takes longer to convert fails.")
+    ] = CONVERSION_SECONDS,
+    megabytes_per_file: Annotated[
+        int, typer.Option(help="A file that takes more memory to convert fails (on Linux).")
+    ] = CONVERSION_MEMORY_BYTES // 1_000_000,
     as_json: AsJson = False,
 ) -> None:
-    """Index files: .txt .md .html .pdf .docx. Unchanged files are skipped."""
-    from hebbgraph.documents import ChunkSettings, ingest
+    """Index files: .txt .md .html .pdf .docx. Unchanged files are skipped.
+
+    Files that fail are listed at the end, and the exit code is then 3.
+    """
+    from hebbgraph.documents import ChunkSettings, ConversionLimits, ingest
 
     settings = ChunkSettings(chunk_tokens=(min(200, max_tokens), max_tokens))
+    limits = ConversionLimits(seconds=seconds_per_file, memory_bytes=megabytes_per_file * 1_000_000)
     with (
         opened(db, namespace, embedder, tagger=tagger, create=True, cache_dir=cache_dir) as store,
         Progress(console=err, transient=True) as bar,
@@ -69,6 +80,7 @@ def index(
             prune=prune,
             base=base,
             settings=settings,
+            limits=limits,
             on_progress=lambda done, total: bar.update(task, completed=done, total=total),
         )
     if as_json:

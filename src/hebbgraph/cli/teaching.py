@@ -65,9 +65,12 @@ def forget(
     since: Annotated[datetime | None, typer.Option(help="From this time on.")] = None,
     until: Annotated[datetime | None, typer.Option(help="Before this time.")] = None,
     everything: Annotated[bool, typer.Option("--everything", help="All feedback.")] = False,
+    erase: Annotated[
+        bool, typer.Option("--erase", help="Leave no byte of it in any file.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Erase feedback and what it taught; what is given is combined."""
+    """Take back feedback and what it taught; what is given is combined."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         count = index.forget(
             feedback_ids or None,
@@ -76,6 +79,7 @@ def forget(
             since=since,
             until=until,
             everything=everything,
+            erase=erase,
         )
     if as_json:
         print_json({"forgotten": count})

@@ -1,6 +1,6 @@
 """The colonies of one namespace, kept beside its graph.
 
-Derived data: they can be found again at any time, and carry the generation that they were
+Derived data: they can be found again at any time, and carry the commit that they were
 brought to. Edges and labels are kept by row of the truth, so that they outlive the
 numbers of one process. When chunks come and go, only new chunks are joined and only
 their neighbourhood moves (:func:`hebbgraph.formulas.communities.moved`); Louvain runs again
@@ -15,7 +15,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -29,6 +29,7 @@ from hebbgraph.formulas.weighted_graph import WeightedGraph
 from hebbgraph.graph.chunk_edges import SimilarityOf, chunk_edges
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.records import Colony
+from hebbgraph.store.history import NOTHING, Commit
 from hebbgraph.text import display
 from hebbgraph.vectors.table import VectorTable
 
@@ -40,7 +41,7 @@ NONE = -1
 """The colony of a chunk that is joined to no other."""
 
 _FILE = "colonies.npz"
-_FORMAT = 2
+_FORMAT = 3
 #: What decides which chunks are joined and how they are split; the rest is read later.
 _DECIDING = ("alpha", "beta", "resolution", "nearest", "max_df")
 #: With more new chunks than this share of all, Louvain costs less than moving each.
@@ -54,7 +55,8 @@ class ColonyState:
 
     Attributes
     ----------
-    generation : int
+    generation, mark : int
+        Of the commit; see :mod:`.history`.
     rows : ndarray of int64, shape (n,), ascending
         Live chunks, as rows of the truth.
     colony : ndarray of int64, shape (n,)
@@ -67,6 +69,7 @@ class ColonyState:
     """
 
     generation: int
+    mark: int
     rows: NDArray[np.int64]
     colony: NDArray[np.int64]
     source: NDArray[np.int64]
@@ -99,11 +102,21 @@ class Colonies:
         Where they are kept; None keeps them in memory.
     parameters : ColonyParameters
     writable : bool
+    knows : callable, optional
+        Tells whether a commit led to the truth as it is; colonies of any other are passed
+        over.
     """
 
     def __init__(
-        self, directory: Path | None, parameters: ColonyParameters, *, writable: bool = True
+        self,
+        directory: Path | None,
+        parameters: ColonyParameters,
+        *,
+        writable: bool = True,
+        knows: Callable[[Commit], bool] = lambda commit: True,
     ) -> None:
+        self._knows = knows
+        self._known: tuple[Commit, dict[Commit, bool]] = (NOTHING, {})
         self.parameters = parameters
         self._path = None if directory is None else directory / _FILE
         self._writable = writable
@@ -150,9 +163,9 @@ class Colonies:
             Find them anew; numbers stay with the colonies that they fit best.
         """
         with self._lock:
-            before = self._latest(graph.generation)
+            before = self._latest(graph)
             rebuild = rebuild or (before is not None and before.found_by != self._found_by)
-            if before is not None and before.generation == graph.generation and not rebuild:
+            if before is not None and _commit(before) == _commit(graph) and not rebuild:
                 self._state = before
                 return before
             live = graph.rows[graph.alive]
@@ -224,7 +237,7 @@ class Colonies:
             graph, live, graph.alive, self.parameters, similarity=_similarity(graph, vectors)
         )
         state = ColonyState(
-            graph.generation,
+            *_commit(graph),
             rows,
             np.full(len(rows), NONE),
             graph.rows[found.source].astype(np.int64),
@@ -256,7 +269,7 @@ class Colonies:
         stays = np.isin(before.source, rows) & np.isin(before.target, rows)
         gone = ~stays
         state = ColonyState(
-            graph.generation,
+            *_commit(graph),
             rows,
             np.full(len(rows), NONE),
             np.concatenate((before.source[stays], graph.rows[added.source].astype(np.int64))),
@@ -317,12 +330,26 @@ class Colonies:
 
     # -- keeping --------------------------------------------------------------------
 
-    def _latest(self, generation: int) -> ColonyState | None:
+    def _latest(self, graph: TagGraph) -> ColonyState | None:
         """Return the state to go on from: that of the file, unless it is behind or ahead."""
         own, filed = self._state, self._in_file()
-        if filed is None or filed.generation > generation:
+        if own is not None and not self._leads_to(graph, own):
+            own = None
+        if filed is None or not self._leads_to(graph, filed):
             return own
         return filed if own is None or filed.generation >= own.generation else own
+
+    def _leads_to(self, graph: TagGraph, state: ColonyState) -> bool:
+        """Tell whether a state is of a commit before that of a graph, or of the same one."""
+        now, commit = _commit(graph), _commit(state)
+        if commit.generation >= now.generation:
+            return commit == now
+        if self._known[0] != now:
+            self._known = now, {}
+        known = self._known[1]
+        if commit not in known:
+            known[commit] = self._knows(commit)
+        return known[commit]
 
     def _in_file(self) -> ColonyState | None:
         """Read the file again only when some process has written it."""
@@ -362,6 +389,10 @@ class Colonies:
             partial.unlink(missing_ok=True)
 
 
+def _commit(of: TagGraph | ColonyState) -> Commit:
+    return Commit(of.generation, of.mark)
+
+
 def _read(path: Path) -> ColonyState | None:
     """Read a file; None if it is of another version."""
     # Opened here: NumPy leaves a file open that it cannot read.
@@ -369,8 +400,9 @@ def _read(path: Path) -> ColonyState | None:
         if int(held["format"]) != _FORMAT:
             return None
         fields = {name: held[name] for name in held.files if name != "format"}
-    generation, found_by = int(fields.pop("generation")), str(fields.pop("found_by"))
-    return ColonyState(generation, **fields, found_by=found_by)
+    commit = int(fields.pop("generation")), int(fields.pop("mark"))
+    found_by = str(fields.pop("found_by"))
+    return ColonyState(*commit, **fields, found_by=found_by)
 
 
 def _ends(state: ColonyState, rows: IntArray) -> tuple[IntArray, IntArray]:

@@ -2,13 +2,15 @@
 
 Terms come ready-made from :func:`hebbgraph.text.lexical_terms`, and facts, by which
 filters find few chunks among many, from :mod:`hebbgraph.store.facts`. So Tantivy only
-splits them at spaces; no query syntax is ever parsed. A file beside it names the
-generation of the truth that it was brought to, written after Tantivy's own commit: when
-a process dies in between, the same changes are applied again, which changes nothing.
+splits them at spaces; no query syntax is ever parsed. A stamp beside it names the commit
+of the truth that it was brought to, and all files that belong to that state. It is written
+after Tantivy's own commit: when a process dies in between, or when files of two states
+were mixed, what lies there is not what the stamp says, and is built anew.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
 import os
@@ -24,18 +26,18 @@ import tantivy
 
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.artifacts import make_way, remove
-from hebbgraph.derived.segments import damaged_files
+from hebbgraph.derived.segments import Inventory, damaged_files, inventory, meta_checksum
+from hebbgraph.store.history import NEVER, NOTHING, Commit
 
-__all__ = ["LEXICAL_FORMAT", "Entry", "LexicalIndex"]
+__all__ = ["LEXICAL_FORMAT", "Entry", "LexicalIndex", "stamp_problem"]
 
 logger = logging.getLogger(__name__)
 
-LEXICAL_FORMAT = 2
+LEXICAL_FORMAT = 3
 _STAMP = "hebbgraph.json"
 _HEAP_BYTES = 64_000_000
 #: Up to so many bytes, opening looks at every checksum; above, ``doctor`` does.
 _MAX_BYTES_TO_CHECK = 64_000_000
-_SEGMENT_FILES = ("idx", "term", "pos", "fast", "fieldnorm", "store")
 
 
 class Entry(NamedTuple):
@@ -68,7 +70,7 @@ class LexicalIndex:
         builder.add_text_field("facts", tokenizer_name="whitespace", index_option="basic")
         self._schema = builder.build()
         self._directory = directory
-        self._generation = 0
+        self._commit = NOTHING
         #: Why what lay there was thrown away, if it was.
         self.damage: str | None = None
         if directory is None:
@@ -86,14 +88,13 @@ class LexicalIndex:
         stamp = _read_stamp(directory)
         if stamp is not None:
             try:
-                _check_files(directory)
-                _check_sums(directory)
+                _check(directory, stamp.inventory)
                 return tantivy.Index(self._schema, path=str(directory))
             except (OSError, ValueError, KeyError, TypeError) as error:
                 logger.warning("lexical index at %s is damaged (%s): rebuilding", directory, error)
                 self.damage = str(error)
         elif any(directory.glob("*.idx")):
-            self.damage = "it does not say which generation it is of"
+            self.damage = "it does not say of which commit it is"
         remove(directory)
         directory.mkdir(parents=True, exist_ok=True)
         return tantivy.Index(self._schema, path=str(directory))
@@ -115,28 +116,43 @@ class LexicalIndex:
         return index
 
     @property
-    def generation(self) -> int:
-        """The generation of the truth that was last reached, 0 when empty."""
-        return self._generation
+    def commit(self) -> Commit:
+        """The commit of the truth that was last reached."""
+        return self._commit
 
     @property
     def is_there(self) -> bool:
         """Whether its folder still is, for what is open can be read when it is gone."""
         return self._directory is None or (self._directory / _STAMP).exists()
 
-    def refresh(self) -> int:
-        """See what other processes have committed; return the generation."""
+    def refresh(self, *, alone: bool = False) -> Commit:
+        """See what other processes have committed; return the commit of the truth.
+
+        Parameters
+        ----------
+        alone : bool
+            Whether the caller holds the lock on derived parts. Nobody is writing then, so
+            what lies there has to be what the stamp says; else it is of no commit, and
+            an update has to take the place of everything.
+        """
         if self._directory is not None:
-            generation = _read_stamp(self._directory) or 0
-            if generation != self._generation:
+            stamp = _read_stamp(self._directory)
+            commit = NOTHING if stamp is None else stamp.commit
+            if commit != self._commit:
                 self._index.reload()
                 self._searcher = self._index.searcher()
-                self._generation = generation
-        return self._generation
+                self._commit = commit
+            if alone and stamp is None:
+                self._index.reload()
+                self._searcher = self._index.searcher()
+                return NEVER if len(self) else NOTHING
+            if alone and stamp is not None and not _lists(stamp.inventory, self._directory):
+                return NEVER
+        return self._commit
 
     def update(
         self,
-        generation: int,
+        commit: Commit,
         *,
         removed: Iterable[int],
         added: Iterable[Entry],
@@ -147,7 +163,7 @@ class LexicalIndex:
 
         Parameters
         ----------
-        generation : int
+        commit : Commit
             What the index then stands for.
         removed : iterable of int
         added : iterable of Entry
@@ -182,6 +198,9 @@ class LexicalIndex:
                     document.add_text("facts", facts)
                 writer.add_document(document)
             writer.commit()
+            # Merging what is there may take long, and again changes the list of files.
+            with contextlib.suppress(OSError, ValueError):
+                self._stamp(commit)
             if instead:
                 self._index.reload()
                 self._searcher = self._index.searcher()  # lets go of the files of before
@@ -191,14 +210,14 @@ class LexicalIndex:
             raise
         finally:
             writer.wait_merging_threads()
-        self._stamped(generation)
-
-    def _stamped(self, generation: int) -> None:
-        if self._directory is not None:
-            _write_stamp(self._directory, generation)
+        self._stamp(commit)
         self._index.reload()
         self._searcher = self._index.searcher()
-        self._generation = generation
+        self._commit = commit
+
+    def _stamp(self, commit: Commit) -> None:
+        if self._directory is not None:
+            _write_stamp(self._directory, _Stamp(commit, inventory(self._directory)))
 
     def search(
         self,
@@ -295,34 +314,56 @@ class LexicalIndex:
         return self._searcher.num_docs
 
 
-def _check_files(directory: Path) -> None:
-    """Raise FileNotFoundError for a lost file; Tantivy misses some only when it searches."""
-    for segment in json.loads((directory / "meta.json").read_bytes())["segments"]:
-        name = segment["segment_id"].replace("-", "")
-        for suffix in _SEGMENT_FILES:
-            (directory / f"{name}.{suffix}").stat()
+class _Stamp(NamedTuple):
+    commit: Commit
+    inventory: Inventory
 
 
-def _check_sums(directory: Path) -> None:
-    """Raise ValueError for a file whose content has changed, where that is quickly seen."""
+def _check(directory: Path, expected: Inventory) -> None:
+    """Raise ValueError for files that do not belong together, or have changed.
+
+    The second only where it is quickly seen.
+    """
+    if difference := expected.difference(inventory(directory)):
+        raise ValueError(difference)
     if sum(path.stat().st_size for path in directory.iterdir()) <= _MAX_BYTES_TO_CHECK and (
         damaged := damaged_files(directory)
     ):
         raise ValueError(f"checksum of {damaged[0]}")
 
 
-def _read_stamp(directory: Path) -> int | None:
+def _lists(expected: Inventory, directory: Path) -> bool:
+    """Tell whether Tantivy's list of segments is the expected one."""
     try:
-        stamp = json.loads((directory / _STAMP).read_bytes())
-        return int(stamp["generation"]) if stamp["format"] == LEXICAL_FORMAT else None
-    except (OSError, ValueError, KeyError, TypeError):
+        return meta_checksum(directory) == expected.meta
+    except OSError:
+        return False
+
+
+def stamp_problem(directory: Path) -> str | None:
+    """Say why the files of an index are not what its stamp says; None if they are."""
+    if (stamp := _read_stamp(directory)) is None:
+        return "it does not say of which commit it is"
+    try:
+        return stamp.inventory.difference(inventory(directory))
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        return f"damaged: {error}"
+
+
+def _read_stamp(directory: Path) -> _Stamp | None:
+    try:
+        held = json.loads((directory / _STAMP).read_bytes())
+        if held["format"] != LEXICAL_FORMAT:
+            return None
+        return _Stamp(Commit(*held["commit"]), Inventory.read(held["inventory"]))
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
         return None
 
 
-def _write_stamp(directory: Path, generation: int) -> None:
+def _write_stamp(directory: Path, stamp: _Stamp) -> None:
     path = directory / _STAMP
     partial = path.with_suffix(".partial")
     make_way(partial, for_file=True)
-    partial.write_text(json.dumps({"format": LEXICAL_FORMAT, "generation": generation}))
+    partial.write_text(json.dumps({"format": LEXICAL_FORMAT, **stamp._asdict()}))
     make_way(path, for_file=True)
     os.replace(partial, path)

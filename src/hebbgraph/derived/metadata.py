@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import GrowableArray
 from hebbgraph.filters import MISSING, Cover, Predicate
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.nesting import read_metadata
 from hebbgraph.store.facts import DOCUMENT, fact, is_plain
 from hebbgraph.store.truth import Truth
 
@@ -114,7 +115,7 @@ def _read(field: str, id_: str, document_id: str | None, metadata: str) -> Any:
         return id_
     if field == "$document_id":
         return MISSING if document_id is None else document_id
-    value = json.loads(metadata)
+    value: Any = read_metadata(metadata)
     if field in value:
         return value[field]
     for name in field.split("."):

@@ -10,7 +10,7 @@ import json
 import logging
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from importlib.util import find_spec
 from pathlib import Path
@@ -24,15 +24,16 @@ from hebbgraph.graph.neural_layer import LayerInGraph, LayerStamp, NeuralLayer
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.store.database import translate_os
 from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.store.history import Commit
 from hebbgraph.store.truth import FeedbackState
 from hebbgraph.vectors.table import VectorTable
 
-__all__ = ["NeuralStore"]
+__all__ = ["NEURAL_FILE", "NeuralStore"]
 
 logger = logging.getLogger(__name__)
 
 _FORMAT = "1"
-_FILE = "neural.safetensors"
+NEURAL_FILE = "neural.safetensors"
 _ARRAYS = ("rows", "id_prefixes", "vectors", "clusters", "sources", "targets", "weights")
 
 
@@ -44,10 +45,20 @@ class NeuralStore:
     directory : Path, optional
         The folder of derived parts; None keeps the layer in memory.
     writable : bool
+    knows : callable, optional
+        Tells whether a commit led to the truth as it is; a layer of any other rests.
     """
 
-    def __init__(self, directory: Path | None, *, writable: bool) -> None:
-        self._path = None if directory is None else directory / _FILE
+    def __init__(
+        self,
+        directory: Path | None,
+        *,
+        writable: bool,
+        knows: Callable[[Commit], bool] = lambda commit: True,
+    ) -> None:
+        self._path = None if directory is None else directory / NEURAL_FILE
+        self._knows = knows
+        self._fitting: tuple[NeuralLayer, Commit, bool] | None = None
         self._writable = writable
         self._layer: NeuralLayer | None = None
         self._seen: tuple[int, int] | None = None
@@ -73,7 +84,7 @@ class NeuralStore:
             return
         self._check_writable()
         write = _numpy_format().save
-        partial = self._path.with_name(f".{_FILE}.{os.getpid()}.partial")
+        partial = self._path.with_name(f".{NEURAL_FILE}.{os.getpid()}.partial")
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             partial.write_bytes(write(_arrays(layer), metadata=_metadata(layer)))
@@ -136,12 +147,26 @@ class NeuralStore:
         The caller holds the lock on the graph.
         """
         layer = self.current(embedding, feedback)
-        if layer is None or layer.stamp.generation > graph.generation:
-            return None  # an older truth was put back
+        if layer is None or not self._is_of(layer, graph):
+            return None
         held = self._in_graph
         if held is None or not held.fits(layer, graph, fan_out):
             held = self._in_graph = layer.in_graph(graph, fan_out=fan_out)
         return held
+
+    def _is_of(self, layer: NeuralLayer, graph: TagGraph) -> bool:
+        """Tell whether the state that a layer was trained on led to that of the graph."""
+        now = Commit(graph.generation, graph.mark)
+        held = self._fitting
+        if held is None or held[0] is not layer or held[1] != now:
+            stamp = layer.stamp
+            fits = stamp.generation <= now.generation and (
+                stamp.mark is None or self._knows(Commit(stamp.generation, stamp.mark))
+            )
+            if not fits:
+                self._say_once(layer, "the neural layer is of another history of the database")
+            held = self._fitting = (layer, now, fits)
+        return held[2]
 
     def table(self, layer: LayerInGraph, own: VectorTable) -> VectorTable:
         """Return the vectors of a namespace, propagated where the layer knows the chunk."""

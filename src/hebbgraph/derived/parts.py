@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import logging
 import math
+import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -23,14 +24,16 @@ import numpy as np
 from filelock import FileLock, Timeout
 
 from hebbgraph.arrays import IntArray, unique
-from hebbgraph.artifacts import make_way
-from hebbgraph.derived.lexical import Entry, LexicalIndex
-from hebbgraph.derived.neural_store import NeuralStore
+from hebbgraph.artifacts import make_way, remove
+from hebbgraph.derived.lexical import Entry, LexicalIndex, stamp_problem
+from hebbgraph.derived.neural_store import NEURAL_FILE, NeuralStore
 from hebbgraph.derived.segments import damaged_files
 from hebbgraph.derived.snapshot import has_snapshot, load_snapshot, save_snapshot
-from hebbgraph.errors import HebbgraphError, IndexLockedError
+from hebbgraph.errors import DamagedIndexError, HebbgraphError, IndexLockedError
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
 from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.store.history import NEVER, Commit
+from hebbgraph.store.leftovers import sweep
 from hebbgraph.store.truth import Changes, FeedbackState, Truth
 from hebbgraph.text import lexical_terms
 from hebbgraph.text.reader import ReadTexts, TextReader
@@ -46,6 +49,8 @@ logger = logging.getLogger(__name__)
 #: them again costs less than asking the lexical index for each phrase.
 _REMATCH_ALL_SHARE = 2
 _PAGE = 500  # texts that are matched together
+#: After so many in vain, the fault lies with the truth.
+_MOST_REBUILDS = 2
 
 
 class _FolderLockedError(IndexLockedError):
@@ -69,6 +74,8 @@ class Derived:
         Whether vectors are held in memory.
     vector_search : {"exact", "quantized", "ivf", "usearch"}
         How nearest neighbours are found.
+    older : Path, optional
+        Where versions before this one kept them; what lies there goes.
     """
 
     def __init__(
@@ -81,6 +88,7 @@ class Derived:
         wait_seconds: float,
         with_vectors: bool = False,
         vector_search: VectorSearch = "exact",
+        older: Path | None = None,
     ) -> None:
         self._truth = truth
         if with_vectors:
@@ -100,6 +108,9 @@ class Derived:
             if make_way(self._directory / "lock", for_file=True):
                 self.repairs.append("something else lay where derived parts belong")
             self._folder_lock = FileLock(self._directory / "lock", timeout=wait_seconds)
+        self._replaced_older = self._directory is not None and _replace_older(
+            older, self._directory
+        )
         #: Held while the graph's arrays are read or changed; never for long.
         self.lock = threading.RLock()
         self._refreshing = threading.RLock()
@@ -107,13 +118,16 @@ class Derived:
         self._lexical: LexicalIndex | None = None
         self._vectors: VectorTable | None = None
         self._reader: TextReader | None = None
-        self._saved_generation = -1
+        self._saved = NEVER
         self._snapshot_is_trusted = True
         #: What a reader has: that of the last step that was taken as a whole.
-        self._generation = -1
+        self._commit = NEVER
+        self._vectors_are_counted = False
+        #: At which commit what is derived was found to be wrong, and how often.
+        self._mistrusted = (NEVER, 0)
         self._readers_lag = False
         #: What NAKG has learned, if it was trained.
-        self.neural = NeuralStore(directory, writable=writable)
+        self.neural = NeuralStore(directory, writable=writable, knows=truth.history.knows)
 
     # -- what readers use -----------------------------------------------------------
 
@@ -163,6 +177,11 @@ class Derived:
         self._with_vectors = True
 
     @property
+    def commit(self) -> Commit:
+        """The commit that the graph stands for; the caller holds the lock."""
+        return _commit_of(self.graph)
+
+    @property
     def readers_lag(self) -> bool:
         """Whether some reader was given less than the truth held since the last refresh."""
         return self._readers_lag
@@ -184,23 +203,27 @@ class Derived:
                 if self._graph is None:
                     raise
                 logger.warning("an older generation answers: %s", error)
-                return self._generation
+                return self._commit.generation
 
     def _current(self) -> int | None:
         """Return the generation that is held, if it is new enough for a reader."""
         state = self._truth.state()
-        needed = self._truth.acknowledged(state.generation)
-        held = self._generation
-        if self._graph is None or self._lexical is None or not needed <= held <= state.generation:
+        needed = self._truth.acknowledged(state.commit)
+        held, newest = self._commit, state.commit.generation
+        if self._graph is None or self._lexical is None:
             return None
+        if not needed <= held.generation <= newest:
+            return None
+        if held.generation == newest and held != state.commit:
+            return None  # the same number, in another history
         if not self._lexical.is_there or (
             self._with_vectors and state.embedding != self._embedding
         ):
             return None
         self._embedding = state.embedding
         self._feedback = state.feedback
-        self._readers_lag |= held < state.generation
-        return held
+        self._readers_lag |= held.generation < newest
+        return held.generation
 
     @contextlib.contextmanager
     def held(
@@ -216,8 +239,8 @@ class Derived:
         if at_least is not None:
             with self.lock:
                 there = self._graph is not None and self._lexical is not None
-                if there and self._generation >= at_least:
-                    yield self._generation
+                if there and self._commit.generation >= at_least:
+                    yield self._commit.generation
                     return
         while True:
             generation = self.keep_up()
@@ -247,6 +270,25 @@ class Derived:
                         LexicalIndex.discard(self._directory / "lexical")
                 return self._refreshed()
 
+    def mistrust(self) -> None:
+        """Start over, since what is derived names chunks that cannot be read.
+
+        Raises
+        ------
+        DamagedIndexError
+            If that helped nothing twice: the truth itself lists what it does not hold.
+        """
+        commit = self._truth.state().commit
+        times = self._mistrusted[1] if self._mistrusted[0] == commit else 0
+        if times == _MOST_REBUILDS:
+            raise DamagedIndexError(
+                f"{self._truth.database.place}: the database lists chunks that it cannot read, "
+                f"and building everything derived anew has not helped; hebbgraph doctor "
+                "tells how many: restore a backup, or delete and add them again"
+            )
+        self._mistrusted = commit, times + 1
+        self.start_over()
+
     def start_over(self) -> None:
         """Forget graph and lexical index, on disk too: they do not belong to this truth."""
         logger.warning("derived parts name chunks that are not there: building them anew")
@@ -266,9 +308,9 @@ class Derived:
         try:
             self._load()
             self._readers_lag = False
-            self._generation = self._catch_up()
-            self._truth.text_store.forget(self._generation)
-            return self._generation
+            self._commit = self._catch_up()
+            self._truth.text_store.forget(self._commit.generation)
+            return self._commit.generation
         except _FolderLockedError:
             raise  # nothing was begun: what is held is whole
         except BaseException:
@@ -285,7 +327,7 @@ class Derived:
                 graph = load_snapshot(self._shared)
                 if graph is None and has_snapshot(self._shared):
                     self.repairs.append("the graph's snapshot was damaged, or of another version")
-            self._saved_generation = -1 if graph is None else graph.generation
+            self._saved = NEVER if graph is None else _commit_of(graph)
             with self.lock:
                 self._graph = graph or TagGraph.empty()
         if self._lexical is None:
@@ -321,56 +363,105 @@ class Derived:
 
     # -- one step forward -----------------------------------------------------------
 
-    def _catch_up(self) -> int:
+    def _catch_up(self) -> Commit:
         assert self._graph is not None
         assert self._lexical is not None
-        changes = self._truth.changes_since(self._graph.generation)
+        changes = self._truth.changes_since(_commit_of(self._graph))
         if not changes.complete:
-            logger.info("the log of changes does not reach back: building the graph anew")
-            with self.lock:
-                self._graph = TagGraph.empty()
-            changes = self._truth.changes_since(-1)
-        if changes.generation != self._graph.generation:
-            if self._graph.generation == 0 and changes.generation > 1:
-                logger.info("no graph snapshot: building from %d chunks", len(changes.added))
+            self._begin_anew()
+            changes = self._truth.changes_since(NEVER)
+        commit = changes.commit
+        if commit != _commit_of(self._graph):
+            if self._replaced_older or (self._graph.generation == 0 and commit.generation > 1):
+                why = "derived parts of an older version" if self._replaced_older else "no snapshot"
+                logger.info("%s: building the graph from %d chunks", why, len(changes.added))
+                self._replaced_older = False
             with self._locked():
-                if self._lexical.refresh() != self._graph.generation:
+                if self._lexical.refresh(alone=True) != _commit_of(self._graph):
                     # It may have been lost, and older mentions are looked up in it.
                     self._advance_lexical(self._lexical)
                 # From one start both go forward together, and text is read once.
-                together = self._lexical.refresh() == self._graph.generation
+                together = self._lexical.refresh() == _commit_of(self._graph)
                 self._advance(self._graph, changes, self._lexical if together else None)
         # Not only behind: an older database may have been put back beside it.
-        if self._lexical.refresh() != changes.generation:
+        if self._lexical.refresh() != commit:
             with self._locked():
                 self._advance_lexical(self._lexical)
         self._embedding = changes.embedding
         self._feedback = changes.feedback
         if self._with_vectors and changes.embedding is not None:
-            self._advance_vectors(changes.embedding, changes.generation)
-        return changes.generation
+            self._advance_vectors(changes.embedding, commit)
+        return commit
 
-    def _advance_vectors(self, state: EmbeddingState, generation: int) -> None:
-        table = self._vectors
-        rows = self.graph.rows
+    def _repaired(self, problem: str) -> None:
+        """Note down what was found wrong, and is built anew from the truth."""
+        logger.warning("%s: building it anew", problem)
+        self.repairs.append(problem)
+
+    def _begin_anew(self) -> None:
+        """Forget the graph, for no small steps lead on from it."""
+        assert self._graph is not None
+        if self._truth.history.knows(_commit_of(self._graph)):
+            logger.info("the log of changes does not reach back: building the graph anew")
+        else:
+            self._repaired("the graph was of another history of the database")
+            self._truth.history.breaks += 1
+        with self.lock:
+            self._graph = TagGraph.empty()
+            self._vectors = None
+
+    def _advance_vectors(self, state: EmbeddingState, commit: Commit) -> None:
+        table, rows = self._vectors, self.graph.rows
         if table is not None and table.state == state:
-            known = table.last_row
-            if len(rows) and rows[-1] > known:
-                fresh = rows[np.searchsorted(rows, known, "right") :]
-                with self._locked(), self.lock:
-                    table.extend(self._truth, fresh, generation)
+            if not len(rows) or rows[-1] <= table.last_row:
+                self._check_count(table, commit)
+                return
+            with self._locked(), self.lock:
+                goes_on = table.extend(self._truth, rows, commit)
+            if goes_on:
                 if (codes := table.codes_anew()) is not None:
                     with self.lock:
                         table.use(codes)
-            return
-        live = rows[self.graph.alive]
+                self._check_count(table, commit)
+                return
+        self._vectors_are_counted = False
+        table = self._loaded_vectors(state, commit)
+        with self.lock:
+            self._vectors = table
+        self._check_count(table, commit)
+
+    def _loaded_vectors(self, state: EmbeddingState, commit: Commit) -> VectorTable:
+        rows, knows = self.graph.rows, self._truth.history.knows
         if self._directory is not None:
             with self._locked():
-                file = VectorFile(self._directory, state, generation)
-                table = VectorTable.load(self._truth, state, live, file, generation)
+                file = VectorFile(self._directory, state, knows)
+                if file.problem is not None:
+                    self.repairs.append(f"the vectors' files were {file.problem}")
+                table = VectorTable.load(self._truth, state, rows, file, commit)
         else:
-            table = VectorTable.load(self._truth, state, live)
-        table.search_by(self._vector_search, self._shared)
+            table = VectorTable.load(self._truth, state, rows[self.graph.alive])
+        table.search_by(self._vector_search, self._shared, knows)
+        return table
+
+    def _check_count(self, table: VectorTable, commit: Commit) -> None:
+        """Count what was read from files against the truth, once; read it anew if need be.
+
+        Where another process commits in between, the next refresh does it.
+        """
+        if self._vectors_are_counted or self._directory is None:
+            return
+        expected = self._truth.embeddings.count_vectors(table.state.epoch, commit)
+        if expected is None:
+            return
+        self._vectors_are_counted = True
+        live = self.graph.rows[self.graph.alive]
+        held = int(np.count_nonzero(np.isin(live, table.rows, assume_unique=True)))
+        if held == expected:
+            return
+        self._repaired(f"{held} vectors were held, and {expected} expected")
+        with self._locked():
+            VectorFile.discard(self._directory)
+        table = self._loaded_vectors(table.state, commit)
         with self.lock:
             self._vectors = table
 
@@ -384,7 +475,7 @@ class Derived:
         new = self._matched(graph, fresh, tagged, terms=lexical is not None)
         if lexical is not None:
             lexical.update(
-                changes.generation,
+                changes.commit,
                 removed=changes.removed.tolist(),
                 added=new,
                 replace=len(lexical) > 0,
@@ -394,12 +485,12 @@ class Derived:
                 pass
         incidence = graph.incidence_after(removed, tagged)
         with self.lock:
-            graph.commit(changes.generation, removed, incidence)
+            graph.commit(changes.commit.generation, removed, incidence, mark=changes.commit.mark)
         if graph.is_due_for_folding:
             self._fold(graph)
         logger.debug(
             "generation %d: %d chunks added, %d removed, %d matched again",
-            changes.generation,
+            changes.commit.generation,
             graph.n_slots - first_slot,
             len(removed),
             n_older,
@@ -475,15 +566,19 @@ class Derived:
 
     def _advance_lexical(self, lexical: LexicalIndex, *, instead: bool = False) -> None:
         """Bring the lexical index alone to the truth, or make it anew; the folder is locked."""
-        generation = lexical.refresh()
-        changes = self._truth.changes_since(-1 if instead else generation)
-        if changes.generation == generation and changes.complete and not instead:
+        commit = NEVER if instead else lexical.refresh(alone=True)
+        changes = self._truth.changes_since(commit)
+        if changes.commit == commit and changes.complete:
             return
+        if not instead and commit == NEVER:
+            self._repaired("the files of the lexical index were not those of its stamp")
+        elif not instead and not changes.complete and not self._truth.history.knows(commit):
+            self._repaired("the lexical index was of another history of the database")
         instead = instead or not changes.complete  # then these are all there are
         assert self._graph is not None
         pages = self._read(self._graph, changes.added, terms=True)
         lexical.update(
-            changes.generation,
+            changes.commit,
             removed=changes.removed.tolist(),
             added=(one for _, _, entries in pages for one in entries),
             replace=len(lexical) > 0,
@@ -503,8 +598,21 @@ class Derived:
         if self._shared is None or not (self._shared / "lexical").is_dir():
             return []
         with self._locked():
+            if problem := stamp_problem(self._shared / "lexical"):
+                return [problem]
             damaged = damaged_files(self._shared / "lexical")
         return [f"damaged: {', '.join(damaged)}"] if damaged else []
+
+    def filed_vectors(self) -> tuple[VectorTable | None, str | None]:
+        """Return the vectors that lie in files, and what is wrong with those files.
+
+        For a process that holds none itself. None if there are none, or those of a model
+        that has gone.
+        """
+        if self._shared is None or self._embedding is None:
+            return None, None
+        file = VectorFile(self._shared, self._embedding, self._truth.history.knows)
+        return (VectorTable.of(file, self._embedding) if file.name else None), file.problem
 
     # -- keeping --------------------------------------------------------------------
 
@@ -513,9 +621,9 @@ class Derived:
         if self._directory is None or self._graph is None:
             return
         with self._refreshing, self._locked():
-            if self._graph is not None and self._graph.generation > self._saved_generation:
+            if self._graph is not None and _commit_of(self._graph) != self._saved:
                 save_snapshot(self._directory, self._graph)
-                self._saved_generation = self._graph.generation
+                self._saved = _commit_of(self._graph)
                 if self._vectors is not None:
                     self._vectors.save_search(self._directory)
 
@@ -527,8 +635,14 @@ class Derived:
             assert self._graph is not None
             graph, vectors = self._graph.folded(), self._vectors
             with self._locked():
+                if self._directory is not None:
+                    # Nobody else writes here now; what is needed of these is made again.
+                    sweep(self._directory)
+                    VectorTable.discard_search(self._directory)
+                    if vectors is None:  # without an embedder, nobody here would rewrite them
+                        VectorFile.discard(self._directory)
                 if vectors is not None:
-                    vectors = vectors.kept(graph.rows, generation)
+                    vectors = vectors.kept(graph.rows, _commit_of(graph))
                 # Rewritten whole: afterwards its statistics count live chunks alone, and
                 # the terms of deleted ones are gone from the disk.
                 lexical = self._lexical_index(
@@ -537,19 +651,25 @@ class Derived:
                 self._advance_lexical(lexical, instead=True)
             with self.lock:
                 self._graph, self._vectors, self._lexical = graph, vectors, lexical
-            self._saved_generation = -1
+            self._saved = NEVER
             self.save()
             logger.info("compacted generation %d", generation)
 
     def close(self) -> None:
         """Catch up, save, and let go of files."""
         if self._directory is not None:
-            self.refresh()
-        self.save()
+            # Under the lock: a snapshot of before must not follow on another one's compaction.
+            with self._refreshing, self._locked():
+                self.refresh()
+                self.save()
         with self.lock:
             self._graph = None
             self._lexical = None
             self._vectors = None
+
+
+def _commit_of(graph: TagGraph) -> Commit:
+    return Commit(graph.generation, graph.mark)
 
 
 def id_prefix(chunk_id: str) -> int:
@@ -557,9 +677,21 @@ def id_prefix(chunk_id: str) -> int:
     return int.from_bytes(chunk_id.encode()[:8].ljust(8, b"\0"), "big")
 
 
-def derived_directory(root: Path, namespace: str) -> Path:
+def _replace_older(older: Path | None, directory: Path) -> bool:
+    """Remove what an older version left, but for what was trained; tell if there was any."""
+    if older is None or not older.is_dir():
+        return False
+    with contextlib.suppress(OSError):
+        os.replace(older / NEURAL_FILE, directory / NEURAL_FILE)
+    remove(older)
+    return True
+
+
+def derived_directory(root: Path, namespace: str, database_id: str = "") -> Path:
     """Return where a namespace's derived parts lie below an index directory.
 
     The name is a hash: a namespace may hold any character, and must not name a path.
+    Without the id of the database, where versions before there was one kept them.
     """
-    return root / "derived" / hashlib.blake2b(namespace.encode(), digest_size=10).hexdigest()
+    named = f"{database_id}/{namespace}" if database_id else namespace
+    return root / "derived" / hashlib.blake2b(named.encode(), digest_size=10).hexdigest()

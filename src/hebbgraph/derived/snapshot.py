@@ -26,7 +26,7 @@ __all__ = ["SNAPSHOT_FORMAT", "load_snapshot", "save_snapshot"]
 logger = logging.getLogger(__name__)
 
 #: Raised when arrays, tokens or the rules of the vocabulary change.
-SNAPSHOT_FORMAT = 3
+SNAPSHOT_FORMAT = 4
 _MANIFEST = "manifest.json"
 _CURRENT = "CURRENT"
 
@@ -49,6 +49,7 @@ def save_snapshot(directory: Path, graph: TagGraph) -> None:
     manifest = {
         "format": SNAPSHOT_FORMAT,
         "generation": graph.generation,
+        "mark": graph.mark,
         "checksums": checksums,
     }
     (partial / _MANIFEST).write_text(json.dumps(manifest))
@@ -89,6 +90,7 @@ def load_snapshot(directory: Path) -> TagGraph | None:
             int(manifest["generation"]),
             GraphArrays(*(_mapped(folder / f"{name}.npy") for name in GraphArrays._fields)),
             PhraseArrays(*(_mapped(folder / f"{name}.npy") for name in PhraseArrays._fields)),
+            mark=int(manifest["mark"]),
         )
     except FileNotFoundError as error:
         if (directory / _CURRENT).exists():

@@ -1,7 +1,8 @@
-"""One file -> a Document: text as Markdown, a title, a media type.
+"""The bytes of a file -> a Document: text as Markdown, a title, a media type.
 
 Plain text and Markdown are read by hebbgraph itself; HTML, Word and PDF need the extra
 ``files``. Whatever is wrong with a file becomes a ``ConversionError`` that names it.
+``reading`` decides in which process this happens.
 """
 
 from __future__ import annotations
@@ -9,11 +10,10 @@ from __future__ import annotations
 import codecs
 import os
 import re
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from hebbgraph.documents.formats import Converted, from_docx, from_html, from_pdf
+from hebbgraph.documents.formats import Converted, check_length, from_docx, from_html, from_pdf
 from hebbgraph.documents.outline import (
     Heading,
     clean_text,
@@ -30,9 +30,9 @@ __all__ = [
     "MEDIA_TYPES",
     "Document",
     "convert_bytes",
+    "known_encoding",
     "markdown_document",
-    "read_bytes",
-    "read_document",
+    "media_type_of",
     "shown_path",
 ]
 
@@ -82,126 +82,68 @@ class Document:
     headings: tuple[Heading, ...] = ()
 
 
-def read_document(
-    path: str | os.PathLike[str],
-    *,
-    max_bytes: int = DEFAULT_MAX_BYTES,
-    encoding: str | None = None,
-) -> Document:
-    r"""Read one file.
-
-    Parameters
-    ----------
-    path : path
-        Its suffix says how to read it: one of ``MEDIA_TYPES``.
-    max_bytes : int
-        Larger files are refused.
-    encoding : str, optional
-        Of a text or HTML file without byte order mark. Left out, .txt and .md are UTF-8
-        and anything else is refused rather than guessed; .html is what it declares.
-
-    Returns
-    -------
-    Document
-        Its title is the first of: front matter or Word's Title; the one highest heading;
-        what the file declares; a first line that stands alone; the file's name.
-
-    Raises
-    ------
-    ConversionError
-        If the file is missing, unreadable, not a regular file, empty, too large,
-        encrypted, damaged, binary, in another encoding, or of another kind. The message
-        starts with the path; the cause is chained.
-    MissingExtraError
-        If the extra ``files`` is needed and absent.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> path = pathlib.Path(tempfile.mkdtemp(), "brain.md")
-    >>> _ = path.write_text("# The brain\n\nIt learns.", encoding="utf-8")
-    >>> document = read_document(path)
-    >>> document.title, document.media_type
-    ('The brain', 'text/markdown')
-    """
-    data = read_bytes(path, max_bytes=max_bytes)
-    return convert_bytes(data, path=path, max_bytes=max_bytes, encoding=encoding)
-
-
-def read_bytes(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
-    """Read the bytes of a regular file that is neither empty nor too large.
-
-    Raises
-    ------
-    ConversionError
-        If it is not, or cannot be read.
-    """
-    if max_bytes < 1:
-        raise ParameterError(f"max_bytes must be positive, got {max_bytes}")
-    try:
-        # Opening a pipe would wait for a writer, so look before.
-        if not stat.S_ISREG(os.stat(path).st_mode):
-            raise ConversionError(f"{shown_path(path)}: is not a regular file")
-        with open(path, "rb") as file:
-            data = file.read(max_bytes + 1)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise ConversionError(f"{shown_path(path)}: cannot be read: {reason}") from error
-    except ValueError as error:  # a NUL or an unencodable character in the path
-        if isinstance(error, ConversionError):
-            raise
-        raise ConversionError(f"{shown_path(path)}: cannot be read: {error}") from error
-    if len(data) > max_bytes:
-        raise ConversionError(
-            f"{shown_path(path)}: is larger than {max_bytes:,} bytes; split it or raise max_bytes"
-        )
-    if not data:
-        raise ConversionError(f"{shown_path(path)}: is empty")
-    return data
-
-
 def convert_bytes(
     data: bytes,
     *,
     path: str | os.PathLike[str],
     max_bytes: int = DEFAULT_MAX_BYTES,
     encoding: str | None = None,
+    max_characters: int | None = None,
 ) -> Document:
-    """Convert bytes that were read from ``path``; see :func:`read_document`.
+    """Convert bytes that were read from ``path``, in this process and as long as it takes.
+
+    See :func:`~hebbgraph.documents.read_document`. ``max_characters`` limits the text,
+    unless it is no longer than ``data``.
 
     Examples
     --------
     >>> convert_bytes(b"It learns.", path="notes/the_brain.txt").title
     'the brain'
     """
-    suffix = Path(path).suffix.lower()
-    if suffix not in MEDIA_TYPES:
-        known = ", ".join(sorted(MEDIA_TYPES))
-        raise ConversionError(f"{shown_path(path)}: unknown kind {suffix!r}; readable are {known}")
-    media_type = MEDIA_TYPES[suffix]
-    encoding = _known_encoding(encoding)
+    media_type = media_type_of(path)
+    encoding = known_encoding(encoding)
+    if max_characters is not None:
+        max_characters = max(max_characters, len(data))
     try:
         if media_type == "text/html":
             converted = from_html(data, encoding=None if _marked(data) else encoding)
         elif media_type == _DOCX:
             converted = from_docx(data, max_bytes=max_bytes)
         elif media_type == "application/pdf":
-            converted = from_pdf(data)
+            converted = from_pdf(data, max_characters=max_characters)
         else:
             converted = Converted(_decode(data, encoding))
         document = _finish(converted, media_type, Path(path).stem)
+        check_length(len(document.text), max_characters)
     except MissingExtraError as error:
         raise MissingExtraError(f"{shown_path(path)}: {error}") from error
     except ConversionError as error:
         raise ConversionError(f"{shown_path(path)}: {error}") from error
+    except MemoryError as error:
+        raise ConversionError(f"{shown_path(path)}: takes more memory than there is") from error
     except Exception as error:  # converters raise what they like
         reason = one_line(str(error)) or type(error).__name__
         raise ConversionError(
-            f"{shown_path(path)}: is damaged or not really {suffix}: {reason}"
+            f"{shown_path(path)}: is damaged or not really {Path(path).suffix.lower()}: {reason}"
         ) from error
     if not document.text and not document.headings:
         raise ConversionError(f"{shown_path(path)}: holds no text")
     return document
+
+
+def media_type_of(path: str | os.PathLike[str]) -> str:
+    """Return how a file of this name is read.
+
+    Raises
+    ------
+    ConversionError
+        If its suffix is none of ``MEDIA_TYPES``.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in MEDIA_TYPES:
+        known = ", ".join(sorted(MEDIA_TYPES))
+        raise ConversionError(f"{shown_path(path)}: unknown kind {suffix!r}; readable are {known}")
+    return MEDIA_TYPES[suffix]
 
 
 def markdown_document(text: str, *, title: str = "") -> Document:
@@ -253,7 +195,14 @@ def _marked(data: bytes) -> str | None:
     return next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
 
 
-def _known_encoding(encoding: str | None) -> str | None:
+def known_encoding(encoding: str | None) -> str | None:
+    """Return the name of an encoding of text.
+
+    Raises
+    ------
+    ParameterError
+        If there is none of that name.
+    """
     try:
         "x".encode(encoding or "utf-8")
     except LookupError as error:

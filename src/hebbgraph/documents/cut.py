@@ -3,6 +3,8 @@
 ``semantic_text_splitter`` knows blocks of Markdown, and sentences and words of every
 script. What it would do badly is taken out of its hands first: it prefers the edge of a
 bold word to the end of a sentence, and takes quadratic time where nothing separates words.
+It also looks at all that is left of a text before every chunk, so a long text is handed to
+it one window at a time.
 """
 
 from __future__ import annotations
@@ -22,6 +24,11 @@ Span = tuple[int, int]
 _LONGEST_RUN = 2000
 # No space and no end of a sentence for so long: this is no prose.
 _LONG_RUN = re.compile(rf"(?<![^\s。！？।؟])[^\s。！？।؟]{{{_LONGEST_RUN},}}")
+# Characters shown to the splitter at a time, and at least how many for every token of a chunk.
+_WINDOW = 50_000
+_WINDOW_PER_TOKEN = 64
+# Chunks at the end of a window that more text might have changed: they are cut again.
+_UNSURE = 4
 # Begins at no space after a space: a long line of spaces is looked through once.
 _PARAGRAPH = re.compile(r"(?<![^\S\n])(?:[^\S\n]*\S[^\n]*(?:\n|\Z))+")
 _MARKED_LINE = re.compile(r"^[ \t]*(?:[|>]|[-*+•][ \t]|\d+[.)][ \t])", re.MULTILINE)
@@ -67,9 +74,29 @@ def cut(
             splitter = by_sentence if is_long else by_block
             piece = body[first:last]
             view = piece.replace("\n", " ") if is_long and _is_wrapped(piece) else piece
-            for offset, text in splitter.chunk_indices(view):
-                spans.append((first + offset, first + offset + len(text)))
+            for begin, end in _by_window(splitter, view, _WINDOW_PER_TOKEN * tokens[1]):
+                spans.append((first + begin, first + end))
     return _without_short_rests(spans, body, count_tokens, tokens)
+
+
+def _by_window(splitter: MarkdownSplitter | TextSplitter, text: str, width: int) -> Iterator[Span]:
+    """Yield the splitter's spans of ``text`` in linear time.
+
+    Each window begins where the first unsure span of the one before it began. What lies
+    far enough from the end of its window does not depend on what follows.
+    """
+    width = max(width, _WINDOW)
+    at = 0
+    while len(text) - at > width:
+        found = splitter.chunk_indices(text[at : at + width])
+        if len(found) <= _UNSURE:
+            width *= 2  # tokens so long, or so much space, that the window holds too few chunks
+            continue
+        for offset, piece in found[:-_UNSURE]:
+            yield at + offset, at + offset + len(piece)
+        at += found[-_UNSURE][0]
+    for offset, piece in splitter.chunk_indices(text[at:]):
+        yield at + offset, at + offset + len(piece)
 
 
 def _runs(body: str) -> Iterator[Span]:
@@ -102,6 +129,9 @@ def _paragraphs(
 
 def _is_wrapped(paragraph: str) -> bool:
     """Tell whether line ends mean nothing: lines of prose, nearly all equally long."""
+    # Wrapped lines of 40 characters or more have 24 on average; do not list shorter ones.
+    if 24 * paragraph.count("\n") > len(paragraph) + 24:
+        return False
     *lines, _ = paragraph.strip("\n").split("\n")
     width = max(map(len, lines), default=0)
     if not 40 <= width <= 130 or _MARKED_LINE.search(paragraph):

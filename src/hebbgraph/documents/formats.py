@@ -20,15 +20,21 @@ from typing import Any, NamedTuple
 
 from hebbgraph.documents.outline import Heading, clean_text, one_line
 from hebbgraph.errors import ConversionError, MissingExtraError
+from hebbgraph.limits import MAX_ARCHIVE_ENTRIES, MAX_ARCHIVE_XML
 
-__all__ = ["Converted", "from_docx", "from_html", "from_pdf"]
+__all__ = ["Converted", "check_length", "from_docx", "from_html", "from_pdf"]
 
 # Elements that hold no prose of the page.
 _NOT_PROSE = ("script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "nav")
 _NO_TITLE = re.compile(r"untitled|microsoft word|\.(?:docx?|pdf|tex|dvi|indd)$", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?:;。！？：；؟।…][)\]\"'”’»]*$")
 _LIST_ITEM = re.compile(r"(?:[•▪◦‣●○*–—-]|\(?\d{1,3}[.)])\s")
-_CORE_TITLE = re.compile(r"<dc:title[^>]*>([^<]*)</dc:title>")
+_CORE_TITLE = re.compile(r"<dc:title[^<>]*>([^<]*)</dc:title>")
+_CORE = "docProps/core.xml"
+_XML = (".xml", ".rels")
+_LARGEST_CORE = 1_000_000
+# Converting looks through a run of blanks once for every blank in it.
+_LONG_BLANK = re.compile(r"[ \t]{200,}")
 _PDF_PASSWORD_ERROR = 4
 _pdfium_lock = threading.Lock()  # PDFium must not be entered by two threads at once
 
@@ -64,8 +70,8 @@ def from_docx(data: bytes, *, max_bytes: int) -> Converted:
     Raises
     ------
     ConversionError
-        If it is encrypted, in the old binary format, or swells beyond ``max_bytes``
-        tenfold when unpacked.
+        If it is encrypted, in the old binary format, of too many parts, or swells when
+        unpacked: beyond ``max_bytes`` tenfold, or to more XML than any book has.
     """
     mammoth = _extra("mammoth")
     if data.startswith(b"\xd0\xcf\x11\xe0"):
@@ -73,11 +79,7 @@ def from_docx(data: bytes, *, max_bytes: int) -> Converted:
             "is encrypted, or an old .doc file; save it as .docx without password"
         )
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
-        unpacked = sum(entry.file_size for entry in archive.infolist())
-        if unpacked > 10 * max_bytes:
-            raise ConversionError(f"unpacks to {unpacked:,} bytes, more than {10 * max_bytes:,}")
-        names = set(archive.namelist())
-        core = archive.read("docProps/core.xml") if "docProps/core.xml" in names else b""
+        core = _checked_core(archive, max_bytes)
     page = mammoth.convert_to_html(
         io.BytesIO(data),
         style_map="p[style-name='Title'] => h1.document-title:fresh",
@@ -95,7 +97,25 @@ def from_docx(data: bytes, *, max_bytes: int) -> Converted:
     return Converted(_from_soup(soup).text, "" if _NO_TITLE.search(title) else title, named)
 
 
-def from_pdf(data: bytes) -> Converted:
+def _checked_core(archive: zipfile.ZipFile, max_bytes: int) -> bytes:
+    """Return the properties of a Word document, if what it unpacks to is bearable.
+
+    The sizes are what the archive declares; reading stops there, so it cannot lie.
+    """
+    entries = archive.infolist()
+    if len(entries) > MAX_ARCHIVE_ENTRIES:
+        raise ConversionError(f"holds {len(entries):,} parts, more than {MAX_ARCHIVE_ENTRIES:,}")
+    for most, unpacked in (
+        (10 * max_bytes, sum(entry.file_size for entry in entries)),
+        (MAX_ARCHIVE_XML, sum(e.file_size for e in entries if e.filename.endswith(_XML))),
+    ):
+        if unpacked > most:
+            raise ConversionError(f"unpacks to {unpacked:,} bytes, more than {most:,}")
+    found = next((entry for entry in entries if entry.filename == _CORE), None)
+    return archive.read(found) if found and found.file_size <= _LARGEST_CORE else b""
+
+
+def from_pdf(data: bytes, *, max_characters: int | None = None) -> Converted:
     """Take the text of a PDF: lines are joined to paragraphs, running titles dropped.
 
     Headings are the bookmarks that are found as a line on their page.
@@ -103,7 +123,8 @@ def from_pdf(data: bytes) -> Converted:
     Raises
     ------
     ConversionError
-        If it needs a password, or has pages but no text (a scan).
+        If it needs a password, has pages but no text (a scan), or more text than
+        ``max_characters``.
     """
     pdfium = _extra("pypdfium2")
     with _pdfium_lock:
@@ -114,7 +135,11 @@ def from_pdf(data: bytes) -> Converted:
                 raise ConversionError("needs a password; save it without one") from error
             raise
         try:
-            pages = [_pdf_page(document[number]) for number in range(len(document))]
+            pages, length = [], 0
+            for number in range(len(document)):
+                pages.append(_pdf_page(document[number]))
+                length += sum(map(len, pages[-1]))
+                check_length(length, max_characters)
             bookmarks = _pdf_bookmarks(document)
             title = one_line(document.get_metadata_dict().get("Title") or "")
         finally:
@@ -123,6 +148,21 @@ def from_pdf(data: bytes) -> Converted:
         raise ConversionError("holds no text, only images; run text recognition (OCR) on it first")
     text, headings = _join_pages(_without_running_lines(pages), bookmarks)
     return Converted(text, "" if _NO_TITLE.search(title) else title, headings=headings)
+
+
+def check_length(length: int, most: int | None) -> None:
+    """Refuse a text of so many characters if it is too long.
+
+    Raises
+    ------
+    ConversionError
+        If it is.
+    """
+    if most is not None and length > most:
+        raise ConversionError(
+            f"gives more than {most:,} characters of text; split it, or raise the limit "
+            "output_characters"
+        )
 
 
 def _extra(module: str) -> Any:
@@ -151,6 +191,8 @@ def _from_soup(soup: Any) -> Converted:
         element.decompose()
     for image in soup.find_all("img"):
         image.replace_with(image.get("alt") or "")
+    for blank in soup.find_all(string=_LONG_BLANK):
+        blank.replace_with(type(blank)(_LONG_BLANK.sub(" ", blank)))
     converter = markdownify.MarkdownConverter(
         heading_style=markdownify.ATX,
         bullets="-",
@@ -218,11 +260,13 @@ def _join_pages(
     headings: list[Heading] = []
     open_paragraph = False  # the last line ran on to the margin without ending a sentence
     for number, lines in enumerate(pages):
-        expected = bookmarks.get(number, [])
+        expected: dict[str, int] = {}
+        for level, title in bookmarks.get(number, ()):
+            expected.setdefault(_letters(title), level)
+        expected.pop("", None)
         for line in lines:
-            level = next((lv for lv, title in expected if _same_line(line, title)), None)
-            if level is not None:
-                expected = [mark for mark in expected if not _same_line(line, mark[1])]
+            if expected and (letters := _letters(line)) in expected:
+                level = expected.pop(letters)
                 headings.append(
                     Heading(level, line[:200], 2 * len(paragraphs), 2 * len(paragraphs) + 1)
                 )
@@ -239,7 +283,6 @@ def _join_pages(
     return "\n\n".join(map(" ".join, paragraphs)), tuple(headings)
 
 
-def _same_line(line: str, title: str) -> bool:
-    """Tell whether a line is the bookmark's title, numbers and marks aside."""
-    ours, theirs = (re.sub(r"[\W\d_]+", "", text).casefold() for text in (line, title))
-    return ours == theirs and bool(ours)
+def _letters(line: str) -> str:
+    """Return what a line and the bookmark that points at it have in common: the letters."""
+    return re.sub(r"[\W\d_]+", "", line).casefold()

@@ -6,19 +6,16 @@ import os
 import stat
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from hebbgraph.documents.convert import (
-    DEFAULT_MAX_BYTES,
-    MEDIA_TYPES,
-    convert_bytes,
-    read_bytes,
-    shown_path,
-)
-from hebbgraph.documents.split import ChunkSettings, split_document
+from hebbgraph.documents.bounds import DEFAULT_LIMITS, ConversionLimits
+from hebbgraph.documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, Document, shown_path
+from hebbgraph.documents.reading import convert_within, read_bytes
+from hebbgraph.documents.split import ChunkSettings, iter_chunks
 from hebbgraph.documents.walk import Discovery, FoundFile, discover, fingerprint
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
 from hebbgraph.protocols import Progress
@@ -95,13 +92,14 @@ def ingest(
     suffixes: Collection[str] = tuple(MEDIA_TYPES),
     max_bytes: int = DEFAULT_MAX_BYTES,
     encoding: str | None = None,
+    limits: ConversionLimits | None = DEFAULT_LIMITS,
     on_progress: Progress | None = None,
 ) -> IngestReport:
     """Bring the index up to date with the files at and below ``paths``.
 
     A file is read again when its bytes or the chunk settings have changed. A file that
-    cannot be read never stops the others. Errors of the index itself do stop: what was
-    put until then is there, and the next run goes on from it.
+    cannot be read, or not within ``limits``, never stops the others. Errors of the index
+    itself do stop: what was put until then is there, and the next run goes on from it.
 
     Parameters
     ----------
@@ -121,8 +119,8 @@ def ingest(
         Other settings read every file again.
     suffixes : collection of str
         The kinds of files to read; the default is all that can be.
-    max_bytes, encoding
-        See :func:`~hebbgraph.documents.convert.read_document`.
+    max_bytes, encoding, limits
+        See :func:`~hebbgraph.documents.read_document`.
     on_progress : callable, optional
         Called with the number of files done and of all files.
 
@@ -165,7 +163,11 @@ def ingest(
             if known.get(document_id) == print_:
                 skipped.append(document_id)
             else:
-                chunks = _chunks(data, document_id, file, settings, max_bytes, encoding)
+                document = convert_within(
+                    limits, data, path=file.real, max_bytes=max_bytes, encoding=encoding
+                )
+                del data
+                chunks = _chunks(document, document_id, file, settings, limits)
                 put = index.put_document(document_id, print_, chunks)
                 if isinstance(put, AddReport) and put.tagging is not None:
                     untagged += put.tagging.failed
@@ -196,17 +198,22 @@ def ingest(
 
 
 def _chunks(
-    data: bytes,
+    document: Document,
     document_id: str,
     file: FoundFile,
     settings: ChunkSettings,
-    max_bytes: int,
-    encoding: str | None,
+    limits: ConversionLimits | None,
 ) -> list[Chunk]:
-    document = convert_bytes(data, path=file.real, max_bytes=max_bytes, encoding=encoding)
-    return split_document(
+    made = iter_chunks(
         document, document_id=document_id, source=shown_path(file.path), settings=settings
     )
+    chunks = list(islice(made, None if limits is None else limits.chunks))
+    if next(made, None) is not None:
+        raise ConversionError(
+            f"{shown_path(file.real)}: gives more than {len(chunks):,} chunks; split it, make "
+            "chunks longer, or raise the limit chunks"
+        )
+    return chunks
 
 
 def _document_id(real: Path, root: Path | None) -> str:

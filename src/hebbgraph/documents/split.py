@@ -16,6 +16,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import count, takewhile
 from typing import NamedTuple
 
 from pydantic import JsonValue
@@ -27,7 +28,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.limits import MAX_TAGS
 from hebbgraph.records import Chunk
 
-__all__ = ["ChunkSettings", "estimate_tokens", "split_document"]
+__all__ = ["ChunkSettings", "estimate_tokens", "iter_chunks", "split_document"]
 
 _SMALLEST_LIMIT = 16
 _BREADCRUMB = " > "
@@ -144,9 +145,20 @@ def split_document(
     ('The brain', 'It learns.', ())
     ('The brain', 'Memory\n\nIt lasts.', ('Memory',))
     """
+    return list(iter_chunks(document, document_id=document_id, source=source, settings=settings))
+
+
+def iter_chunks(
+    document: Document,
+    *,
+    document_id: str,
+    source: str = "",
+    settings: ChunkSettings | None = None,
+) -> Iterator[Chunk]:
+    """Yield the chunks of :func:`split_document`, for whoever may not want all of them."""
     settings = settings or ChunkSettings()
     title = one_line(document.title)
-    chunks: list[Chunk] = []
+    positions = count()
     seen: Counter[str] = Counter()
     numbering = _numbering(document.headings)
     for block in _merge(_sections(document, settings), settings):
@@ -155,29 +167,26 @@ def split_document(
         for text in _texts(block, document.media_type, settings):
             metadata: dict[str, JsonValue] = {
                 "source": source,
-                "position": len(chunks),
+                "position": next(positions),
                 "headings": list(headings),
                 "media_type": document.media_type,
                 "content_hash": hashlib.sha256(text.encode()).hexdigest(),
             }
             key = "\x1f".join((document_id, text, str(seen[text])))
             seen[text] += 1
-            chunks.append(
-                Chunk(
-                    id=hashlib.sha256(key.encode()).hexdigest()[:32],
-                    text=text,
-                    title=title,
-                    metadata=metadata,
-                    document_id=document_id,
-                    tags=tags,
-                )
+            yield Chunk(
+                id=hashlib.sha256(key.encode()).hexdigest()[:32],
+                text=text,
+                title=title,
+                metadata=metadata,
+                document_id=document_id,
+                tags=tags,
             )
-    return chunks
 
 
 def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
     """Cut the text at its headings; the document's own title is no heading any more."""
-    lines = clean_text(document.text).split("\n")
+    text = clean_text(document.text)
     # Deep paths and long headings must leave room for the text below them.
     room = settings.chunk_tokens[1] // 2
     headings = [
@@ -186,14 +195,15 @@ def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
     title = one_line(document.title)
     sections: list[_Section] = []
     path: tuple[Heading, ...] = ()
+    offset = _line_offsets(text, headings)
     start = 0
     for heading in headings:
-        sections.append(_Section(path, _body(lines[start : heading.start])))
-        start = heading.stop
+        sections.append(_Section(path, _body(text[start : offset[heading.start]])))
+        start = offset[heading.stop]
         if heading.text == title and heading is document.headings[0]:
             continue
         path = (*(above for above in path if above.level < heading.level), heading)
-    sections.append(_Section(path, _body(lines[start:])))
+    sections.append(_Section(path, _body(text[start:])))
     following = [section.path for section in sections[1:]] + [()]
     kept = [
         section
@@ -204,54 +214,93 @@ def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
     return kept or ([_Section((), title)] if title and headings else [])
 
 
-def _body(lines: list[str]) -> str:
-    return "\n".join(lines).strip("\n").rstrip()
+def _line_offsets(text: str, headings: Iterable[Heading]) -> dict[int, int]:
+    """Return where the lines begin that headings start on, and those that follow them.
+
+    A list of all lines would take fifty times the memory of a text of short ones.
+    """
+    offsets: dict[int, int] = {}
+    line, at = 0, 0
+    for wanted in sorted({number for one in headings for number in (one.start, one.stop)}):
+        while line < wanted and at < len(text):
+            at = (text.find("\n", at) + 1) or len(text)
+            line += 1
+        offsets[wanted] = at
+    return offsets
+
+
+def _body(text: str) -> str:
+    return text.strip("\n").rstrip()
 
 
 def _merge(sections: list[_Section], settings: ChunkSettings) -> Iterator[_Block]:
     """Join short sections with what follows them in the same chapter."""
     least, most = settings.chunk_tokens
-    group: list[_Section] = []
-    block = _Block((), (), "")
-    length = 0
+    group = _Group()
+    block, length = _Block((), (), ""), 0
     for section in sections:
-        chapter = group[0].path[:-1] if group else ()
-        if group and length < least and section.path[: len(chapter)] == chapter:
-            together = _block([*group, section])
+        if group.sections and length < least and group.is_chapter_of(section):
+            group.append(section)
+            together = group.block()
             longer = settings.count_tokens(_whole(together))
             if longer <= most:
-                group, block, length = [*group, section], together, longer
+                block, length = together, longer
                 continue
-        if group:
+        if group.sections:
             yield block
-        group, block = [section], _block([section])
+        group = _Group()
+        group.append(section)
+        block = group.block()
         length = settings.count_tokens(_whole(block))
-    if group:
+    if group.sections:
         yield block
 
 
-def _block(group: list[_Section]) -> _Block:
-    """Write several sections as one text, with the headings between them."""
-    common = group[0].path
-    for section in group[1:]:
-        shared = 0
-        while shared < min(len(common), len(section.path)) and (
-            common[shared] is section.path[shared]
-        ):
-            shared += 1
-        common = common[:shared]
-    parts: list[str] = []
-    inner: list[Heading] = []
-    written = set(map(id, common))
-    for section in group:
+class _Group:
+    """Neighbouring sections written as one text, with the headings between them.
+
+    The headings that all of them have in common stand above the text, not in it. Only a
+    section that lacks one of these has the text written anew; of any other the group
+    costs no more than its own length.
+    """
+
+    def __init__(self) -> None:
+        self.sections: list[_Section] = []
+        self._common: tuple[Heading, ...] = ()
+        self._parts: list[str] = []
+        self._inner: list[Heading] = []
+        self._written: set[int] = set()  # headings, by identity: two may be equal
+
+    def is_chapter_of(self, section: _Section) -> bool:
+        chapter = self.sections[0].path[:-1]
+        return section.path[: len(chapter)] == chapter
+
+    def append(self, section: _Section) -> None:
+        self.sections.append(section)
+        if len(self.sections) == 1:
+            common = section.path
+        else:
+            pairs = zip(self._common, section.path, strict=False)
+            common = tuple(ours for ours, _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
+        if len(self.sections) == 1 or len(common) < len(self._common):
+            self._common, self._parts, self._inner = common, [], []
+            self._written = set(map(id, common))
+            for one in self.sections:
+                self._write(one)
+        else:
+            self._write(section)
+
+    def block(self) -> _Block:
+        return _Block(self._common, tuple(self._inner), "\n\n".join(self._parts))
+
+    def _write(self, section: _Section) -> None:
         for heading in section.path:
-            if id(heading) not in written:
-                written.add(id(heading))
-                inner.append(heading)
-                parts.append(f"{'#' * heading.level} {heading.text}")
+            if id(heading) not in self._written:
+                self._written.add(id(heading))
+                self._inner.append(heading)
+                self._parts.append(f"{'#' * heading.level} {heading.text}")
         if section.body:
-            parts.append(section.body)
-    return _Block(common, tuple(inner), "\n\n".join(parts))
+            self._parts.append(section.body)
 
 
 def _breadcrumb(path: tuple[Heading, ...]) -> str:
@@ -264,18 +313,18 @@ def _whole(block: _Block) -> str:
 
 def _texts(block: _Block, media_type: str, settings: ChunkSettings) -> Iterator[str]:
     """Yield the block as one text if it is short enough, else cut it."""
-    count, (least, most) = settings.count_tokens, settings.chunk_tokens
+    count_tokens, (least, most) = settings.count_tokens, settings.chunk_tokens
     whole = _whole(block)
-    if count(whole) <= most:
+    if count_tokens(whole) <= most:
         yield whole
         return
     path = block.path
-    while len(path) > 1 and count(_breadcrumb(path)) > most // 2:
+    while len(path) > 1 and count_tokens(_breadcrumb(path)) > most // 2:
         path = path[1:]
     label = f"{_breadcrumb(path)}\n\n" if path else ""
 
     def count_labelled(text: str) -> int:
-        return count(label + text)
+        return count_tokens(label + text)
 
     for start, stop in cut(
         block.body,

@@ -37,6 +37,9 @@ class LayerStamp:
     feedback_removed : int
         The log's count of removals then: if more was removed since, the layer may hold
         what was to be forgotten, and rests.
+    mark : int or None
+        Tells the generation from the same number in another history of the truth. None
+        for a layer from before there were marks, which its rows and ids must vouch for.
     """
 
     generation: int
@@ -44,6 +47,7 @@ class LayerStamp:
     epoch: int
     feedback_used: int = 0
     feedback_removed: int = 0
+    mark: int | None = None
 
 
 @dataclass(frozen=True)

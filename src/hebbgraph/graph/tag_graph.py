@@ -114,12 +114,17 @@ class TagGraph:
     ----------
     generation : int
         The state of the truth that the postings stand for.
+    mark : int
+        Tells it from a state of the same number in another history of the truth.
     phrases : PhraseTable
     incidence : Incidence
     """
 
-    def __init__(self, generation: int, arrays: GraphArrays, phrases: PhraseArrays) -> None:
+    def __init__(
+        self, generation: int, arrays: GraphArrays, phrases: PhraseArrays, *, mark: int = 0
+    ) -> None:
         self.generation = generation
+        self.mark = mark
         self.phrases = PhraseTable(phrases)
         self.incidence = Incidence(
             Postings(arrays.posting_indptr, arrays.posting_tags, arrays.posting_is_title),
@@ -308,7 +313,9 @@ class TagGraph:
             self.n_slots, len(self.phrases), removed, tagged.slots, tagged.postings
         )
 
-    def commit(self, generation: int, removed: IntArray, incidence: Incidence) -> None:
+    def commit(
+        self, generation: int, removed: IntArray, incidence: Incidence, *, mark: int = 0
+    ) -> None:
         """Make a step visible: its postings are there, and removed chunks are not."""
         alive = self._alive.writable()
         # A staged chunk that was deleted before its text could be read lives on without
@@ -318,7 +325,7 @@ class TagGraph:
         self._n_committed = len(alive)
         self.incidence = incidence
         self._n_live = int(np.count_nonzero(alive))
-        self.generation = generation
+        self.generation, self.mark = generation, mark
 
     @property
     def is_due_for_folding(self) -> bool:
@@ -358,7 +365,7 @@ class TagGraph:
 
     def folded(self) -> TagGraph:
         """Return the same graph with everything in its base arrays."""
-        return TagGraph(self.generation, *self.arrays())
+        return TagGraph(self.generation, *self.arrays(), mark=self.mark)
 
     # -- reading by phrase ----------------------------------------------------------
 

@@ -68,10 +68,12 @@ class Memory:
 
     def start_anew(self) -> None:
         """Forget what was folded; the next refresh folds all of the log."""
-        # Rows are never used twice, so what was read of one stays true.
+        # Rows are never used twice in one history, so what was read of one stays true.
         self._hash_of_row: dict[int, str] = {}
+        self._breaks = self._truth.history.breaks
         self._state = FeedbackState()
         self._seq = 0
+        self._last_id = ""
         self.weights = RawWeights(self._settings)
         self.episodes = Episodes(self._settings)
         self.events: list[Event] = []
@@ -80,16 +82,23 @@ class Memory:
     # -- keeping in step ------------------------------------------------------------
 
     def refresh(self, state: FeedbackState) -> None:
-        """Fold what is new; start anew if some feedback was taken away."""
+        """Fold what is new; start anew if some feedback was taken away, or is another one."""
         if state == self._state:
             return
         with self._lock:
-            if state.removed != self._state.removed:
+            if state.removed != self._state.removed or not self._goes_on():
                 self.start_anew()
             for seq, feedback in self._log.after(self._seq):
                 self.fold(feedback)
-                self._seq = seq
+                self._seq, self._last_id = seq, feedback.id
             self._state = state
+
+    def _goes_on(self) -> bool:
+        """Tell whether the log still holds, in its place, what was folded last.
+
+        It does not when the database was put back from an old copy and taught anew.
+        """
+        return not self._seq or self._log.id_at(self._seq) == self._last_id
 
     def fold(self, feedback: Feedback) -> None:
         """Learn from one more feedback."""
@@ -157,6 +166,8 @@ class Memory:
     def _resolve(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Return the row and text hash of each chunk that is there."""
         rows = self._truth.rows_of(ids)
+        if self._breaks != self._truth.history.breaks:
+            self._hash_of_row, self._breaks = {}, self._truth.history.breaks
         unknown = sorted(row for row in rows.values() if row not in self._hash_of_row)
         self._hash_of_row.update(self._truth.text_hashes(unknown))
         return {

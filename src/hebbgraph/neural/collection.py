@@ -60,7 +60,7 @@ def read_collection(index: HebbianIndex) -> Collection:
         If the index holds no vectors.
     """
     truth, derived = index.parts.truth, index.parts.derived
-    generation = derived.refresh()
+    derived.refresh()
     state, feedback_state = derived.embedding, derived.feedback
     if state is None:
         raise ParameterError(
@@ -68,6 +68,7 @@ def read_collection(index: HebbianIndex) -> Collection:
             "embedder, and call reembed() if chunks were added without one"
         )
     with derived.lock:
+        commit = derived.commit
         live = derived.graph.rows[derived.graph.alive]
     table = VectorTable.load(truth, state, live)
     ids = truth.ids(table.rows.tolist())
@@ -93,7 +94,8 @@ def read_collection(index: HebbianIndex) -> Collection:
     questions = _questions(_log(index), rows, truth, index.settings.learning, state)
     return Collection(
         LayerStamp(
-            generation=generation,
+            generation=commit.generation,
+            mark=commit.mark,
             embedder=state.name,
             epoch=state.epoch,
             feedback_used=len(questions),

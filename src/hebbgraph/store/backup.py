@@ -29,6 +29,10 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.store.database import DATABASE_NAME, Database, translate_os
+from hebbgraph.store.history import new_mark
+from hebbgraph.store.leftovers import restoring_prefix
+from hebbgraph.store.recalls import remove_recalls
+from hebbgraph.store.schema import new_database_id
 
 __all__ = ["back_up", "restore"]
 
@@ -67,6 +71,8 @@ def back_up(database: Database, directory: Path) -> Path:
                 # One file, which can be read where nothing can be written beside it.
                 copy.execute("PRAGMA journal_mode=DELETE")
                 _check(copy, directory)
+                with copy:  # another database from now on
+                    _name(copy, new_database_id())
             with partial.open("rb") as file:
                 os.fsync(file.fileno())
             os.replace(partial, directory / DATABASE_NAME)
@@ -97,7 +103,7 @@ def restore(backup: Path, directory: Path, *, wait_seconds: float = 30.0) -> Non
         # Opened once: tables are there, and an index that is not ours is left alone.
         Database.in_directory(directory, wait_seconds=wait_seconds).dispose()
         with (
-            tempfile.TemporaryDirectory(dir=directory, prefix=".restore-") as scratch,
+            tempfile.TemporaryDirectory(dir=directory, prefix=restoring_prefix()) as scratch,
             closing(sqlite3.connect(Path(scratch) / DATABASE_NAME)) as copy,
             closing(sqlite3.connect(directory / DATABASE_NAME, timeout=wait_seconds)) as live,
         ):
@@ -109,8 +115,7 @@ def restore(backup: Path, directory: Path, *, wait_seconds: float = 30.0) -> Non
             copy.execute("PRAGMA journal_mode=DELETE")
             copy.backup(live)
             live.execute("PRAGMA journal_mode=WAL")
-    for store in directory.glob("recalls.sqlite3*"):  # of questions to the state before
-        store.unlink(missing_ok=True)
+        remove_recalls(directory)  # of questions to the state before
 
 
 def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
@@ -122,16 +127,25 @@ def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
     }
     for name, *numbers in copy.execute(f"SELECT namespace, {counters} FROM namespaces").fetchall():
         above = [_GAP + max(pair) for pair in zip(numbers, held.get(name, numbers), strict=True)]
+        mark = new_mark()
         copy.execute(
             "UPDATE namespaces SET generation = ?, feedback_added = ?, feedback_removed = ?, "
-            "floor = ? WHERE namespace = ?",
-            (*above, above[0], name),
+            "floor = ?, mark = ?, feedback_mark = ? WHERE namespace = ?",
+            (*above, above[0], mark, new_mark(), name),
         )
+        copy.execute("INSERT INTO commits VALUES (?, ?, ?)", (name, above[0], mark))
         copy.execute("DELETE FROM tombstones WHERE namespace = ?", (name,))
+    # It is the same place still, for those who have it open and for what lies beside it.
+    ((place_id,),) = live.execute("SELECT value FROM meta WHERE key = 'database_id'")
+    _name(copy, place_id)
     # Nor is a row ever used twice.
     for table, seq in live.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
         above_seq = "UPDATE sqlite_sequence SET seq = MAX(seq, ?) WHERE name = ?"
         copy.execute(above_seq, (seq + _GAP, table))
+
+
+def _name(connection: sqlite3.Connection, database_id: str) -> None:
+    connection.execute("UPDATE meta SET value = ? WHERE key = 'database_id'", (database_id,))
 
 
 def _check(connection: sqlite3.Connection, place: Path) -> None:

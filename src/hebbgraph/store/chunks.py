@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
+from operator import lt
 from typing import Any, Final, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 from pydantic_core import from_json, to_json
 
-from hebbgraph.errors import InvalidChunkError
+from hebbgraph.errors import DamagedIndexError, InvalidChunkError
+from hebbgraph.nesting import read_metadata
 from hebbgraph.records import Chunk
 from hebbgraph.store.database import Database, retried
 from hebbgraph.store.facts import facts_of
@@ -102,10 +104,20 @@ class ChunkReader:
                 bound |= {f"r{at}": last for at in range(len(page), count)}
                 query = _by_row(count, *columns)
             found = self.database.ask(query, bound | {"namespace": self.namespace})
+            if dense:  # a damaged page may tell the rows of another
+                self.check_order([held[0] for held in found])
             if dense and last - first + 1 > len(page):
                 asked = set(page)
                 found = [held for held in found if held[0] in asked]
             yield found
+
+    def check_order(self, rows: Sequence[int]) -> None:
+        """Raise DamagedIndexError unless rows ascend, as the database was asked for them."""
+        if not all(map(lt, rows, islice(rows, 1, None))):
+            raise DamagedIndexError(
+                f"{self.database.place}: the database tells chunks twice, or in the wrong "
+                "order; restore a backup"
+            )
 
     @retried
     def _ask(self, query: sa.Select[Any]) -> Sequence[Any]:
@@ -240,7 +252,7 @@ def _chunk(
         document_id=document_id,
         title=title,
         text=text,
-        metadata=from_json(metadata),
+        metadata=read_metadata(metadata),
         tags=tuple(from_json(tags)),
     )
 

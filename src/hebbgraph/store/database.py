@@ -322,6 +322,7 @@ class Database:
                 [
                     {"key": "application", "value": _APPLICATION},
                     {"key": "schema_version", "value": str(schema.SCHEMA_VERSION)},
+                    {"key": "database_id", "value": schema.new_database_id()},
                 ],
             )
             return
@@ -333,8 +334,19 @@ class Database:
             .values(value=str(schema.SCHEMA_VERSION))
         )
 
+    @functools.cached_property
+    def id(self) -> str:
+        """What tells this database from all others; random."""
+        query = sa.select(schema.meta.c.value).where(schema.meta.c.key == "database_id")
+        with self.read() as connection:
+            return str(connection.execute(query).scalar_one())
+
     def vacuum(self) -> None:
-        """Give the space of deleted rows back."""
+        """Give the space of deleted rows back.
+
+        In SQLite no byte of them is left afterwards, or it is an
+        :class:`~hebbgraph.errors.IndexLockedError`.
+        """
         with self._serialise, self._translated():
             self.dialect.vacuum(self.engine)
 

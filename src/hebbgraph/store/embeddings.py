@@ -11,16 +11,29 @@ import sqlalchemy as sa
 from hebbgraph.errors import SettingsMismatchError
 from hebbgraph.store.chunks import ChunkReader
 from hebbgraph.store.database import retried
+from hebbgraph.store.history import Commit, new_mark
 from hebbgraph.store.schema import chunks, namespaces
 
 __all__ = ["EmbeddingState", "Embeddings"]
+
+_MINE: sa.BindParameter[str] = sa.bindparam("mine")
+#: In one statement, for that is one view. Its index answers without a look at the chunks.
+_COUNT = sa.select(
+    namespaces.c.generation,
+    namespaces.c.mark,
+    sa.select(sa.func.count())
+    .select_from(chunks)
+    .where(chunks.c.namespace == _MINE, chunks.c.vector_epoch == sa.bindparam("epoch"))
+    .scalar_subquery(),
+).where(namespaces.c.namespace == _MINE)
 
 
 class EmbeddingState(NamedTuple):
     """Which model the vectors of a namespace are of.
 
     ``epoch`` grows when another model takes over, ``revision`` also when vectors are
-    filled in: whoever holds vectors of another revision reads them again.
+    filled in: whoever holds vectors of another revision reads them again. ``mark`` is
+    drawn anew with each, for an old copy that was put back may come to the same number.
     """
 
     name: str
@@ -28,6 +41,7 @@ class EmbeddingState(NamedTuple):
     dtype: str
     epoch: int = 1
     revision: int = 1
+    mark: int = 0
 
     @classmethod
     def read(cls, saved: str | None) -> Self | None:
@@ -58,7 +72,7 @@ class Embeddings(ChunkReader):
         """Make sure, within a transaction, that vectors are of this model."""
         held = self._state(connection)
         if held is None:
-            self._save(connection, wanted)
+            self._save(connection, wanted._replace(mark=new_mark()))
         elif (held.name, held.epoch, held.dimension) != (
             wanted.name,
             wanted.epoch,
@@ -83,6 +97,7 @@ class Embeddings(ChunkReader):
             held = self._state(connection, writing=True)
             if held is not None:
                 state = state._replace(epoch=held.epoch + 1, revision=held.revision + 1)
+            state = state._replace(mark=new_mark())
             self._save(connection, state)
         return state
 
@@ -134,7 +149,13 @@ class Embeddings(ChunkReader):
                 .values(vector=sa.bindparam("new"), vector_epoch=epoch),
                 [{"at": row, "new": vector} for row, vector in vectors.items()],
             )
-            self._save(connection, held._replace(revision=held.revision + 1))
+            self._save(connection, held._replace(revision=held.revision + 1, mark=new_mark()))
+
+    def count_vectors(self, epoch: int, at: Commit) -> int | None:
+        """Return how many chunks have a vector of this epoch; None if a commit came since."""
+        bound = {"mine": self.namespace, "epoch": epoch}
+        ((generation, mark, count),) = self.database.ask(_COUNT, bound)
+        return int(count) if (generation, mark) == at else None
 
     def vectors(self, rows: Iterable[int], epoch: int) -> Iterator[tuple[int, bytes]]:
         """Yield (row, vector) of this epoch, ascending; rows without one are left out."""

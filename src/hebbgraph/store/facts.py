@@ -13,9 +13,8 @@ from __future__ import annotations
 import zlib
 from typing import Any
 
-from pydantic_core import from_json
-
 from hebbgraph.filters import MISSING
+from hebbgraph.nesting import read_metadata
 
 __all__ = ["DOCUMENT", "fact", "facts_of", "is_plain"]
 
@@ -57,6 +56,6 @@ def facts_of(document_id: str | None, metadata: str) -> str:
     terms = [] if document_id is None else [fact(DOCUMENT, document_id)]
     if metadata != "{}":
         terms += [
-            fact(name, value) for name, value in from_json(metadata).items() if is_plain(value)
+            fact(name, value) for name, value in read_metadata(metadata).items() if is_plain(value)
         ]
     return " ".join(terms)

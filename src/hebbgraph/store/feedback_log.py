@@ -6,7 +6,9 @@ commit order and the same feedback, sent twice at once, is kept once.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +19,7 @@ from sqlalchemy.exc import IntegrityError
 
 from hebbgraph.records import Cue, Feedback, PathStep, ShownChunk
 from hebbgraph.store.database import Database, retried
+from hebbgraph.store.history import new_mark
 from hebbgraph.store.schema import feedback as log
 from hebbgraph.store.schema import namespaces
 
@@ -51,6 +54,7 @@ _COUNT = (
     .values(
         feedback_added=namespaces.c.feedback_added + sa.bindparam("more"),
         feedback_removed=namespaces.c.feedback_removed + sa.bindparam("less"),
+        feedback_mark=sa.bindparam("new_mark"),
     )
 )
 #: Also by id: a feedback that lost a chunk keeps its id, and its digest says another thing
@@ -63,6 +67,9 @@ _HELD = [  # two, for SQLite looks through the whole log for "one list or the ot
     for column in (log.c.digest, log.c.id)
 ]
 _INSERT = sa.insert(log)
+_ID_AT = sa.select(log.c.id).where(
+    log.c.seq == sa.bindparam("seq"), log.c.namespace == sa.bindparam("mine")
+)
 
 
 class FeedbackLog:
@@ -127,7 +134,12 @@ class FeedbackLog:
     def _count(
         self, connection: sa.Connection, *, log_added: int = 0, log_removed: int = 0
     ) -> None:
-        bound = {"mine": self._namespace, "more": log_added, "less": log_removed}
+        bound = {
+            "mine": self._namespace,
+            "more": log_added,
+            "less": log_removed,
+            "new_mark": new_mark(),
+        }
         connection.execute(_COUNT, bound)
 
     def _held(
@@ -198,6 +210,44 @@ class FeedbackLog:
 
         return self._erasing(erase)
 
+    def phrases(self) -> set[str]:
+        """Return the phrases that feedback given here names: of questions, and on paths."""
+        return {
+            phrase
+            for _, feedback in self.after(0)
+            if not feedback.origin
+            for phrase in _phrases(feedback)
+        }
+
+    def blot_out(self, phrases: set[str]) -> int:
+        """Put names that say nothing in the place of phrases; return in how many feedbacks.
+
+        For phrases that no chunk has any more: what was learned by them rests, and goes on
+        to rest, and all other weights stay as they are. Feedback from elsewhere is left
+        alone, for it may wait for chunks that are still to come.
+        """
+        salt = secrets.token_bytes(16)
+
+        def blotted(phrase: str) -> str:
+            if phrase not in phrases:
+                return phrase
+            return f"~{hashlib.blake2b(phrase.encode(), key=salt, digest_size=8).hexdigest()}"
+
+        def erase(connection: sa.Connection) -> list[Feedback]:
+            found = [
+                feedback
+                for feedback in self._select(connection, Selection())
+                if not feedback.origin and not phrases.isdisjoint(_phrases(feedback))
+            ]
+            for feedback in found:
+                row = sa.and_(self._mine(), log.c.id == feedback.id)
+                body = _body(_renamed(feedback, blotted))
+                # The question, if it was kept, names it too.
+                connection.execute(sa.update(log).where(row).values(body=body, query=None))
+            return found
+
+        return len(self._erasing(erase)) if phrases else 0
+
     def _erasing(self, erase: Callable[[sa.Connection], list[Feedback]]) -> list[Feedback]:
         """Erase in one transaction; return what was touched."""
         touched: dict[str, Feedback] = {}  # also by a commit of which no answer came
@@ -243,6 +293,11 @@ class FeedbackLog:
                 sa.select(log).where(self._mine(), log.c.seq > seq).order_by(log.c.seq).limit(_PAGE)
             )
             return connection.execute(query).all()
+
+    def id_at(self, seq: int) -> str | None:
+        """Return the id of the feedback with a sequence number; None if there is none."""
+        held = self.database.ask(_ID_AT, {"mine": self._namespace, "seq": seq})
+        return str(held[0][0]) if held else None
 
     @retried
     def select(self, selection: Selection) -> list[Feedback]:
@@ -317,6 +372,28 @@ def _without(feedback: Feedback, chunk_id: str) -> Feedback:
                 path
                 for path in feedback.paths
                 if all(step.value != chunk_id for step in path if step.kind == "chunk")
+            ),
+        }
+    )
+
+
+def _phrases(feedback: Feedback) -> Iterator[str]:
+    yield from (cue.tag for cue in feedback.cues)
+    yield from (step.value for path in feedback.paths for step in path if step.kind == "tag")
+
+
+def _renamed(feedback: Feedback, name: Callable[[str], str]) -> Feedback:
+    return feedback.model_copy(
+        update={
+            "cues": tuple(cue.model_copy(update={"tag": name(cue.tag)}) for cue in feedback.cues),
+            "paths": tuple(
+                tuple(
+                    step.model_copy(update={"value": name(step.value)})
+                    if step.kind == "tag"
+                    else step
+                    for step in path
+                )
+                for path in feedback.paths
             ),
         }
     )

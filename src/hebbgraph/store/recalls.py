@@ -1,40 +1,96 @@
 """Recent recalls, to be found by id: bounded, best effort, apart from the truth.
 
 Late feedback may come from another process that knows only a recall's id. Losing this
-file loses nothing else; a failure here is logged and never fails a recall.
+file loses nothing else; a failure here is logged and never fails a recall. The one
+exception is :meth:`RecallStore.erase`: whoever asks for that must know whether it was done.
+
+Damage is noticed when it is met, by SQLite or by the checksum of a row, and the file is
+made anew. A lock beside it keeps others from opening it meanwhile; those that have it open
+notice that another file lies in its place, and go on with that.
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator
+import zlib
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
+from filelock import FileLock, Timeout
+from pydantic import ValidationError
 
+from hebbgraph.errors import IndexLockedError, StorageError
 from hebbgraph.records import Recall
 from hebbgraph.store.forking import leave_to_parent
+from hebbgraph.store.keeping import as_row, from_row
+from hebbgraph.store.scrubbing import scrub
 
-__all__ = ["RecallStore"]
+__all__ = ["RECALLS_NAME", "RecallStore", "remove_recalls"]
 
 logger = logging.getLogger(__name__)
+
+RECALLS_NAME = "recalls.sqlite3"
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS recalls (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
+    database TEXT NOT NULL,
     namespace TEXT NOT NULL,
     id TEXT NOT NULL,
     body TEXT NOT NULL,
     vector BLOB,
-    UNIQUE (namespace, id)
+    checksum INTEGER,
+    UNIQUE (database, namespace, id)
+)
+"""
+#: From which generation on recalls are taken: one that was answered before what was erased
+#: was deleted may come after the erasing, from another process.
+_ERASED = """
+CREATE TABLE IF NOT EXISTS erased (
+    database TEXT NOT NULL,
+    namespace TEXT NOT NULL,
+    generation INTEGER NOT NULL,
+    PRIMARY KEY (database, namespace)
+) WITHOUT ROWID
+"""
+_INSERT = """
+INSERT OR REPLACE INTO recalls (database, namespace, id, body, vector, checksum)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6
+WHERE NOT EXISTS (
+    SELECT 1 FROM erased WHERE database = ?1 AND namespace = ?2 AND generation > ?7
 )
 """
 _PRUNE_EVERY = 64
+_TIMEOUT_SECONDS = 1.0
+_LOCK_SECONDS = 5.0
 #: Of vectors, which recalls hold in single precision.
 _FLOAT = np.dtype("<f4")
+#: What says nothing about the file: it is in use, or the disk is full, failing or read-only.
+_NO_DAMAGE = (
+    "SQLITE_BUSY",
+    "SQLITE_LOCKED",
+    "SQLITE_FULL",
+    "SQLITE_IOERR",
+    "SQLITE_READONLY",
+    "SQLITE_CANTOPEN",
+    "SQLITE_NOMEM",
+    "SQLITE_PERM",
+    "SQLITE_AUTH",
+    "SQLITE_INTERRUPT",
+    "SQLITE_PROTOCOL",
+)
+
+_R = TypeVar("_R")
+
+
+class _DamagedRowError(ValueError):
+    """A row is not what was written."""
 
 
 class RecallStore:
@@ -46,108 +102,311 @@ class RecallStore:
         A file of its own; None keeps them in memory.
     keep : int
         How many, over all namespaces; 0 keeps none.
+    database_id : str
+        Whose recalls they are: several databases may keep derived parts in one place.
+    wait_seconds : float
+        How long :meth:`erase` waits for other processes.
     """
 
-    def __init__(self, path: Path | None, keep: int) -> None:
+    def __init__(
+        self, path: Path | None, keep: int, *, database_id: str = "", wait_seconds: float = 30.0
+    ) -> None:
+        self._path = path
+        self._database = database_id
         self._keep = keep
+        self._wait_seconds = wait_seconds
         self._lock = threading.Lock()
         self._since_pruning = 0
         self._connection: sqlite3.Connection | None = None
+        self._file: tuple[int, int] | None = None  # device and inode of what is open
+        #: What was found broken and made anew.
+        self.repairs: list[str] = []
         leave_to_parent(self)
         if keep:
-            with self._best_effort("opened"):
-                try:
-                    self._open(path)
-                except sqlite3.DatabaseError as error:
-                    name = getattr(error, "sqlite_errorname", "")
-                    if path is None or not name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-                        raise
-                    logger.warning("the store of recent recalls is damaged (%s): begun anew", error)
-                    for suffix in ("", "-wal", "-shm"):
-                        path.with_name(path.name + suffix).unlink(missing_ok=True)
-                    self._open(path)
+            self._best_effort("opened", lambda connection: None, first=True)
 
-    def _open(self, path: Path | None) -> None:
+    # -- the file -------------------------------------------------------------------
+
+    def _best_effort(
+        self, verb: str, work: Callable[[sqlite3.Connection], _R], *, first: bool = False
+    ) -> _R | None:
+        """Do something with the connection; a damaged file is made anew for it, once."""
+        with self._lock:
+            try:
+                return self._mending(work, first=first)
+            except (sqlite3.Error, OSError, ValueError) as error:
+                logger.warning(
+                    "the store of recent recalls could not be %s: %s", verb, _reason(error)
+                )
+                return None
+
+    def _mending(
+        self, work: Callable[[sqlite3.Connection], _R], *, first: bool = False
+    ) -> _R | None:
+        try:
+            connection = self._open() if first else self._current()
+            # None if none are kept, or another thread has closed it.
+            return None if connection is None else work(connection)
+        except (sqlite3.Error, _DamagedRowError) as error:
+            if self._path is None or not _is_damage(error):
+                raise
+            return work(self._begin_anew(error))
+
+    def _current(self) -> sqlite3.Connection | None:
+        """Return the connection, to the file that lies there now."""
+        if self._connection is None or self._path is None or _file_at(self._path) == self._file:
+            return self._connection
+        return self._open()  # another process made it anew, or restored a backup
+
+    def _open(self) -> sqlite3.Connection:
+        with _alone(self._path):
+            return self._connected()
+
+    def _connected(self) -> sqlite3.Connection:
+        self._disconnect()
+        self._file = None if self._path is None else _file_at(self._path)
         connection = sqlite3.connect(
-            path or ":memory:", timeout=1.0, isolation_level=None, check_same_thread=False
+            self._path or ":memory:",
+            timeout=_TIMEOUT_SECONDS,
+            isolation_level=None,
+            check_same_thread=False,
         )
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-            connection.execute("PRAGMA synchronous=OFF")
+            # The log is synced before its pages go to the database, and the database before
+            # the log is used again: a power cut loses the last recalls, not the file.
+            connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA secure_delete=ON")
-            connection.execute(_SCHEMA)
             columns = {row[1] for row in connection.execute("PRAGMA table_info(recalls)")}
-            if "vector" not in columns:  # it was part of the body once
-                connection.execute("ALTER TABLE recalls ADD COLUMN vector BLOB")
+            if columns and not {"database", "checksum"} <= columns:
+                # Of an earlier version, which did not say whose recalls these are.
+                connection.execute("DROP TABLE recalls")
+            connection.execute(_SCHEMA)
+            connection.execute(_ERASED)
         except BaseException:
             connection.close()
             raise
         self._connection = connection
+        self._file = None if self._path is None else _file_at(self._path)
+        return connection
 
-    @contextlib.contextmanager
-    def _best_effort(self, verb: str) -> Iterator[None]:
-        try:
-            yield
-        except (sqlite3.Error, OSError, ValueError) as error:
-            logger.warning("the store of recent recalls could not be %s: %s", verb, error)
+    def _begin_anew(self, reason: Exception) -> sqlite3.Connection:
+        """Put an empty store in the place of a damaged one."""
+        assert self._path is not None
+        damaged = self._file
+        self._disconnect()
+        with _alone(self._path):
+            if damaged is None or _file_at(self._path) == damaged:  # else another one did it
+                why = _reason(reason)
+                logger.warning("the store of recent recalls is damaged (%s): begun anew", why)
+                self.repairs.append(f"the store of recent recalls was damaged: {why}")
+                _unlink(self._path)
+            return self._connected()
+
+    def _disconnect(self) -> None:
+        connection, self._connection, self._file = self._connection, None, None
+        if connection is not None:
+            with contextlib.suppress(sqlite3.Error):  # it may be what is broken
+                connection.close()
+
+    # -- the recalls ----------------------------------------------------------------
 
     def put(self, recall: Recall) -> None:
         """Keep a recall; the oldest beyond the bound go."""
-        with self._lock, self._best_effort("written"):
-            if self._connection is None:  # none is kept, or another thread has closed it
-                return
-            # As JSON, a vector takes longer than all the rest.
-            body = recall.model_dump_json(exclude={"vector"})
+
+        def work(connection: sqlite3.Connection) -> None:
+            body = as_row(recall)  # as JSON, a vector takes longer than all the rest
             vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
-            self._connection.execute(
-                "INSERT OR REPLACE INTO recalls (namespace, id, body, vector) VALUES (?, ?, ?, ?)",
-                (recall.namespace, recall.id, body, vector),
-            )
+            row = (self._database, recall.namespace, recall.id, body, vector)
+            checksum = _checksum(body, vector)
+            connection.execute(_INSERT, (*row, checksum, recall.generation))
             self._since_pruning += 1
             if self._since_pruning >= min(_PRUNE_EVERY, self._keep):
                 self._since_pruning = 0
-                self._connection.execute(
+                connection.execute(
                     "DELETE FROM recalls WHERE number <= (SELECT MAX(number) FROM recalls) - ?",
                     (self._keep,),
                 )
 
+        self._best_effort("written", work)
+
     def get(self, namespace: str, recall_id: str) -> Recall | None:
-        """Return a recall, or None if it is not, or no longer, there."""
-        with self._lock, self._best_effort("read"):
-            if self._connection is None:
-                return None
-            row = self._connection.execute(
-                "SELECT body, vector FROM recalls WHERE namespace = ? AND id = ?",
-                (namespace, recall_id),
+        """Return a recall, or None if it is not, or no longer, there.
+
+        Its hits have no texts; :func:`~hebbgraph.store.keeping.whole` gives them theirs.
+        """
+
+        def work(connection: sqlite3.Connection) -> Recall | None:
+            row = connection.execute(
+                "SELECT body, vector, checksum FROM recalls "
+                "WHERE database = ? AND namespace = ? AND id = ?",
+                (self._database, namespace, recall_id),
             ).fetchone()
             if row is None:
                 return None
-            recall = Recall.model_validate_json(row[0])
-            if row[1] is None:
-                return recall
-            vector = tuple(np.frombuffer(row[1], _FLOAT).tolist())
-            return recall.model_copy(update={"vector": vector})
-        return None
+            recall = _read(*row)
+            if (recall.namespace, recall.id) != (namespace, recall_id):
+                raise _DamagedRowError(f"recall {recall_id!r} is another one")
+            return recall
+
+        return self._best_effort("read", work)
 
     def discard(self, namespace: str, recall_ids: Iterable[str]) -> None:
         """Forget some recalls."""
-        with self._lock, self._best_effort("changed"):
-            if self._connection is not None:
-                self._connection.executemany(
-                    "DELETE FROM recalls WHERE namespace = ? AND id = ?",
-                    [(namespace, recall_id) for recall_id in recall_ids],
-                )
+        ids = [(self._database, namespace, recall_id) for recall_id in recall_ids]
+        self._best_effort(
+            "changed",
+            lambda connection: connection.executemany(
+                "DELETE FROM recalls WHERE database = ? AND namespace = ? AND id = ?", ids
+            ),
+        )
 
-    def clear(self, namespace: str) -> None:
-        """Forget all recalls of a namespace."""
-        with self._lock, self._best_effort("cleared"):
-            if self._connection is not None:
-                self._connection.execute("DELETE FROM recalls WHERE namespace = ?", (namespace,))
-                self._connection.execute("VACUUM")
+    def settle(self, namespace: str, generation: int) -> None:
+        """Take recalls of this generation, whatever was erased: the truth is back at it."""
+
+        def work(connection: sqlite3.Connection) -> None:
+            later = "FROM erased WHERE database = ? AND namespace = ? AND generation > ?"
+            bound = (self._database, namespace, generation)
+            if connection.execute(f"SELECT 1 {later}", bound).fetchone():
+                connection.execute(f"DELETE {later}", bound)
+
+        self._best_effort("read", work)
+
+    def erase(self, namespace: str, generation: int = 0) -> None:
+        """Forget all recalls of a namespace, and leave no byte of them in the files.
+
+        Parameters
+        ----------
+        namespace : str
+        generation : int
+            Recalls of earlier ones are not taken any more.
+
+        Raises
+        ------
+        IndexLockedError
+            If another process reads or writes the store for longer than the wait.
+        StorageError
+        """
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "INSERT OR REPLACE INTO erased VALUES (?, ?, ?)",
+                (self._database, namespace, generation),
+            )
+            connection.execute(
+                "DELETE FROM recalls WHERE database = ? AND namespace = ?",
+                (self._database, namespace),
+            )
+            scrub(connection, self._path, self._wait_seconds)
+
+        with self._lock:
+            kept_earlier = (
+                self._connection is None and self._path is not None and self._path.is_file()
+            )
+            try:
+                self._mending(work, first=kept_earlier)
+            except StorageError:
+                raise
+            except (sqlite3.Error, OSError) as error:
+                busy = getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
+                kind = IndexLockedError if busy or isinstance(error, Timeout) else StorageError
+                raise kind(
+                    f"{self._path}: recent recalls were not erased: {_reason(error)}"
+                ) from error
+            finally:
+                if kept_earlier:
+                    self._disconnect()
+
+    # -- looking after it -------------------------------------------------------------
+
+    def problems(self) -> list[str]:
+        """Tell what is wrong with the file; reads all of it."""
+
+        def work(connection: sqlite3.Connection) -> list[str]:
+            found = [
+                message
+                for (message,) in connection.execute("PRAGMA integrity_check(5)")
+                if message != "ok"
+            ]
+            if found:
+                return ["; ".join(found)]
+            for id_, *row in connection.execute("SELECT id, body, vector, checksum FROM recalls"):
+                try:
+                    _read(*row)
+                except ValueError as error:
+                    return [f"recall {id_!r}: {_reason(error)}"]
+            return []
+
+        with self._lock:
+            try:
+                connection = self._current()
+                return [] if connection is None else work(connection)
+            except (sqlite3.Error, OSError) as error:
+                return [f"cannot be read: {_reason(error)}"]
+
+    def start_over(self) -> None:
+        """Put an empty store in the place of this one."""
+        with self._lock:
+            if self._connection is not None and self._path is not None:
+                self._begin_anew(ValueError("found by the doctor"))
 
     def close(self) -> None:
         """Let go of the file."""
-        with self._lock, self._best_effort("closed"):
-            connection, self._connection = self._connection, None
-            if connection is not None:
-                connection.close()
+        with self._lock:
+            self._disconnect()
+
+
+def remove_recalls(directory: Path) -> None:
+    """Remove the store of an index directory; who has it open begins a new one."""
+    path = directory / RECALLS_NAME
+    with _alone(path):
+        _unlink(path)
+
+
+def _alone(path: Path | None) -> contextlib.AbstractContextManager[object]:
+    """Keep others from opening the store: SQLite's files must not be removed under them."""
+    if path is None:
+        return contextlib.nullcontext()
+    return FileLock(path.with_name("recalls.lock"), timeout=_LOCK_SECONDS)
+
+
+def _unlink(path: Path) -> None:
+    for suffix in ("-wal", "-shm", ""):  # the log first: without its database it means nothing
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _file_at(path: Path) -> tuple[int, int] | None:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _is_damage(error: Exception) -> bool:
+    if isinstance(error, sqlite3.ProgrammingError):
+        return False
+    return not getattr(error, "sqlite_errorname", "").startswith(_NO_DAMAGE)
+
+
+def _reason(error: Exception) -> str:
+    """Say what went wrong without what was asked: some messages quote what they could not read."""
+    if isinstance(error, ValidationError):
+        return f"{error.error_count()} fields of a recall are other than expected"
+    if isinstance(error, sqlite3.Error) and not getattr(error, "sqlite_errorname", ""):
+        return "text that is no UTF-8" if "UTF-8" in str(error) else type(error).__name__
+    return str(error)
+
+
+def _read(body: str, vector: bytes | None, checksum: int | None) -> Recall:
+    if checksum is not None and checksum != _checksum(body, vector):
+        raise _DamagedRowError("its checksum is another")
+    recall = from_row(body)
+    if vector is None:
+        return recall
+    numbers = tuple(np.frombuffer(vector, _FLOAT).tolist())
+    return recall.model_copy(update={"vector": numbers})
+
+
+def _checksum(body: str, vector: bytes | None) -> int:
+    return zlib.crc32(vector or b"", zlib.crc32(body.encode()))

@@ -7,6 +7,8 @@ carries its namespace.
 
 from __future__ import annotations
 
+import secrets
+import uuid
 from collections.abc import Callable, Mapping
 
 import sqlalchemy as sa
@@ -16,15 +18,17 @@ __all__ = [
     "MIGRATIONS",
     "SCHEMA_VERSION",
     "chunks",
+    "commits",
     "documents",
     "feedback",
     "meta",
     "namespaces",
+    "new_database_id",
     "tag_answers",
     "tombstones",
 ]
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 METADATA = sa.MetaData()
 
@@ -34,7 +38,7 @@ def _name(length: int) -> sa.String:
     return sa.String(length).with_variant(sa.String(length, collation="C"), "postgresql")
 
 
-#: Facts about the database itself: ``schema_version``, ``application``.
+#: Facts about the database itself: ``schema_version``, ``application``, ``database_id``.
 meta = sa.Table(
     "meta",
     METADATA,
@@ -58,6 +62,20 @@ namespaces = sa.Table(
     # go on with what is new, the other makes it start again.
     sa.Column("feedback_added", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("feedback_removed", sa.BigInteger, nullable=False, server_default="0"),
+    # Random, drawn anew with each generation and with each change of the feedback log: in
+    # a database that was put back from a copy, the same numbers come again.
+    sa.Column("mark", sa.BigInteger, nullable=False, server_default="0"),
+    sa.Column("feedback_mark", sa.BigInteger, nullable=False, server_default="0"),
+)
+
+#: Every generation of a namespace and its mark (hebbgraph.store.history).
+commits = sa.Table(
+    "commits",
+    METADATA,
+    sa.Column("namespace", _name(256), primary_key=True),
+    sa.Column("generation", sa.BigInteger, primary_key=True, autoincrement=False),
+    sa.Column("mark", sa.BigInteger, nullable=False),
+    sqlite_with_rowid=False,
 )
 
 _ROW_ID = sa.BigInteger().with_variant(sa.Integer, "sqlite")
@@ -87,6 +105,15 @@ chunks = sa.Table(
     sa.Index("ix_chunks_namespace_generation", "namespace", "generation"),
     sa.Index("ix_chunks_namespace_document", "namespace", "document_id"),
     sqlite_autoincrement=True,
+)
+
+#: Counts vectors without a look at the chunks; empty where there are none.
+_vectors_index = sa.Index(
+    "ix_chunks_namespace_vector_epoch",
+    chunks.c.namespace,
+    chunks.c.vector_epoch,
+    sqlite_where=chunks.c.vector_epoch.is_not(None),
+    postgresql_where=chunks.c.vector_epoch.is_not(None),
 )
 
 #: Rows that are gone; they hold nothing of the chunk.
@@ -154,8 +181,38 @@ def _add_imprints(connection: sa.Connection) -> None:
     connection.execute(sa.text(f"ALTER TABLE chunks ADD COLUMN imprint {kind}"))
 
 
+def new_database_id() -> str:
+    """Draw an id that no other database has."""
+    return uuid.uuid4().hex
+
+
+def _add_history(connection: sa.Connection) -> None:
+    for column in (namespaces.c.mark, namespaces.c.feedback_mark):
+        kind = column.type.compile(connection.dialect)
+        connection.execute(
+            sa.text(f"ALTER TABLE namespaces ADD COLUMN {column.name} {kind} NOT NULL DEFAULT 0")
+        )
+    commits.create(connection)
+    _vectors_index.create(connection)
+    held = connection.execute(
+        sa.select(namespaces.c.namespace, namespaces.c.generation).where(
+            namespaces.c.generation > 0
+        )
+    )
+    for name, generation in held.all():
+        mark = secrets.randbits(62) + 1
+        connection.execute(
+            sa.update(namespaces).where(namespaces.c.namespace == name).values(mark=mark)
+        )
+        connection.execute(
+            sa.insert(commits).values(namespace=name, generation=generation, mark=mark)
+        )
+    connection.execute(sa.insert(meta).values(key="database_id", value=new_database_id()))
+
+
 #: ``MIGRATIONS[n]`` brings a database of version n to version n + 1, in one transaction.
 MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
     1: _add_tag_answers,
     2: _add_imprints,
+    3: _add_history,
 }

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import sqlite3
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
@@ -20,6 +21,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
+from hebbgraph.store.scrubbing import scrub
 
 __all__ = ["SqliteDialect"]
 
@@ -121,13 +123,13 @@ class SqliteDialect:
         return None
 
     def vacuum(self, engine: sa.Engine) -> None:
-        """Give the space of deleted rows back."""
+        """Give the space of deleted rows back, and leave no byte of them."""
+        path = Path(engine.url.database) if engine.url.database else None
         with engine.connect() as connection:
             raw = connection.connection.driver_connection
-            assert raw is not None
+            assert isinstance(raw, sqlite3.Connection)
             try:
-                raw.execute("VACUUM")
-                raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                scrub(raw, path, self.wait_seconds)
             except sqlite3.Error as error:
                 raise DBAPIError("VACUUM", None, error) from error
 

@@ -120,10 +120,6 @@ class TextStore(Protocol):
         """Return hits with their texts, and what the reader should know; asks once."""
         ...
 
-    def to_keep(self, recall: Recall) -> Recall:
-        """Return a recall as it may be kept here."""
-        ...
-
     def kept(self, recall: Recall) -> Recall:
         """Return a recall that was kept here with the texts that it is about."""
         ...
@@ -160,9 +156,6 @@ class TextsHere:
 
     def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
         return hits, ()
-
-    def to_keep(self, recall: Recall) -> Recall:
-        return recall
 
     def kept(self, recall: Recall) -> Recall:
         return recall
@@ -234,18 +227,6 @@ class TextsElsewhere:
             )
         ]
         return tuple(_with_text(hit, one) for hit, one in zip(hits, told, strict=True)), (*notes,)
-
-    def to_keep(self, recall: Recall) -> Recall:
-        bare = [
-            hit.model_copy(
-                update={
-                    "chunk": hit.chunk.model_copy(update={"text": ""}),
-                    "text_hash": hit.hash_of_text,
-                }
-            )
-            for hit in recall.hits
-        ]
-        return recall.model_copy(update={"hits": tuple(bare)})
 
     def kept(self, recall: Recall) -> Recall:
         if self._source is None:

@@ -14,10 +14,13 @@ import sqlalchemy as sa
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.errors import ConnectionLostError, SettingsMismatchError
+from hebbgraph.limits import MAX_METADATA_DEPTH
+from hebbgraph.nesting import CutMetadata
 from hebbgraph.records import Chunk
 from hebbgraph.store.chunks import ChunkReader, as_json, digest, pages
 from hebbgraph.store.database import Database, retried
 from hebbgraph.store.embeddings import Embeddings, EmbeddingState
+from hebbgraph.store.history import NOTHING, Commit, History, new_mark
 from hebbgraph.store.schema import chunks, documents, namespaces, tombstones
 from hebbgraph.store.tag_answers import TagAnswers
 from hebbgraph.store.texts import TextState, TextStore, some_of
@@ -31,6 +34,8 @@ _STATE = sa.select(
     namespaces.c.embedding,
     namespaces.c.feedback_added,
     namespaces.c.feedback_removed,
+    namespaces.c.mark,
+    namespaces.c.feedback_mark,
 ).where(namespaces.c.namespace == sa.bindparam("namespace"))
 
 
@@ -74,10 +79,14 @@ _BECAME = {
 
 
 class FeedbackState(NamedTuple):
-    """How often feedback was added to a namespace's log, and how often taken away."""
+    """How often feedback was added to a namespace's log, and how often taken away.
+
+    ``mark`` tells it from the same numbers of another history; see :mod:`.history`.
+    """
 
     added: int = 0
     removed: int = 0
+    mark: int = 0
 
 
 _NO_FEEDBACK = FeedbackState()
@@ -86,29 +95,30 @@ _NO_FEEDBACK = FeedbackState()
 class State(NamedTuple):
     """How far a namespace has come."""
 
-    generation: int
+    commit: Commit
     embedding: EmbeddingState | None
     feedback: FeedbackState
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What happened after a generation.
+    """What happened after a commit.
 
     Attributes
     ----------
-    generation : int
+    commit : Commit
         The state that these changes lead to.
     added, removed : ndarray of int64
         Rows, ascending. A row that came and went is in neither.
     complete : bool
-        False if the log no longer reaches back that far: start from nothing.
+        False if the log no longer reaches back that far, or if the commit belongs to
+        another history: start from nothing.
     embedding : EmbeddingState, optional
     feedback : FeedbackState
         How far the feedback log has come.
     """
 
-    generation: int
+    commit: Commit
     added: IntArray
     removed: IntArray
     complete: bool = True
@@ -151,8 +161,9 @@ class Truth(ChunkReader):
         super().__init__(database, namespace, text_store)
         self.embeddings = Embeddings(database, namespace, self.text_store)
         self.answers = TagAnswers(database, namespace, self.text_store)
+        self.history = History(database, namespace)
         self._call = threading.local()
-        self._unacknowledged: set[int] = set()
+        self._unacknowledged: dict[int, int] = {}  # marks by generation
         self._lock = threading.Lock()
 
     # -- settings and state ---------------------------------------------------------
@@ -226,9 +237,13 @@ class Truth(ChunkReader):
         """Return how far the namespace has come."""
         held = self.database.ask(_STATE, {"namespace": self.namespace})
         if not held:
-            return State(0, None, _NO_FEEDBACK)
-        generation, _, embedding, added, removed = held[0]
-        return State(generation, EmbeddingState.read(embedding), FeedbackState(added, removed))
+            return State(NOTHING, None, _NO_FEEDBACK)
+        generation, _, embedding, added, removed, mark, feedback_mark = held[0]
+        return State(
+            Commit(generation, mark),
+            EmbeddingState.read(embedding),
+            FeedbackState(added, removed, feedback_mark),
+        )
 
     def _generation_query(self) -> sa.Select[Any]:
         return sa.select(namespaces.c.generation).where(namespaces.c.namespace == self.namespace)
@@ -251,21 +266,24 @@ class Truth(ChunkReader):
 
     def _acknowledge(self, generations: Iterable[int]) -> None:
         with self._lock:
-            self._unacknowledged.difference_update(generations)
+            for generation in generations:
+                self._unacknowledged.pop(generation, None)
 
-    def acknowledged(self, generation: int) -> int:
+    def acknowledged(self, commit: Commit) -> int:
         """Return the newest generation up to this one that was not written by an open call."""
+        generation = commit.generation
         with self._lock:
-            while generation in self._unacknowledged:
-                generation -= 1
+            if self._unacknowledged.get(generation) == commit.mark:
+                while generation in self._unacknowledged:
+                    generation -= 1
         return generation
 
-    def _note(self, generation: int) -> None:
+    def _note(self, commit: Commit) -> None:
         mine: list[int] | None = getattr(self._call, "generations", None)
         if mine is not None:
             with self._lock:
-                mine.append(generation)
-                self._unacknowledged.add(generation)
+                mine.append(commit.generation)
+                self._unacknowledged[commit.generation] = commit.mark
 
     def apply(
         self,
@@ -301,11 +319,13 @@ class Truth(ChunkReader):
         tried: list[Outcome] = []
 
         def attempt() -> Outcome:
+            mark = new_mark()
             try:
                 with self.database.write() as connection:
                     tried.append(
                         self._written(
                             connection,
+                            mark,
                             writes,
                             doomed_ids,
                             doomed_documents,
@@ -315,7 +335,7 @@ class Truth(ChunkReader):
                         )
                     )
                     if not (tried[-1].replaced or tried[-1].deleted):
-                        self._note(tried[-1].generation)
+                        self._note(Commit(tried[-1].generation, mark))
             except BaseException as error:
                 # Another process may commit this number next.
                 self._acknowledge(outcome.generation for outcome in tried)
@@ -330,6 +350,7 @@ class Truth(ChunkReader):
     def _written(
         self,
         connection: sa.Connection,
+        mark: int,
         writes: Sequence[ChunkWrite],
         doomed_ids: Sequence[str],
         doomed_documents: Sequence[str],
@@ -338,7 +359,7 @@ class Truth(ChunkReader):
         instead_of: Mapping[str, int] | None,
     ) -> Outcome:
         # First the counter: its row lock makes generations follow commit order.
-        generation = self._advance(connection)
+        generation = self._advance(connection, mark)
         if embedding is not None:
             self.embeddings.settle(connection, embedding)
         replaced = self._rows_where(connection, chunks.c.id, [w.chunk.id for w in writes])
@@ -349,12 +370,15 @@ class Truth(ChunkReader):
         deleted |= self._rows_where(connection, chunks.c.document_id, doomed_documents)
         deleted -= replaced
         self.answers.forget(connection, replaced | deleted, [write.chunk for write in writes])
+        documents_touched = self._documents_of(connection, deleted)
         self._remove(connection, replaced | deleted, generation)
         for page in pages(writes):
             rows = [self._values(write, generation, embedding) for write in page]
             self.database.insert(connection, chunks, _WRITTEN, rows)
         self.text_store.remember([write.chunk for write in writes], generation)
-        self._write_fingerprints(connection, doomed_documents, fingerprints)
+        # Of a document without chunks neither its name is kept, nor that it was read.
+        emptied = documents_touched - self._held_documents(connection, documents_touched)
+        self._write_fingerprints(connection, [*doomed_documents, *emptied], fingerprints)
         if not (writes or deleted or doomed_documents or fingerprints):
             connection.rollback()
             generation -= 1
@@ -377,13 +401,15 @@ class Truth(ChunkReader):
             self.ids_of_document(document) - wanted.keys() for document in doomed_documents
         )
 
-    def _advance(self, connection: sa.Connection) -> int:
+    def _advance(self, connection: sa.Connection, mark: int) -> int:
         connection.execute(
             sa.update(namespaces)
             .where(namespaces.c.namespace == self.namespace)
-            .values(generation=namespaces.c.generation + 1)
+            .values(generation=namespaces.c.generation + 1, mark=mark)
         )
-        return int(connection.execute(self._generation_query()).scalar_one())
+        generation = int(connection.execute(self._generation_query()).scalar_one())
+        self.history.record(connection, Commit(generation, mark))
+        return generation
 
     def _rows_where(
         self, connection: sa.Connection, column: sa.Column[Any], values: Iterable[str]
@@ -393,6 +419,24 @@ class Truth(ChunkReader):
             query = sa.select(chunks.c.row).where(self._mine(), column.in_(page))
             rows.update(connection.execute(query).scalars())
         return rows
+
+    def _documents_of(self, connection: sa.Connection, rows: Iterable[int]) -> set[str]:
+        """Return the documents that some rows are of."""
+        found: set[str] = set()
+        for page in pages(sorted(rows)):
+            query = sa.select(chunks.c.document_id).where(chunks.c.row.in_(page)).distinct()
+            found.update(connection.execute(query).scalars())
+        return found - {None}
+
+    def _held_documents(self, connection: sa.Connection, wanted: Iterable[str]) -> set[str]:
+        """Return those of some documents that have a chunk."""
+        found: set[str] = set()
+        for page in pages(sorted(wanted)):
+            query = sa.select(chunks.c.document_id).where(
+                self._mine(), chunks.c.document_id.in_(page)
+            )
+            found.update(connection.execute(query.distinct()).scalars())
+        return found
 
     def _remove(self, connection: sa.Connection, rows: set[int], generation: int) -> None:
         for page in pages(sorted(rows)):
@@ -472,14 +516,24 @@ class Truth(ChunkReader):
                 if count := connection.execute(query, bound).scalar():
                     yield "database", f"{count} {what}"
         off: dict[TextState, list[str]] = {state: [] for state in _BECAME}
+        unread = 0
         for page in pages(self.rows_by_id()):
             held = [(chunk, state) for _, chunk, state in self.told(page)]
+            unread += len(page) - len(held)
             expected = self.digests(chunk.id for chunk, _ in held)
             for chunk, state in held:
                 if state in off:
                     off[state].append(chunk.id)
+                elif isinstance(chunk.metadata, CutMetadata):
+                    yield (
+                        "database",
+                        f"chunk {chunk.id!r}: metadata nests deeper than {MAX_METADATA_DEPTH} "
+                        "levels and is shown cut; add the chunk again with flatter metadata",
+                    )
                 elif expected.get(chunk.id, b"") not in (digest(chunk), b""):
                     yield "database", f"chunk {chunk.id!r} is not what was written"
+        if unread and self.generation() == newest:  # else some were deleted meanwhile
+            yield "database", f"{unread} chunks are listed and cannot be read"
         for state, ids in off.items():
             if ids:
                 yield "texts", f"{_BECAME[state]}: {some_of(ids)}"
@@ -487,19 +541,24 @@ class Truth(ChunkReader):
     # -- reading --------------------------------------------------------------------
 
     @retried
-    def changes_since(self, generation: int) -> Changes:
-        """Return the rows that came and went after ``generation``."""
+    def changes_since(self, commit: Commit) -> Changes:
+        """Return the rows that came and went after a commit."""
         with self.database.read() as connection:
             state = connection.execute(_STATE, {"namespace": self.namespace}).one_or_none()
             nothing = np.empty(0, dtype=np.int64)
             if state is None:
-                return Changes(0, nothing, nothing, complete=generation == 0)
+                return Changes(NOTHING, nothing, nothing, complete=commit == NOTHING)
+            latest = Commit(state.generation, state.mark)
             embedding = EmbeddingState.read(state.embedding)
-            feedback = FeedbackState(state.feedback_added, state.feedback_removed)
-            if state.generation == generation:
-                return Changes(generation, nothing, nothing, embedding=embedding, feedback=feedback)
-            complete = state.floor <= generation <= state.generation
-            since = generation if complete else -1
+            feedback = FeedbackState(
+                state.feedback_added, state.feedback_removed, state.feedback_mark
+            )
+            if commit == latest:
+                return Changes(latest, nothing, nothing, embedding=embedding, feedback=feedback)
+            complete = state.floor <= commit.generation <= latest.generation and (
+                self.history.knew(connection, commit)
+            )
+            since = commit.generation if complete else -1
             added = connection.execute(
                 sa.select(chunks.c.row)
                 .where(self._mine(), chunks.c.generation > since)
@@ -514,10 +573,15 @@ class Truth(ChunkReader):
                 .order_by(tombstones.c.row)
             ).scalars()
             return Changes(
-                state.generation,
-                np.fromiter(added, dtype=np.int64),
-                np.fromiter(gone, dtype=np.int64) if complete else nothing,
+                latest,
+                self._ascending(added),
+                self._ascending(gone) if complete else nothing,
                 complete,
                 embedding,
                 feedback,
             )
+
+    def _ascending(self, found: Iterable[int]) -> IntArray:
+        rows = list(found)
+        self.check_order(rows)
+        return np.array(rows, dtype=np.int64)

@@ -7,9 +7,8 @@ ranking, are computed from the vectors themselves.
 
 from __future__ import annotations
 
-import json
 import logging
-import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
+from hebbgraph.artifacts import Stamp, read_stamped, rows_checksum, write_stamped
 from hebbgraph.vectors.searching import library
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ __all__ = ["ApproximateNeighbours"]
 logger = logging.getLogger(__name__)
 
 _FILE = "vectors.usearch"
-_STAMP = "vectors.json"
 _EXPANSION = 256  # candidates looked at in a search; recall@200 about .8 on hard clusters
 _CONNECTIVITY = 16
 
@@ -72,35 +71,45 @@ class ApproximateNeighbours:
         found: Any = self._index.search(query, min(limit, len(self._index)))
         return np.asarray(found.keys, dtype=np.int64)
 
-    def save(self, directory: Path, revision: int, epoch: int) -> None:
-        """Write it beside the snapshot, unless it is mapped from there; the stamp goes last."""
+    def save(self, directory: Path, stamp: Stamp, rows: IntArray) -> None:
+        """Write it beside the snapshot, unless it is mapped from there; the stamp goes last.
+
+        For vectors of these rows.
+        """
         if self._mapped is not None:
             return
-        (directory / _STAMP).unlink(missing_ok=True)
-        partial = directory / f"{_FILE}.partial"
-        self._index.save(str(partial))
-        os.replace(partial, directory / _FILE)
-        stamp = {"revision": revision, "epoch": epoch, "last_row": self.last_row, "n": len(self)}
-        partial = directory / f"{_STAMP}.partial"
-        partial.write_text(json.dumps(stamp))
-        os.replace(partial, directory / _STAMP)
+        stamp = stamp | {
+            "last_row": self.last_row,
+            "n": len(self),
+            "rows": rows_checksum(rows[: len(self)]),
+        }
+        write_stamped(directory / _FILE, stamp, lambda path: self._index.save(str(path)))
 
     @classmethod
-    def load(cls, directory: Path, dimension: int, revision: int, epoch: int) -> Self | None:
-        """Map what :meth:`save` wrote for the same vectors, or return None."""
+    def load(
+        cls, directory: Path, dimension: int, fits: Callable[[Stamp], bool], rows: IntArray
+    ) -> Self | None:
+        """Map what :meth:`save` wrote, or return None if it is not of the same vectors.
+
+        Those of the first of ``rows``, that is; others were added since. ``fits`` looks at
+        the rest of the stamp.
+        """
         empty = _new_index(dimension)
+
+        def is_of_these(stamp: Stamp) -> bool:
+            n = int(stamp["n"])
+            return n <= len(rows) and stamp["rows"] == rows_checksum(rows[:n]) and fits(stamp)
+
+        stamp = read_stamped(directory / _FILE, is_of_these)
+        if stamp is None:
+            return None
         try:
-            stamp = json.loads((directory / _STAMP).read_bytes())
-            if (stamp["revision"], stamp["epoch"]) != (revision, epoch):
-                return None
             empty.view(str(directory / _FILE))
             if len(empty) != stamp["n"] or empty.ndim != dimension:
                 raise ValueError(f"{len(empty)} vectors, {stamp['n']} expected")
             held = cls(dimension, empty, int(stamp["last_row"]))
             held._mapped = directory / _FILE
             return held
-        except FileNotFoundError:
-            return None
         except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
             logger.warning("approximate search at %s is damaged (%s): rebuilding", directory, error)
             return None

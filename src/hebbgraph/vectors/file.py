@@ -2,8 +2,9 @@
 
 Derived, and only appended to: opening maps them instead of reading every vector from the
 database, all processes of a machine share one copy in the page cache, and what is new is
-written behind what others have mapped. A stamp says how much of the files counts; it
-goes last, so that what a killed process has left behind it does not.
+written behind what others have mapped. A stamp says how much of the files counts, and of
+which commit of the truth they are; it goes last, so that what a killed process has left
+behind it does not count.
 """
 
 from __future__ import annotations
@@ -14,20 +15,23 @@ import logging
 import os
 import uuid
 import zlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray
+from hebbgraph.artifacts import make_way
+from hebbgraph.errors import HebbgraphError
 from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.store.history import Commit
 
 __all__ = ["VectorFile"]
 
 logger = logging.getLogger(__name__)
 
-VECTOR_FORMAT = 1
+VECTOR_FORMAT = 2
 _STAMP = "vectors.stamp.json"
 _BLOCK = 1 << 14  # vectors
 #: Up to so many bytes of vectors, checksums are compared; above, ``doctor`` compares vectors.
@@ -44,27 +48,38 @@ class VectorFile:
     directory : Path
     state : EmbeddingState
         What the vectors are of; files of anything else are passed over.
-    generation : int
-        Of the truth: files that are ahead of it belong to another one.
+    knows : callable
+        Tells whether a commit led to the truth as it is. Files of any other are passed
+        over. Those of a later commit than the caller has seen are not: another process
+        was there first.
 
     Attributes
     ----------
+    name : str
+        Of the files; empty without any. Under one name rows are only ever added.
     rows : ndarray of int64, shape (n,)
     matrix : ndarray of float32, shape (n, dimension)
     last_row : int
         The highest row that was looked at, with or without a vector.
+    problem : str or None
+        Why files that are there were passed over, if something is wrong with them.
     """
 
-    def __init__(self, directory: Path, state: EmbeddingState, generation: int) -> None:
+    def __init__(
+        self, directory: Path, state: EmbeddingState, knows: Callable[[Commit], bool]
+    ) -> None:
         self._directory = directory
         self._state = state
-        self._name = ""
-        self._checksums = [0, 0]
+        self._knows = knows
+        self.problem: str | None = None
         self._forget()
-        self.refresh(generation)
+        self.refresh()
 
-    def _forget(self) -> None:
-        self._name = ""
+    def _forget(self, problem: str | None = None) -> None:
+        if problem is not None and problem != self.problem:
+            logger.warning("vector files are %s: reading the database", problem)
+        self.problem = problem
+        self.name = ""
         self._checksums = [0, 0]
         self.last_row = -1
         self.rows: NDArray[np.int64] = np.empty(0, dtype=np.int64)
@@ -79,43 +94,47 @@ class VectorFile:
             with contextlib.suppress(OSError):  # mapped by another process, on some systems
                 old.unlink()
 
-    def refresh(self, generation: int) -> None:
-        """See what other processes have appended."""
+    def refresh(self) -> None:
+        """See what other processes have appended.
+
+        Whoever finds another :attr:`name` afterwards has to read all rows again that
+        :attr:`rows` does not hold.
+        """
         try:
             stamp = json.loads((self._directory / _STAMP).read_bytes())
             if stamp["format"] != VECTOR_FORMAT or stamp["state"] != list(self._state):
                 return self._forget()
-            if stamp["generation"] > generation:
-                logger.warning("vector files are ahead of the database: reading it again")
-                return self._forget()
+            if not self._knows(Commit(*stamp["commit"])):
+                return self._forget("not of this database")
             n, name = int(stamp["n"]), Path(stamp["name"]).name
-            if name == self._name and n == len(self.rows):
-                self.last_row = int(stamp["last_row"])
-                return None
-            known = len(self.rows) if name == self._name else 0
-            checksums = list(self._checksums) if known else [0, 0]
-            self._map(name, n)
-            expected = list(stamp["checksums"])
-            checksums[0] = _checksum(self.rows[known:], checksums[0])
-            if self.matrix[known:].nbytes <= _MAX_BYTES_TO_CHECK:
-                checksums[1] = _checksum(self.matrix[known:], checksums[1])
-            else:
-                checksums[1] = expected[1]
-            if checksums != expected:
-                raise ValueError("a checksum differs")
-            self._name, self._checksums = name, checksums
-            self.last_row = int(stamp["last_row"])
+            if name != self.name or n < len(self.rows):
+                self._forget()
+            if n > len(self.rows):
+                self._read_on(name, n, list(stamp["checksums"]))
+            self.problem = None
+            self.name, self.last_row = name, int(stamp["last_row"])
+        except HebbgraphError:  # of the database, which was asked about the commit
+            raise
         except FileNotFoundError:
             self._forget()
         except (OSError, ValueError, KeyError, TypeError) as error:
-            logger.warning("vector files are damaged (%s): reading the database", error)
-            self._forget()
+            self._forget(f"damaged ({error})")
         return None
 
+    def _read_on(self, name: str, n: int, expected: list[int]) -> None:
+        """Map the first n vectors, and check those that were not mapped before."""
+        known, checksums = len(self.rows), list(self._checksums)
+        self._map(name, n)
+        checksums[0] = _checksum(self.rows[known:], checksums[0])
+        if self.matrix[known:].nbytes <= _MAX_BYTES_TO_CHECK:
+            checksums[1] = _checksum(self.matrix[known:], checksums[1])
+        else:
+            checksums[1] = expected[1]
+        if checksums != expected:
+            raise ValueError("a checksum differs")
+        self._checksums = checksums
+
     def _map(self, name: str, n: int) -> None:
-        if not n:
-            self._forget()
-            return
         dimension = self._state.dimension
         rows: Any = np.memmap(self._directory / f"{name}.rows", np.int64, "r", shape=(n,))
         matrix: Any = np.memmap(
@@ -129,19 +148,49 @@ class VectorFile:
         vectors: NDArray[np.float32],
         *,
         last_row: int,
-        generation: int,
+        commit: Commit,
     ) -> None:
         """Add rows above all that are here; call :meth:`refresh` first.
 
         Raises
         ------
         OSError
-            If they cannot be written; nothing has changed then.
+            If they cannot be written; what is held and what the stamp names has not
+            changed then.
         """
-        n = len(self.rows)
-        if not self._name:
+        if self.name and self._was_written_further():
+            whole = self.rewritten(self.rows, self.matrix, last_row=self.last_row, commit=commit)
+            self.name, self._checksums = whole.name, whole._checksums
+            self.rows, self.matrix = whole.rows, whole.matrix
+        if not self.name:
             self.discard(self._directory)
-        name = self._name or f"vectors-{uuid.uuid4().hex[:12]}"
+        name = self.name or _new_name()
+        n = len(self.rows)
+        checksums = self._write(name, n, rows, vectors, self._checksums)
+        n += len(rows)
+        self._stamp(name, n, checksums, last_row, commit)
+        if n:
+            self._map(name, n)
+        self.name, self._checksums, self.last_row = name, checksums, last_row
+
+    def _was_written_further(self) -> bool:
+        """Tell whether there is more than the stamp says, left by a writer that was killed.
+
+        Or by one whose stamp was replaced with an older one; then somebody may have mapped
+        it, and it must stay as it is.
+        """
+        path = self._directory / f"{self.name}.rows"
+        return path.stat().st_size > self.rows.nbytes
+
+    def _write(
+        self,
+        name: str,
+        n: int,
+        rows: NDArray[np.int64],
+        vectors: NDArray[np.float32],
+        checksums: list[int],
+    ) -> list[int]:
+        """Write behind the first n vectors; return the checksums up to the end."""
         for suffix, values in ((".rows", rows), (".f32", vectors)):
             path = self._directory / f"{name}{suffix}"
             with path.open("r+b" if path.exists() else "w+b") as file:
@@ -150,32 +199,60 @@ class VectorFile:
                     file.write(np.ascontiguousarray(values).data)
                 file.flush()
                 os.fsync(file.fileno())
-        checksums = [_checksum(rows, self._checksums[0]), _checksum(vectors, self._checksums[1])]
+        return [_checksum(rows, checksums[0]), _checksum(vectors, checksums[1])]
+
+    def _stamp(
+        self, name: str, n: int, checksums: list[int], last_row: int, commit: Commit
+    ) -> None:
         stamp = {
             "format": VECTOR_FORMAT,
             "state": list(self._state),
-            "generation": generation,
+            "commit": list(commit),
             "name": name,
-            "n": n + len(rows),
+            "n": n,
             "last_row": last_row,
             "checksums": checksums,
         }
         partial = self._directory / f"{_STAMP}.partial"
+        make_way(partial, for_file=True)
         partial.write_text(json.dumps(stamp))
+        make_way(self._directory / _STAMP, for_file=True)
         os.replace(partial, self._directory / _STAMP)
-        self._map(name, n + len(rows))
-        self._name, self._checksums, self.last_row = name, checksums, last_row
 
-    def rewritten(self, keep: BoolArray, generation: int) -> VectorFile:
-        """Write only some of the vectors anew; others that have the old files go on with them."""
-        rows, matrix, last_row = self.rows, self.matrix, self.last_row
-        self.discard(self._directory)
-        fresh = VectorFile(self._directory, self._state, generation)
-        kept = np.flatnonzero(keep)
-        for start in range(0, max(len(kept), 1), _BLOCK):
-            at = kept[start : start + _BLOCK]
-            fresh.append(rows[at], matrix[at], last_row=last_row, generation=generation)
-        return fresh
+    def rewritten(
+        self,
+        rows: NDArray[np.int64],
+        matrix: NDArray[np.float32],
+        *,
+        last_row: int,
+        commit: Commit,
+    ) -> VectorFile:
+        """Let files of these vectors take the place of those that are there.
+
+        Others that have the old files go on with them. The stamp names the new ones once
+        they are whole: an error on the way leaves everything as it was.
+        """
+        name, checksums = _new_name(), [0, 0]
+        try:
+            for start in range(0, max(len(rows), 1), _BLOCK):
+                block = slice(start, start + _BLOCK)
+                checksums = self._write(name, start, rows[block], matrix[block], checksums)
+            self._stamp(name, len(rows), checksums, last_row, commit)
+        except BaseException:
+            self._remove(f"{name}.*")
+            raise
+        self._remove("vectors-*", but=name)
+        return VectorFile(self._directory, self._state, self._knows)
+
+    def _remove(self, pattern: str, but: str = "") -> None:
+        for path in self._directory.glob(pattern):
+            if path.stem != but:
+                with contextlib.suppress(OSError):  # mapped by another process, on some systems
+                    path.unlink()
+
+
+def _new_name() -> str:
+    return f"vectors-{uuid.uuid4().hex[:12]}"
 
 
 def _checksum(values: NDArray[Any], so_far: int) -> int:

@@ -22,7 +22,6 @@ from __future__ import annotations
 import contextlib
 import logging
 import math
-import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -31,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
-from hebbgraph.artifacts import Stamp, read_stamped, write_stamped
+from hebbgraph.artifacts import Stamp, read_stamped, rows_checksum, write_stamped
 from hebbgraph.vectors.codes import principal_directions
 from hebbgraph.vectors.searching import library
 
@@ -154,7 +153,7 @@ class InvertedLists:
 
     def save(self, directory: Path, stamp: Stamp, rows: IntArray) -> None:
         """Write it beside the snapshot, for vectors of these rows; the stamp goes last."""
-        stamp = stamp | {"n": len(self), "rows": _checksum(rows[: len(self)])}
+        stamp = stamp | {"n": len(self), "rows": rows_checksum(rows[: len(self)])}
         write_stamped(directory / _FILE, stamp, self._write)
 
     def _write(self, path: Path) -> None:
@@ -164,18 +163,24 @@ class InvertedLists:
             raise OSError(f"{path} could not be written: {error}") from error
 
     @classmethod
-    def load(cls, directory: Path, dimension: int, stamp: Stamp, rows: IntArray) -> Self | None:
+    def load(
+        cls, directory: Path, dimension: int, fits: Callable[[Stamp], bool], rows: IntArray
+    ) -> Self | None:
         """Read what :meth:`save` wrote, or None if it is not of the same vectors.
 
-        Those of the first of ``rows``, that is; others were added since.
+        Those of the first of ``rows``, that is; others were added since. ``fits`` looks at
+        the rest of the stamp.
         """
         faiss = library("ivf")
-        held = read_stamped(directory / _FILE, stamp)
+
+        def is_of_these(stamp: Stamp) -> bool:
+            n = int(stamp["n"])
+            return n <= len(rows) and stamp["rows"] == rows_checksum(rows[:n]) and fits(stamp)
+
+        held = read_stamped(directory / _FILE, is_of_these)
         if held is None:
             return None
-        n = held.get("n")
-        if not isinstance(n, int) or n > len(rows) or held.get("rows") != _checksum(rows[:n]):
-            return None
+        n = held["n"]
         try:
             index = faiss.read_index(str(directory / _FILE))
             if (index.ntotal, index.d) != (n, dimension):
@@ -186,10 +191,6 @@ class InvertedLists:
         lists = object.__new__(cls)
         lists._faiss, lists._index = faiss, index
         return lists
-
-
-def _checksum(rows: IntArray) -> int:
-    return zlib.crc32(np.ascontiguousarray(rows, dtype=np.int64).data)
 
 
 @contextlib.contextmanager

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray
-from hebbgraph.artifacts import Stamp
+from hebbgraph.artifacts import Stamp, remove
 from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.store.history import NOTHING, Commit
 from hebbgraph.store.truth import Truth
 from hebbgraph.vectors.approximate import ApproximateNeighbours
 from hebbgraph.vectors.codes import Codes
@@ -30,6 +31,7 @@ _APPENDED_AT_ONCE = 1 << 14
 #: Fewer vectors are looked at whole; codes are fitted anew when there are so many times more.
 _FEWEST_CODED = 5_000
 _REFIT = 4
+_SEARCH_FILES = ("vectors.ivf.json", "vectors.ivf", "vectors.json", "vectors.usearch")
 _CODES: dict[VectorSearch, Callable[[NDArray[np.float32]], Codes]] = {
     "quantized": QuantizedVectors,
     "ivf": InvertedLists,
@@ -52,6 +54,7 @@ class VectorTable:
 
     def __init__(self, state: EmbeddingState, file: VectorFile | None = None) -> None:
         self.state = state
+        self.commit = NOTHING
         self._file = file
         self._rows = np.empty(0, dtype=np.int64)
         self._data = np.empty((0, state.dimension), dtype=np.float32)
@@ -72,7 +75,7 @@ class VectorTable:
         state: EmbeddingState,
         rows: IntArray,
         file: VectorFile | None = None,
-        generation: int = 0,
+        commit: Commit = NOTHING,
     ) -> Self:
         """Read the vectors of these rows, those that lie in a file from there.
 
@@ -81,21 +84,28 @@ class VectorTable:
         truth : Truth
         state : EmbeddingState
         rows : ndarray of int64, ascending
+            All that are known; those that are gone have no vector.
         file : VectorFile, optional
             It is appended to, and takes the place of memory.
-        generation : int
-            Of the truth; see :class:`VectorFile`.
+        commit : Commit
+            Of the truth, that led to these rows.
         """
         table = cls(state, file)
-        table._adopt()
-        table.extend(truth, rows[np.searchsorted(rows, table.last_row, "right") :], generation)
+        table.extend(truth, rows, commit)
         return table
 
-    def _adopt(self) -> None:
-        """Take over what the file holds."""
-        if self._file is not None:
-            self._rows, self._data = self._file.rows, self._file.matrix
-            self._size, self.last_row = len(self._rows), self._file.last_row
+    @classmethod
+    def of(cls, file: VectorFile, state: EmbeddingState) -> Self:
+        """Return what lies in a file, to look at it."""
+        table = cls(state, file)
+        table._adopt(file, file.last_row)
+        return table
+
+    def _adopt(self, file: VectorFile, last_row: int) -> None:
+        """Take over what the file holds up to a row; others may have come further."""
+        self._rows, self._data = file.rows, file.matrix
+        self._size = int(np.searchsorted(file.rows, last_row, "right"))
+        self.last_row = min(file.last_row, last_row)
 
     @property
     def rows(self) -> NDArray[np.int64]:
@@ -107,22 +117,43 @@ class VectorTable:
         """Their vectors, shape (n, dimension)."""
         return self._data[: self._size]
 
-    def extend(self, truth: Truth, rows: IntArray, generation: int = 0) -> None:
-        """Read the vectors of further rows, all above those that are here."""
+    def extend(self, truth: Truth, rows: IntArray, commit: Commit = NOTHING) -> bool:
+        """Read the vectors of those rows that were not looked at yet.
+
+        Parameters
+        ----------
+        truth : Truth
+        rows : ndarray of int64, ascending
+            All that are known, and not only new ones: should the file be gone, they are
+            read again.
+        commit : Commit
+            That led to these rows.
+
+        Returns
+        -------
+        bool
+            False if the file no longer goes on from what is held here, because another
+            process has compacted it, or it was lost. Nothing has changed then;
+            :meth:`load` a table anew.
+        """
         if not len(rows):
-            return
+            return True
         first = self._size
         if self._file is None:
-            self._take(truth, rows)
-        else:
-            self._append(self._file, truth, rows, generation)
+            self._take(truth, rows[np.searchsorted(rows, self.last_row, "right") :])
+        elif not self._append(self._file, truth, rows, commit):
+            return False
+        self.commit = commit
         if self.approximate is not None:
             fresh = slice(first, self._size)
             self.approximate.add(self._rows[fresh], self._data[fresh])
         if self.codes is not None:
             self.codes.extend(self._data[first : self._size])
+        return True
 
     def _take(self, truth: Truth, rows: IntArray) -> None:
+        if not len(rows):
+            return
         self._reserve(len(rows))
         self.last_row = int(rows[-1])
         kind = np.dtype(self.state.dtype)
@@ -131,16 +162,25 @@ class VectorTable:
             self._data[self._size] = np.frombuffer(held, dtype=kind)
             self._size += 1
 
-    def _append(self, file: VectorFile, truth: Truth, rows: IntArray, generation: int) -> None:
-        file.refresh(generation)  # another process may have been there first
-        rows = rows[np.searchsorted(rows, file.last_row, "right") :]
-        for start in range(0, len(rows), _APPENDED_AT_ONCE):
+    def _append(self, file: VectorFile, truth: Truth, rows: IntArray, commit: Commit) -> bool:
+        name = file.name
+        file.refresh()  # another process may have been there first
+        if file.name != name or len(file.rows) < self._size:
+            return False
+        missing = rows[np.searchsorted(rows, file.last_row, "right") :]
+        for start in range(0, len(missing), _APPENDED_AT_ONCE):
             page = VectorTable(self.state)
-            page._take(truth, rows[start : start + _APPENDED_AT_ONCE])
-            file.append(page.rows, page.matrix, last_row=page.last_row, generation=generation)
-        self._adopt()
+            page._take(truth, missing[start : start + _APPENDED_AT_ONCE])
+            file.append(page.rows, page.matrix, last_row=page.last_row, commit=commit)
+        self._adopt(file, int(rows[-1]))
+        return True
 
-    def search_by(self, name: VectorSearch, directory: Path | None = None) -> None:
+    def search_by(
+        self,
+        name: VectorSearch,
+        directory: Path | None = None,
+        knows: Callable[[Commit], bool] = lambda commit: False,
+    ) -> None:
         """Search in this way from now on; slow, where there are many vectors.
 
         Parameters
@@ -148,20 +188,26 @@ class VectorTable:
         name : {"exact", "quantized", "ivf", "usearch"}
         directory : Path, optional
             Where :meth:`save_search` may have left what it needs.
+        knows : callable
+            Tells whether a commit led to the truth as it is: what was left counts only
+            then.
         """
         self._search = name
         state = self.state
+        many = self._size >= _FEWEST_CODED
+
+        def fits(stamp: Stamp) -> bool:
+            return stamp["state"] == list(state) and knows(Commit(*stamp["commit"]))
+
         if name == "usearch":
             saved = None
             if directory is not None:
-                saved = ApproximateNeighbours.load(
-                    directory, state.dimension, state.revision, state.epoch
-                )
+                saved = ApproximateNeighbours.load(directory, state.dimension, fits, self.rows)
             self.approximate = saved or ApproximateNeighbours(state.dimension)
             first = np.searchsorted(self.rows, self.approximate.last_row, "right")
             self.approximate.add(self.rows[first:], self.matrix[first:])
-        elif name == "ivf" and directory is not None and self._size >= _FEWEST_CODED:
-            held = InvertedLists.load(directory, state.dimension, self._stamp, self.rows)
+        elif name == "ivf" and directory is not None and many:
+            held = InvertedLists.load(directory, state.dimension, fits, self.rows)
             if held is not None:
                 self._fitted = held.n_fitted
                 held.extend(self.matrix[len(held) :])
@@ -171,14 +217,17 @@ class VectorTable:
 
     def save_search(self, directory: Path) -> None:
         """Keep what the way of searching took long to make."""
+        stamp: Stamp = {"state": list(self.state), "commit": list(self.commit)}
         if self.approximate is not None:
-            self.approximate.save(directory, self.state.revision, self.state.epoch)
+            self.approximate.save(directory, stamp, self.rows)
         elif isinstance(self.codes, InvertedLists):
-            self.codes.save(directory, self._stamp, self.rows)
+            self.codes.save(directory, stamp, self.rows)
 
-    @property
-    def _stamp(self) -> Stamp:
-        return {"revision": self.state.revision, "epoch": self.state.epoch}
+    @staticmethod
+    def discard_search(directory: Path) -> None:
+        """Remove what :meth:`save_search` kept, in whichever way was searched."""
+        for name in _SEARCH_FILES:
+            remove(directory / name)
 
     def codes_anew(self) -> Codes | None:
         """Return codes of all vectors if those that are there no longer fit; slow.
@@ -204,17 +253,19 @@ class VectorTable:
             data[: self._size] = self.matrix
             self._rows, self._data = rows, data
 
-    def kept(self, rows: IntArray, generation: int = 0) -> VectorTable:
+    def kept(self, rows: IntArray, commit: Commit = NOTHING) -> VectorTable:
         """Return a table of only these rows (ascending)."""
         keep = np.isin(self.rows, rows, assume_unique=True)
+        held, matrix = self.rows[keep], self.matrix[keep]
         if self._file is not None:
-            table = VectorTable(self.state, self._file.rewritten(keep, generation))
-            table._adopt()
+            file = self._file.rewritten(held, matrix, last_row=self.last_row, commit=commit)
+            table = VectorTable(self.state, file)
+            table._adopt(file, self.last_row)
         else:
             table = VectorTable(self.state)
-            table._rows, table._data = self.rows[keep], self.matrix[keep]
-            table._size = len(table._rows)
-            table.last_row = self.last_row
+            table._rows, table._data = held, matrix
+            table._size, table.last_row = len(held), self.last_row
+        table.commit = commit
         table.search_by(self._search)
         return table
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hebbgraph.derived.lexical import Entry, LexicalIndex
+from hebbgraph.store.history import NOTHING, Commit
 
 ROWS = [Entry(1, "gull cliff"), Entry(2, "gull rock rock"), Entry(3, "tern")]
 
@@ -14,7 +15,7 @@ ROWS = [Entry(1, "gull cliff"), Entry(2, "gull rock rock"), Entry(3, "tern")]
 @pytest.fixture(params=["memory", "disk"])
 def lexical(request: pytest.FixtureRequest, tmp_path: Path) -> LexicalIndex:
     index = LexicalIndex(None if request.param == "memory" else tmp_path / "lexical")
-    index.update(1, removed=[], added=ROWS)
+    index.update(Commit(1, 7), removed=[], added=ROWS)
     return index
 
 
@@ -38,14 +39,14 @@ def test_scores_among_a_few_are_those_among_all(lexical: LexicalIndex) -> None:
 
 
 def test_deleting_really_deletes(lexical: LexicalIndex) -> None:
-    lexical.update(2, removed=[2, 99], added=[])
+    lexical.update(Commit(2, 7), removed=[2, 99], added=[])
     assert len(lexical) == 2
     assert _rows(lexical, "gull") == [1]
-    assert lexical.generation == 2
+    assert lexical.commit == Commit(2, 7)
 
 
 def test_a_row_added_again_replaces(lexical: LexicalIndex) -> None:
-    lexical.update(2, removed=[], added=[Entry(1, "auk"), Entry(4, "auk")])
+    lexical.update(Commit(2, 7), removed=[], added=[Entry(1, "auk"), Entry(4, "auk")])
     assert len(lexical) == 4
     assert sorted(_rows(lexical, "auk")) == [1, 4]
     assert _rows(lexical, "cliff") == []
@@ -69,10 +70,10 @@ def test_an_update_that_fails_leaves_it_as_it_was(lexical: LexicalIndex) -> None
 
     for instead in (False, True):
         with pytest.raises(OSError, match="gone"):
-            lexical.update(5, removed=[1], added=failing(), instead=instead)
-        assert (len(lexical), lexical.generation) == (3, 1)
+            lexical.update(Commit(5, 7), removed=[1], added=failing(), instead=instead)
+        assert (len(lexical), lexical.commit) == (3, Commit(1, 7))
         assert sorted(_rows(lexical, "gull")) == [1, 2]
-    lexical.update(2, removed=[], added=[Entry(4, "auk")])
+    lexical.update(Commit(2, 7), removed=[], added=[Entry(4, "auk")])
     assert sorted(_rows(lexical, "gull", "auk")) == [1, 2, 4]
 
 
@@ -82,7 +83,7 @@ def test_facts_narrow_a_search_and_leave_scores_alone(lexical: LexicalIndex) -> 
         Entry(5, "gull gull", "a1"),
         Entry(6, "gull rock", "b2 c3"),
     ]
-    lexical.update(2, removed=[], added=entries)
+    lexical.update(Commit(2, 7), removed=[], added=entries)
     assert sorted(_rows(lexical, "gull", "rock", facts=["b2"])) == [4, 6]
     assert sorted(_rows(lexical, "gull", facts=["a1", "c3", "none"])) == [4, 5, 6]
     assert _rows(lexical, "gull", facts=[]) == _rows(lexical, "gull", facts=["gull"]) == []
@@ -96,11 +97,11 @@ def test_facts_narrow_a_search_and_leave_scores_alone(lexical: LexicalIndex) -> 
 
 def test_without_positions_a_phrase_is_a_bag(tmp_path: Path) -> None:
     index = LexicalIndex(tmp_path / "lexical", positions=False)
-    index.update(1, removed=[], added=ROWS)
+    index.update(Commit(1, 7), removed=[], added=ROWS)
     assert index.rows_with_phrase(["rock", "gull"]).tolist() == [2]
     assert sorted(index.rows_with_phrase(["gull"]).tolist()) == [1, 2]
     with_positions = LexicalIndex(None)
-    with_positions.update(1, removed=[], added=ROWS)
+    with_positions.update(Commit(1, 7), removed=[], added=ROWS)
     for terms in (["gull", "rock"], ["tern"]):
         found, expected = (one.search(terms, 9) for one in (index, with_positions))
         assert [part.tolist() for part in found] == [part.tolist() for part in expected]
@@ -115,8 +116,8 @@ def test_what_comes_instead_comes_in_one_step(lexical: LexicalIndex) -> None:
         assert lexical.is_there
         yield Entry(2, "gull")
 
-    lexical.update(2, removed=[], added=rows(), instead=True)
-    assert (len(lexical), lexical.generation) == (2, 2)
+    lexical.update(Commit(2, 7), removed=[], added=rows(), instead=True)
+    assert (len(lexical), lexical.commit) == (2, Commit(2, 7))
     assert (_rows(lexical, "gull"), _rows(lexical, "auk"), _rows(lexical, "tern")) == ([2], [7], [])
     assert lexical.document_frequency("gull") == 1
 
@@ -124,39 +125,38 @@ def test_what_comes_instead_comes_in_one_step(lexical: LexicalIndex) -> None:
 def test_another_one_sees_what_was_committed(tmp_path: Path) -> None:
     first = LexicalIndex(tmp_path / "lexical")
     second = LexicalIndex(tmp_path / "lexical")
-    first.update(1, removed=[], added=ROWS)
-    assert (second.refresh(), _rows(second, "tern")) == (1, [3])
-    second.update(2, removed=[3], added=[])
-    assert (first.refresh(), _rows(first, "tern")) == (2, [])
+    first.update(Commit(1, 7), removed=[], added=ROWS)
+    assert (second.refresh(), _rows(second, "tern")) == (Commit(1, 7), [3])
+    second.update(Commit(2, 7), removed=[3], added=[])
+    assert (first.refresh(), _rows(first, "tern")) == (Commit(2, 7), [])
 
 
 def test_an_update_that_was_killed_before_its_commit_is_done_again(tmp_path: Path) -> None:
     """Files of its segments lie there already, under the names that are wanted again."""
     place, before = tmp_path / "lexical", tmp_path / "before"
-    LexicalIndex(place).update(1, removed=[], added=ROWS)
+    LexicalIndex(place).update(Commit(1, 7), removed=[], added=ROWS)
     shutil.copytree(place, before)
-    LexicalIndex(place).update(2, removed=[2], added=[Entry(4, "auk")])
+    LexicalIndex(place).update(Commit(2, 7), removed=[2], added=[Entry(4, "auk")])
     for name in ("meta.json", "hebbgraph.json"):  # what names a commit, and is written last
         shutil.copy(before / name, place / name)
     for path in before.iterdir():
         if not (place / path.name).exists():
             shutil.copy(path, place / path.name)
     index = LexicalIndex(place)
-    assert (index.generation, len(index)) == (1, 3)
-    index.update(2, removed=[2], added=[Entry(4, "auk")])
+    assert (index.commit, len(index)) == (Commit(1, 7), 3)
+    index.update(Commit(2, 7), removed=[2], added=[Entry(4, "auk")])
     assert (len(index), _rows(index, "gull"), _rows(index, "auk")) == (3, [1], [4])
 
 
-def test_an_update_that_was_killed_before_its_stamp_is_done_again(tmp_path: Path) -> None:
+def test_an_update_that_was_killed_before_its_stamp_is_built_anew(tmp_path: Path) -> None:
     place = tmp_path / "lexical"
-    LexicalIndex(place).update(1, removed=[], added=ROWS)
+    LexicalIndex(place).update(Commit(1, 7), removed=[], added=ROWS)
     stamp = (place / "hebbgraph.json").read_bytes()
-    LexicalIndex(place).update(2, removed=[2], added=[Entry(4, "auk")])
+    LexicalIndex(place).update(Commit(2, 7), removed=[2], added=[Entry(4, "auk")])
     (place / "hebbgraph.json").write_bytes(stamp)
     index = LexicalIndex(place)
-    assert index.generation == 1
-    index.update(2, removed=[2], added=[Entry(4, "auk")])
-    assert (len(index), _rows(index, "auk")) == (3, [4])
+    assert index.damage is not None
+    assert (index.commit, len(index)) == (NOTHING, 0)
 
 
 def test_an_update_that_fails_changes_nothing(lexical: LexicalIndex) -> None:
@@ -165,16 +165,16 @@ def test_an_update_that_fails_changes_nothing(lexical: LexicalIndex) -> None:
         raise RuntimeError("no text")
 
     with pytest.raises(RuntimeError, match="no text"):
-        lexical.update(2, removed=[1], added=broken())  # type: ignore[arg-type]
-    assert (len(lexical), lexical.generation) == (3, 1)
-    lexical.update(2, removed=[1], added=[])
+        lexical.update(Commit(2, 7), removed=[1], added=broken())  # type: ignore[arg-type]
+    assert (len(lexical), lexical.commit) == (3, Commit(1, 7))
+    lexical.update(Commit(2, 7), removed=[1], added=[])
     assert len(lexical) == 2
 
 
 def test_a_private_copy_leaves_the_original_alone(tmp_path: Path) -> None:
-    LexicalIndex(tmp_path / "lexical").update(1, removed=[], added=ROWS)
+    LexicalIndex(tmp_path / "lexical").update(Commit(1, 7), removed=[], added=ROWS)
     before = {p.name: p.read_bytes() for p in (tmp_path / "lexical").iterdir()}
     copy = LexicalIndex.copy_of(tmp_path / "lexical")
-    copy.update(2, removed=[1], added=[])
+    copy.update(Commit(2, 7), removed=[1], added=[])
     assert len(copy) == 2
     assert {p.name: p.read_bytes() for p in (tmp_path / "lexical").iterdir()} == before

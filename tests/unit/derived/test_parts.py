@@ -229,10 +229,10 @@ def test_a_lexical_index_whose_stamp_is_wrong_is_brought_on(
 ) -> None:
     path = folder / "lexical" / "hebbgraph.json"
     stamp = json.loads(path.read_text())
-    path.write_text(json.dumps(stamp | {"generation": stamped}))
+    path.write_text(json.dumps(stamp | {"commit": [stamped, stamp["commit"][1]]}))
     index = open_index()
     assert _hits_of_direct_search(index) == ["bare", "heron", "more"]
-    assert index.parts.derived.lexical.generation == index.stats().generation
+    assert index.parts.derived.lexical.commit.generation == index.stats().generation
     index.add([{"id": "late", "text": "A late word on slate."}])
     assert _hits_of_direct_search(index) == ["bare", "heron", "late", "more"]
 
@@ -315,17 +315,19 @@ def test_derived_parts_of_another_index(
     caplog: pytest.LogCaptureFixture,
     assert_like_rebuilt: Callable[[HebbianIndex], None],
 ) -> None:
-    """Of the same generation, so that only the chunks that they name give them away."""
+    """Of the same generation, and yet of another commit."""
     make_index([{"id": f"o{n}", "text": f"Slate {n} from Tessel Bay."} for n in range(20)], "other")
     small = make_index()
     expected = _answer(small)
     small.close()
     open_index("other").close()
-    shutil.rmtree(tmp_path / "index" / "derived")
-    shutil.copytree(tmp_path / "other" / "derived", tmp_path / "index" / "derived")
+    (own,) = (tmp_path / "index" / "derived").iterdir()
+    (others,) = (tmp_path / "other" / "derived").iterdir()
+    shutil.rmtree(own)
+    shutil.copytree(others, own)
     index = open_index()
     assert index.recall("slate from Tessel Bay", k=20).hits
-    assert "not there" in caplog.text
+    assert "another history" in caplog.text
     assert _answer(index) == expected
     assert _hits_of_direct_search(index) == ["bare", "heron"]
     assert_like_rebuilt(index)

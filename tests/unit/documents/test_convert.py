@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import codecs
+import itertools
 import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from hebbgraph.documents import markdown_document, read_document
+from hebbgraph.documents import formats, markdown_document, read_document, reading
 from hebbgraph.documents.convert import convert_bytes
 from hebbgraph.documents.formats import _join_pages, from_pdf
 from hebbgraph.documents.outline import pop_front_matter
@@ -223,6 +224,67 @@ def test_places_that_are_no_files(tmp_path):
         os.mkfifo(tmp_path / "pipe.md")
         with pytest.raises(ConversionError, match="not a regular file"):
             read_document(tmp_path / "pipe.md")
+
+
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
+    path = tmp_path / "a.md"
+    path.write_text("It lasts.")
+    fstat = os.fstat
+
+    def changing(descriptor):
+        found = fstat(descriptor)
+        with path.open("a") as file:
+            file.write("It does not.")
+        return found
+
+    monkeypatch.setattr(reading.os, "fstat", changing)
+    with pytest.raises(ConversionError, match=r"a\.md: changed while it was read"):
+        read_document(path)
+    monkeypatch.undo()
+    assert read_document(path).text == "It lasts." + "It does not." * 2
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names")
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path, monkeypatch):
+    path = tmp_path / "a.md"
+    path.write_text("It lasts.")
+    stat = os.stat
+
+    def replaced(given, **options):
+        found = stat(given, **options)
+        path.unlink()
+        os.mkfifo(path)
+        return found
+
+    monkeypatch.setattr(reading.os, "stat", replaced)
+    with pytest.raises(ConversionError, match="not a regular file"):
+        read_document(path)
+
+
+def test_a_page_with_many_bookmarks_and_lines_is_looked_through_once(monkeypatch):
+    looked_at = []
+    letters = formats._letters
+    monkeypatch.setattr(formats, "_letters", lambda text: looked_at.append(1) or letters(text))
+    words = ["".join(letter) for letter in itertools.product("abcdefghij", repeat=3)]
+    lines = [f"x{word}" for word in words]
+    _, headings = _join_pages([lines], {0: [(1, f"1 {line}") for line in reversed(lines)]})
+    assert [heading.text for heading in headings] == lines
+    assert len(looked_at) == 2 * len(lines)
+
+
+def test_properties_of_a_word_document_are_looked_through_once(docx):
+    # Each of these begins where the one before it would have looked on to the end.
+    data = docx([("Normal", "text")], core_title="")
+    started = formats._CORE_TITLE.search("<dc:title" * 100_000 + ">It</dc:title>")
+    assert started.group(1) == "It"
+    assert convert_bytes(data, path="a.docx").title == "a"
+
+
+def test_a_long_run_of_blanks_in_a_page_is_one_blank():
+    page = b"<p>It" + b" " * 300_000 + b"lasts.<pre>a" + b" " * 100 + b"b</pre>"
+    text = convert_bytes(page, path="a.html").text
+    assert text.startswith("It lasts.")
+    assert f"a{' ' * 100}b" in text
 
 
 def test_the_size_limit(tmp_path, docx):

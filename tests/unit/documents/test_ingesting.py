@@ -115,7 +115,7 @@ def test_bad_files_stop_nothing_and_keep_what_was_known(folder, shelf, tmp_path)
 def test_a_missing_extra_fails_its_files_only(folder, shelf, monkeypatch):
     (folder / "a.html").write_text("<p>text")
     monkeypatch.setitem(sys.modules, "bs4", None)
-    report = ingest([folder], shelf)
+    report = ingest([folder], shelf, limits=None)
     assert len(report.indexed) == 2
     assert 'pip install "hebbgraph[files]"' in report.failed[0][1]
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import textwrap
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
@@ -9,6 +10,8 @@ from hypothesis import strategies as st
 from hebbgraph.documents import (
     ChunkSettings,
     Document,
+    Heading,
+    cut,
     estimate_tokens,
     markdown_document,
     split_document,
@@ -183,6 +186,80 @@ def test_short_rests_join_their_neighbours():
 def test_a_megabyte_on_one_line_takes_seconds_at_most():
     assert len(split("It has words and words and words. " * 30_000, least=200)) > 500
     assert len(split("w" * 1_000_000, least=200)) > 500
+
+
+@pytest.mark.parametrize(
+    "piece", ["word ", "。", "تتغير ", "a line\n", "a b\n\n", "- a\n", "> ", "`a"]
+)
+def test_the_splitter_never_sees_more_than_a_window(monkeypatch, piece):
+    # It looks at all that is left of a text before every chunk.
+    seen: list[int] = []
+
+    def recording(splitter_class):
+        class Recording:
+            @staticmethod
+            def from_callback(*given):
+                splitter = splitter_class.from_callback(*given)
+
+                def chunk_indices(text):
+                    seen.append(len(text))
+                    return splitter.chunk_indices(text)
+
+                return SimpleNamespace(chunk_indices=chunk_indices)
+
+        return Recording
+
+    for name in ("TextSplitter", "MarkdownSplitter"):
+        monkeypatch.setattr(cut, name, recording(getattr(cut, name)))
+    length = 300_000
+    for media_type in ("text/markdown", "text/plain"):
+        seen.clear()
+        chunks = split(piece * (length // len(piece)), least=200, media_type=media_type)
+        assert len(chunks) > 100
+        assert max(seen) <= 50_000
+        assert sum(seen) <= 2 * length
+
+
+@pytest.mark.parametrize("markdown", [False, True])
+def test_windows_change_no_chunk_of_a_long_text(monkeypatch, markdown):
+    sentences = ["Synapses learn.", "It lasts, and lasts, for years!", "突触在学习中会发生变化。"]
+    joints = [" ", " ", "\n", "\n\n", "\n\n- ", "  "]
+    text = "".join(
+        sentences[number * number % 3] + joints[number * number // 7 % 6] for number in range(6_000)
+    ).strip()
+    spans = cut.cut(text, count_tokens=estimate_tokens, tokens=(20, 40), markdown=markdown)
+    monkeypatch.setattr(cut, "_WINDOW", 10 * len(text))
+    assert spans == cut.cut(text, count_tokens=estimate_tokens, tokens=(20, 40), markdown=markdown)
+
+
+def test_tokens_as_long_as_a_window():
+    text = "\n\n".join(["word " * 30_000] * 4)
+    chunks = split(text, most=16, count_tokens=lambda one: len(one) // 20_000)
+    assert len(chunks) > 1
+    assert sum(len(chunk.text.split()) for chunk in chunks) == 120_000
+
+
+def test_a_group_of_sections_is_written_once(monkeypatch):
+    # Not again for every section that joins it.
+    looked_up = 0
+
+    class Counted(Heading):
+        def __getattribute__(self, name):
+            nonlocal looked_up
+            looked_up += name == "text"
+            return super().__getattribute__(name)
+
+    count = 2_000
+    document = Document(
+        "x\n" * count,
+        "T",
+        headings=tuple(Counted(1, f"h{number}", number, number + 1) for number in range(count)),
+    )
+    chunks = split_document(
+        document, document_id="x", settings=ChunkSettings(chunk_tokens=(50_000, 100_000))
+    )
+    assert len(chunks) == 1
+    assert looked_up < 20 * count
 
 
 def test_a_long_line_of_spaces_is_looked_through_once():

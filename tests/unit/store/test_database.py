@@ -67,7 +67,9 @@ def test_a_new_directory_gets_every_table(
         (journal,) = connection.execute("PRAGMA journal_mode").fetchone()
     assert set(schema.METADATA.tables) <= tables
     assert journal == "wal"
-    assert _meta(place) == {
+    meta = _meta(place)
+    assert len(meta.pop("database_id")) == 32
+    assert meta == {
         "application": "hebbgraph",
         "schema_version": str(schema.SCHEMA_VERSION),
     }

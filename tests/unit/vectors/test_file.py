@@ -1,16 +1,27 @@
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from hebbgraph.errors import StorageError
 from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.store.history import Commit
 from hebbgraph.vectors import file as vector_file
 from hebbgraph.vectors.file import VectorFile
 
 STATE = EmbeddingState("model", 3, "float16")
+
+
+def _known(commit: Commit) -> bool:
+    return commit.mark == 7
+
+
+def _cannot_be_asked(commit: Commit) -> bool:
+    raise StorageError("the database cannot be asked")
 
 
 def _rows(*values: int) -> np.ndarray:
@@ -22,29 +33,29 @@ def _vectors(*values: float) -> np.ndarray:
 
 
 def _filled(directory: Path) -> VectorFile:
-    file = VectorFile(directory, STATE, 5)
-    file.append(_rows(2, 4), _vectors(0.2, 0.4), last_row=5, generation=5)
+    file = VectorFile(directory, STATE, _known)
+    file.append(_rows(2, 4), _vectors(0.2, 0.4), last_row=5, commit=Commit(5, 7))
     return file
 
 
 def test_what_was_appended_is_there_in_another_process_too(tmp_path: Path) -> None:
     writer = _filled(tmp_path)
-    reader = VectorFile(tmp_path, STATE, 5)
+    reader = VectorFile(tmp_path, STATE, _known)
     assert (reader.rows.tolist(), reader.last_row) == ([2, 4], 5)
-    writer.append(_rows(7), _vectors(0.7), last_row=9, generation=6)
+    writer.append(_rows(7), _vectors(0.7), last_row=9, commit=Commit(6, 7))
     assert reader.rows.tolist() == [2, 4]  # it has what it mapped
-    reader.refresh(6)
+    reader.refresh()
     assert (reader.rows.tolist(), reader.last_row) == ([2, 4, 7], 9)
     assert reader.matrix[:, 0].tolist() == pytest.approx([0.2, 0.4, 0.7])
     assert not reader.matrix.flags.writeable
 
 
 def test_rows_without_vectors_are_not_looked_for_again(tmp_path: Path) -> None:
-    file = VectorFile(tmp_path, STATE, 1)
-    file.append(_rows(), _vectors(), last_row=8, generation=1)
-    assert VectorFile(tmp_path, STATE, 1).last_row == 8
-    file.append(_rows(9), _vectors(0.9), last_row=9, generation=2)
-    assert VectorFile(tmp_path, STATE, 2).rows.tolist() == [9]
+    file = VectorFile(tmp_path, STATE, _known)
+    file.append(_rows(), _vectors(), last_row=8, commit=Commit(1, 7))
+    assert VectorFile(tmp_path, STATE, _known).last_row == 8
+    file.append(_rows(9), _vectors(0.9), last_row=9, commit=Commit(2, 7))
+    assert VectorFile(tmp_path, STATE, _known).rows.tolist() == [9]
 
 
 def test_what_a_killed_writer_left_behind_the_stamp_does_not_count(tmp_path: Path) -> None:
@@ -52,10 +63,10 @@ def test_what_a_killed_writer_left_behind_the_stamp_does_not_count(tmp_path: Pat
     for path in tmp_path.glob("vectors-*"):
         with path.open("ab") as file:
             file.write(b"torn")
-    again = VectorFile(tmp_path, STATE, 5)
+    again = VectorFile(tmp_path, STATE, _known)
     assert again.rows.tolist() == [2, 4]
-    again.append(_rows(6), _vectors(0.6), last_row=6, generation=6)
-    assert VectorFile(tmp_path, STATE, 6).rows.tolist() == [2, 4, 6]
+    again.append(_rows(6), _vectors(0.6), last_row=6, commit=Commit(6, 7))
+    assert VectorFile(tmp_path, STATE, _known).rows.tolist() == [2, 4, 6]
 
 
 @pytest.mark.parametrize("suffix", [".rows", ".f32"])
@@ -68,10 +79,10 @@ def test_damaged_files_are_passed_over(tmp_path: Path, suffix: str, damage: str)
         path.unlink()
     else:
         path.write_bytes(held[:-1] if damage == "cut" else bytes([held[0] ^ 1]) + held[1:])
-    again = VectorFile(tmp_path, STATE, 5)
+    again = VectorFile(tmp_path, STATE, _known)
     assert (len(again.rows), again.last_row) == (0, -1)
-    again.append(_rows(1), _vectors(0.1), last_row=1, generation=5)
-    assert VectorFile(tmp_path, STATE, 5).rows.tolist() == [1]
+    again.append(_rows(1), _vectors(0.1), last_row=1, commit=Commit(5, 7))
+    assert VectorFile(tmp_path, STATE, _known).rows.tolist() == [1]
     assert len(list(tmp_path.glob("vectors-*"))) == 2  # the damaged ones are gone
 
 
@@ -83,26 +94,72 @@ def test_of_many_vectors_all_but_their_bytes_is_checked(
     _filled(tmp_path)
     with monkeypatch.context() as patch:
         patch.setattr(vector_file, "_MAX_BYTES_TO_CHECK", 0)
-        VectorFile(tmp_path, STATE, 5).append(_rows(6), _vectors(0.6), last_row=6, generation=6)
-        assert VectorFile(tmp_path, STATE, 6).rows.tolist() == [2, 4, 6]
-    assert VectorFile(tmp_path, STATE, 6).rows.tolist() == [2, 4, 6]  # its checksums are right
+        VectorFile(tmp_path, STATE, _known).append(
+            _rows(6), _vectors(0.6), last_row=6, commit=Commit(6, 7)
+        )
+        assert VectorFile(tmp_path, STATE, _known).rows.tolist() == [2, 4, 6]
+    assert VectorFile(tmp_path, STATE, _known).rows.tolist() == [2, 4, 6]  # its checksums are right
     monkeypatch.setattr(vector_file, "_MAX_BYTES_TO_CHECK", 0)
     (path,) = tmp_path.glob(f"vectors-*{suffix}")
     held = path.read_bytes()
     path.write_bytes(held[:-1] if damage == "cut" else bytes([held[0] ^ 1]) + held[1:])
-    noticed = len(VectorFile(tmp_path, STATE, 6).rows) == 0
+    noticed = len(VectorFile(tmp_path, STATE, _known).rows) == 0
     assert noticed is not (suffix == ".f32" and damage == "flip")
 
 
 @pytest.mark.parametrize(
-    ("state", "generation"),
-    [(STATE._replace(revision=2), 5), (STATE._replace(name="other"), 5), (STATE, 4)],
+    "state", [STATE._replace(revision=2), STATE._replace(name="other"), STATE._replace(mark=3)]
 )
-def test_files_of_other_vectors_or_a_later_truth_are_passed_over(
-    tmp_path: Path, state: EmbeddingState, generation: int
-) -> None:
+def test_files_of_other_vectors_are_passed_over(tmp_path: Path, state: EmbeddingState) -> None:
     _filled(tmp_path)
-    assert len(VectorFile(tmp_path, state, generation).rows) == 0
+    file = VectorFile(tmp_path, state, _known)
+    assert (len(file.rows), file.problem) == (0, None)
+
+
+def test_files_of_another_history_are_passed_over(tmp_path: Path) -> None:
+    _filled(tmp_path)
+    file = VectorFile(tmp_path, STATE, lambda commit: commit != Commit(5, 7))
+    assert (len(file.rows), file.problem) == (0, "not of this database")
+
+
+def test_a_database_that_cannot_be_asked_is_not_taken_for_damage(tmp_path: Path) -> None:
+    _filled(tmp_path)
+    with pytest.raises(StorageError, match="asked"):
+        VectorFile(tmp_path, STATE, _cannot_be_asked)
+
+
+def test_what_somebody_may_have_mapped_is_never_overwritten(tmp_path: Path) -> None:
+    """An older stamp was put back; whoever appends next begins new files."""
+    file = _filled(tmp_path)
+    stamp = (tmp_path / "vectors.stamp.json").read_bytes()
+    file.append(_rows(6, 7), _vectors(0.6, 0.7), last_row=7, commit=Commit(6, 7))
+    (tmp_path / "vectors.stamp.json").write_bytes(stamp)
+    other = VectorFile(tmp_path, STATE, _known)
+    assert other.rows.tolist() == [2, 4]
+    other.append(_rows(7), _vectors(0.7), last_row=7, commit=Commit(7, 7))
+    assert other.name != file.name
+    assert VectorFile(tmp_path, STATE, _known).rows.tolist() == [2, 4, 7]
+    assert file.rows.tolist() == [2, 4, 6, 7]
+
+
+@pytest.mark.parametrize("n_writes", range(4))
+def test_rewriting_that_fails_changes_nothing(
+    tmp_path: Path, n_writes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vector_file, "_BLOCK", 1)
+    file = _filled(tmp_path)
+    before = sorted(path.name for path in tmp_path.iterdir())
+    left = iter(range(n_writes))
+
+    def fsync(descriptor: int) -> None:
+        if next(left, None) is None:
+            raise OSError(errno.ENOSPC, "full")
+
+    monkeypatch.setattr("os.fsync", fsync)
+    with pytest.raises(OSError, match="full"):
+        file.rewritten(file.rows, file.matrix, last_row=5, commit=Commit(6, 7))
+    assert sorted(path.name for path in tmp_path.iterdir()) == before
+    assert VectorFile(tmp_path, STATE, _known).rows.tolist() == [2, 4]
 
 
 def test_a_stamp_may_not_name_a_file_elsewhere(tmp_path: Path) -> None:
@@ -113,15 +170,15 @@ def test_a_stamp_may_not_name_a_file_elsewhere(tmp_path: Path) -> None:
     for path in (tmp_path / "here").glob("vectors-*"):
         path.rename(tmp_path / path.name)
     stamp.write_text(json.dumps(content | {"name": f"../{content['name']}"}))
-    assert len(VectorFile(tmp_path / "here", STATE, 5).rows) == 0
+    assert len(VectorFile(tmp_path / "here", STATE, _known).rows) == 0
 
 
 def test_rewriting_leaves_out_and_keeps_what_others_have_mapped(tmp_path: Path) -> None:
     file = _filled(tmp_path)
-    fresh = file.rewritten(np.array([False, True]), 6)
+    fresh = file.rewritten(file.rows[1:], file.matrix[1:], last_row=5, commit=Commit(6, 7))
     assert (fresh.rows.tolist(), fresh.last_row) == ([4], 5)
-    assert VectorFile(tmp_path, STATE, 6).matrix[:, 0].tolist() == pytest.approx([0.4])
+    assert VectorFile(tmp_path, STATE, _known).matrix[:, 0].tolist() == pytest.approx([0.4])
     assert file.matrix[:, 0].tolist() == pytest.approx([0.2, 0.4])
     assert len(list(tmp_path.glob("vectors-*"))) == 2
-    nothing = fresh.rewritten(np.array([False]), 6)
+    nothing = fresh.rewritten(fresh.rows[:0], fresh.matrix[:0], last_row=5, commit=Commit(6, 7))
     assert (len(nothing.rows), nothing.last_row) == (0, 5)

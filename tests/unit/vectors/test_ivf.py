@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from hebbgraph.artifacts import Stamp
 from hebbgraph.errors import MissingExtraError
 from hebbgraph.vectors import ivf as module
 from hebbgraph.vectors.ivf import InvertedLists
@@ -80,12 +81,16 @@ def test_vectors_that_are_all_the_same_are_no_trouble() -> None:
     assert len(named) >= 10
 
 
+def _fits(stamp: Stamp) -> bool:
+    return all(stamp[name] == value for name, value in STAMP.items())
+
+
 def test_it_is_read_back_for_the_same_vectors_alone(tmp_path: Path) -> None:
     vectors = _unit(np.random.default_rng(8), 600, 32)
     rows = np.arange(600) * 3
     made = InvertedLists(vectors[:500])
     made.save(tmp_path, STAMP, rows[:500])
-    held = InvertedLists.load(tmp_path, 32, STAMP, rows)
+    held = InvertedLists.load(tmp_path, 32, _fits, rows)
     assert held is not None
     assert (len(held), held.n_fitted) == (500, made.n_fitted)
     for lists in (made, held):
@@ -95,11 +100,11 @@ def test_it_is_read_back_for_the_same_vectors_alone(tmp_path: Path) -> None:
         expected = made.may_be_nearest(query, 10, allowed, _unused)
         assert held.may_be_nearest(query, 10, allowed, _unused).tolist() == expected.tolist()
     others = np.delete(rows, 7)  # a chunk was deleted, and the table compacted
-    assert InvertedLists.load(tmp_path, 32, STAMP, others) is None
-    assert InvertedLists.load(tmp_path, 32, STAMP, rows[:400]) is None
-    assert InvertedLists.load(tmp_path, 32, STAMP | {"epoch": 2}, rows) is None
-    assert InvertedLists.load(tmp_path, 64, STAMP, rows) is None
-    assert InvertedLists.load(tmp_path / "nowhere", 32, STAMP, rows) is None
+    assert InvertedLists.load(tmp_path, 32, _fits, others) is None
+    assert InvertedLists.load(tmp_path, 32, _fits, rows[:400]) is None
+    assert InvertedLists.load(tmp_path, 32, lambda stamp: stamp["epoch"] == 2, rows) is None
+    assert InvertedLists.load(tmp_path, 64, _fits, rows) is None
+    assert InvertedLists.load(tmp_path / "nowhere", 32, _fits, rows) is None
 
 
 @pytest.mark.parametrize("damage", ["torn", "changed", "stamp"])
@@ -113,7 +118,7 @@ def test_a_damaged_file_is_passed_over(damage: str, tmp_path: Path) -> None:
         path.write_bytes(content[:1000] + b"\xff" + content[1001:])
     else:
         path.with_name("vectors.ivf.json").write_bytes(b"\x00")
-    assert InvertedLists.load(tmp_path, 32, STAMP, np.arange(500)) is None
+    assert InvertedLists.load(tmp_path, 32, _fits, np.arange(500)) is None
 
 
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

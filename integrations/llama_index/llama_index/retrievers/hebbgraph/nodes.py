@@ -69,17 +69,20 @@ def node_to_chunk(node: BaseNode) -> Chunk:
     metadata = to_jsonable_python(node.metadata, fallback=str, inf_nan_mode="null")
     title, tags = metadata.get(TITLE_KEY), metadata.get(TAGS_KEY)
     metadata[NODE_KEY] = _extras(node)
-    return Chunk(
-        id=node.node_id,
-        text=storable(node.get_content(metadata_mode=MetadataMode.NONE)),
-        title=storable(title)[:MAX_TITLE] if isinstance(title, str) else "",
-        metadata=metadata,
-        document_id=node.ref_doc_id or node.node_id,
-        tags=tuple(
-            storable(tag) for tag in (tags if isinstance(tags, list) else ())
-            if isinstance(tag, str) and tag.strip()
-        ),
-    )  # fmt: skip
+    return Chunk.coerce(
+        {
+            "id": node.node_id,
+            "text": storable(node.get_content(metadata_mode=MetadataMode.NONE)),
+            "title": storable(title)[:MAX_TITLE] if isinstance(title, str) else "",
+            "metadata": metadata,
+            "document_id": node.ref_doc_id or node.node_id,
+            "tags": tuple(
+                storable(tag)
+                for tag in (tags if isinstance(tags, list) else ())
+                if isinstance(tag, str) and tag.strip()
+            ),
+        }
+    )
 
 
 def chunk_to_node(chunk: Chunk) -> BaseNode:

@@ -1,0 +1,95 @@
+"""How the process that converts files and the one that asked it speak: plain data only.
+
+A message is two frames, each with its length in eight bytes before it: an object as
+JSON, and bytes (of the file, or of its text in UTF-8). What comes from the process that
+has read a hostile file is checked like any other input, and never unpickled.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, BinaryIO
+
+from hebbgraph.documents.outline import MAX_HEADING_CHARS, Heading
+
+__all__ = ["MAX_HEADER", "ProtocolError", "headings_of", "receive", "send"]
+
+MAX_HEADER = 16_000_000
+"""Bytes of the first frame. The headings of a document stand in it."""
+
+_LENGTH_BYTES = 8
+_HIGHEST_LEVEL = 6
+
+
+class ProtocolError(Exception):
+    """The other process said something that it never should."""
+
+
+def send(stream: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
+    """Write one message."""
+    encoded = json.dumps(header).encode()
+    for frame in (encoded, body):
+        stream.write(len(frame).to_bytes(_LENGTH_BYTES, "big"))
+        stream.write(frame)
+    stream.flush()
+
+
+def receive(stream: BinaryIO, *, max_body: int) -> tuple[dict[str, Any], bytes]:
+    """Read one message.
+
+    Raises
+    ------
+    EOFError
+        If the other process went away.
+    ProtocolError
+        If a frame is too long, or the first is no JSON object.
+    """
+    encoded = _frame(stream, MAX_HEADER)
+    body = _frame(stream, max_body)
+    try:
+        header = json.loads(encoded)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"no JSON: {error}") from error
+    if not isinstance(header, dict):
+        raise ProtocolError("no JSON object")
+    return header, body
+
+
+def _frame(stream: BinaryIO, most: int) -> bytes:
+    length = int.from_bytes(_exactly(stream, _LENGTH_BYTES), "big")
+    if length > most:
+        raise ProtocolError(f"a frame of {length:,} bytes, more than {most:,}")
+    return _exactly(stream, length)
+
+
+def _exactly(stream: BinaryIO, length: int) -> bytes:
+    data = stream.read(length)
+    if len(data) < length:
+        raise EOFError
+    return data
+
+
+def headings_of(found: Any, *, lines: int) -> tuple[Heading, ...]:
+    """Read headings that were sent as lists ``[level, text, start, stop]``.
+
+    Raises
+    ------
+    ProtocolError
+        If they are not headings of a text with so many lines, in order.
+    """
+    headings = []
+    last = 0
+    if not isinstance(found, list):
+        raise ProtocolError("no list of headings")
+    for one in found:
+        match one:
+            case [int(level), str(text), int(start), int(stop)] if (
+                1 <= level <= _HIGHEST_LEVEL
+                and len(text) <= MAX_HEADING_CHARS
+                and last <= start < stop <= lines
+            ):
+                headings.append(Heading(level, text, start, stop))
+                last = stop
+            case _:
+                raise ProtocolError("no heading of this text")
+    return tuple(headings)

@@ -1,0 +1,134 @@
+"""The process that converts files: asked on its input, answering on its output.
+
+:mod:`hebbgraph.documents.worker` starts it. It holds itself to the limits of memory and
+processor time that come with each file; whoever asks watches the clock.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any, BinaryIO
+
+from hebbgraph.documents.convert import Document, convert_bytes
+from hebbgraph.documents.frames import MAX_HEADER, receive, send
+from hebbgraph.documents.outline import one_line
+from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
+
+__all__ = ["IDLE_SECONDS", "serve"]
+
+IDLE_SECONDS = 600.0
+"""So long without a file, and the process ends: whoever asked may have forgotten it."""
+
+_GRACE_SECONDS = 5
+# More left over from earlier files than this part of the limit, and a new process is due.
+_LEFT_OVER = 0.25
+_LONGEST_REASON = 2_000
+_HEADING_BYTES = 30  # of JSON, besides its text
+
+
+def serve() -> None:
+    """Convert files until the input ends."""
+    if threading.current_thread() is threading.main_thread():
+        # The one who asked is interrupted as well, and ends this process.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    questions, answers = _private_streams()
+    send(answers, {"ready": True})
+    at_start = _address_space()
+    while True:
+        idle = threading.Timer(IDLE_SECONDS, os._exit, (0,))
+        idle.daemon = True
+        idle.start()
+        try:
+            request, data = receive(questions, max_body=sys.maxsize)
+        except EOFError:
+            return
+        finally:
+            idle.cancel()
+        _bound(request["memory_bytes"], request["seconds"])
+        answer, text = _answer(request, data)
+        del data
+        left_over = _address_space() - at_start
+        answer["last"] = (
+            answer.get("failed") == "memory" or left_over > _LEFT_OVER * request["memory_bytes"]
+        )
+        with contextlib.suppress(BrokenPipeError):
+            send(answers, answer, text)
+        if answer["last"]:
+            return
+
+
+def _private_streams() -> tuple[BinaryIO, BinaryIO]:
+    """Take input and output for the protocol; whatever a library prints goes nowhere."""
+    questions = os.fdopen(os.dup(0), "rb")
+    answers = os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nowhere, standard)
+    os.close(nowhere)
+    return questions, answers
+
+
+def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes]:
+    try:
+        document = convert_bytes(
+            data,
+            path=request["path"],
+            max_bytes=request["max_bytes"],
+            encoding=request["encoding"],
+            max_characters=request["output_characters"],
+        )
+        return _packed(document)
+    except MemoryError:
+        return {"failed": "memory"}, b""
+    except ConversionError as error:
+        if isinstance(error.__cause__, MemoryError):
+            return {"failed": "memory"}, b""
+        kind, reason = "file", str(error)
+    except MissingExtraError as error:
+        kind, reason = "extra", str(error)
+    except ParameterError as error:
+        kind, reason = "parameter", str(error)
+    return {"failed": kind, "reason": one_line(reason, limit=_LONGEST_REASON)}, b""
+
+
+def _packed(document: Document) -> tuple[dict[str, Any], bytes]:
+    headings = document.headings
+    if sum(len(heading.text) + _HEADING_BYTES for heading in headings) * 2 > MAX_HEADER:
+        raise ConversionError(f"has {len(headings):,} headings, which is too many; split it")
+    return {
+        "title": document.title,
+        "headings": [[one.level, one.text, one.start, one.stop] for one in headings],
+    }, document.text.encode()
+
+
+def _bound(memory_bytes: int, seconds: float) -> None:
+    """Limit what the next file may take, where the system can.
+
+    Resident memory has no limit of its own; it is never more than the address space.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    cpu_seconds = math.ceil(time.process_time() + seconds) + _GRACE_SECONDS
+    for kind, soft in ((resource.RLIMIT_CPU, cpu_seconds), (resource.RLIMIT_AS, memory_bytes)):
+        _, hard = resource.getrlimit(kind)
+        if hard != resource.RLIM_INFINITY:
+            soft = min(soft, hard)
+        with contextlib.suppress(OSError, ValueError):  # a system without this limit
+            resource.setrlimit(kind, (soft, hard))
+
+
+def _address_space() -> int:
+    """Return the bytes of this process's address space; 0 where that cannot be seen."""
+    try:
+        with open("/proc/self/statm", "rb") as file:
+            return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0

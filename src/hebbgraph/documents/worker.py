@@ -1,0 +1,307 @@
+"""Files that may be hostile are converted by another process, which may die of them.
+
+One process serves file after file, started when it is first needed. One that takes too
+long is killed; one that dies, or holds on to much memory, is replaced at the next file.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any, cast
+
+from hebbgraph.documents.bounds import ConversionLimits
+from hebbgraph.documents.convert import Document, media_type_of, shown_path
+from hebbgraph.documents.frames import ProtocolError, headings_of, receive, send
+from hebbgraph.documents.outline import one_line
+from hebbgraph.documents.serving import IDLE_SECONDS
+from hebbgraph.errors import (
+    ConversionError,
+    HebbgraphError,
+    MissingExtraError,
+    ParameterError,
+)
+
+__all__ = ["ConversionWorker", "convert_apart"]
+
+_START_SECONDS = 120.0
+_STOP_SECONDS = 5.0
+_MOST_IDLE = 4
+# The two packages are entered without their __init__, which would load the index and its
+# databases: half a second and 60 MB that a converting process has no use for.
+_PROGRAM = """
+import json, sys, types
+sys.path[:] = json.loads(sys.argv[1])
+for name, folder in json.loads(sys.argv[2]).items():
+    sys.modules[name] = types.ModuleType(name)
+    sys.modules[name].__path__ = [folder]
+from hebbgraph.documents.serving import serve
+serve()
+"""
+_HERE = Path(__file__).resolve().parent
+_PACKAGES = {"hebbgraph": str(_HERE.parent), "hebbgraph.documents": str(_HERE)}
+_FAILURES = {"file": ConversionError, "extra": MissingExtraError, "parameter": ParameterError}
+
+
+class ConversionWorker:
+    """One process that converts files, one after the other.
+
+    Not for several threads at once. :func:`convert_apart` keeps as many as are needed.
+
+    Parameters
+    ----------
+    command : sequence of str, optional
+        What to start instead of the Python that runs this.
+    """
+
+    def __init__(self, command: Sequence[str] | None = None) -> None:
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+        self._last_used = 0.0
+
+    def convert(
+        self,
+        data: bytes,
+        *,
+        path: str | os.PathLike[str],
+        max_bytes: int,
+        encoding: str | None,
+        limits: ConversionLimits,
+    ) -> Document:
+        """Convert the bytes of a file.
+
+        Raises
+        ------
+        ConversionError
+            If they cannot be converted, or not within the limits.
+        MissingExtraError
+            If the extra ``files`` is absent.
+        """
+        media_type = media_type_of(path)
+        most = max(limits.output_characters, len(data))
+        request = {
+            "path": os.fspath(path),
+            "max_bytes": max_bytes,
+            "encoding": encoding,
+            "seconds": limits.seconds,
+            "memory_bytes": limits.memory_bytes,
+            "output_characters": limits.output_characters,
+        }
+        process = self._running()
+        deadline = _Deadline(process, limits.seconds)
+        try:
+            with deadline:
+                send(_pipe(process.stdin), request, data)
+                # At most four bytes a character.
+                answer, text = receive(_pipe(process.stdout), max_body=4 * most)
+            if answer.get("last") or deadline.expired:
+                self.close()
+            self._last_used = time.monotonic()
+            return _document(answer, text, media_type, path, limits)
+        except HebbgraphError:  # an answer like any other
+            raise
+        except (EOFError, OSError, ProtocolError) as error:
+            if not isinstance(error, ProtocolError):  # it is about to end, and will say how
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.wait(_STOP_SECONDS)
+            self.close()
+            reason = _why(process.returncode, deadline.expired, limits, error)
+            raise ConversionError(f"{shown_path(path)}: {reason}") from error
+        except BaseException:  # interrupted: its answer would be taken for the next file's
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the process, at once."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            with contextlib.suppress(OSError):  # what could not be written is lost
+                _pipe(pipe).close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(_STOP_SECONDS)
+
+    def abandon(self) -> None:
+        """Forget the process without ending it: after a fork it belongs to the parent."""
+        if self._process is not None:
+            self._process.returncode = 0  # or it would be waited for, and warned about
+            self._process = None
+
+    def _running(self) -> subprocess.Popen[bytes]:
+        is_old = time.monotonic() - self._last_used > IDLE_SECONDS / 2
+        if self._process is not None and (is_old or self._process.poll() is not None):
+            self.close()
+        if self._process is None:
+            self._process = self._started()
+        return self._process
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        try:
+            process = subprocess.Popen(
+                self._command or _python(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                # glibc reserves 64 MB of address space for every thread that allocates.
+                env={**os.environ, "MALLOC_ARENA_MAX": "1"},
+            )
+        except OSError as error:
+            raise ConversionError(f"{_NO_PROCESS}: {error}; {_ADVICE}") from error
+        self._process = process
+        try:
+            with _Deadline(process, _START_SECONDS):
+                receive(_pipe(process.stdout), max_body=0)
+        except (EOFError, OSError, ProtocolError) as error:
+            self.close()
+            raise ConversionError(
+                f"{_NO_PROCESS}: it ended with {process.returncode}; {_ADVICE}"
+            ) from error
+        except BaseException:
+            self.close()
+            raise
+        return process
+
+
+class _Deadline:
+    """Kills a process that takes too long, which ends any wait for its pipes."""
+
+    def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
+        self.expired = False
+        self._process = process
+        self._timer = threading.Timer(seconds, self._expire)
+        self._timer.daemon = True
+
+    def __enter__(self) -> _Deadline:
+        self._timer.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._timer.cancel()
+        self._timer.join()
+
+    def _expire(self) -> None:
+        self.expired = True
+        self._process.kill()
+
+
+_NO_PROCESS = "cannot start the process that converts files"
+_ADVICE = "limits=None converts files in this one"
+_idle: list[ConversionWorker] = []
+_lock = threading.Lock()
+
+
+def convert_apart(
+    data: bytes,
+    *,
+    path: str | os.PathLike[str],
+    max_bytes: int,
+    encoding: str | None,
+    limits: ConversionLimits,
+) -> Document:
+    """Convert the bytes of a file in a process that outlives the call, for the next one."""
+    with _lock:
+        worker = _idle.pop() if _idle else ConversionWorker()
+    try:
+        return worker.convert(
+            data, path=path, max_bytes=max_bytes, encoding=encoding, limits=limits
+        )
+    finally:
+        with _lock:
+            keep = len(_idle) < _MOST_IDLE
+            if keep:
+                _idle.append(worker)
+        if not keep:
+            worker.close()
+
+
+@atexit.register
+def _close_idle() -> None:
+    while _idle:
+        _idle.pop().close()
+
+
+def _forget_idle() -> None:
+    global _lock
+    _lock = threading.Lock()
+    while _idle:
+        _idle.pop().abandon()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_idle)
+
+
+def _python() -> list[str]:
+    if not sys.executable or getattr(sys, "frozen", False):
+        raise ConversionError(f"{_NO_PROCESS}: there is no Python to run; {_ADVICE}")
+    path = [folder for folder in sys.path if isinstance(folder, str)]
+    # -P: nothing from the working directory, before sys.path is set.
+    return [sys.executable, "-P", "-c", _PROGRAM, json.dumps(path), json.dumps(_PACKAGES)]
+
+
+def _pipe(stream: IO[bytes] | None) -> Any:
+    return cast("IO[bytes]", stream)
+
+
+def _document(
+    answer: dict[str, Any],
+    text: bytes,
+    media_type: str,
+    path: str | os.PathLike[str],
+    limits: ConversionLimits,
+) -> Document:
+    """Check and read an answer."""
+    failed = answer.get("failed")
+    if failed == "memory":
+        raise ConversionError(
+            f"{shown_path(path)}: takes more than {limits.memory_bytes:,} bytes of memory to "
+            "convert; split it, or raise the limit memory_bytes"
+        )
+    if failed is not None:
+        reason = answer.get("reason")
+        error = _FAILURES.get(failed) if isinstance(failed, str) else None
+        if error is None or not isinstance(reason, str):
+            raise ProtocolError("no reason for a failure")
+        raise error(reason)
+    title = answer.get("title")
+    if not isinstance(title, str):
+        raise ProtocolError("no title")
+    try:
+        decoded = text.decode()
+    except UnicodeDecodeError as error:
+        raise ProtocolError("no UTF-8") from error
+    headings = headings_of(answer.get("headings"), lines=decoded.count("\n") + 1)
+    return Document(decoded, one_line(title), media_type, headings)
+
+
+def _why(code: int | None, expired: bool, limits: ConversionLimits, error: Exception) -> str:
+    """Say why a process that ended with ``code`` gave no answer."""
+    if expired or (hasattr(signal, "SIGXCPU") and code == -signal.SIGXCPU):
+        return (
+            f"takes longer than {limits.seconds:g} seconds to convert; split it, or raise the "
+            "limit seconds"
+        )
+    if isinstance(error, ProtocolError):
+        return f"made the process that converts it talk nonsense ({error}); it is not to be trusted"
+    return (
+        f"crashed the process that converts it ({_ending(code)}); it is damaged, or takes more "
+        f"than {limits.memory_bytes:,} bytes of memory"
+    )
+
+
+def _ending(code: int | None) -> str:
+    if code is not None and code < 0:
+        with contextlib.suppress(ValueError):
+            return signal.Signals(-code).name
+    return f"exit code {code}"

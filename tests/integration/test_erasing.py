@@ -1,0 +1,455 @@
+"""What was deleted and forgotten is in no file: looked for byte by byte, while others are there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from hebbgraph import Chunk, HebbianIndex, IndexLockedError, Settings
+from hebbgraph.cli import app
+from hebbgraph.settings import LearningSettings
+from hebbgraph.store.recalls import RecallStore
+from hebbgraph.text import lexical_terms
+
+#: Words that occur in one place each, and in no file of any other index.
+TEXT = "quixotle"
+TITLE = "Jabberwent"
+METADATA = "wyvernish"
+TAG = "zephyrine"
+DOCUMENT = "krakatosian"
+ANSWER = "oblongata"
+ACTOR = "vexationist"
+ASKED = "fandangled"
+CUE = "Mugwumpery"
+
+OF_CHUNK = (TEXT, TITLE, METADATA, TAG, DOCUMENT, ANSWER)
+OF_ACTOR = (ACTOR, ASKED, CUE)
+
+SECRET = Chunk(
+    id="secret",
+    title=TITLE,
+    text=f"{TITLE} kept the {TEXT} in Tessel Bay, as the Petrel knew.",
+    metadata={"of": METADATA, METADATA: 1},
+    document_id=DOCUMENT,
+    tags=(TAG,),
+)
+OTHERS = [
+    Chunk(id="petrel", title="Petrel", text="The Petrel sailed from Tessel Bay."),
+    Chunk(id="bay", title="Tessel Bay", text="Tessel Bay freezes in winter."),
+    # A title of which the actor alone asks, and which stays.
+    Chunk(id="mugwump", title=CUE, text="A word of its own."),
+]
+QUESTION = f"What did {TITLE} keep in Tessel Bay?"
+SETTINGS = Settings(
+    keep_recalls=100, write_wait_seconds=0.3, learning=LearningSettings(store_queries=True)
+)
+
+
+class Embedder:
+    """Vectors that are told apart by their bytes: one for each text."""
+
+    name = "erasing"
+
+    @staticmethod
+    def vector(text: str) -> list[float]:
+        seed = int.from_bytes(text.encode()[:64].ljust(64, b" "), "big") % 2**32
+        numbers = np.random.default_rng(seed).standard_normal(16)
+        return list(map(float, numbers / np.linalg.norm(numbers)))
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.vector(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.vector(text)
+
+
+class Tagger:
+    """A tagger whose answers are kept."""
+
+    name = "answering"
+
+    def __call__(self, chunk: Chunk) -> list[str]:
+        return [ANSWER] if chunk.id == "secret" else []
+
+
+def _found(directory: Path, words: Iterable[str]) -> dict[str, list[str]]:
+    """Say which files hold which words, in any spelling of their letters."""
+    held: dict[str, list[str]] = {}
+    for path in sorted(directory.rglob("*")):
+        if path.is_file():
+            content = path.read_bytes().lower()
+            for word in words:
+                if word.lower().encode() in content:
+                    held.setdefault(word, []).append(path.name)
+    return held
+
+
+def _lexical_holds(index: HebbianIndex, words: Iterable[str]) -> list[str]:
+    """Terms lie prefix-coded in Tantivy's files, so that index itself is asked for them."""
+    index.stats()
+    df = index.parts.derived.lexical.document_frequency
+    return [
+        word for word in words if any(df(term) for term in lexical_terms([word.lower()], "english"))
+    ]
+
+
+SECOND = """
+import sys
+from pathlib import Path
+from hebbgraph import HebbianIndex
+sys.path.insert(0, str(Path(sys.argv[2])))
+from test_erasing import QUESTION, SETTINGS, Embedder
+import sqlalchemy
+with HebbianIndex.open(sys.argv[1], embedder=Embedder(), settings=SETTINGS) as index:
+    recall = index.recall(QUESTION, k=4, id="of-the-second")
+    reading = None
+    print("ready", flush=True)
+    for line in sys.stdin:
+        match line.strip():
+            case "read":
+                reading = index.parts.database.read()
+                reading.__enter__().execute(sqlalchemy.text("SELECT * FROM chunks")).all()
+            case "release":
+                reading.__exit__(None, None, None)
+            case "recall":
+                index.recall("What sailed from Tessel Bay?", k=4)
+            case "late":
+                index.parts.recalls.put(recall.model_copy(update={"id": "late"}))
+            case "add":
+                index.add([{"id": "new", "title": "Heron", "text": "The Heron in Tessel Bay."}])
+            case "close":
+                break
+        print("done", flush=True)
+"""
+
+
+class Second:
+    """Another process that has the index open."""
+
+    def __init__(self, directory: Path) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SECOND, str(directory), str(Path(__file__).parent)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._answered("ready")
+
+    def _answered(self, expected: str) -> None:
+        assert self.process.stdout is not None
+        assert self.process.stdout.readline().strip() == expected
+
+    def do(self, what: str) -> None:
+        assert self.process.stdin is not None
+        print(what, file=self.process.stdin, flush=True)
+        if what != "close":
+            self._answered("done")
+        else:
+            assert self.process.wait(60) == 0
+
+    def end(self) -> None:
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                stream.close()
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def second(tmp_path: Path) -> Iterator[Callable[[], Second]]:
+    started: list[Second] = []
+
+    def start() -> Second:
+        started.append(Second(tmp_path / "index"))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.end()
+
+
+@pytest.fixture
+def index(open_index: Callable[..., HebbianIndex]) -> HebbianIndex:
+    """An index that holds each planted word, learned from and asked about."""
+    index = open_index(embedder=Embedder(), tagger=Tagger(), settings=SETTINGS)
+    index.add(OTHERS)
+    index.put_document(DOCUMENT, "fingerprint", [SECRET])
+    index.parts.truth.answers.put("answering", {0: (SECRET, (ANSWER,))})
+    recall = index.recall(QUESTION, k=4)
+    assert recall.hit("secret") is not None
+    index.reinforce(recall, ["secret"], rejected=["mugwump"])
+    asked = index.recall(f"Who {ASKED} in {CUE}?", k=4)
+    index.reinforce(asked, ["mugwump"], actor=ACTOR)
+    index.colonies()
+    index.parts.derived.save()
+    return index
+
+
+def _assert_planted(directory: Path, words: Iterable[str]) -> None:
+    assert sorted(_found(directory, words)) == sorted(words)
+
+
+def _assert_gone(index: HebbianIndex, directory: Path, words: Iterable[str]) -> None:
+    assert _found(directory, words) == {}
+    assert _lexical_holds(index, words) == []
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["compact", "erase"])
+def test_deleted_text_is_in_no_file(
+    index: HebbianIndex, second: Callable[[], Second], tmp_path: Path, at_once: bool
+) -> None:
+    other = second()
+    _assert_planted(tmp_path, OF_CHUNK)
+    if at_once:
+        assert index.delete(["secret"], erase=True) == 1
+    else:
+        assert index.delete(["secret"]) == 1
+        index.compact()
+    _assert_gone(index, tmp_path, OF_CHUNK)
+    # Nor does it come back by what the other process still knows, or then writes.
+    for what in ("late", "recall", "add", "close"):
+        other.do(what)
+        _assert_gone(index, tmp_path, OF_CHUNK)
+    assert index.doctor().ok
+    index.close()
+    assert _found(tmp_path, OF_CHUNK) == {}
+
+
+@pytest.mark.parametrize("at_once", [False, True], ids=["compact", "erase"])
+def test_what_an_actor_asked_is_in_no_file(
+    index: HebbianIndex, second: Callable[[], Second], tmp_path: Path, at_once: bool
+) -> None:
+    index.delete(["mugwump"])  # whose title the question named: it must not be left there
+    other = second()
+    _assert_planted(tmp_path, OF_ACTOR)
+    if at_once:
+        assert index.forget(actor=ACTOR, erase=True) == 1
+        assert _found(tmp_path, [ACTOR, ASKED]) == {}
+        # The deleted chunk's title is in derived parts still, and in them alone.
+        assert not [name for name in _found(tmp_path, [CUE])[CUE] if "sqlite3" in name]
+    else:
+        assert index.forget(actor=ACTOR) == 1
+    index.compact()
+    _assert_gone(index, tmp_path, OF_ACTOR)
+    for what in ("late", "recall", "close"):
+        other.do(what)
+        assert _found(tmp_path, OF_ACTOR) == {}
+    assert index.parts.log.count() == 1  # the other lesson counts on
+
+
+@pytest.mark.parametrize("how", ["no embedder", "no recalls", "ivf"])
+def test_erasing_by_whoever_opened_it_otherwise(
+    index: HebbianIndex, open_index: Callable[..., HebbianIndex], tmp_path: Path, how: str
+) -> None:
+    """Vectors of a process that has no embedder, recalls of one that keeps none."""
+    held = index.parts.derived.vectors
+    assert held is not None
+    row = index.parts.truth.rows_of(["secret"])["secret"]
+    vector = held.matrix[int(np.searchsorted(held.rows, row))].tobytes()
+    in_files = [p.name for p in tmp_path.rglob("vectors-*") if vector in p.read_bytes()]
+    assert in_files
+    index.close()
+    if how == "ivf":
+        for name in ("vectors.ivf", "vectors.usearch"):
+            next(tmp_path.rglob("vectors.stamp.json")).with_name(name).write_bytes(vector)
+    keep = 0 if how == "no recalls" else 100
+    erasing = open_index(settings=SETTINGS.model_copy(update={"keep_recalls": keep}))
+    erasing.delete(["secret"], erase=True)
+    _assert_gone(erasing, tmp_path, OF_CHUNK)
+    assert not [p.name for p in tmp_path.rglob("*") if p.is_file() and vector in p.read_bytes()]
+    again = open_index(embedder=Embedder(), settings=SETTINGS)
+    assert len(again.recall("Tessel Bay", k=4).hits) == 3
+    assert again.doctor().ok
+
+
+def test_what_killed_processes_left_goes_too(index: HebbianIndex, tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
+                           check=True, capture_output=True, text=True)  # fmt: skip
+    dead = ended.stdout.strip()
+    directory = tmp_path / "index"
+    (derived,) = (directory / "derived").iterdir()
+    for left in (
+        directory / f".restore-{dead}-x1" / "truth.sqlite3",
+        directory / ".restore-x2" / "truth.sqlite3",
+        derived / "graph-1.partial" / "keys.npy",
+        derived / f".colonies.npz.{dead}.partial.npz",
+        derived / "vectors.ivf.partial",
+    ):
+        left.parent.mkdir(exist_ok=True)
+        left.write_text(SECRET.text)
+    going_on = directory / f".restore-{os.getpid()}-x3"
+    going_on.mkdir()
+    index.delete(["secret"], erase=True)
+    _assert_gone(index, tmp_path, OF_CHUNK)
+    assert going_on.exists()
+
+
+def test_free_room_in_the_database_is_cleared(
+    make_index: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    """As a version or a tool leaves it that deletes without writing over what it deletes."""
+    index = make_index(OTHERS)
+    with closing(sqlite3.connect(tmp_path / "index" / "truth.sqlite3")) as connection, connection:
+        connection.execute("PRAGMA secure_delete=OFF")
+        connection.execute("INSERT INTO documents VALUES ('default', ?, '1')", (DOCUMENT * 500,))
+        connection.execute("DELETE FROM documents")
+    assert _found(tmp_path, [DOCUMENT])
+    index.compact()
+    assert _found(tmp_path, [DOCUMENT]) == {}
+
+
+def test_a_reader_in_the_way_is_waited_for_and_named(
+    index: HebbianIndex, second: Callable[[], Second], tmp_path: Path
+) -> None:
+    other = second()
+    other.do("read")
+    named = f"process {other.process.pid}" if Path("/proc/locks").exists() else "lsof"
+    with pytest.raises(
+        IndexLockedError, match=rf"truth\.sqlite3-wal.*{named}.*compact\(\)"
+    ) as told:
+        index.delete(["secret"], erase=True)
+    assert told.value.__notes__ == ["it is deleted; what is left of it on disk goes with compact()"]
+    assert index.get(["secret"]) == []
+    assert _found(tmp_path, OF_CHUNK)
+    other.do("release")
+    index.compact()
+    _assert_gone(index, tmp_path, OF_CHUNK)
+
+
+def test_a_reader_of_the_recalls_in_the_way_is_named(index: HebbianIndex, tmp_path: Path) -> None:
+    path = tmp_path / "index" / "recalls.sqlite3"
+    with closing(sqlite3.connect(path, isolation_level=None)) as reading:
+        reading.execute("BEGIN")
+        reading.execute("SELECT * FROM recalls").fetchall()
+        with pytest.raises(IndexLockedError, match=r"recalls\.sqlite3-wal"):
+            index.delete(["secret"], erase=True)
+        reading.execute("COMMIT")
+    index.compact()
+    _assert_gone(index, tmp_path, OF_CHUNK)
+
+
+def test_a_snapshot_of_before_does_not_follow_on_a_compaction(
+    index: HebbianIndex,
+    open_index: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Closing: another process deletes and compacts between the last look and the snapshot."""
+    closing_one = open_index(embedder=Embedder(), settings=SETTINGS)
+    closing_one.add([{"id": "new", "title": "Heron", "text": "The Heron in Tessel Bay."}])
+    save = closing_one.parts.derived.save
+
+    def interrupted() -> None:
+        index.delete(["secret"])
+        with pytest.raises(IndexLockedError):  # it has to wait until the snapshot is written
+            index.compact()
+        save()
+
+    monkeypatch.setattr(closing_one.parts.derived, "save", interrupted)
+    closing_one.close()
+    index.compact()
+    _assert_gone(index, tmp_path, OF_CHUNK)
+
+
+def test_compacting_changes_nothing_that_was_learned(index: HebbianIndex) -> None:
+    """A title that is gone goes from the log too; what else was learned stays as it is."""
+    index.delete(["secret"])
+    questions = [QUESTION, "What sailed from Tessel Bay?", f"Who {ASKED} in {CUE}?"]
+
+    def ranked() -> list[Any]:
+        return [
+            [(hit.chunk.id, round(hit.score, 9)) for hit in index.recall(question, k=4).hits]
+            for question in questions
+        ]
+
+    before = ranked()
+    kept = len(index.parts.learned.weights)
+    index.compact()
+    assert ranked() == before
+    assert len(index.parts.learned.weights) == kept
+    assert index.parts.log.count() == 2
+    assert index.doctor().ok
+
+
+def test_what_was_imported_waits_for_its_chunks(
+    open_index: Callable[..., HebbianIndex], index: HebbianIndex, tmp_path: Path
+) -> None:
+    file = tmp_path / "feedback.jsonl"
+    index.export_feedback(file)
+    fresh = open_index("fresh")
+    fresh.add(OTHERS)
+    fresh.import_feedback(file)
+    before = list(fresh.parts.log.after(0))
+    assert TITLE.lower() in {cue.tag for _, feedback in before for cue in feedback.cues}
+    fresh.compact()
+    assert list(fresh.parts.log.after(0)) == before
+
+
+def test_recalls_of_before_are_taken_again_when_the_truth_is_back_at_them(tmp_path: Path) -> None:
+    store = RecallStore(tmp_path / "recalls.sqlite3", 10)
+    with HebbianIndex.open(":memory:") as index:
+        index.add(OTHERS)
+        recall = index.recall("Petrel", id="r")
+    store.erase("default", recall.generation + 1)
+    store.put(recall)
+    assert store.get("default", "r") is None
+    store.settle("default", recall.generation)
+    store.put(recall)
+    assert store.get("default", "r") is not None
+    store.close()
+
+
+def test_a_document_without_chunks_leaves_no_name(open_index: Callable[..., HebbianIndex]) -> None:
+    index = open_index()
+    index.put_document("a", "1", [{"id": "a1", "text": "One."}, {"id": "a2", "text": "Two."}])
+    index.put_document("empty", "1", [])
+    index.delete(["a1"])
+    assert set(index.document_fingerprints()) == {"a", "empty"}
+    index.delete(["a2"])
+    assert set(index.document_fingerprints()) == {"empty"}
+
+
+@pytest.mark.every_database
+def test_erasing_what_is_not_held_and_in_memory(
+    make_index: Callable[..., HebbianIndex],
+) -> None:
+    index = make_index()
+    assert index.delete(["nobody"], erase=True) == 0
+    assert index.forget(everything=True, erase=True) == 0
+    assert index.delete(["petrel"], erase=True) == 1
+    assert index.get(["petrel"]) == []
+    with HebbianIndex.open(":memory:") as memory:
+        memory.add(["Owls hunt."])
+        assert memory.delete(memory.ids(), erase=True) == 1
+
+
+def test_the_command_line_erases(index: HebbianIndex, tmp_path: Path) -> None:
+    index.close()
+    assert sorted(_found(tmp_path, [ACTOR, ASKED])) == sorted([ACTOR, ASKED])
+    ran = CliRunner().invoke(
+        app, ["forget", "--actor", ACTOR, "--erase", "--db", str(tmp_path / "index")]
+    )
+    assert ran.exit_code == 0, ran.output
+    assert _found(tmp_path, [ACTOR, ASKED]) == {}
+
+
+async def _awaited(index: HebbianIndex) -> None:
+    await index.adelete(["secret"], erase=True)
+    await index.aforget(actor=ACTOR, erase=True)
+
+
+def test_the_async_twins_erase(index: HebbianIndex, tmp_path: Path) -> None:
+    index.delete(["mugwump"])
+    asyncio.run(_awaited(index))
+    assert _found(tmp_path, [*OF_CHUNK, *OF_ACTOR]) == {}
