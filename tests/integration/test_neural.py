@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -412,3 +413,32 @@ def test_a_read_only_index_is_not_trained(
     monkeypatch.setattr(taught.parts.derived.neural, "_writable", False)
     with pytest.raises(ReadOnlyIndexError):
         train(taught, settings=TINY)
+
+
+def test_a_layer_of_another_history_rests(
+    make_index: Callable[..., HebbianIndex],
+    open_index: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The truth was put back from an old copy, and has come as far again."""
+    place = tmp_path / "index" / "truth.sqlite3"
+    make_index(CHUNKS, embedder=Counting()).close()
+    shutil.copy(place, tmp_path / "copy")
+    with open_index(embedder=Counting(), settings=EDGES) as index:
+        index.add([{"id": "late", "text": "The owl of Harbour 99."}])
+        train(index, settings=TINY)
+        assert edges(index)
+        index.delete(["late"])
+        index.compact()
+        assert edges(index)  # a later commit of the same history
+    shutil.copy(tmp_path / "copy", place)
+    elsewhere = tmp_path / "elsewhere"
+    with open_index(embedder=Counting(), cache_dir=elsewhere) as index:
+        for n in range(3):
+            index.add([{"id": f"other{n}", "text": "The kiln of Harbour 98."}])
+    with open_index(embedder=Counting(), settings=EDGES) as index:
+        expected = ranking(index)
+        assert "another history of the database; train it again" in caplog.text
+        index._derived.neural.remove()
+        assert ranking(index) == expected

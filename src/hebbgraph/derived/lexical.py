@@ -198,7 +198,8 @@ class LexicalIndex:
                     document.add_text("facts", facts)
                 writer.add_document(document)
             writer.commit()
-            # Merging what is there may take long, and again changes the list of files.
+            # Merging may take long, and a kill meanwhile must not cost the whole index. A
+            # merge that ends just now changes the list of files; the stamp below says it.
             with contextlib.suppress(OSError, ValueError):
                 self._stamp(commit)
             if instead:
