@@ -6,7 +6,8 @@ with the last one it keeps, so the order of equals never decides.
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,12 +17,14 @@ __all__ = [
     "FloatArray",
     "GrowableArray",
     "IntArray",
-    "among",
-    "among_sorted",
-    "best",
-    "best_per_owner",
+    "RaggedArray",
     "concatenated_ranges",
+    "is_in",
+    "is_in_sorted",
+    "prefix_sums",
     "sum_by",
+    "top_n",
+    "top_n_per_owner",
     "transpose",
     "unique",
     "unique_inverse",
@@ -95,6 +98,57 @@ def concatenated_ranges(starts: IntArray, counts: IntArray) -> IntArray:
     at: IntArray = (starts - counts.cumsum() + counts).repeat(counts)
     at += np.arange(len(at))
     return at
+
+
+def prefix_sums(counts: IntArray) -> IntArray:
+    """Return the sums of the first 0, 1, 2, … of these.
+
+    Examples
+    --------
+    >>> prefix_sums(np.array([2, 0, 1]))
+    array([0, 2, 2, 3])
+    """
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+
+
+class RaggedArray:
+    """Arrays of different lengths, one after the other.
+
+    Examples
+    --------
+    >>> ragged = RaggedArray(np.int32)
+    >>> ragged.extend([2, 0, 1], [7, 8, 9])
+    >>> counts, at = ragged.positions(np.array([2, 0]))
+    >>> counts, ragged.values[at]
+    (array([1, 2]), array([9, 7, 8], dtype=int32))
+    """
+
+    def __init__(self, dtype: type[np.generic]) -> None:
+        self._offsets = GrowableArray(np.int64, np.zeros(1, np.int64))
+        self._values = GrowableArray(dtype)
+
+    @property
+    def values(self) -> NDArray[np.generic]:
+        """What they all hold, one after the other."""
+        return self._values.view
+
+    def extend(self, lengths: Sequence[int] | IntArray, values: object) -> None:
+        """Add arrays of these lengths, given one after the other."""
+        self._offsets.extend(len(self._values) + np.cumsum(np.array(lengths, dtype=np.int64)))
+        self._values.extend(values)
+
+    def positions(self, rows: IntArray) -> tuple[IntArray, IntArray]:
+        """Return how long each of these is, and where all that they hold stands."""
+        starts = self._offsets.view[rows]
+        counts = self._offsets.view[rows + 1] - starts
+        return counts, concatenated_ranges(starts, counts)
+
+    def take(self, rows: IntArray) -> Self:
+        """Return some of these, numbered anew in this order."""
+        counts, places = self.positions(rows)
+        taken = type(self)(self._values.view.dtype.type)
+        taken.extend(counts, self._values.view[places])
+        return taken
 
 
 def unique(values: IntArray) -> IntArray:
@@ -175,10 +229,10 @@ def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
     return ascending[first], position
 
 
-def among(values: IntArray, few: IntArray) -> BoolArray:
+def is_in(values: IntArray, few: IntArray) -> BoolArray:
     """Tell which values are among a few.
 
-    >>> among(np.array([5, 3, 5]), np.array([5])).tolist()
+    >>> is_in(np.array([5, 3, 5]), np.array([5])).tolist()
     [True, False, True]
     """
     if len(few) > 8:
@@ -187,10 +241,10 @@ def among(values: IntArray, few: IntArray) -> BoolArray:
     return result
 
 
-def among_sorted(values: IntArray, some: IntArray) -> BoolArray:
+def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
     """Tell which values are among some that ascend.
 
-    >>> among_sorted(np.array([5, 3, 9]), np.array([3, 5])).tolist()
+    >>> is_in_sorted(np.array([5, 3, 9]), np.array([3, 5])).tolist()
     [True, True, False]
     """
     if not len(some):
@@ -200,13 +254,13 @@ def among_sorted(values: IntArray, some: IntArray) -> BoolArray:
     return result
 
 
-def best(values: FloatArray, n: int) -> IntArray:
+def top_n(values: FloatArray, n: int) -> IntArray:
     """Return where the n largest values are, and those that equal the last of them.
 
     So the outcome does not depend on the order of equals, unless there are more than
     4 n of them.
 
-    >>> best(np.array([3.0, 1.0, 2.0, 2.0]), 2).tolist()
+    >>> top_n(np.array([3.0, 1.0, 2.0, 2.0]), 2).tolist()
     [0, 2, 3]
     """
     if len(values) <= n:
@@ -218,7 +272,7 @@ def best(values: FloatArray, n: int) -> IntArray:
     return at
 
 
-def best_per_owner(owner: IntArray, values: FloatArray, n_owners: int, n: int) -> BoolArray:
+def top_n_per_owner(owner: IntArray, values: FloatArray, n_owners: int, n: int) -> BoolArray:
     """Mark the n largest values of each owner, and those that equal the last of them.
 
     Parameters
@@ -234,7 +288,7 @@ def best_per_owner(owner: IntArray, values: FloatArray, n_owners: int, n: int) -
 
     Examples
     --------
-    >>> marked = best_per_owner(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 2.0, 0.5]), 2, 2)
+    >>> marked = top_n_per_owner(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 2.0, 0.5]), 2, 2)
     >>> marked.tolist()
     [False, True, True, True]
     """

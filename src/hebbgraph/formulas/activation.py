@@ -53,16 +53,16 @@ from hebbgraph.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    among,
-    among_sorted,
-    best,
-    best_per_owner,
+    is_in,
+    is_in_sorted,
     sum_by,
+    top_n,
+    top_n_per_owner,
     unique_inverse,
 )
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.adjacency import IncidenceView, PlasticEdges
-from hebbgraph.formulas.paths import Edges, Flows, Layer, Path, strongest_path
+from hebbgraph.formulas.paths import EdgeFlow, Flows, Layer, Path, strongest_path
 
 __all__ = ["Activation", "DirectEvidence", "RowMask", "SpreadingParameters", "spread"]
 
@@ -309,7 +309,7 @@ def spread(
         extra, extra_mass = extra_seeds
         keep = _mask(allowed, extra)
         extra, extra_mass = extra[keep], extra_mass[keep]
-        step.least = 0.0 if plastic is None else plastic.least
+        step.min_mass = 0.0 if plastic is None else plastic.min_mass
         starts.append((extra, extra_mass, np.zeros(len(extra))))
         arrivals.append((extra, extra_mass))
     layer.start(starts)
@@ -368,7 +368,7 @@ class _Step:
         self.cut = parameters.hub_cut(view.n_chunks)
         self.allowed = allowed
         self.plastic = plastic
-        self.least = 0.0  # until learning has moved any mass
+        self.min_mass = 0.0  # until learning has moved any mass
         cues = np.unique(np.asarray(cues, dtype=np.int64))
         df = view.df(cues)
         keep = (df > 0) & (df <= self.cut)
@@ -387,7 +387,7 @@ class _Step:
         owner, tags = owner[is_title], tags[is_title]
         trust = np.full(len(seeds), p.untitled_trust)
         trust[owner] = 0.0
-        trust[owner[among(tags, self.cues)]] = 1.0
+        trust[owner[is_in(tags, self.cues)]] = 1.0
         return trust
 
     def advance(self, before: Layer, depth: int) -> Layer | None:
@@ -401,8 +401,8 @@ class _Step:
         keep = (df > 1) & (df <= self.cut)  # a tag of this chunk alone leads nowhere
         owner, tags, is_title, df = owner[keep], tags[keep], is_title[keep], df[keep]
         weight = self.specificity(df)
-        weight[among(tags, self.cues)] *= p.inhibition
-        keep = best_per_owner(owner, weight, len(sources), p.tags_per_chunk)
+        weight[is_in(tags, self.cues)] *= p.inhibition
+        keep = top_n_per_owner(owner, weight, len(sources), p.tags_per_chunk)
         owner, tags, is_title, weight = owner[keep], tags[keep], is_title[keep], weight[keep]
         total = sum_by(owner, weight, len(sources))
         total[total == 0] = 1.0
@@ -410,8 +410,8 @@ class _Step:
         out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
         reached, position = unique_inverse(tags)
         if len(reached) > p.tag_beam:
-            kept = best(sum_by(position, out_trusted + out_plain, len(reached)), p.tag_beam)
-            keep = among_sorted(position, kept)
+            kept = top_n(sum_by(position, out_trusted + out_plain, len(reached)), p.tag_beam)
+            keep = is_in_sorted(position, kept)
             owner, tags, is_title = owner[keep], tags[keep], is_title[keep]
             out_trusted, out_plain = out_trusted[keep], out_plain[keep]
             reached, position = unique_inverse(tags)
@@ -424,7 +424,7 @@ class _Step:
             depth=depth,
             leaping=(sources, trusted + plain),
         )
-        layer.came_from(sources[owner], tags, out_trusted + out_plain)
+        layer.set_sources(sources[owner], tags, out_trusted + out_plain)
         return layer
 
     def from_tags(
@@ -457,7 +457,7 @@ class _Step:
             tags, trusted, plain, hops = self._hop(self.plastic, tags, trusted, plain, depth)
             learned = self._learned(self.plastic, tags, trusted + plain, leaping, depth)
             if learned or hops:
-                self.least = self.plastic.least
+                self.min_mass = self.plastic.min_mass
         owner, chunks, is_title = self.view.chunks_of(tags)
         keep = _mask(self.allowed, chunks)
         if not keep.all():
@@ -478,7 +478,7 @@ class _Step:
         flow_plain = link * plain[0][owner] + back * plain[1][owner]
         credit = flow_trusted + flow_plain + p.mention_credit * mention
         flows = Flows(tags[owner], chunks, flow_trusted + mention, flow_plain, credit)
-        return Layer.gather(reached, every, flows, learned, hops=hops, least=self.least)
+        return Layer.gather(reached, every, flows, learned, hops=hops, min_mass=self.min_mass)
 
     def _hop(
         self,
@@ -487,7 +487,7 @@ class _Step:
         trusted: FloatArray,
         plain: FloatArray,
         depth: int,
-    ) -> tuple[IntArray, FloatArray, FloatArray, Edges | None]:
+    ) -> tuple[IntArray, FloatArray, FloatArray, EdgeFlow | None]:
         """Add what learned tag → tag edges pass; it counts as trusted, from mentions."""
         owner, targets, weight = plastic.between_tags(tags, depth)
         if not len(owner):
@@ -513,7 +513,7 @@ class _Step:
         on_tags: FloatArray,
         leaping: tuple[IntArray, FloatArray],
         depth: int,
-    ) -> Edges | None:
+    ) -> EdgeFlow | None:
         """Return what learned edges pass to chunks that take part; see :attr:`Layer.learned`."""
         passed = plastic.into_chunks(tags, on_tags[0] + on_tags[1], *leaping, depth)
         if not len(passed[0]):
@@ -531,7 +531,7 @@ def _seeds(
     """Return the best candidates and their shares of the starting mass."""
     if not len(candidates):
         return _NO_INTS, _NO_FLOATS
-    at = best(f, parameters.n_seeds)
+    at = top_n(f, parameters.n_seeds)
     highest = float(f[at].max())
     if highest <= 0:
         return _NO_INTS, _NO_FLOATS

@@ -11,17 +11,17 @@ import numpy as np
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = [
+    "EdgeRow",
     "EdgeSet",
     "IncidenceView",
     "PlasticEdges",
-    "Row",
     "edge_arrays",
 ]
 
 _NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0, np.float64)
 
 
-Row: TypeAlias = Sequence[tuple[int, float]]
+EdgeRow: TypeAlias = Sequence[tuple[int, float]]
 """Targets and weights of the edges that leave one node."""
 
 
@@ -129,7 +129,7 @@ class PlasticEdges:
     tag_to_chunk : EdgeSet
         Also followed from the query's cues.
     chunk_to_chunk, tag_to_tag : EdgeSet
-    least : float, at least 0
+    min_mass : float, at least 0
         Mass up to this is not passed over a learned edge, nor over others once learning
         has moved any mass: it would spread so thin that it costs more than it changes.
     """
@@ -137,7 +137,7 @@ class PlasticEdges:
     tag_to_chunk: EdgeSet = _NO_EDGES
     chunk_to_chunk: EdgeSet = _NO_EDGES
     tag_to_tag: EdgeSet = _NO_EDGES
-    least: float = 0.0
+    min_mass: float = 0.0
 
     def between_tags(self, tags: IntArray, depth: int) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``tags``, target, weight) of the edges to tags.

@@ -29,11 +29,11 @@ from hebbgraph.formulas.weighted_graph import WeightedGraph
 
 __all__ = [
     "ColonyParameters",
+    "adjusted_rand_index",
     "colony_weights",
     "find_colonies",
+    "local_moving",
     "modularity",
-    "moved",
-    "rand_index",
 ]
 
 _MAX_VISITS = 20
@@ -176,7 +176,7 @@ def find_colonies(
     return colony
 
 
-def moved(
+def local_moving(
     graph: WeightedGraph,
     colony: NDArray[np.int64],
     queue: Iterable[int],
@@ -205,7 +205,7 @@ def moved(
     Examples
     --------
     >>> pair = WeightedGraph(3, [0, 1], [1, 2], [1.0, 1.0])
-    >>> moved(pair, np.array([0, 0, 2]), [2]).tolist()
+    >>> local_moving(pair, np.array([0, 0, 2]), [2]).tolist()
     [0, 0, 0]
     """
     result = np.array(colony, dtype=np.int64)
@@ -268,7 +268,7 @@ def modularity(graph: WeightedGraph, colony: IntArray, *, resolution: float = 1.
     return float(2 * inside / total - resolution * np.sum((held / total) ** 2))
 
 
-def rand_index(one: IntArray, other: IntArray) -> float:
+def adjusted_rand_index(one: IntArray, other: IntArray) -> float:
     """Return the adjusted Rand index of two partitions of the same nodes [1]_.
 
     1 if they are the same, about 0 if they agree no more than by chance.
@@ -279,9 +279,9 @@ def rand_index(one: IntArray, other: IntArray) -> float:
 
     Examples
     --------
-    >>> rand_index(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
+    >>> adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
     1.0
-    >>> round(rand_index(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), 9)
+    >>> round(adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), 9)
     -0.5
     """
     n = len(one)

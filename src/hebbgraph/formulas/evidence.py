@@ -10,7 +10,7 @@ import numpy as np
 
 from hebbgraph.arrays import FloatArray, IntArray, unique_inverse
 
-__all__ = ["Evidence", "fuse", "inhibited", "reciprocal_rank_fusion", "remembered"]
+__all__ = ["Evidence", "fuse", "inhibit", "memoize_similarity", "reciprocal_rank_fusion"]
 
 _NO_FLOATS = np.empty(0, np.float64)
 #: Rough evidence of a chunk that no search returned.
@@ -40,19 +40,19 @@ class Evidence:
     values: FloatArray
     elsewhere: float | Callable[[IntArray], FloatArray] = 0.05
 
-    def roughly(self, chunks: IntArray) -> FloatArray:
+    def approximate(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, that of other than candidates being little.
 
         For questions about many chunks: it looks at no vector.
         """
-        known, values = self._and_unknown
+        known, values = self._padded
         at = self.chunks.searchsorted(chunks)
         at[known[at] != chunks] = len(self.chunks)
         found: FloatArray = values[at]
         return found
 
     @cached_property
-    def _and_unknown(self) -> tuple[IntArray, FloatArray]:
+    def _padded(self) -> tuple[IntArray, FloatArray]:
         """The candidates and their values, and at the end one that stands for all others."""
         return np.concatenate((self.chunks, _NOBODY)), np.concatenate((self.values, _UNKNOWN))
 
@@ -142,7 +142,9 @@ def fuse(
     return Evidence(chunks, values, elsewhere)
 
 
-def remembered(similarity: Callable[[IntArray], FloatArray]) -> Callable[[IntArray], FloatArray]:
+def memoize_similarity(
+    similarity: Callable[[IntArray], FloatArray],
+) -> Callable[[IntArray], FloatArray]:
     """Compute each chunk's similarity once: steps of spreading meet the same chunks again."""
     chunks, values = np.empty(0, np.int64), _NO_FLOATS
 
@@ -162,7 +164,7 @@ def remembered(similarity: Callable[[IntArray], FloatArray]) -> Callable[[IntArr
     return of
 
 
-def inhibited(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evidence:
+def inhibit(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evidence:
     """Multiply the evidence of some candidates by a factor; that of other chunks is little.
 
     Parameters
@@ -174,7 +176,7 @@ def inhibited(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evide
     Examples
     --------
     >>> evidence = Evidence(np.array([2, 5]), np.array([1.0, 0.5]))
-    >>> less = inhibited(evidence, np.array([3, 5]), np.array([0.1, 0.5]))
+    >>> less = inhibit(evidence, np.array([3, 5]), np.array([0.1, 0.5]))
     >>> less.values.tolist(), evidence.values.tolist()
     ([1.0, 0.25], [1.0, 0.5])
     """

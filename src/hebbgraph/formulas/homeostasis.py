@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray, IntArray, unique_inverse
 
 __all__ = [
-    "Rows",
+    "OutgoingEdges",
     "actor_scales",
-    "as_activation",
-    "bounded_rows",
-    "expectation",
-    "pooled",
-    "target_scale",
-    "unless_same",
+    "bound_outgoing",
+    "chance_to_activation",
+    "citation_chance",
+    "discount_unless_same",
+    "pool_weights",
+    "target_scales",
 ]
 
 
@@ -51,7 +51,7 @@ def actor_scales(events: FloatArray, *, at_least: float, share: float) -> NDArra
     return np.asarray(scales, dtype=np.float64)
 
 
-def target_scale(credit: FloatArray, *, in_credit: float) -> NDArray[np.float64]:
+def target_scales(credit: FloatArray, *, in_credit: float) -> NDArray[np.float64]:
     """Return by how much edges into chunks that are cited all the time are scaled down.
 
     ``min(1, √(in_credit / credit))``: that a chunk is cited says less the more often it
@@ -59,14 +59,16 @@ def target_scale(credit: FloatArray, *, in_credit: float) -> NDArray[np.float64]
 
     Examples
     --------
-    >>> target_scale(np.array([1.0, 10.0, 40.0]), in_credit=10).tolist()
+    >>> target_scales(np.array([1.0, 10.0, 40.0]), in_credit=10).tolist()
     [1.0, 1.0, 0.5]
     """
     scales = np.sqrt(in_credit / np.maximum(credit, in_credit))
     return np.asarray(scales, dtype=np.float64)
 
 
-def pooled(target: IntArray, weight: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def pool_weights(
+    target: IntArray, weight: FloatArray
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Put together what several actors, or several sources, learned about the same target.
 
     Like independent causes: ``1 - Π(1 - w)`` over positive weights, minus the same over
@@ -86,7 +88,7 @@ def pooled(target: IntArray, weight: FloatArray) -> tuple[NDArray[np.int64], NDA
 
     Examples
     --------
-    >>> pooled(np.array([7, 3, 7]), np.array([0.5, -0.2, 0.5]))
+    >>> pool_weights(np.array([7, 3, 7]), np.array([0.5, -0.2, 0.5]))
     (array([3, 7]), array([-0.2 ,  0.75]))
     """
     different, position = unique_inverse(target)
@@ -102,7 +104,7 @@ def pooled(target: IntArray, weight: FloatArray) -> tuple[NDArray[np.int64], NDA
     return different.astype(np.int64), together
 
 
-class Rows(NamedTuple):
+class OutgoingEdges(NamedTuple):
     """What leaves some nodes: numbers of the present graph, and weights.
 
     ``owner`` ascends; it says from which of the nodes that were asked for each edge comes.
@@ -113,14 +115,14 @@ class Rows(NamedTuple):
     weights: NDArray[np.float64]
 
 
-def bounded_rows(
-    rows: Rows,
+def bound_outgoing(
+    rows: OutgoingEdges,
     n: int,
     *,
     min_weight: float,
     fan_out: int | IntArray,
     out_strength: float,
-) -> Rows:
+) -> OutgoingEdges:
     """Prune, bound and normalise what leaves each of ``n`` nodes.
 
     Weights below ``min_weight`` are passed over, of the others of one node the ``fan_out``
@@ -130,8 +132,8 @@ def bounded_rows(
     Examples
     --------
     >>> weights = np.array([0.9, 0.01, 0.6, 0.5, 0.3])
-    >>> rows = Rows(np.array([0, 0, 0, 0, 1]), np.arange(5), weights)
-    >>> found = bounded_rows(rows, 2, min_weight=0.02, fan_out=2, out_strength=1.0)
+    >>> rows = OutgoingEdges(np.array([0, 0, 0, 0, 1]), np.arange(5), weights)
+    >>> found = bound_outgoing(rows, 2, min_weight=0.02, fan_out=2, out_strength=1.0)
     >>> [column.round(3).tolist() for column in found]
     [[0, 0, 1], [0, 2, 4], [0.6, 0.4, 0.3]]
     """
@@ -145,10 +147,10 @@ def bounded_rows(
     owner, weights = rows.owner[keep], rows.weights[keep]
     total = np.bincount(owner, weights=weights, minlength=n)
     weights = weights * (out_strength / np.maximum(total, out_strength))[owner]
-    return Rows(owner, rows.targets[keep], weights)
+    return OutgoingEdges(owner, rows.targets[keep], weights)
 
 
-def expectation(weighted: FloatArray, likeness: float, *, prior: float) -> NDArray[np.float64]:
+def citation_chance(weighted: FloatArray, likeness: float, *, prior: float) -> NDArray[np.float64]:
     """Return how far past queries lead one to expect each chunk: a kernel estimate.
 
     ``Σ likeness · weight / (prior + Σ likeness)`` [1]_, as Nadaraya and Watson would
@@ -168,13 +170,13 @@ def expectation(weighted: FloatArray, likeness: float, *, prior: float) -> NDArr
 
     Examples
     --------
-    >>> expectation(np.array([0.7, 0.2]), 0.7, prior=0.3).tolist()
+    >>> citation_chance(np.array([0.7, 0.2]), 0.7, prior=0.3).tolist()
     [0.7, 0.2]
     """
     return np.asarray(weighted / (prior + likeness), dtype=np.float64)
 
 
-def unless_same(factor: float, same: float) -> float:
+def discount_unless_same(factor: float, same: float) -> float:
     """Return what a doubt leaves of a past query: ``same + (1 - same) * factor``.
 
     A past query either asks the same as the present one, and then what it led to answers
@@ -188,13 +190,13 @@ def unless_same(factor: float, same: float) -> float:
 
     Examples
     --------
-    >>> [round(unless_same(0.2, same), 3) for same in (0.0, 0.5, 1.0)]
+    >>> [round(discount_unless_same(0.2, same), 3) for same in (0.0, 0.5, 1.0)]
     [0.2, 0.6, 1.0]
     """
     return same + (1.0 - same) * factor
 
 
-def as_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray[np.float64]:
+def chance_to_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray[np.float64]:
     """Return the activation that stands for a chance: ``gain`` times its odds.
 
     Spreading reads activation x as x / (x + κ), so odds times κ read as the chance
@@ -202,7 +204,7 @@ def as_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray
 
     Examples
     --------
-    >>> as_activation(np.array([0.0, 0.5, 1.0]), gain=0.2, at_most=0.6).round(3).tolist()
+    >>> chance_to_activation(np.array([0.0, 0.5, 1.0]), gain=0.2, at_most=0.6).round(3).tolist()
     [0.0, 0.2, 0.6]
     """
     odds = chance / np.maximum(1.0 - chance, 1e-9)

@@ -13,13 +13,13 @@ from hebbgraph.arrays import (
     FloatArray,
     GrowableArray,
     IntArray,
-    among,
-    best,
     concatenated_ranges,
+    is_in,
+    top_n,
 )
-from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges, Row, edge_arrays
+from hebbgraph.formulas.adjacency import EdgeRow, EdgeSet, PlasticEdges, edge_arrays
 
-__all__ = ["GateOf", "LearnedEdges", "PooledEdges", "RowPool"]
+__all__ = ["EdgePool", "GateOf", "LearnedEdges", "PooledEdges"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
@@ -29,7 +29,7 @@ _FEW = 6
 GateOf: TypeAlias = Callable[[IntArray], FloatArray]
 
 
-class RowPool:
+class EdgePool:
     """Rows of learned edges by source, each replaced when it has changed.
 
     Parameters
@@ -39,7 +39,7 @@ class RowPool:
 
     Examples
     --------
-    >>> pool = RowPool(3)
+    >>> pool = EdgePool(3)
     >>> pool.put(np.array([1]), np.array([1, 1]), np.array([4, 8]), np.array([0.5, 0.25]))
     >>> owner, targets, weights = pool.of(np.array([0, 1, 2]))
     >>> owner.tolist(), targets.tolist(), weights.tolist()
@@ -93,7 +93,7 @@ class RowPool:
         self._targets.extend(targets[order])
         self._weights.extend(weights[order])
 
-    def row(self, source: int) -> Row:
+    def row(self, source: int) -> EdgeRow:
         """Return (target, weight) of the edges that leave one source."""
         start = int(self._start[source])
         here = slice(start, start + int(self._count[source]))
@@ -115,7 +115,7 @@ class LearnedEdges(EdgeSet):
 
     Parameters
     ----------
-    pools : sequence of RowPool or EdgeSet
+    pools : sequence of EdgePool or EdgeSet
     gain : float
         What weights are multiplied with.
     gate : callable, optional
@@ -123,21 +123,21 @@ class LearnedEdges(EdgeSet):
 
     Examples
     --------
-    >>> pool = RowPool(2)
+    >>> pool = EdgePool(2)
     >>> pool.put(np.array([1]), np.array([1]), np.array([4]), np.array([0.5]))
     >>> edges = LearnedEdges([pool], gain=2.0)
     >>> [column.tolist() for column in edges.of(np.array([0, 1]))]
     [[1], [4], [1.0]]
     """
 
-    _pools: Sequence[RowPool | EdgeSet]
+    _pools: Sequence[EdgePool | EdgeSet]
     _gain: float
     _gate: GateOf | None
     _n: int
 
     def __init__(
         self,
-        pools: Sequence[RowPool | EdgeSet],
+        pools: Sequence[EdgePool | EdgeSet],
         *,
         gain: float = 1.0,
         gate: GateOf | None = None,
@@ -175,7 +175,7 @@ class PooledEdges(PlasticEdges):
     ----------
     hops : dict of tag to Row
         From cues to tags.
-    pool : RowPool
+    pool : EdgePool
         Of tags, at their numbers; of tags as cues, at number + ``shift``; of chunks, from
         the end: at ``~chunk``.
     shift : int
@@ -194,7 +194,7 @@ class PooledEdges(PlasticEdges):
 
     Examples
     --------
-    >>> pool = RowPool(5)
+    >>> pool = EdgePool(5)
     >>> sources, weights = np.array([1, 1, -1]), np.array([0.5, 0.25, 0.5])
     >>> pool.put(np.array([1, -1]), sources, np.array([3, 4, 3]), weights)
     >>> edges = PooledEdges(
@@ -205,7 +205,7 @@ class PooledEdges(PlasticEdges):
     ...     tag_gain=1.0,
     ...     chunk_gain=0.5,
     ...     gate=lambda chunks: np.where(chunks == 3, 1.0, 0.1),
-    ...     least=0.01,
+    ...     min_mass=0.01,
     ... )
     >>> ones = np.ones(1)
     >>> passed = edges.into_chunks(np.array([1]), ones, np.array([0]), ones, 1)
@@ -213,8 +213,8 @@ class PooledEdges(PlasticEdges):
     [[1, 1, -1], [3, 4, 3], [0.5, 0.025, 0.25]]
     """
 
-    hops: Mapping[int, Row]
-    pool: RowPool
+    hops: Mapping[int, EdgeRow]
+    pool: EdgePool
     shift: int
     cues: IntArray
     tag_gain: float
@@ -256,14 +256,14 @@ class PooledEdges(PlasticEdges):
         passed: tuple[IntArray, IntArray, FloatArray] = (_NO_INTS, _NO_INTS, _NO_FLOATS)
         if depth < self.n_steps:
             few = len(tags) <= _FEW and not len(chunks)
-            edges = self._of_few(tags) if few else self._of_many(tags, chunks)
+            edges = self._edges_one_by_one(tags) if few else self._edges_at_once(tags, chunks)
             passed = self._passed(np.concatenate((tags, ~chunks)), on_tags, on_chunks, edges)
         if not (len(self.tag_to_chunk) or len(self.chunk_to_chunk)):
             return passed
         return _joined(passed, super().into_chunks(tags, on_tags, chunks, on_chunks, depth))
 
-    def _of_few(self, tags: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """What :meth:`_of_many` does, one by one: of a few tags, that is done sooner."""
+    def _edges_one_by_one(self, tags: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """What :meth:`_edges_at_once` does, one by one: of a few tags, that is done sooner."""
         cues = self.cues.tolist()
         return edge_arrays(
             [
@@ -273,9 +273,11 @@ class PooledEdges(PlasticEdges):
             ]
         )
 
-    def _of_many(self, tags: IntArray, chunks: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+    def _edges_at_once(
+        self, tags: IntArray, chunks: IntArray
+    ) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in tags and then chunks, target, weight) of the edges of the pool."""
-        shifted = tags + self.shift * among(tags, self.cues)
+        shifted = tags + self.shift * is_in(tags, self.cues)
         return self.pool.of(np.concatenate((shifted, ~chunks)))
 
     def _passed(
@@ -290,9 +292,9 @@ class PooledEdges(PlasticEdges):
             return edges
         mass = np.concatenate((on_tags * self.tag_gain, on_chunks * self.chunk_gain))
         amount = mass[owner] * weights * self.gate(targets)
-        kept = (amount > self.least).nonzero()[0]
+        kept = (amount > self.min_mass).nonzero()[0]
         if len(kept) > self.limit:
-            kept = kept[best(amount[kept], self.limit)]
+            kept = kept[top_n(amount[kept], self.limit)]
         return sources[owner[kept]], targets[kept], amount[kept]
 
 

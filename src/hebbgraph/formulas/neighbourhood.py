@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.formulas.adjacency import IncidenceView
 
-__all__ = ["Context", "FixedTags", "retrieved_edges", "supporting_chunks"]
+__all__ = ["Context", "FixedTagGraph", "retrieved_edges", "supporting_chunks"]
 
 
 class Context(NamedTuple):
@@ -40,7 +40,7 @@ class Context(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FixedTags:
+class FixedTagGraph:
     """A graph in which each chunk has a fixed number of tags.
 
     Parameters
@@ -90,13 +90,13 @@ class FixedTags:
 
 
 def retrieved_edges(
-    graph: FixedTags, cues: IntArray, *, first: int = 5, second: int = 3
+    graph: FixedTagGraph, cues: IntArray, *, first: int = 5, second: int = 3
 ) -> NDArray[np.int64]:
     """Select the edges of the query's subgraph.
 
     Parameters
     ----------
-    graph : FixedTags
+    graph : FixedTagGraph
     cues : ndarray of int
         Tags that the query names.
     first, second : int
@@ -130,12 +130,12 @@ def retrieved_edges(
     return np.array(list(edges), dtype=np.int64).reshape(-1, 2)
 
 
-def supporting_chunks(graph: FixedTags, edges: NDArray[np.int64]) -> Context:
+def supporting_chunks(graph: FixedTagGraph, edges: NDArray[np.int64]) -> Context:
     """Return the chunks that hold both ends of an edge.
 
     Parameters
     ----------
-    graph : FixedTags
+    graph : FixedTagGraph
     edges : ndarray of int64, shape (n_edges, 2)
 
     Returns

@@ -10,17 +10,17 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from hebbgraph.arrays import FloatArray, IntArray, best, sum_by, unique_inverse
+from hebbgraph.arrays import FloatArray, IntArray, sum_by, top_n, unique_inverse
 
-__all__ = ["Edges", "Flows", "Layer", "Path", "PathNode", "strongest_path"]
+__all__ = ["EdgeFlow", "Flows", "Layer", "Path", "PathNode", "strongest_path"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
 
-Edges: TypeAlias = tuple[IntArray, IntArray, FloatArray]
+EdgeFlow: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 """Sources, targets, and the mass that flowed from one to the other."""
 
-_NO_EDGES: Edges = (_NO_INTS, _NO_INTS, _NO_FLOATS)
+_NO_EDGES: EdgeFlow = (_NO_INTS, _NO_INTS, _NO_FLOATS)
 
 
 class PathNode(NamedTuple):
@@ -50,10 +50,10 @@ class Flows(NamedTuple):
     credit: FloatArray
 
 
-class _Ways:
+class _Inflow:
     """Edges by target, found by bisection."""
 
-    def __init__(self, edges: Edges) -> None:
+    def __init__(self, edges: EdgeFlow) -> None:
         self._targets: list[int] = []
         if len(edges[1]):
             sources, targets, mass = edges
@@ -101,10 +101,10 @@ class Layer:
     trusted: FloatArray
     plain: FloatArray
     credit: FloatArray
-    passed: Edges
-    learned: Edges = _NO_EDGES
-    hops: Edges = _NO_EDGES
-    sources: Edges = _NO_EDGES
+    passed: EdgeFlow
+    learned: EdgeFlow = _NO_EDGES
+    hops: EdgeFlow = _NO_EDGES
+    sources: EdgeFlow = _NO_EDGES
     seeds: IntArray = field(default_factory=lambda: _NO_INTS)
     seed_trusted: FloatArray = field(default_factory=lambda: _NO_FLOATS)
     seed_plain: FloatArray = field(default_factory=lambda: _NO_FLOATS)
@@ -115,7 +115,7 @@ class Layer:
         return dict(zip(self.receivers.tolist(), (self.trusted + self.plain).tolist(), strict=True))
 
     @cached_property
-    def flows(self) -> Edges:
+    def flows(self) -> EdgeFlow:
         """What passed from tags to chunks, over learned edges too."""
         sources, chunks, mass = self.learned
         taught = sources >= 0
@@ -126,31 +126,31 @@ class Layer:
         )
 
     @cached_property
-    def leaps(self) -> Edges:
+    def leaps(self) -> EdgeFlow:
         """What passed from chunks to chunks, over learned edges."""
         sources, chunks, mass = self.learned
         leapt = sources < 0
         return ~sources[leapt], chunks[leapt], mass[leapt]
 
     @cached_property
-    def into_chunks(self) -> _Ways:
+    def chunk_inflow(self) -> _Inflow:
         """What flowed into each chunk from tags, over the edges of the graph."""
-        return _Ways(self.passed)
+        return _Inflow(self.passed)
 
     @cached_property
-    def taught(self) -> _Ways:
+    def learned_inflow(self) -> _Inflow:
         """What flowed into each chunk over learned edges; sources as in ``learned``."""
-        return _Ways(self.learned)
+        return _Inflow(self.learned)
 
     @cached_property
-    def hopped(self) -> _Ways:
+    def hop_inflow(self) -> _Inflow:
         """What flowed into each tag over learned edges from tags."""
-        return _Ways(self.hops)
+        return _Inflow(self.hops)
 
     @cached_property
-    def into_tags(self) -> _Ways:
+    def tag_inflow(self) -> _Inflow:
         """What flowed into each tag from chunks."""
-        return _Ways(self.sources)
+        return _Inflow(self.sources)
 
     @classmethod
     def gather(
@@ -158,10 +158,10 @@ class Layer:
         reached: IntArray,
         position: IntArray,
         flows: Flows,
-        learned: Edges | None = None,
+        learned: EdgeFlow | None = None,
         *,
-        hops: Edges | None = None,
-        least: float = 0.0,
+        hops: EdgeFlow | None = None,
+        min_mass: float = 0.0,
     ) -> Self:
         """Sum what arrives by receiver.
 
@@ -172,16 +172,16 @@ class Layer:
         position : ndarray of int
             Where among them each chunk of ``flows`` is, and then each of ``learned``.
         flows : Flows
-            Over the edges of the graph; those of a mass up to ``least`` are left out.
+            Over the edges of the graph; those of a mass up to ``min_mass`` are left out.
         learned : (sources, chunks, mass), optional
             Over learned edges; it counts as trusted.
         hops : (tags, tags, mass), optional
             Over learned edges to tags, for :func:`strongest_path`.
-        least : float, at least 0
+        min_mass : float, at least 0
         """
         n, n_flows = len(reached), len(flows.chunks)
         mass = flows.trusted + flows.plain
-        alive = (mass > least).nonzero()[0]
+        alive = (mass > min_mass).nonzero()[0]
         at = position[:n_flows][alive]
         trusted = sum_by(at, flows.trusted[alive], n)
         plain = sum_by(at, flows.plain[alive], n)
@@ -201,7 +201,7 @@ class Layer:
             hops=hops or _NO_EDGES,
         )
 
-    def came_from(self, chunks: IntArray, tags: IntArray, mass: FloatArray) -> None:
+    def set_sources(self, chunks: IntArray, tags: IntArray, mass: FloatArray) -> None:
         """Note what the chunks of the layer before gave to the tags."""
         self.sources = (chunks, tags, mass)
 
@@ -221,7 +221,7 @@ class Layer:
             chunks, position = unique_inverse(both)
             trusted = sum_by(position, np.concatenate([trusted, self.seed_trusted]), len(chunks))
             plain = sum_by(position, np.concatenate([plain, self.seed_plain]), len(chunks))
-        at = best(trusted + plain, limit)
+        at = top_n(trusted + plain, limit)
         return chunks[at], trusted[at], plain[at]
 
 
@@ -265,8 +265,8 @@ def _seeded_on(layer: Layer, chunk: int) -> float:
 def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]) -> Path | None:
     """Return the strongest way on which ``chunk`` received mass in step ``depth``."""
     layer = layers[depth]
-    ways = [(against, "tag", tag) for against, tag in layer.into_chunks.into(chunk)]
-    if more := layer.taught.into(chunk):
+    ways = [(against, "tag", tag) for against, tag in layer.chunk_inflow.into(chunk)]
+    if more := layer.learned_inflow.into(chunk):
         ways += [
             (against, "tag", source) if source >= 0 else (against, "chunk", ~source)
             for against, source in more
@@ -303,13 +303,13 @@ def _trace_tag(
     """Return the strongest way to a tag of step ``depth``."""
     layer = layers[depth]
     if depth == 0:
-        hops = [] if hopped else layer.hopped.into(tag)
+        hops = [] if hopped else layer.hop_inflow.into(tag)
         if not hops:
             return (PathNode("tag", tag, 0.0),)
         against, source = hops[0]
         return (PathNode("tag", source, 0.0), PathNode("tag", tag, -against))
-    ways = [(against, "chunk", node) for against, node in layer.into_tags.into(tag)]
-    if not hopped and (more := layer.hopped.into(tag)):
+    ways = [(against, "chunk", node) for against, node in layer.tag_inflow.into(tag)]
+    if not hopped and (more := layer.hop_inflow.into(tag)):
         ways = sorted([*ways, *((against, "tag", node) for against, node in more)])
     for against, kind, node in ways:
         before = (

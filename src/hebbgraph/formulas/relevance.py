@@ -21,7 +21,14 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
 
-__all__ = ["NeuralRecall", "rank_decay", "relevance", "separated", "term_presence", "word_order"]
+__all__ = [
+    "NeuralRecall",
+    "rank_decay",
+    "relevance",
+    "separate_scores",
+    "term_presence",
+    "word_order",
+]
 
 _PREFIX = 4
 
@@ -165,12 +172,12 @@ def relevance(
     return np.asarray(weighed / total, dtype=np.float64)
 
 
-def separated(scores: FloatArray, *, temperature: float = 8.0) -> NDArray[np.float64]:
+def separate_scores(scores: FloatArray, *, temperature: float = 8.0) -> NDArray[np.float64]:
     """Set scores further apart around one half: ``sigmoid(T * (s - 0.5))``.
 
     Examples
     --------
-    >>> separated(np.array([0.25, 0.5, 0.75])).round(3)
+    >>> separate_scores(np.array([0.25, 0.5, 0.75])).round(3)
     array([0.119, 0.5  , 0.881])
     """
     return np.asarray(1.0 / (1.0 + np.exp(-temperature * (scores - 0.5))), dtype=np.float64)

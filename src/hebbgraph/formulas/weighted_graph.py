@@ -101,10 +101,10 @@ class WeightedGraph:
             raise ParameterError(f"no edge joins {one} and {other}")
         return int(self._numbers[here][at])
 
-    def kept(self, keep: BoolArray) -> Self:
+    def subgraph(self, keep: BoolArray) -> Self:
         """Return the graph with some of its edges; nodes stay."""
         return type(self)(self.n_nodes, self.sources[keep], self.targets[keep], self.weights[keep])
 
     def copy(self) -> Self:
         """Return the graph with weights of its own."""
-        return self.kept(np.ones(len(self), np.bool_))
+        return self.subgraph(np.ones(len(self), np.bool_))

@@ -30,7 +30,7 @@ __all__ = [
     "AliasKind",
     "Aliases",
     "acronym_pairs",
-    "near_pairs",
+    "similar_pairs",
     "spelling_pairs",
 ]
 
@@ -119,12 +119,12 @@ def _contractions(key: str) -> Iterator[str]:
                 yield " ".join([*words[:first], initials, *words[last:]])
 
 
-def near_pairs(vectors: NDArray[np.float32], least: float = _LEAST_COSINE) -> list[Pair]:
+def similar_pairs(vectors: NDArray[np.float32], least: float = _LEAST_COSINE) -> list[Pair]:
     """Return pairs of unit vectors whose cosine is at least so much.
 
     Examples
     --------
-    >>> near_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], np.float32))
+    >>> similar_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], np.float32))
     [(0, 2)]
     """
     pairs = []
@@ -184,7 +184,7 @@ class Aliases:
         if "acronyms" in self.kinds:
             pairs.update(acronym_pairs(keys, _sharing(graph, tags)))
         if "vectors" in self.kinds and (vectors := self._embedded(keys)) is not None:
-            pairs.update(near_pairs(vectors))
+            pairs.update(similar_pairs(vectors))
         if not pairs:
             return EdgeSet.empty()
         ends = tags[np.array(sorted(pairs), dtype=np.int64)]

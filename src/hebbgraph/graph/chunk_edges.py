@@ -64,7 +64,7 @@ def chunk_edges(
     ([0], [1], [1.0])
     """
     parts = [
-        _block(view, chunks[start : start + _BLOCK], allowed, parameters, similarity)
+        _block_edges(view, chunks[start : start + _BLOCK], allowed, parameters, similarity)
         for start in range(0, len(chunks), _BLOCK)
     ]
     if not parts:
@@ -76,7 +76,7 @@ def chunk_edges(
     return ChunkEdges(source[first], target[first], cosine[first], overlap[first])
 
 
-def _block(
+def _block_edges(
     view: IncidenceView,
     chunks: IntArray,
     allowed: BoolArray,
@@ -95,7 +95,7 @@ def _block(
     at, theirs = keys // len(allowed), keys % len(allowed)
     ends, back = np.unique(theirs, return_inverse=True)
     smaller = np.minimum(
-        np.bincount(owner, idf, len(chunks))[at], _held(view, ends, p.max_df)[back]
+        np.bincount(owner, idf, len(chunks))[at], _idf_sums(view, ends, p.max_df)[back]
     )
     overlap = np.minimum(shared / np.where(smaller > 0, smaller, 1.0), 1.0)
     mine = chunks[at].astype(np.int64)
@@ -116,7 +116,7 @@ def _tags_of(
     return owner[keep], tags[keep], df[keep]
 
 
-def _held(view: IncidenceView, chunks: IntArray, max_df: int) -> NDArray[np.float64]:
+def _idf_sums(view: IncidenceView, chunks: IntArray, max_df: int) -> NDArray[np.float64]:
     """Sum of idf over the tags of each chunk."""
     owner, _, df = _tags_of(view, chunks, max_df)
     weights = np.log1p(view.n_chunks / np.maximum(df, 1))

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import IntArray
 from hebbgraph.graph.incidence import Incidence
 
-__all__ = ["Edges", "edges", "neighbours"]
+__all__ = ["CooccurrenceEdges", "cooccurrence_edges", "neighbours"]
 
 
-class Edges(NamedTuple):
+class CooccurrenceEdges(NamedTuple):
     """Undirected edges, each once, ``source < target``; weights are counts of chunks."""
 
     source: NDArray[np.int64]
@@ -49,7 +49,9 @@ def neighbours(incidence: Incidence, tag: int) -> tuple[NDArray[np.int64], NDArr
     return others.astype(np.int64), weights.astype(np.int64)
 
 
-def edges(incidence: Incidence, chunks: IntArray, *, min_weight: int = 1) -> Edges:
+def cooccurrence_edges(
+    incidence: Incidence, chunks: IntArray, *, min_weight: int = 1
+) -> CooccurrenceEdges:
     """Return every edge between tags of the given chunks.
 
     Parameters
@@ -76,8 +78,8 @@ def edges(incidence: Incidence, chunks: IntArray, *, min_weight: int = 1) -> Edg
         pairs.append((grid[:, left] * n_tags + grid[:, right]).ravel())
     if not pairs:
         nothing = np.empty(0, dtype=np.int64)
-        return Edges(nothing, nothing, nothing)
+        return CooccurrenceEdges(nothing, nothing, nothing)
     keys, weight = np.unique(np.concatenate(pairs), return_counts=True)
     strong = weight >= min_weight
     keys = keys[strong]
-    return Edges(keys // n_tags, keys % n_tags, weight[strong].astype(np.int64))
+    return CooccurrenceEdges(keys // n_tags, keys % n_tags, weight[strong].astype(np.int64))

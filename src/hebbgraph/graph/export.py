@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.graph.cooccurrence import edges
+from hebbgraph.graph.cooccurrence import cooccurrence_edges
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.text import display
 
@@ -26,7 +26,7 @@ def tag_graph(graph: TagGraph) -> nx.Graph[str]:
     used = np.unique(graph.incidence.postings(live).tags)
     for tag, df in zip(used.tolist(), graph.df(used).tolist(), strict=True):
         result.add_node(display(keys[tag]), df=df)
-    for source, target, weight in zip(*edges(graph.incidence, live), strict=True):
+    for source, target, weight in zip(*cooccurrence_edges(graph.incidence, live), strict=True):
         result.add_edge(display(keys[source]), display(keys[target]), weight=int(weight))
     return result
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray, concatenated_ranges, transpose
 
-__all__ = ["Columns", "Incidence", "Postings"]
+__all__ = ["Incidence", "Postings", "TagColumns"]
 
 _NO_INTS = np.empty(0, dtype=np.int32)
 _NO_BOOLS = np.empty(0, dtype=np.bool_)
@@ -37,7 +37,7 @@ class Postings(NamedTuple):
         return cls(np.zeros(1, dtype=np.int64), _NO_INTS, _NO_BOOLS)
 
 
-class Columns(NamedTuple):
+class TagColumns(NamedTuple):
     """Compressed columns: the chunks of each tag, ascending, and whose title it is."""
 
     indptr: NDArray[np.int64]
@@ -51,7 +51,7 @@ class _Level(NamedTuple):
     slots: NDArray[np.int64] | None
     rows: Postings
     tags: NDArray[np.int64] | None
-    columns: Columns
+    columns: TagColumns
 
     @property
     def n_rows(self) -> int:
@@ -62,7 +62,7 @@ class _Level(NamedTuple):
         """Make a level of rows whose slots ascend."""
         tags, codes = np.unique(rows.tags, return_inverse=True)
         indptr, owners, order = transpose(rows.indptr, codes, len(tags))
-        columns = Columns(indptr, slots[owners].astype(np.int32), rows.is_title[order])
+        columns = TagColumns(indptr, slots[owners].astype(np.int32), rows.is_title[order])
         return cls(slots, rows, tags.astype(np.int64), columns)
 
 
@@ -77,14 +77,14 @@ class Incidence:
     ----------
     base : Postings
     n_tags : int
-    columns : Columns, optional
+    columns : TagColumns, optional
         ``base`` by tag, if that is known.
     """
 
-    def __init__(self, base: Postings, n_tags: int, columns: Columns | None = None) -> None:
+    def __init__(self, base: Postings, n_tags: int, columns: TagColumns | None = None) -> None:
         if columns is None:
             indptr, chunks, order = transpose(base.indptr, base.tags, n_tags)
-            columns = Columns(indptr, chunks, base.is_title[order])
+            columns = TagColumns(indptr, chunks, base.is_title[order])
         n_rows = len(base.indptr) - 1
         self._levels: list[_Level] = [_Level(None, base, None, columns)]
         self._level_of = np.zeros(n_rows, dtype=np.int8)
@@ -201,7 +201,7 @@ class Incidence:
         return Postings(indptr, tags.astype(np.int32), is_title)
 
     @property
-    def columns(self) -> Columns | None:
+    def columns(self) -> TagColumns | None:
         """The columns of the base level, if that is all there is."""
         return self._levels[0].columns if self._all_in_base else None
 
@@ -270,7 +270,7 @@ class Incidence:
             np.cumsum(indptr, out=indptr)
             base = Postings(indptr, rows.tags, rows.is_title)
             column_indptr, chunks, order = transpose(base.indptr, base.tags, len(self._df))
-            columns = Columns(column_indptr, chunks, base.is_title[order])
+            columns = TagColumns(column_indptr, chunks, base.is_title[order])
             merged = _Level(None, base, None, columns)
             self._level_of[:] = 0
         else:

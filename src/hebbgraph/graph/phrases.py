@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, GrowableArray, IntArray, unique
-from hebbgraph.graph.keys import Keys, packed
-from hebbgraph.graph.spans import SpanTable, find
+from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
+from hebbgraph.graph.trie import PhraseTrie, find_sorted
 from hebbgraph.text.hashing import PhraseHasher
-from hebbgraph.text.reader import ReadTexts, TextReader
+from hebbgraph.text.reader import TextReader, TokenizedTexts
 
 __all__ = ["PhraseArrays", "PhraseTable"]
 
@@ -49,7 +49,7 @@ class PhraseArrays(NamedTuple):
         """No phrase."""
         ints, hashes = np.empty(0, np.int32), np.empty(0, np.uint64)
         salt = np.frombuffer(os.urandom(_SALT_BYTES), np.uint8)
-        data, offsets = packed(())
+        data, offsets = pack_strings(())
         flags = np.empty(0, np.bool_)
         return cls(salt, data, offsets, ints, ints, ints, hashes, hashes, ints, hashes, ints, flags)
 
@@ -75,14 +75,14 @@ class PhraseTable:
         arrays = PhraseArrays.empty() if arrays is None else arrays
         self._arrays = arrays
         self._hasher = PhraseHasher(arrays.salt.tobytes())
-        self.keys = Keys(arrays.key_data, arrays.key_offsets)
+        self.keys = PackedStrings(arrays.key_data, arrays.key_offsets)
         self._fresh: dict[str, int] = {}
         self._candidates = GrowableArray(np.int32, arrays.candidate_counts)
         self._anchors = GrowableArray(np.int32, arrays.anchor_counts)
         self._given = GrowableArray(np.int32, arrays.given_counts)
         self._order = GrowableArray(np.uint64, arrays.phrase_order)
         self._has_given: bool | None = None
-        self._spans = SpanTable(arrays.span_hashes, arrays.span_numbers, arrays.span_extends)
+        self._trie = PhraseTrie(arrays.span_hashes, arrays.span_numbers, arrays.span_extends)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -143,7 +143,7 @@ class PhraseTable:
         """Return the number of each phrase, giving new ones to new phrases."""
         fresh = self._fresh
         unknown = [key for key in dict.fromkeys(keys) if key not in fresh]
-        held = self._held(unknown)
+        held = self._find_packed(unknown)
         new = [key for key in unknown if key not in held]
         if new:
             for key in new:
@@ -165,13 +165,13 @@ class PhraseTable:
     def numbers(self, keys: Sequence[str]) -> dict[str, int]:
         """Return the numbers of those phrases that there are, all looked up at once."""
         fresh = {key: self._fresh[key] for key in keys if key in self._fresh}
-        return fresh | self._held([key for key in keys if key not in fresh])
+        return fresh | self._find_packed([key for key in keys if key not in fresh])
 
-    def _held(self, keys: Sequence[str]) -> dict[str, int]:
+    def _find_packed(self, keys: Sequence[str]) -> dict[str, int]:
         """The numbers of those that lie in the arrays."""
         if not len(self._arrays.sorted_hashes) or not keys:
             return {}
-        at = find(self._arrays.sorted_hashes, self._hasher.phrases(keys))
+        at = find_sorted(self._arrays.sorted_hashes, self._hasher.hash_phrases(keys))
         numbers = np.where(at >= 0, self._arrays.sorted_numbers[at], -1)
         return {
             key: number for key, number in zip(keys, numbers.tolist(), strict=True) if number >= 0
@@ -201,7 +201,7 @@ class PhraseTable:
         after = self.are_known(touched)
         entered = touched[after & ~before]
         left = touched[before & ~after]
-        self._enter(entered)
+        self._add_to_trie(entered)
         return entered.tolist(), left.tolist()
 
     def count_given(self, added: IntArray, removed: IntArray) -> None:
@@ -211,16 +211,16 @@ class PhraseTable:
         np.add.at(given, added, 1)
         np.subtract.at(given, removed, 1)
         self._has_given = None
-        self._enter(unique(added[~before]))
+        self._add_to_trie(unique(added[~before]))
 
-    def _enter(self, numbers: IntArray) -> None:
+    def _add_to_trie(self, numbers: IntArray) -> None:
         """Let searches find these phrases. Those that leave stay there, and are passed over."""
-        hashes, last = self._hasher.prefixes([self.keys[at] for at in numbers.tolist()])
+        hashes, last = self._hasher.hash_prefixes([self.keys[at] for at in numbers.tolist()])
         named = np.full(len(hashes), -1, dtype=np.int32)
         named[last] = numbers
         extends = np.ones(len(hashes), dtype=np.bool_)
         extends[last] = False
-        self._spans.put(hashes, named, extends)
+        self._trie.insert(hashes, named, extends)
 
     def match(
         self, passages: Sequence[Sequence[str]], *, given: bool = False
@@ -243,15 +243,15 @@ class PhraseTable:
 
         Notes
         -----
-        What :class:`~hebbgraph.text.PhraseMatcher` finds, token by token for all
+        What :class:`~hebbgraph.testing.phrase_matcher.PhraseMatcher` finds, token by token for all
         passages together, so that no Python object stands for a phrase.
         """
         lengths = np.fromiter(map(len, passages), np.int64, len(passages))
-        hashes = self._hasher.tokens(chain.from_iterable(passages))
+        hashes = self._hasher.hash_tokens(chain.from_iterable(passages))
         return self._match(hashes, np.arange(len(hashes)), lengths, given)
 
     def match_texts(
-        self, texts: ReadTexts
+        self, texts: TokenizedTexts
     ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]:
         """Find the known phrases in texts, as :meth:`match` does in lists of their tokens."""
         return self._match(texts.hashes, texts.tokens, texts.lengths, given=False)
@@ -269,7 +269,7 @@ class PhraseTable:
         wanted = self.are_given if given else self.are_known
         ends = np.cumsum(lengths)
         end = np.repeat(ends, lengths)
-        best, extends = self._first(different, tokens, wanted)
+        best, extends = self._match_tokens(different, tokens, wanted)
         at = np.arange(len(tokens))
         stop = at + 1
         hashes = different[tokens]
@@ -280,19 +280,19 @@ class PhraseTable:
             at = at[longer]
             if not len(at):
                 break
-            spans = self._hasher.extended(spans[longer], hashes[at + size])
+            spans = self._hasher.extend(spans[longer], hashes[at + size])
             size += 1
-            numbers, extends = self._spans.find(spans)
+            numbers, extends = self._trie.find(spans)
             found = np.flatnonzero(numbers >= 0)
             found = found[wanted(numbers[found])]
             best[at[found]] = numbers[found]
             stop[at[found]] = at[found] + size
-        starts = _disjoint(np.flatnonzero(best >= 0), stop)
+        starts = _keep_disjoint(np.flatnonzero(best >= 0), stop)
         owner: IntArray = np.searchsorted(ends, starts, "right")
         first = (ends - lengths)[owner]
         return owner, starts - first, stop[starts] - first, best[starts]
 
-    def _first(
+    def _match_tokens(
         self,
         different: NDArray[np.uint64],
         tokens: IntArray,
@@ -302,7 +302,7 @@ class PhraseTable:
         occurs = np.zeros(len(different), dtype=np.bool_)
         occurs[tokens] = True
         here = np.flatnonzero(occurs)  # each different one is looked up once
-        numbers, extends = self._spans.find(different[here])
+        numbers, extends = self._trie.find(different[here])
         named = np.flatnonzero(numbers >= 0)
         named = named[wanted(numbers[named])]
         best = np.full(len(different), -1, dtype=np.int32)
@@ -316,10 +316,10 @@ class PhraseTable:
         """Return these phrases alone, numbered anew in their order."""
         renumbered = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
         kept = np.flatnonzero(used)
-        data, offsets = self.keys.taken(kept)
+        data, offsets = self.keys.take(kept)
         old = self._arrays
         fresh = list(self._fresh)
-        hashes = np.concatenate((old.sorted_hashes, self._hasher.phrases(fresh)))
+        hashes = np.concatenate((old.sorted_hashes, self._hasher.hash_phrases(fresh)))
         numbers = np.concatenate(
             (
                 old.sorted_numbers,
@@ -329,7 +329,7 @@ class PhraseTable:
         numbers = renumbered[numbers]
         hashes, numbers = hashes[numbers >= 0], numbers[numbers >= 0]
         order = np.argsort(hashes, kind="stable")
-        spans = self._spans.renumbered(renumbered)
+        spans = self._trie.renumbered(renumbered)
         return PhraseArrays(
             old.salt,
             data,
@@ -344,7 +344,7 @@ class PhraseTable:
         )
 
 
-def _disjoint(starts: IntArray, stop: NDArray[np.int64]) -> IntArray:
+def _keep_disjoint(starts: IntArray, stop: NDArray[np.int64]) -> IntArray:
     """Of spans in order, keep each that begins after the end of the last one kept."""
     stops = stop[starts]
     # Where all before has ended, a group begins; within one, each that is kept leads to the

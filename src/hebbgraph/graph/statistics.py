@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from hebbgraph.graph.cooccurrence import edges
+from hebbgraph.graph.cooccurrence import cooccurrence_edges
 from hebbgraph.graph.tag_graph import TagGraph
 
 __all__ = ["Stats", "graph_stats"]
@@ -63,7 +63,7 @@ def graph_stats(
     indptr, tags, _ = graph.incidence.postings(live)
     per_chunk = np.diff(indptr)
     used = np.unique(tags)
-    joined = edges(graph.incidence, live)
+    joined = cooccurrence_edges(graph.incidence, live)
     degrees = np.bincount(
         np.searchsorted(used, np.concatenate((joined.source, joined.target))), minlength=len(used)
     )

@@ -24,9 +24,9 @@ from hebbgraph.arrays import (
     transpose,
     unique,
 )
-from hebbgraph.graph.incidence import Columns, Incidence, Postings
+from hebbgraph.graph.incidence import Incidence, Postings, TagColumns
 from hebbgraph.graph.phrases import PhraseArrays, PhraseTable
-from hebbgraph.text.reader import ReadTexts
+from hebbgraph.text.reader import TokenizedTexts
 
 __all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange"]
 
@@ -124,7 +124,7 @@ class TagGraph:
         self.incidence = Incidence(
             Postings(arrays.posting_indptr, arrays.posting_tags, arrays.posting_is_title),
             len(self.phrases),
-            Columns(arrays.column_indptr, arrays.column_chunks, arrays.column_is_title),
+            TagColumns(arrays.column_indptr, arrays.column_chunks, arrays.column_is_title),
         )
         self._rows = GrowableArray(np.int64, arrays.rows)
         self._alive = GrowableArray(np.bool_, np.ones(len(arrays.rows), dtype=np.bool_))
@@ -264,7 +264,7 @@ class TagGraph:
             unique(pairs[kinds == _GIVEN]) % n_phrases,
         )
 
-    def tag(self, into: TaggedChunks, slots: IntArray, texts: ReadTexts) -> None:
+    def tag(self, into: TaggedChunks, slots: IntArray, texts: TokenizedTexts) -> None:
         """Match the texts of chunks with the vocabulary (pass 2).
 
         Their titles or subjects, and the tags given by a model or the caller, are their tags in
@@ -274,7 +274,7 @@ class TagGraph:
         ----------
         into : TaggedChunks
         slots : ndarray of int64, shape (n,)
-        texts : ReadTexts
+        texts : TokenizedTexts
             Of these chunks, read by a reader of :attr:`phrases`.
         """
         chunk_of = np.repeat(np.arange(len(slots)), texts.n_texts)

@@ -10,7 +10,7 @@ can be removed at any time, and recalls that read it need numpy and safetensors,
 from __future__ import annotations
 
 from hebbgraph.formulas.relevance import NeuralRecall
-from hebbgraph.neural.door import remove, train
+from hebbgraph.neural.index_layer import remove, train
 from hebbgraph.neural.parameters import NeuralSettings
 
 __all__ = ["NeuralRecall", "NeuralSettings", "remove", "train"]

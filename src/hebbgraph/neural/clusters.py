@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray
 from hebbgraph.extras import require
 
-__all__ = ["Clusters", "clusters_of"]
+__all__ = ["Clusters", "cluster_chunks"]
 
 
 class Clusters(NamedTuple):
@@ -51,7 +51,7 @@ class Clusters(NamedTuple):
         return [part for part in np.split(order, ends[:-1]) if len(part)]
 
 
-def clusters_of(
+def cluster_chunks(
     vectors: FloatArray, *, eps: float, min_samples: int, max_cluster: int, seed: int
 ) -> Clusters:
     """Cluster chunks by their vectors.
@@ -74,7 +74,7 @@ def clusters_of(
     --------
     >>> angles = np.radians([0, 5, 10, 90, 95, 100, 48])
     >>> vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    >>> found = clusters_of(vectors, eps=0.1, min_samples=3, max_cluster=9, seed=0)
+    >>> found = cluster_chunks(vectors, eps=0.1, min_samples=3, max_cluster=9, seed=0)
     >>> found.labels.tolist(), found.n_dense, found.n_noise
     ([0, 0, 0, 1, 1, 1, 0], 2, 1)
     """

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from hebbgraph.neural.clusters import Clusters
-from hebbgraph.neural.epochs import OnEpoch, Phase, until_no_better
+from hebbgraph.neural.early_stopping import OnEpoch, Phase, train_with_early_stopping
 from hebbgraph.neural.examples import Pairs, held_back
 from hebbgraph.neural.modules import Nakg
 from hebbgraph.neural.parameters import NeuralSettings
@@ -82,7 +82,7 @@ def train_edges(
             torch.nn.utils.clip_grad_norm_(model.edges.parameters(), 1.0)
             optimizer.step()
 
-    before, after, epochs = until_no_better(
+    before, after, epochs = train_with_early_stopping(
         model, epoch, judge, settings.edge_epochs, settings.patience, "edges", on_epoch
     )
     return Phase(epochs, len(learned.first), len(kept_back.first), before, after)

@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["Edges", "minimum_links", "selected"]
+__all__ = ["NeuralEdges", "minimum_links", "select_edges"]
 
 
-class Edges(NamedTuple):
+class NeuralEdges(NamedTuple):
     """Directed weighted edges between numbered chunks."""
 
     sources: NDArray[np.int64]
@@ -21,7 +21,7 @@ class Edges(NamedTuple):
     weights: NDArray[np.float32]
 
     @classmethod
-    def concatenated(cls, parts: list[Edges]) -> Edges:
+    def concatenated(cls, parts: list[NeuralEdges]) -> NeuralEdges:
         """Put the edges of several clusters together."""
         if not parts:
             return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
@@ -66,7 +66,7 @@ def minimum_links(
     return max(0, min(wanted, n - 1))
 
 
-def selected(weights: FloatArray, *, minimum: int, deviations: float) -> BoolArray:
+def select_edges(weights: FloatArray, *, minimum: int, deviations: float) -> BoolArray:
     """Choose the edges of one cluster: dynamic thresholds, and a minimum of links.
 
     An edge stays if its weight exceeds the mean of its row by so many standard deviations,
@@ -88,7 +88,7 @@ def selected(weights: FloatArray, *, minimum: int, deviations: float) -> BoolArr
     --------
     >>> weights = np.array([[0.0, 0.9, 0.1, 0.2], [0.5, 0.0, 0.5, 0.5],
     ...                     [0.3, 0.2, 0.0, 0.1], [0.1, 0.2, 0.3, 0.0]])
-    >>> selected(weights, minimum=1, deviations=1.0).astype(int)
+    >>> select_edges(weights, minimum=1, deviations=1.0).astype(int)
     array([[0, 1, 0, 0],
            [1, 0, 0, 0],
            [1, 0, 0, 0],
@@ -109,10 +109,10 @@ def selected(weights: FloatArray, *, minimum: int, deviations: float) -> BoolArr
     return chosen
 
 
-def edges_of(members: IntArray, weights: FloatArray, chosen: BoolArray) -> Edges:
+def edges_in_cluster(members: IntArray, weights: FloatArray, chosen: BoolArray) -> NeuralEdges:
     """Return the chosen edges of a cluster in the numbers of the collection."""
     rows, columns = np.nonzero(chosen)
-    return Edges(
+    return NeuralEdges(
         np.asarray(members[rows], dtype=np.int64),
         np.asarray(members[columns], dtype=np.int64),
         np.asarray(weights[rows, columns], dtype=np.float32),

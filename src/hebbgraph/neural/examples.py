@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.graph.incidence import Postings
 
-__all__ = ["LearnedQuestion", "Pairs", "co_cited", "held_back", "tag_pairs"]
+__all__ = ["LearnedQuestion", "Pairs", "co_cited_pairs", "held_back", "tag_pairs"]
 
 
 @dataclass(frozen=True)
@@ -107,12 +107,12 @@ def tag_pairs(postings: Postings, *, rare_df: int, title_df: int) -> Pairs:
     return Pairs.gathered(low, high, np.ones(len(low)))
 
 
-def co_cited(questions: Iterable[LearnedQuestion], *, weight: float) -> Pairs:
+def co_cited_pairs(questions: Iterable[LearnedQuestion], *, weight: float) -> Pairs:
     """Return the pairs that were cited together, weighted by credit.
 
     Examples
     --------
-    >>> pairs = co_cited([LearnedQuestion(None, (4, 1), 0.5)], weight=4.0)
+    >>> pairs = co_cited_pairs([LearnedQuestion(None, (4, 1), 0.5)], weight=4.0)
     >>> pairs.first.tolist(), pairs.second.tolist(), pairs.weights.tolist()
     ([1], [4], [2.0])
     """

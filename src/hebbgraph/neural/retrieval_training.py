@@ -14,11 +14,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from hebbgraph.neural.clusters import Clusters
-from hebbgraph.neural.epochs import OnEpoch, Phase, until_no_better
+from hebbgraph.neural.early_stopping import OnEpoch, Phase, train_with_early_stopping
 from hebbgraph.neural.examples import LearnedQuestion
 from hebbgraph.neural.modules import Nakg
 from hebbgraph.neural.parameters import NeuralSettings
-from hebbgraph.neural.propagation import propagated
+from hebbgraph.neural.propagation import propagate_cluster
 
 __all__ = ["train_retrieval"]
 
@@ -49,7 +49,7 @@ def train_retrieval(
         for label in sorted(needed):
             chunks = members[label]
             h = vectors[torch.from_numpy(chunks)]
-            parts.append(propagated(model, h, n_chunks))
+            parts.append(propagate_cluster(model, h, n_chunks))
             own.append(h)
             inside.append(chunks)
         z, h = torch.cat(parts), torch.cat(own)
@@ -82,7 +82,7 @@ def train_retrieval(
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
 
-    before, after, epochs = until_no_better(
+    before, after, epochs = train_with_early_stopping(
         model, epoch, judge, settings.retrieval_epochs, settings.patience, "retrieval", on_epoch
     )
     return Phase(epochs, len(learned), len(judged), before, after)

@@ -19,18 +19,18 @@ import torch
 
 from hebbgraph.arrays import FloatArray
 from hebbgraph.neural.clusters import Clusters
+from hebbgraph.neural.early_stopping import OnEpoch, Phase
 from hebbgraph.neural.edge_training import train_edges
-from hebbgraph.neural.epochs import OnEpoch, Phase
-from hebbgraph.neural.examples import LearnedQuestion, Pairs, co_cited, held_back
+from hebbgraph.neural.examples import LearnedQuestion, Pairs, co_cited_pairs, held_back
 from hebbgraph.neural.modules import Nakg
 from hebbgraph.neural.parameters import NeuralSettings
 from hebbgraph.neural.retrieval_training import train_retrieval
 
-__all__ = ["Trained", "train_model"]
+__all__ = ["TrainingResult", "train_model"]
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainingResult:
     """What training leads to."""
 
     model: Nakg
@@ -47,7 +47,7 @@ def train_model(
     *,
     model: Nakg | None = None,
     on_epoch: OnEpoch | None = None,
-) -> Trained:
+) -> TrainingResult:
     """Run phases 2 and 3.
 
     Parameters
@@ -72,7 +72,7 @@ def train_model(
         kept_back = held_back(len(asked), settings.held_back, settings.seed)
         learned = [one for one, held in zip(asked, kept_back, strict=True) if not held]
         judged = [one for one, held in zip(asked, kept_back, strict=True) if held]
-        cited = co_cited(learned, weight=settings.co_cited_weight)
+        cited = co_cited_pairs(learned, weight=settings.co_cited_weight)
         edge_phase = train_edges(
             model, tensor, clusters, Pairs.joined([pairs, cited]), settings, on_epoch
         )
@@ -85,7 +85,7 @@ def train_model(
             settings,
             on_epoch,
         )
-    return Trained(model, edge_phase, retrieval_phase)
+    return TrainingResult(model, edge_phase, retrieval_phase)
 
 
 @contextmanager

@@ -302,7 +302,7 @@ class Recaller:
             found,
             slot,
             score - unlearned,
-            evidence=request.evidence.roughly,
+            evidence=request.evidence.approximate,
             weights=self._memory.weights,
             events=self._memory.events,
         )

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from hebbgraph.extras import require
 
-__all__ = ["Pace", "StalledError", "retrying", "within"]
+__all__ = ["RateLimiter", "StalledError", "call_with_timeout", "retrying"]
 
 _T = TypeVar("_T")
 
@@ -19,7 +19,7 @@ class StalledError(TimeoutError):
     """A call that took longer than it may."""
 
 
-def within(seconds: float, call: Callable[[], _T]) -> _T:
+def call_with_timeout(seconds: float, call: Callable[[], _T]) -> _T:
     """Return what a call returns, or raise StalledError when it takes longer.
 
     The call goes on in a daemon thread of its own, for nothing can end it; its answer is
@@ -27,7 +27,7 @@ def within(seconds: float, call: Callable[[], _T]) -> _T:
 
     Examples
     --------
-    >>> within(5.0, lambda: 7)
+    >>> call_with_timeout(5.0, lambda: 7)
     7
     """
     done: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
@@ -49,7 +49,7 @@ def within(seconds: float, call: Callable[[], _T]) -> _T:
     return result
 
 
-class Pace:
+class RateLimiter:
     """At most so many calls a minute, evenly spaced, over all threads.
 
     Parameters

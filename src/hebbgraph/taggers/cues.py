@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.taggers.calling import within
-from hebbgraph.taggers.models import asking, model_name
-from hebbgraph.taggers.output import MAX_TAG_CHARACTERS, concepts_in
+from hebbgraph.taggers.calling import call_with_timeout
+from hebbgraph.taggers.models import model_name, wrap_model
+from hebbgraph.taggers.output import MAX_TAG_CHARACTERS, parse_concepts
 from hebbgraph.taggers.prompt import cue_prompt
 
 __all__ = ["LLMCues"]
@@ -39,7 +39,7 @@ class LLMCues:
                 "max_cues is at least 1 and timeout_seconds positive, "
                 f"got {max_cues!r} and {timeout_seconds!r}"
             )
-        self._ask = asking(model)
+        self._ask = wrap_model(model)
         self.model_name = model_name(model)
         self.max_cues = max_cues
         self.timeout_seconds = timeout_seconds
@@ -53,6 +53,6 @@ class LLMCues:
             Whatever the model raises; StalledError; GarbledAnswerError.
         """
         prompt = cue_prompt(query, count=self.max_cues)
-        answer = within(self.timeout_seconds, lambda: self._ask(prompt))
-        concepts = [one for one in concepts_in(answer.text) if len(one) <= MAX_TAG_CHARACTERS]
+        answer = call_with_timeout(self.timeout_seconds, lambda: self._ask(prompt))
+        concepts = [one for one in parse_concepts(answer.text) if len(one) <= MAX_TAG_CHARACTERS]
         return concepts[: self.max_cues]

@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import AnswerStore
 from hebbgraph.records import Chunk, TaggingReport
-from hebbgraph.taggers.calling import Pace, retrying, within
-from hebbgraph.taggers.models import asking, model_name
-from hebbgraph.taggers.output import GarbledAnswerError, clean_tags, in_text, tags_in
+from hebbgraph.taggers.calling import RateLimiter, call_with_timeout, retrying
+from hebbgraph.taggers.models import model_name, wrap_model
+from hebbgraph.taggers.output import GarbledAnswerError, clean_tags, occurs_in, parse_tags
 from hebbgraph.taggers.prompt import PROMPT_VERSION, tag_prompt
 from hebbgraph.text import phrase_key
 
@@ -141,7 +141,7 @@ class LLMTagger:
                 f"a vocabulary of at most {MAX_VOCABULARY} phrases fits a prompt, "
                 f"got {len(self.vocabulary)}"
             )
-        self._ask = asking(model)
+        self._ask = wrap_model(model)
         self._known = frozenset(filter(None, map(phrase_key, self.vocabulary)))
         if self.vocabulary and not self._known:
             raise ParameterError("no phrase of the vocabulary can be a tag")
@@ -157,7 +157,7 @@ class LLMTagger:
         self.retry_wait_seconds = retry_wait_seconds
         self.give_up_after = give_up_after
         self.language = language
-        self._pace = Pace(requests_per_minute)
+        self._rate_limiter = RateLimiter(requests_per_minute)
         retrying(retries, retry_wait_seconds, threading.Event())  # here, not at the first call
 
     @property
@@ -256,17 +256,17 @@ class LLMTagger:
         waiting: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
         for group in groups:
             waiting.put(group)
-        told: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+        queued_events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         stop = threading.Event()
-        run = _Run(self, chunks, waiting, told, stop)
+        run = _Run(self, chunks, waiting, queued_events, stop)
         n_running = min(self.concurrency, len(groups))
         for _ in range(n_running):
             threading.Thread(target=run.work, name="hebbgraph-tagger", daemon=True).start()
         try:
             while n_running:
-                events = [told.get()]
-                while not told.empty():
-                    events.append(told.get())
+                events = [queued_events.get()]
+                while not queued_events.empty():
+                    events.append(queued_events.get())
                 for event in events:
                     if event.kind == "broken":
                         assert event.error is not None
@@ -295,7 +295,7 @@ class LLMTagger:
         GarbledAnswerError
         """
         found = {}
-        for at, tags in tags_in(answer, len(chunks)).items():
+        for at, tags in parse_tags(answer, len(chunks)).items():
             usable = clean_tags(tags, self.tags_per_chunk, self._accepts(chunks[at]))
             if usable:
                 found[at] = usable
@@ -304,7 +304,7 @@ class LLMTagger:
     def _accepts(self, chunk: Chunk) -> Callable[[str], bool]:
         if self._known:
             return self._known.__contains__
-        return in_text(chunk, self.language) if self.from_text else lambda tag: True
+        return occurs_in(chunk, self.language) if self.from_text else lambda tag: True
 
 
 class _Run:
@@ -315,13 +315,13 @@ class _Run:
         tagger: LLMTagger,
         chunks: Sequence[Chunk],
         waiting: queue.SimpleQueue[list[int]],
-        told: queue.SimpleQueue[_Event],
+        events: queue.SimpleQueue[_Event],
         stop: threading.Event,
     ) -> None:
         self.tagger = tagger
         self.chunks = chunks
         self.waiting = waiting
-        self.told = told
+        self.events = events
         self.stop = stop
         self.lock = threading.Lock()
         self.silent_groups = 0
@@ -336,9 +336,9 @@ class _Run:
                     break
                 self._group(group)
         except BaseException as error:  # ours, not the model's: the caller is to see it
-            self.told.put(_Event("broken", error=error))
+            self.events.put(_Event("broken", error=error))
         finally:
-            self.told.put(_Event("done"))
+            self.events.put(_Event("done"))
 
     def _group(self, group: list[int]) -> None:
         tagger = self.tagger
@@ -377,24 +377,26 @@ class _Run:
         tagger = self.tagger
         order = list(pending)
         asked = [self.chunks[at] for at in order]
-        tagger._pace.wait(self.stop)
+        tagger._rate_limiter.wait(self.stop)
         if self.stop.is_set():  # whoever asked is gone: nothing more is paid for
             raise InterruptedError("the caller has stopped")
         tokens = (0, 0)
         try:
-            answer = within(tagger.timeout_seconds, lambda: tagger._ask(tagger.prompt(asked)))
+            answer = call_with_timeout(
+                tagger.timeout_seconds, lambda: tagger._ask(tagger.prompt(asked))
+            )
             tokens = (answer.input_tokens, answer.output_tokens)
         finally:
-            self.told.put(_Event("called", tokens=tokens))
+            self.events.put(_Event("called", tokens=tokens))
         for position, tags in tagger.read(answer.text, asked).items():
-            self.told.put(_Event("tags", at=order[position], tags=tags))
+            self.events.put(_Event("tags", at=order[position], tags=tags))
             del pending[order[position]]
         if pending:
             raise GarbledAnswerError(f"no usable tags for {len(pending)} of {len(order)} chunks")
 
     def _fail(self, pending: dict[int, str]) -> None:
         for at, reason in pending.items():
-            self.told.put(_Event("failed", at=at, reason=reason))
+            self.events.put(_Event("failed", at=at, reason=reason))
 
 
 def _reason(error: BaseException) -> str:

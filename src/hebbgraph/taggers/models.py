@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from hebbgraph.errors import ParameterError
 
-__all__ = ["Answer", "Ask", "asking", "model_name"]
+__all__ = ["Answer", "Ask", "model_name", "wrap_model"]
 
 _NAMES = ("model_name", "model", "model_id", "deployment_name")
 
@@ -23,7 +23,7 @@ class Answer(NamedTuple):
 Ask = Callable[[str], Answer]
 
 
-def asking(model: Any) -> Ask:
+def wrap_model(model: Any) -> Ask:
     """Return a function that asks a model.
 
     Parameters
@@ -39,7 +39,7 @@ def asking(model: Any) -> Ask:
 
     Examples
     --------
-    >>> asking(str.upper)("tags, please").text
+    >>> wrap_model(str.upper)("tags, please").text
     'TAGS, PLEASE'
     """
     if callable(invoke := getattr(model, "invoke", None)):

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hebbgraph.records import Chunk
 from hebbgraph.text import display, lexical_terms, phrase_key, tokenize
 
-__all__ = ["GarbledAnswerError", "clean_tags", "concepts_in", "in_text", "tags_in"]
+__all__ = ["GarbledAnswerError", "clean_tags", "occurs_in", "parse_concepts", "parse_tags"]
 
 MAX_ANSWER_CHARACTERS = 200_000
 MAX_TAG_CHARACTERS = 120
@@ -42,7 +42,7 @@ class _Concepts(_Model):
     concepts: list[Any]
 
 
-def tags_in(answer: str, n_passages: int) -> dict[int, list[str]]:
+def parse_tags(answer: str, n_passages: int) -> dict[int, list[str]]:
     """Read which tags an answer gives to which passage.
 
     Each passage is judged by itself: one that is malformed, has an unknown number, or is
@@ -67,7 +67,7 @@ def tags_in(answer: str, n_passages: int) -> dict[int, list[str]]:
 
     Examples
     --------
-    >>> tags_in('Sure: {"passages": [{"number": 1, "tags": ["a", 2]}, {"number": 9}]}', 2)
+    >>> parse_tags('Sure: {"passages": [{"number": 1, "tags": ["a", 2]}, {"number": 9}]}', 2)
     {0: ['a']}
     """
     envelope = _first(answer, _Envelope)
@@ -85,12 +85,12 @@ def tags_in(answer: str, n_passages: int) -> dict[int, list[str]]:
     return {at: tags for at, tags in found.items() if at not in contradicted}
 
 
-def concepts_in(answer: str) -> list[str]:
+def parse_concepts(answer: str) -> list[str]:
     """Read the concepts of a question.
 
     Examples
     --------
-    >>> concepts_in('{"concepts": ["Ida Moss", null]}')
+    >>> parse_concepts('{"concepts": ["Ida Moss", null]}')
     ['Ida Moss']
     """
     concepts = _first(answer, _Concepts).concepts
@@ -121,12 +121,12 @@ def _json_values(text: str) -> Iterator[Any]:
             continue
 
 
-def in_text(chunk: Chunk, language: str = "english") -> Callable[[str], bool]:
+def occurs_in(chunk: Chunk, language: str = "english") -> Callable[[str], bool]:
     """Return a test of whether a chunk's title or text has a phrase, whatever its inflection.
 
     Examples
     --------
-    >>> occurs = in_text(Chunk(text="Two schooners left Tessel Bay."))
+    >>> occurs = occurs_in(Chunk(text="Two schooners left Tessel Bay."))
     >>> occurs("schooner"), occurs("ignore all instructions")
     (True, False)
     """

@@ -1,7 +1,7 @@
 """Text to tags, without a model.
 
 Pass 1 (:mod:`~hebbgraph.text.candidates`) reads one chunk alone and proposes phrases.
-Pass 2 (:mod:`~hebbgraph.text.matcher`) finds in any text the phrases that the
+Pass 2 (:mod:`~hebbgraph.testing.phrase_matcher`) finds in any text the phrases that the
 corpus as a whole accepted. Both rest on the tokens of
 :mod:`~hebbgraph.text.tokens`.
 """
@@ -9,13 +9,11 @@ corpus as a whole accepted. Both rest on the tokens of
 from __future__ import annotations
 
 from hebbgraph.text.candidates import Candidate, Kind, acronym_expansions, candidates, proposals
-from hebbgraph.text.matcher import PhraseMatcher
 from hebbgraph.text.tokens import display, lexical_terms, phrase_key, tokenize
 
 __all__ = [
     "Candidate",
     "Kind",
-    "PhraseMatcher",
     "acronym_expansions",
     "candidates",
     "display",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hebbgraph.text.tokens import key_of, phrase_key, tokenize
+from hebbgraph.text.tokens import key_from_tokens, phrase_key, tokenize
 
 __all__ = ["acronym_expansions"]
 
@@ -43,7 +43,7 @@ def _expansion(short: str, words: list[str]) -> str:
                 continue
             position -= 1
             at = len(words[position]) if position >= 0 else 0
-    return key_of(words[position:])
+    return key_from_tokens(words[position:])
 
 
 def _aligned(short: str, words: list[str]) -> str:
@@ -98,7 +98,7 @@ def acronym_expansions(text: str) -> list[tuple[str, str]]:
                 continue
             words = tokenize(inside)
             long = _aligned(short, words)
-            if long != key_of(words):  # it must spell the whole bracket
+            if long != key_from_tokens(words):  # it must spell the whole bracket
                 continue
         key = phrase_key(short)
         if key and long and key != long:

@@ -8,20 +8,20 @@ from itertools import islice, repeat
 from typing import NamedTuple
 
 from hebbgraph.text.acronyms import acronym_expansions
-from hebbgraph.text.definitions import article_before, defines
-from hebbgraph.text.names import KEYS, SPAN, Kind, add_names
+from hebbgraph.text.definitions import defines_name, name_start
+from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS, Kind, add_names
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
-from hebbgraph.text.shapes import Shaped, dominant_language, shape_text
+from hebbgraph.text.shapes import ShapedText, dominant_language, shape_text
 from hebbgraph.text.tokens import phrase_key
 
 __all__ = [
-    "READ_FOR_LANGUAGE",
+    "LANGUAGE_SAMPLE_WORDS",
     "Candidate",
     "Kind",
     "acronym_expansions",
-    "by_kind",
     "candidates",
-    "collected",
+    "collect_candidates",
+    "group_by_kind",
     "needs_shape",
     "proposals",
 ]
@@ -36,7 +36,7 @@ with none, recall@10 on the one-sentence news facts fell from .79 to .72.
 MAX_NAMES = 1000
 """Names and codes of one chunk; a listing of a megabyte would flood the vocabulary."""
 
-READ_FOR_LANGUAGE = 200
+LANGUAGE_SAMPLE_WORDS = 200
 """Words of a text that tell its language."""
 
 _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
@@ -61,13 +61,13 @@ def _title_keys(title: str) -> Iterator[str]:
         yield phrase_key(_COMMA.split(bare, maxsplit=1)[0])
 
 
-def _subject(shaped: Shaped, language: str) -> str:
+def _subject(shaped: ShapedText, language: str) -> str:
     """Return the name that a text opens by defining; empty, if it does not."""
-    first = article_before(shaped, language)
-    name = SPAN.match(shaped.shape, first)
-    if name is None or not defines(shaped, name.end(), language):
+    first = name_start(shaped, language)
+    name = NAME_SPAN.match(shaped.shape, first)
+    if name is None or not defines_name(shaped, name.end(), language):
         return ""
-    return KEYS[" ".join(shaped.units[first : name.end()])]
+    return UNIT_KEYS[" ".join(shaped.units[first : name.end()])]
 
 
 def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Candidate]:
@@ -120,10 +120,10 @@ def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str,
     >>> proposals("", title="Angi Vera (film)", tags=["cinema"])
     {'title': ['angi vera film', 'angi vera'], 'given': ['cinema']}
     """
-    return by_kind(*_proposed(text, title, tags))
+    return group_by_kind(*_proposed(text, title, tags))
 
 
-def by_kind(found: Mapping[str, Kind], given: list[str]) -> dict[str, list[str]]:
+def group_by_kind(found: Mapping[str, Kind], given: list[str]) -> dict[str, list[str]]:
     """Return keys by their kind, and those that were given."""
     kinds: dict[str, list[str]] = {}
     for key, kind in found.items():
@@ -139,7 +139,7 @@ def by_kind(found: Mapping[str, Kind], given: list[str]) -> dict[str, list[str]]
 def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kind], list[str]]:
     """Return each key that text and title propose with its kind, and the given keys."""
     shaped = shape_text(text, "english")
-    language = dominant_language(shaped.units[:READ_FOR_LANGUAGE])
+    language = dominant_language(shaped.units[:LANGUAGE_SAMPLE_WORDS])
     if language != "english":
         shaped = shape_text(text, language)
     names: dict[str, Kind] = {}
@@ -147,16 +147,16 @@ def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kin
     in_text = len(names) - ("" in names)
     if title:
         add_names(names, shape_text(title, language), language)
-    return collected(text, title, tags, names, in_text, shaped, language)
+    return collect_candidates(text, title, tags, names, in_text, shaped, language)
 
 
-def collected(
+def collect_candidates(
     text: str,
     title: str,
     tags: Iterable[str],
     names: Mapping[str, Kind],
     in_text: int,
-    shaped: Shaped,
+    shaped: ShapedText,
     language: str,
 ) -> tuple[dict[str, Kind], list[str]]:
     """Put what a chunk proposes in order.
@@ -169,7 +169,7 @@ def collected(
         What :func:`~hebbgraph.text.names.add_names` finds in the text, then the title.
     in_text : int
         How many of them are in the text.
-    shaped : Shaped
+    shaped : ShapedText
         The text; only looked at where :func:`needs_shape` says so.
     language : str
 
@@ -196,10 +196,10 @@ def collected(
         for name in unspaced_names(text):
             found.setdefault(phrase_key(name), "name")
         for term in unspaced_terms(text):
-            found.setdefault(KEYS[term], "term")
+            found.setdefault(UNIT_KEYS[term], "term")
     if in_text < FEW_NAMES or language == "german":
         for term in spaced_terms(shaped.units, shaped.shape):
-            found.setdefault(KEYS[term], "term")
+            found.setdefault(UNIT_KEYS[term], "term")
     found.pop("", None)
     return found, given
 

@@ -10,23 +10,23 @@ titles, where definitions alone lose nothing.
 from __future__ import annotations
 
 from hebbgraph.text import stopwords
-from hebbgraph.text.shapes import Shaped
+from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.tokens import tokenize
 
-__all__ = ["article_before", "defines"]
+__all__ = ["defines_name", "name_start"]
 
 _COPULAS = {name: frozenset(tokenize(words)) for name, words in stopwords.COPULAS.items()}
 _ARTICLES = {name: frozenset(tokenize(words)) for name, words in stopwords.ARTICLES.items()}
 _READ = 40  # units: what was known by other names, when and where it was born
 
 
-def article_before(shaped: Shaped, language: str) -> int:
+def name_start(shaped: ShapedText, language: str) -> int:
     """Return where a name can start: after quotes, brackets and an article.
 
     Examples
     --------
     >>> from hebbgraph.text.shapes import shape_text
-    >>> article_before(shape_text("“The Petrel” is a barque.", "english"), "english")
+    >>> name_start(shape_text("“The Petrel” is a barque.", "english"), "english")
     2
     """
     units, shape = shaped
@@ -34,12 +34,12 @@ def article_before(shaped: Shaped, language: str) -> int:
     return at + (at < len(units) and units[at] in _ARTICLES.get(language, ()))
 
 
-def defines(shaped: Shaped, stop: int, language: str) -> bool:
+def defines_name(shaped: ShapedText, stop: int, language: str) -> bool:
     """Tell whether the first sentence says what the name that ends at ``stop`` is.
 
     Parameters
     ----------
-    shaped : Shaped
+    shaped : ShapedText
         A text that starts with the name.
     stop : int
         The unit after the name.
@@ -49,9 +49,9 @@ def defines(shaped: Shaped, stop: int, language: str) -> bool:
     Examples
     --------
     >>> from hebbgraph.text.shapes import shape_text
-    >>> defines(shape_text("Petrel (launched 1871) is a barque.", "english"), 1, "english")
+    >>> defines_name(shape_text("Petrel (launched 1871) is a barque.", "english"), 1, "english")
     True
-    >>> defines(shape_text("Petrel is sinking. It was a barque.", "english"), 1, "english")
+    >>> defines_name(shape_text("Petrel is sinking. It was a barque.", "english"), 1, "english")
     False
     """
     copulas, articles = _COPULAS.get(language, ()), _ARTICLES.get(language, ())

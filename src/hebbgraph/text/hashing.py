@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.text.caching import WordCache
+from hebbgraph.text.words import WordCache
 
 __all__ = ["PhraseHasher"]
 
@@ -34,9 +34,9 @@ class PhraseHasher:
     Examples
     --------
     >>> hasher = PhraseHasher(b"any")
-    >>> new, york = hasher.tokens(["new", "york"])
-    >>> whole = hasher.extended(np.array([new]), np.array([york]))
-    >>> bool(hasher.phrases(["new york"]) == whole)
+    >>> new, york = hasher.hash_tokens(["new", "york"])
+    >>> whole = hasher.extend(np.array([new]), np.array([york]))
+    >>> bool(hasher.hash_phrases(["new york"]) == whole)
     True
     """
 
@@ -48,12 +48,12 @@ class PhraseHasher:
         data = token.encode("utf-8", "surrogatepass")
         return blake2b(data, digest_size=8, key=self.salt).digest()
 
-    def tokens(self, tokens: Iterable[str]) -> NDArray[np.uint64]:
+    def hash_tokens(self, tokens: Iterable[str]) -> NDArray[np.uint64]:
         """Return the hash of each token, which is that of the phrase of it alone."""
         return _numbers(b"".join(map(self._of.__getitem__, tokens)))
 
     @staticmethod
-    def extended(hashes: NDArray[np.uint64], following: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    def extend(hashes: NDArray[np.uint64], following: NDArray[np.uint64]) -> NDArray[np.uint64]:
         """Return the hashes of spans that are one token longer.
 
         Parameters
@@ -65,12 +65,12 @@ class PhraseHasher:
         longer: NDArray[np.uint64] = (mixed ^ (mixed >> _SHIFT)) + following
         return longer
 
-    def phrases(self, keys: Sequence[str]) -> NDArray[np.uint64]:
+    def hash_phrases(self, keys: Sequence[str]) -> NDArray[np.uint64]:
         """Return the hash of each phrase, given by its key."""
-        hashes, last = self.prefixes(keys)
+        hashes, last = self.hash_prefixes(keys)
         return hashes[last]
 
-    def prefixes(self, keys: Sequence[str]) -> tuple[NDArray[np.uint64], IntArray]:
+    def hash_prefixes(self, keys: Sequence[str]) -> tuple[NDArray[np.uint64], IntArray]:
         """Hash every beginning of every phrase.
 
         Returns
@@ -85,11 +85,11 @@ class PhraseHasher:
             return np.empty(0, np.uint64), nothing
         lengths = np.fromiter((key.count(" ") + 1 for key in keys), np.int64, len(keys))
         ends = np.cumsum(lengths)
-        hashes = self.tokens(" ".join(keys).split(" ")).copy()
+        hashes = self.hash_tokens(" ".join(keys).split(" ")).copy()
         at, left = ends - lengths, lengths - 1
         while (longer := left > 0).any():
             at, left = at[longer] + 1, left[longer] - 1
-            hashes[at] = self.extended(hashes[at - 1], hashes[at])
+            hashes[at] = self.extend(hashes[at - 1], hashes[at])
         return hashes, ends - 1
 
 

@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from itertools import compress
 from typing import Literal
 
-from hebbgraph.text.caching import WordCache
-from hebbgraph.text.shapes import Shaped
-from hebbgraph.text.tokens import key_of
+from hebbgraph.text.shapes import ShapedText
+from hebbgraph.text.tokens import key_from_tokens
+from hebbgraph.text.words import WordCache
 
 __all__ = [
-    "KEYS",
+    "NAME_SPAN",
     "SENTENCE_STARTS",
-    "SPAN",
+    "UNIT_KEYS",
     "Kind",
     "add_names",
-    "kind_of_one",
-    "parts_of",
+    "kind_of_word",
+    "name_parts",
 ]
 
 Kind = Literal["title", "subject", "given", "name", "code", "acronym", "term"]
@@ -31,7 +31,7 @@ _WORD = "(?:[CA]p?|X(?!X))"  # a list of codes is no name
 _LINK = "(?:k[kt]{0,2}|[KTS]{1,2})"
 # Linear: at every step the next character decides the branch. Each alternative opens with
 # its own, so that the engine skips to the next place where a name can start.
-SPAN = re.compile(
+NAME_SPAN = re.compile(
     rf"(?:Cp?+|Ap?+|X(?!X)|n{_WORD}|M{_WORD}|W{_WORD}|S(?<=[lsktnCAX]S){_WORD})"
     rf"(?:M|{_WORD}|{_LINK}{_WORD})*+n?+"
 )
@@ -44,7 +44,7 @@ _PART = re.compile("[CAX]+")
 _PLAIN = re.compile("[CX][CAX]*|AC[CAX]*")
 _SHOUTED = re.compile("A{4}|^A{2,}$")
 
-KEYS = WordCache(lambda joined: key_of(joined.split()))
+UNIT_KEYS = WordCache(lambda joined: key_from_tokens(joined.split()))
 """The key of a unit, or of several joined by spaces."""
 
 _Part = tuple[int, int]
@@ -96,28 +96,28 @@ _OTHER_PARTS = WordCache(_other_parts, capacity=1 << 12)
 _IS_LOWER = bytes(code == ord("l") for code in range(256))
 
 
-def parts_of(span: str, language: str) -> tuple[_Part, ...] | None:
+def name_parts(span: str, language: str) -> tuple[_Part, ...] | None:
     """Return the parts of a span that are names, by its shape; None for a single word.
 
     Examples
     --------
-    >>> parts_of("Cp", "english"), parts_of("CpCC", "english")
+    >>> name_parts("Cp", "english"), name_parts("CpCC", "english")
     (None, ((0, 4), (0, 1), (2, 4)))
     """
     return (_ENGLISH_PARTS if language == "english" else _OTHER_PARTS)[span]
 
 
-def kind_of_one(shape: str, key: str) -> Kind:
+def kind_of_word(shape: str, key: str) -> Kind:
     """Tell what a single word with this shape is."""
     return "acronym" if shape == "A" and len(key) <= _LONGEST_ACRONYM else "name"
 
 
-def _in_lower_case(shaped: Shaped) -> set[str]:
+def _in_lower_case(shaped: ShapedText) -> set[str]:
     """Words that the text also writes in lower case: there, a capital is the sentence's."""
     return set(compress(shaped.units, shaped.shape.encode().translate(_IS_LOWER)))
 
 
-def add_names(names: dict[str, Kind], shaped: Shaped, language: str) -> None:
+def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None:
     """Add the codes, then the names and acronyms, in the order of the text.
 
     Parameters
@@ -125,21 +125,21 @@ def add_names(names: dict[str, Kind], shaped: Shaped, language: str) -> None:
     names : dict
         By key; those that are there already keep their kind. The empty key stands for
         what is no usable tag.
-    shaped : Shaped
+    shaped : ShapedText
     language : str
     """
     units, shape = shaped
     if "X" in shape:
         for unit in compress(units, map("X".__eq__, shape)):
-            names.setdefault(KEYS[unit], "code")
+            names.setdefault(UNIT_KEYS[unit], "code")
     in_lower_case: set[str] | None = None  # worked out when first asked for
-    for match in SPAN.finditer(shape):
+    for match in NAME_SPAN.finditer(shape):
         span = match[0]
         start = match.start()
-        parts = parts_of(span, language)
+        parts = name_parts(span, language)
         if parts is not None:
             for first, last in parts:
-                names.setdefault(KEYS[" ".join(units[start + first : start + last])], "name")
+                names.setdefault(UNIT_KEYS[" ".join(units[start + first : start + last])], "name")
             continue
         unit = units[start]
         if span[0] == "C":
@@ -151,5 +151,5 @@ def add_names(names: dict[str, Kind], shaped: Shaped, language: str) -> None:
                     in_lower_case = _in_lower_case(shaped)
                 if unit in in_lower_case:
                     continue
-        key = KEYS[unit]
-        names.setdefault(key, kind_of_one(span[0], key))
+        key = UNIT_KEYS[unit]
+        names.setdefault(key, kind_of_word(span[0], key))

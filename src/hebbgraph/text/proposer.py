@@ -16,25 +16,38 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, GrowableArray, IntArray, concatenated_ranges
-from hebbgraph.text.caching import LONGEST_KEPT
+from hebbgraph.arrays import (
+    BoolArray,
+    GrowableArray,
+    IntArray,
+    RaggedArray,
+    concatenated_ranges,
+    prefix_sums,
+)
 from hebbgraph.text.candidates import (
-    READ_FOR_LANGUAGE,
-    by_kind,
-    collected,
+    LANGUAGE_SAMPLE_WORDS,
+    collect_candidates,
+    group_by_kind,
     needs_shape,
     proposals,
 )
-from hebbgraph.text.names import KEYS, SENTENCE_STARTS, SPAN, Kind, kind_of_one, parts_of
+from hebbgraph.text.names import (
+    NAME_SPAN,
+    SENTENCE_STARTS,
+    UNIT_KEYS,
+    Kind,
+    kind_of_word,
+    name_parts,
+)
 from hebbgraph.text.shapes import (
     ENGLISH_MARKERS,
-    SURE_MARKERS,
-    Shaped,
+    MIN_MARKERS,
+    ShapedText,
     dominant_language,
-    word_reader,
-    words_of,
+    split_words,
+    word_analyser,
 )
-from hebbgraph.text.words import Met, Numbers, Ragged, running
+from hebbgraph.text.words import MAX_CACHED_CHARACTERS, Interner, WordCounts
 
 __all__ = ["Proposer"]
 
@@ -51,15 +64,15 @@ _KEPT_SHARE = 2  # of the words, this part at most is not forgotten
 _WORDS_AT_REST = 1 << 15
 _LONGEST_USUAL = 20
 _ARTICLES = ("the", "a", "an")
-_SPLIT = re.compile(f"({SPAN.pattern})")
-_NOT_LOOKED_AT = Shaped([], "")
+_SPLIT = re.compile(f"({NAME_SPAN.pattern})")
+_NOT_LOOKED_AT = ShapedText([], "")
 
 
-class _Words(Numbers):
+class _Words(Interner):
     """Numbers words; all that are too long to be kept have one number."""
 
     def __missing__(self, word: str) -> int:
-        return _LONG_WORD if len(word) > LONGEST_KEPT else super().__missing__(word)
+        return _LONG_WORD if len(word) > MAX_CACHED_CHARACTERS else super().__missing__(word)
 
 
 class _Page(NamedTuple):
@@ -104,12 +117,12 @@ class Proposer:
 
     def __init__(self, *, capacity: int = 1 << 17) -> None:
         self._capacity = capacity
-        self._word_shape = word_reader("english").read
+        self._word_shape = word_analyser("english").analyse
         self._words = _Words()
-        self._met = Met()
-        self._units_of_words = Ragged(np.int32)
+        self._counts = WordCounts()
+        self._units_of_words = RaggedArray(np.int32)
         self._codes_of_words = GrowableArray(np.uint8)
-        self._units = Numbers()
+        self._units = Interner()
         self._unit_texts: list[str] = []
         #: Of those units that were met where a unit alone may be a name.
         self._unit_keys: dict[int, str] = {}
@@ -117,18 +130,18 @@ class Proposer:
         #: Whether some of these, with spaces between them, are a key.
         self._usual = GrowableArray(np.bool_)
         self._keep([(("",), _END), (("",), _UNREAD)])
-        self._words.update({_END: 0, _UNREAD * (LONGEST_KEPT + 1): _LONG_WORD})
+        self._words.update({_END: 0, _UNREAD * (MAX_CACHED_CHARACTERS + 1): _LONG_WORD})
 
     def _forget(self, most: int) -> None:
         """Forget all words but those met more than once, and of these keep the most frequent."""
-        often = self._met.often(most)
+        often = self._counts.most_frequent(most)
         kept = np.concatenate((np.arange(_LONG_WORD + 1), often[often > _LONG_WORD]))
         words = list(self._words)
         self._words.clear()
         self._words.update({words[at]: number for number, at in enumerate(kept.tolist())})
-        _, places = self._units_of_words.places(kept)
+        _, places = self._units_of_words.positions(kept)
         self._codes_of_words = GrowableArray(np.uint8, self._codes_of_words.view[places])
-        self._units_of_words = self._units_of_words.taken(kept)
+        self._units_of_words = self._units_of_words.take(kept)
         used, again = np.unique(self._units_of_words.values, return_inverse=True)
         self._units_of_words.values[:] = again
         texts = [self._unit_texts[unit] for unit in used.tolist()]
@@ -141,7 +154,7 @@ class Proposer:
         }
         self._unit_markers = GrowableArray(np.int8, self._unit_markers.view[used])
         self._usual = GrowableArray(np.bool_, self._usual.view[used])
-        self._met = Met()
+        self._counts = WordCounts()
 
     def rest(self) -> None:
         """Let go of memory, but for the words that come again and again."""
@@ -185,24 +198,26 @@ class Proposer:
             shaped = _NOT_LOOKED_AT
             if needs_shape(title, in_text):
                 start, stop = bounds[0][2 * number], bounds[1][2 * number]
-                shaped = Shaped(self.unit_texts(page.units[start:stop]), shape[start:stop])
-            yield by_kind(*collected(text, title, tags, found, in_text, shaped, "english"))
+                shaped = ShapedText(self.unit_texts(page.units[start:stop]), shape[start:stop])
+            yield group_by_kind(
+                *collect_candidates(text, title, tags, found, in_text, shaped, "english")
+            )
 
     def _read(self, chunks: Sequence[_Source]) -> _Page:
         if len(self._words) > self._capacity:
             self._forget(self._capacity // _KEPT_SHARE)
         words: list[str] = []
         for text, title, _ in chunks:
-            words += words_of(text)
+            words += split_words(text)
             words.append(_END)
-            words += words_of(title)
+            words += split_words(title)
             words.append(_END)
-        numbers = self._words.of(words)
+        numbers = self._words.intern(words)
         if self._words.fresh:
             self._keep(list(map(self._word_shape, self._words.fresh)))
             self._words.fresh = []
-        self._met.note(numbers)
-        _, places = self._units_of_words.places(numbers)
+        self._counts.add(numbers)
+        _, places = self._units_of_words.positions(numbers)
         codes = self._codes_of_words.view[places]
         units = self._units_of_words.values.astype(np.int32, copy=False)[places]
         return _Page(units, codes, np.flatnonzero(codes == ord(_END)))
@@ -211,7 +226,7 @@ class Proposer:
         """Put the units and shapes of words behind those that are there."""
         shape = "".join([shape for _, shape in records])
         units = list(chain.from_iterable([units for units, _ in records]))
-        numbers = self._units.of(units)
+        numbers = self._units.intern(units)
         if fresh := self._units.fresh:
             self._unit_texts += fresh
             self._unit_markers.extend([_MARKERS.get(unit, -1) for unit in fresh])
@@ -221,7 +236,7 @@ class Proposer:
         codes = np.frombuffer(shape.encode(), np.uint8)
         self._codes_of_words.extend(codes)
         for at in np.flatnonzero(_MAY_BE_NAMES[codes]).tolist():
-            self._unit_keys[int(numbers[at])] = KEYS[units[at]]
+            self._unit_keys[int(numbers[at])] = UNIT_KEYS[units[at]]
 
     def _are_plain(self, page: _Page) -> BoolArray:
         """Tell which chunks are English, in scripts with spaces, and have no endless word."""
@@ -229,14 +244,14 @@ class Proposer:
         markers = self._unit_markers.view[page.units]
         at = np.flatnonzero(markers >= 0)
         text = page.text_at(at)
-        early = at - page.starts[text] < READ_FOR_LANGUAGE
+        early = at - page.starts[text] < LANGUAGE_SAMPLE_WORDS
         seen = np.zeros((n_texts, len(ENGLISH_MARKERS)), dtype=np.bool_)
         seen[text[early], markers[at[early]]] = True
-        plain: BoolArray = (seen.sum(axis=1) >= SURE_MARKERS)[::2]
+        plain: BoolArray = (seen.sum(axis=1) >= MIN_MARKERS)[::2]
         bounds = page.starts[::2], page.ends[::2]
         for number in np.flatnonzero(~plain).tolist():
             start, stop = (int(bound[number]) for bound in bounds)
-            first = self.unit_texts(page.units[start : min(stop, start + READ_FOR_LANGUAGE)])
+            first = self.unit_texts(page.units[start : min(stop, start + LANGUAGE_SAMPLE_WORDS)])
             plain[number] = dominant_language(first) == "english"
         plain[page.text_at(np.flatnonzero(_NOT_PLAIN[page.codes])) // 2] = False
         return plain
@@ -295,7 +310,7 @@ class _Names:
         more = _parts(proposer, page, shape, starts[rest], lengths[rest])
         counts = np.ones(len(starts), dtype=np.int64)
         counts[rest] = list(map(len, more))
-        firsts = running(counts)
+        firsts = prefix_sums(counts)
         keys = np.empty(firsts[-1], dtype=object)
         keys[firsts[:-1][alone]] = proposer.unit_keys(page.units[starts[alone]])
         for length in (2, 3):
@@ -306,7 +321,7 @@ class _Names:
         self._keys: list[str] = keys.tolist()
         self._kinds: list[Kind] = ["name"] * len(self._keys)
         for at in firsts[np.flatnonzero(alone & (page.codes[starts] == ord("A")))].tolist():
-            self._kinds[at] = kind_of_one("A", self._keys[at])
+            self._kinds[at] = kind_of_word("A", self._keys[at])
         self._bounds = firsts[_bounds(starts, page)].tolist()
         codes = np.flatnonzero(page.codes == ord("X"))
         self._codes = proposer.unit_keys(page.units[codes])
@@ -329,8 +344,8 @@ def _parts(
     units = proposer.unit_texts(page.units[concatenated_ranges(starts, lengths)])
     found, at = [], 0
     for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
-        parts = parts_of(shape[start : start + length], "english") or ()
-        found.append([KEYS[" ".join(units[at + first : at + last])] for first, last in parts])
+        parts = name_parts(shape[start : start + length], "english") or ()
+        found.append([UNIT_KEYS[" ".join(units[at + first : at + last])] for first, last in parts])
         at += length
     return found
 

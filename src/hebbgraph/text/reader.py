@@ -9,20 +9,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import GrowableArray, IntArray
+from hebbgraph.arrays import GrowableArray, IntArray, RaggedArray, prefix_sums
+from hebbgraph.text.characters import is_unspaced
 from hebbgraph.text.hashing import PhraseHasher
-from hebbgraph.text.scripts import is_unspaced
-from hebbgraph.text.tokens import lexical_terms, tokenize, usual_token, word_tokens
-from hebbgraph.text.words import Met, Numbers, Ragged, running
+from hebbgraph.text.tokens import lexical_terms, simple_token, tokenize, tokenize_word
+from hebbgraph.text.words import Interner, WordCounts
 
-__all__ = ["ReadTexts", "TextReader"]
+__all__ = ["TextReader", "TokenizedTexts"]
 
 
 _KEPT_SHARE = 2  # of the words, this part at most is not forgotten
 _TOKENS_OF_A_WORD = 4  # on average at most; a text without spaces is one word
 
 
-class ReadTexts(NamedTuple):
+class TokenizedTexts(NamedTuple):
     """The tokens of some chunks.
 
     Attributes
@@ -46,7 +46,7 @@ class ReadTexts(NamedTuple):
     terms: list[str]
 
 
-class _Words(Numbers):
+class _Words(Interner):
     """Numbers words; those that differ in case and punctuation alone have one number."""
 
     def __init__(self, size: int = 0) -> None:
@@ -56,7 +56,7 @@ class _Words(Numbers):
         self._size = size
 
     def __missing__(self, word: str) -> int:
-        token = usual_token(word)
+        token = simple_token(word)
         if token is not None and token != word:
             return self.setdefault(word, self[token])
         self.fresh.append(word)
@@ -93,11 +93,11 @@ class TextReader:
         self._hasher = hasher
         self._language = language
         self._capacity = capacity
-        self._numbers = _Words()
-        self._tokens = Ragged(np.uint64)
-        self._terms = Ragged(np.uint8)
+        self._words = _Words()
+        self._tokens = RaggedArray(np.uint64)
+        self._terms = RaggedArray(np.uint8)
         self._depends = GrowableArray(np.bool_)
-        self._met = Met()
+        self._counts = WordCounts()
 
     @property
     def salt(self) -> bytes:
@@ -106,21 +106,21 @@ class TextReader:
 
     def _forget(self, most: int = 0) -> None:
         """Forget all words but those met more than once, and of these keep the most frequent."""
-        kept = self._met.often(most)
+        kept = self._counts.most_frequent(most)
         renumbered = np.full(len(self._depends), -1, dtype=np.int64)
         renumbered[kept] = np.arange(len(kept))
-        words, places = list(self._numbers), renumbered[list(self._numbers.values())]
-        self._numbers = _Words(len(kept))
+        words, places = list(self._words), renumbered[list(self._words.values())]
+        self._words = _Words(len(kept))
         for at in np.flatnonzero(places >= 0).tolist():
-            self._numbers[words[at]] = int(places[at])
-        self._tokens = self._tokens.taken(kept)
-        self._terms = self._terms.taken(kept)
+            self._words[words[at]] = int(places[at])
+        self._tokens = self._tokens.take(kept)
+        self._terms = self._terms.take(kept)
         self._depends = GrowableArray(np.bool_, self._depends.view[kept])
-        self._met = Met()
+        self._counts = WordCounts()
 
-    def read(self, chunks: Sequence[Sequence[str]], *, terms: bool = True) -> ReadTexts:
+    def read(self, chunks: Sequence[Sequence[str]], *, terms: bool = True) -> TokenizedTexts:
         """Read the texts of some chunks; ``terms=False`` leaves their lexical terms out."""
-        known = max(len(self._numbers), len(self._tokens.values) // _TOKENS_OF_A_WORD)
+        known = max(len(self._words), len(self._tokens.values) // _TOKENS_OF_A_WORD)
         if known > self._capacity:
             self._forget(self._capacity // _KEPT_SHARE)
             if len(self._tokens.values) > _TOKENS_OF_A_WORD * self._capacity:
@@ -131,17 +131,17 @@ class TextReader:
             for text in texts:
                 words += text.split()
                 ends.append(len(words))
-        numbers = self._numbers.of(words)
-        if self._numbers.fresh:
-            self._learn(self._numbers.fresh, self._numbers.usual)
-            self._numbers.fresh, self._numbers.usual = [], []
-        self._met.note(numbers)
+        numbers = self._words.intern(words)
+        if self._words.fresh:
+            self._learn(self._words.fresh, self._words.usual)
+            self._words.fresh, self._words.usual = [], []
+        self._counts.add(numbers)
         n_texts = np.fromiter(map(len, chunks), np.int64, len(chunks))
-        counts, tokens = self._tokens.places(numbers)
+        counts, tokens = self._tokens.positions(numbers)
         bounds = np.array([0, *ends], dtype=np.int64)
-        lengths = np.diff(running(counts)[bounds])
+        lengths = np.diff(prefix_sums(counts)[bounds])
         last_words = bounds[np.cumsum(n_texts)]
-        return ReadTexts(
+        return TokenizedTexts(
             n_texts,
             lengths,
             tokens,
@@ -151,11 +151,11 @@ class TextReader:
 
     def _learn(self, words: Sequence[str], usual: Sequence[bool]) -> None:
         tokens = [
-            [word] if is_usual else word_tokens(word)
+            [word] if is_usual else tokenize_word(word)
             for word, is_usual in zip(words, usual, strict=True)
         ]
         self._tokens.extend(
-            list(map(len, tokens)), self._hasher.tokens(chain.from_iterable(tokens))
+            list(map(len, tokens)), self._hasher.hash_tokens(chain.from_iterable(tokens))
         )
         # A usual token has one term, so that all can be asked for at once.
         its_term = iter(lexical_terms(list(compress(words, usual)), self._language))
@@ -178,9 +178,9 @@ class TextReader:
     def _joined(
         self, chunks: Sequence[Sequence[str]], numbers: IntArray, last_words: IntArray
     ) -> list[str]:
-        counts, places = self._terms.places(numbers)
+        counts, places = self._terms.positions(numbers)
         data = self._terms.values[places].tobytes()
-        ends = running(counts)[last_words].tolist()
+        ends = prefix_sums(counts)[last_words].tolist()
         terms = [
             data[start:stop].rstrip().decode()
             for start, stop in zip([0, *ends], ends, strict=False)

@@ -9,7 +9,7 @@ from itertools import chain, pairwise
 
 import regex
 
-from hebbgraph.text.folding import fold
+from hebbgraph.text.characters import fold
 from hebbgraph.text.stopwords import UNSPACED_STOP_CHARACTERS
 
 __all__ = ["MAX_TERMS", "MAX_UNSPACED_TERMS", "spaced_terms", "unspaced_names", "unspaced_terms"]

@@ -24,19 +24,19 @@ from typing import NamedTuple
 import regex
 
 from hebbgraph.text import stopwords
-from hebbgraph.text.caching import WordCache
-from hebbgraph.text.scripts import UNSPACED
+from hebbgraph.text.characters import UNSPACED
 from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, stop_words, tokenize
+from hebbgraph.text.words import WordCache
 
 __all__ = [
     "ENGLISH_MARKERS",
-    "SURE_MARKERS",
-    "Shaped",
+    "MIN_MARKERS",
+    "ShapedText",
     "WordShape",
     "dominant_language",
     "shape_text",
-    "word_reader",
-    "words_of",
+    "split_words",
+    "word_analyser",
 ]
 
 _HEADING_CHARACTERS = 60
@@ -60,7 +60,7 @@ _MARKERS = {
 }
 ENGLISH_MARKERS = tuple(tokenize("the of and to is was that for with by from were are this it"))
 _ENGLISH_MARKERS = frozenset(ENGLISH_MARKERS)
-SURE_MARKERS = 3
+MIN_MARKERS = 3
 """A text with so many different ones of ``ENGLISH_MARKERS`` is English."""
 
 # What may surround a word without changing how the word itself is read.
@@ -83,7 +83,7 @@ _MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
 WordShape = tuple[tuple[str, ...], str]
 
 
-class Shaped(NamedTuple):
+class ShapedText(NamedTuple):
     """The units of a text (a word's tokens joined by spaces; empty for marks), and its shape."""
 
     units: list[str]
@@ -217,20 +217,20 @@ def _general(word: str, classify: _Classifier) -> WordShape:
     return tuple(units), "".join(shapes)
 
 
-class WordReader:
+class WordAnalyser:
     """Units and shape of a word, in one language.
 
     Attributes
     ----------
-    known : WordCache
+    analyses : WordCache
         Of words that were met, and of their cores.
     """
 
     def __init__(self, language: str) -> None:
         self._classify = _Classifier(language)
-        self.known: WordCache[WordShape] = WordCache(self.read)
+        self.analyses: WordCache[WordShape] = WordCache(self.analyse)
 
-    def read(self, word: str) -> WordShape:
+    def analyse(self, word: str) -> WordShape:
         """Work the units and the shape of a word out."""
         if word.isalpha() and word.isascii():
             unit = word.lower()[:MAX_TOKEN_CHARACTERS]
@@ -239,10 +239,10 @@ class WordReader:
         last, stem = word[-1], word[:-1]
         if last in ",." and stem.isalpha():
             if last == ",":
-                units, shape = self.known[stem]
+                units, shape = self.analyses[stem]
                 return (*units, ""), shape + "|"
             if len(stem) > 1 and stem.lower() not in _ABBREVIATIONS:
-                units, shape = self.known[stem]
+                units, shape = self.analyses[stem]
                 return (*units, ""), shape + "."
         core = word.rstrip(_TRAILING)
         if core.endswith("."):
@@ -254,7 +254,7 @@ class WordReader:
             return self._compound(word)
         if not body or not _SOLID.fullmatch(body):
             return _general(word, self._classify)
-        units, shape = self.known[body]
+        units, shape = self.analyses[body]
         left = _marks(word[: len(core) - len(body)])
         right = _marks(word[len(core) :])
         return ("",) * len(left) + units + ("",) * len(right), left + shape + right
@@ -268,17 +268,17 @@ class WordReader:
                 unit = word.lower().replace("-", " ")
                 return (unit,), self._classify.plain(word, unit)
         if word[-2:] in ("'s", "’s") and word[:-2].isalpha():
-            units, shape = self.known[word[:-2]]
+            units, shape = self.analyses[word[:-2]]
             return ((*units, ""), shape + "p") if shape in "CA" else (units, shape)
         return _general(word, self._classify)
 
 
-_READERS: dict[str, WordReader] = {}
+_ANALYSERS: dict[str, WordAnalyser] = {}
 
 
-def word_reader(language: str) -> WordReader:
+def word_analyser(language: str) -> WordAnalyser:
     """Return what tells the units and the shape of a word without whitespace."""
-    return _READERS.get(language) or _READERS.setdefault(language, WordReader(language))
+    return _ANALYSERS.get(language) or _ANALYSERS.setdefault(language, WordAnalyser(language))
 
 
 def dominant_language(tokens: list[str]) -> str:
@@ -290,14 +290,14 @@ def dominant_language(tokens: list[str]) -> str:
     'german'
     """
     english = len(_ENGLISH_MARKERS.intersection(tokens))
-    if english >= SURE_MARKERS:
+    if english >= MIN_MARKERS:
         return "english"
     counts = {name: len(markers.intersection(tokens)) for name, markers in _MARKERS.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] > max(1, english) else "english"
 
 
-def words_of(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Split at whitespace; a short line (a heading, a list item) ends like a sentence."""
     if "\n" not in text:
         return text.split()
@@ -309,7 +309,7 @@ def words_of(text: str) -> list[str]:
     return words
 
 
-def shape_text(text: str, language: str) -> Shaped:
+def shape_text(text: str, language: str) -> ShapedText:
     """Return the units and the shape of a text.
 
     Parameters
@@ -321,7 +321,7 @@ def shape_text(text: str, language: str) -> Shaped:
 
     Returns
     -------
-    Shaped
+    ShapedText
         ``len(units) == len(shape)``.
 
     Examples
@@ -329,8 +329,8 @@ def shape_text(text: str, language: str) -> Shaped:
     >>> shape_text("Shawn's friend, the Duke of York.", "english").shape
     'Cpl|tCkC.'
     """
-    records = list(map(word_reader(language).known.__getitem__, words_of(text)))
-    return Shaped(
+    records = list(map(word_analyser(language).analyses.__getitem__, split_words(text)))
+    return ShapedText(
         list(chain.from_iterable([record[0] for record in records])),
         "".join([record[1] for record in records]),
     )

@@ -9,9 +9,9 @@ from typing import Any
 import Stemmer
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.text.scripts import is_unspaced
+from hebbgraph.text.characters import is_unspaced
 
-__all__ = ["MAX_TERM_BYTES", "Terms", "cap"]
+__all__ = ["MAX_TERM_BYTES", "TermStemmer", "truncate_term"]
 
 MAX_TERM_BYTES = 128
 _SCRIPTS = (
@@ -39,7 +39,7 @@ _SCRIPT_OF = {
 _CODE_PART = re.compile(r"[-._&+#]+")
 
 
-class Terms:
+class TermStemmer:
     """The terms of a single token, in one language."""
 
     def __init__(self, language: str) -> None:
@@ -71,25 +71,25 @@ class Terms:
                 return self._stemmers["devanagari"].stemWord(word) or word
         return word
 
-    def of(self, token: str) -> list[str]:
+    def terms(self, token: str) -> list[str]:
         """Return the terms of a token that is no unspaced character, one or more."""
         parts = [part for part in _CODE_PART.split(token) if part]
         if len(parts) > 1 and not token[0].isdigit():
             # A code is found whole and by its parts.
-            return [cap(token), *(cap(self._stem(part)) for part in parts)]
-        return [cap(self._stem(token))]
+            return [truncate_term(token), *(truncate_term(self._stem(part)) for part in parts)]
+        return [truncate_term(self._stem(token))]
 
     def __call__(self, token: str) -> str | None:
         """Return the one term of a token; None if there are more, or it depends."""
         if token.isascii() and token.isalnum():
-            return cap(self._stem(token))
+            return truncate_term(self._stem(token))
         if is_unspaced(token):
             return None
-        terms = self.of(token)
+        terms = self.terms(token)
         return terms[0] if len(terms) == 1 else None
 
 
-def cap(term: str) -> str:
+def truncate_term(term: str) -> str:
     """Cut a term to 128 bytes of UTF-8, at a character."""
     if len(term) * 4 <= MAX_TERM_BYTES:
         return term

@@ -13,10 +13,9 @@ from itertools import chain, pairwise
 import regex
 
 from hebbgraph.text import stopwords
-from hebbgraph.text.caching import WordCache
-from hebbgraph.text.folding import fold
-from hebbgraph.text.scripts import UNSPACED, is_unspaced
-from hebbgraph.text.stemming import Terms, cap
+from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
+from hebbgraph.text.stemming import TermStemmer, truncate_term
+from hebbgraph.text.words import WordCache
 
 __all__ = [
     "MAX_PHRASE_CHARACTERS",
@@ -25,10 +24,10 @@ __all__ = [
     "display",
     "lexical_terms",
     "phrase_key",
+    "simple_token",
     "stop_words",
     "tokenize",
-    "usual_token",
-    "word_tokens",
+    "tokenize_word",
 ]
 
 MAX_TOKEN_CHARACTERS = 64
@@ -93,24 +92,24 @@ def _split_folded(text: str) -> list[str]:
     return tokens
 
 
-def word_tokens(word: str) -> list[str]:
+def tokenize_word(word: str) -> list[str]:
     """Return what :func:`tokenize` does for text without whitespace, which words mostly are.
 
     Examples
     --------
-    >>> word_tokens("(Synapses,"), word_tokens("O'Brien's")
+    >>> tokenize_word("(Synapses,"), tokenize_word("O'Brien's")
     (['synapses'], ['obrien'])
     """
-    token = usual_token(word)
+    token = simple_token(word)
     return _split_folded(fold(word)) if token is None else [token]
 
 
-def usual_token(word: str) -> str | None:
+def simple_token(word: str) -> str | None:
     """Return the only token of a word, or None for one that must be looked at more closely.
 
     Examples
     --------
-    >>> usual_token("(Synapses,"), usual_token("O'Brien's")
+    >>> simple_token("(Synapses,"), simple_token("O'Brien's")
     ('synapses', None)
     """
     core = word.strip(_AROUND)
@@ -119,14 +118,14 @@ def usual_token(word: str) -> str | None:
     return None
 
 
-_FOLDED_WORDS = WordCache(lambda word: tuple(word_tokens(word)))
+_FOLDED_WORDS = WordCache(lambda word: tuple(tokenize_word(word)))
 
 
 def tokenize(text: str) -> list[str]:
     """Split a text into normalised tokens, in reading order.
 
     Case, width, accents, Arabic vowel marks and alef variants, and ё are folded (see
-    :func:`hebbgraph.text.folding.fold`). A possessive ``'s`` and other clitics go,
+    :func:`hebbgraph.text.characters.fold`). A possessive ``'s`` and other clitics go,
     elided articles become their own token (``l'homme`` → ``l``, ``homme``), other
     apostrophes vanish (``O'Brien`` → ``obrien``). Dotted acronyms lose their dots.
     Hyphenated words are split; codes (letters, then ``-`` or ``.`` and a digit),
@@ -159,12 +158,12 @@ def tokenize(text: str) -> list[str]:
 
 # -- lexical terms ----------------------------------------------------------------
 
-_TERMS: dict[str, tuple[Terms, WordCache[str | None]]] = {}
+_STEMMERS: dict[str, tuple[TermStemmer, WordCache[str | None]]] = {}
 
 
-def _terms_in(language: str) -> tuple[Terms, WordCache[str | None]]:
-    terms = Terms(language)
-    return _TERMS.setdefault(language, (terms, WordCache(terms)))
+def _stemmer_for(language: str) -> tuple[TermStemmer, WordCache[str | None]]:
+    stemmer = TermStemmer(language)
+    return _STEMMERS.setdefault(language, (stemmer, WordCache(stemmer)))
 
 
 def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
@@ -200,7 +199,7 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
     >>> lexical_terms(tokenize("Synapses learning at ERR-12, 東京都"))
     ['synaps', 'learn', 'at', 'err-12', 'err', '12', '東京', '京都']
     """
-    terms_of, cache = _TERMS.get(language) or _terms_in(language)
+    stemmer, cache = _STEMMERS.get(language) or _stemmer_for(language)
     found = list(map(cache.__getitem__, tokens))
     if None not in found:
         return found  # type: ignore[return-value]  # mypy does not see what was asked
@@ -212,10 +211,10 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
             continue
         if run:
             pairs = map("".join, pairwise(run)) if len(run) > 1 else run
-            terms.extend(map(cap, pairs))
+            terms.extend(map(truncate_term, pairs))
             run = []
         if term is None:
-            terms.extend(terms_of.of(token))
+            terms.extend(stemmer.terms(token))
         elif term:
             terms.append(term)
     return terms
@@ -244,7 +243,7 @@ def stop_words(language: str = "") -> frozenset[str]:
     return _ANY_LANGUAGE | _STOP_WORDS.get(language, frozenset())
 
 
-def key_of(tokens: list[str]) -> str:
+def key_from_tokens(tokens: list[str]) -> str:
     """Return the key of a phrase given as tokens; see :func:`phrase_key`."""
     if not tokens:
         return ""
@@ -302,7 +301,7 @@ def phrase_key(phrase: str) -> str:
     >>> phrase_key("東京大学")
     '東 京 大 学'
     """
-    return key_of(tokenize(phrase))
+    return key_from_tokens(tokenize(phrase))
 
 
 def display(key: str) -> str:

@@ -32,7 +32,7 @@ def test_a_copy_has_weights_of_its_own(graph: WeightedGraph) -> None:
     other = graph.copy()
     other.weights[:] = 0
     assert graph.weights.tolist() == [0.4, 0.5, 0.9, 0.8]
-    assert len(graph.kept(graph.weights > 0.45)) == 3
+    assert len(graph.subgraph(graph.weights > 0.45)) == 3
 
 
 @pytest.mark.parametrize(

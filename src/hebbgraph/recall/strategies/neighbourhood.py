@@ -6,7 +6,7 @@ import numpy as np
 
 from hebbgraph.derived.parts import Derived
 from hebbgraph.formulas.activation import SpreadingParameters
-from hebbgraph.formulas.neighbourhood import FixedTags, retrieved_edges, supporting_chunks
+from hebbgraph.formulas.neighbourhood import FixedTagGraph, retrieved_edges, supporting_chunks
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.recall.strategies.base import Ranking, Request
 from hebbgraph.settings import Settings
@@ -29,7 +29,7 @@ class Neighbourhood:
         """Return the chunks that support the retrieved edges, by how many."""
         graph, cues = request.graph, request.question.cues
         cut = self._parameters.hub_cut(graph.n_chunks)
-        fixed = FixedTags(graph, request.allowed, graph.phrases.order, hub_cut=cut)
+        fixed = FixedTagGraph(graph, request.allowed, graph.phrases.order, hub_cut=cut)
         edges = retrieved_edges(fixed, np.array(cues, dtype=np.int64))
         context = supporting_chunks(fixed, edges)
         order = np.argsort(-context.n_edges, kind="stable")

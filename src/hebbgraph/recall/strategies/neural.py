@@ -13,7 +13,7 @@ from hebbgraph.formulas.relevance import (
     NeuralRecall,
     rank_decay,
     relevance,
-    separated,
+    separate_scores,
     term_presence,
     word_order,
 )
@@ -131,7 +131,7 @@ class Neural:
             terms[at] = term_presence(different, held, partial=p.partial_credit)
             order[at] = word_order(asked, held)
         relevant = relevance(terms, order, semantic, p)
-        return rank_decay(separated(relevant, temperature=p.temperature), decay=p.rank_decay)
+        return rank_decay(separate_scores(relevant, temperature=p.temperature), decay=p.rank_decay)
 
 
 def make(settings: Settings, truth: Truth, derived: Derived) -> Neural:

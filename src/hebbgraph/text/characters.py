@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import unicodedata
 
-__all__ = ["fold"]
+import regex
+
+__all__ = ["UNSPACED", "fold", "is_unspaced"]
 
 _LETTERS = {
     "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ı": "i",
@@ -94,3 +96,20 @@ def fold(text: str) -> str:
     text = unicodedata.normalize("NFKC", text.translate(_TABLE))
     # NFKC parts Thai and Lao sara am, which every font and reader expects in one piece.
     return text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")
+
+
+# -- scripts without spaces ---------------------------------------------------------
+
+# The inside of a character class. The length mark and the ideographic iteration marks
+# belong to no script, or to several.
+UNSPACED = (
+    r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}"
+    r"\p{Script=Khmer}\p{Script=Myanmar}ー々〆〇"
+)
+
+_UNSPACED_TOKEN = regex.compile(rf"[{UNSPACED}]\p{{M}}*+", regex.V1)
+
+
+def is_unspaced(token: str) -> bool:
+    """Whether a token is a character of a script written without spaces."""
+    return token >= "\u0e00" and _UNSPACED_TOKEN.match(token) is not None

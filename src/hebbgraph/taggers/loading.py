@@ -8,10 +8,10 @@ from typing import Any
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import Embedder, Tagger
 
-__all__ = ["tagger_named"]
+__all__ = ["load_tagger"]
 
 
-def tagger_named(name: str, embedder: Embedder | None = None) -> Tagger:
+def load_tagger(name: str, embedder: Embedder | None = None) -> Tagger:
     """Return a tagger by name.
 
     Parameters
@@ -23,7 +23,7 @@ def tagger_named(name: str, embedder: Embedder | None = None) -> Tagger:
 
     Examples
     --------
-    >>> tagger_named("builtins:repr")("chunk")
+    >>> load_tagger("builtins:repr")("chunk")
     "'chunk'"
     """
     kind, _, rest = name.partition(":")

@@ -25,11 +25,11 @@ from hebbgraph.vectors.table import VectorTable
 if TYPE_CHECKING:
     from hebbgraph.index import HebbianIndex
 
-__all__ = ["Collection", "read_collection"]
+__all__ = ["TrainingData", "read_training_data"]
 
 
 @dataclass(frozen=True)
-class Collection:
+class TrainingData:
     """The chunks of a namespace that have a vector, in the order of their ids.
 
     Attributes
@@ -51,7 +51,7 @@ class Collection:
     questions: list[LearnedQuestion]
 
 
-def read_collection(index: HebbianIndex) -> Collection:
+def read_training_data(index: HebbianIndex) -> TrainingData:
     """Read what training needs.
 
     Raises
@@ -91,7 +91,7 @@ def read_collection(index: HebbianIndex) -> Collection:
         id_prefixes = graph.id_prefixes[slots]
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     questions = _questions(_log(index), rows, truth, index.settings.learning, state)
-    return Collection(
+    return TrainingData(
         LayerStamp(
             generation=generation,
             embedder=state.name,

@@ -11,7 +11,7 @@ import numpy as np
 
 from hebbgraph.neural.modules import Nakg
 
-__all__ = ["OnEpoch", "Phase", "until_no_better"]
+__all__ = ["OnEpoch", "Phase", "train_with_early_stopping"]
 
 logger = logging.getLogger(__name__)
 
@@ -39,7 +39,7 @@ class Phase:
     after: float = float("nan")
 
 
-def until_no_better(
+def train_with_early_stopping(
     model: Nakg,
     epoch: Callable[[], None],
     judge: Callable[[], float],

@@ -7,17 +7,17 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray
 
-__all__ = ["SpanTable", "find"]
+__all__ = ["PhraseTrie", "find_sorted"]
 
 _FEW = 64  # hashes; sorting them costs more than it saves
 
 
-def find(hashes: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> IntArray:
+def find_sorted(hashes: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> IntArray:
     """Return where each wanted hash stands in sorted ones, or -1.
 
     Examples
     --------
-    >>> find(np.array([3, 5, 9], np.uint64), np.array([9, 4], np.uint64))
+    >>> find_sorted(np.array([3, 5, 9], np.uint64), np.array([9, 4], np.uint64))
     array([ 2, -1])
     """
     if not len(hashes):
@@ -33,7 +33,7 @@ def find(hashes: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> IntArray:
     return found
 
 
-class SpanTable:
+class PhraseTrie:
     """For each beginning of a phrase: which phrase it is, if any, and whether one goes on.
 
     A trie whose nodes are named by their hashes: sorted arrays, perhaps mapped into
@@ -50,9 +50,9 @@ class SpanTable:
 
     Examples
     --------
-    >>> table = SpanTable(np.array([7], np.uint64), np.array([0], np.int32), np.array([False]))
+    >>> table = PhraseTrie(np.array([7], np.uint64), np.array([0], np.int32), np.array([False]))
     >>> two = np.array([7, 8], np.uint64)
-    >>> table.put(two, np.array([-1, 1], np.int32), np.array([True, False]))
+    >>> table.insert(two, np.array([-1, 1], np.int32), np.array([True, False]))
     >>> numbers, extends = table.find(two)
     >>> numbers.tolist(), extends.tolist()
     ([0, 1], [True, False])
@@ -69,14 +69,14 @@ class SpanTable:
         numbers = np.full(len(hashes), -1, dtype=np.int32)
         extends = np.zeros(len(hashes), dtype=np.bool_)
         for held, held_numbers, held_extends in (self._base, self._recent):
-            at = find(held, hashes)
+            at = find_sorted(held, hashes)
             here = np.flatnonzero(at >= 0)
             at = at[here]
             numbers[here] = np.maximum(numbers[here], held_numbers[at])
             extends[here] |= held_extends[at]
         return numbers, extends
 
-    def put(
+    def insert(
         self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32], extends: BoolArray
     ) -> None:
         """Add beginnings, in any order; one may be there already."""

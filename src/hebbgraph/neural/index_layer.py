@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.extras import require_neural
 from hebbgraph.graph.neural_layer import NeuralLayer
-from hebbgraph.neural.clusters import Clusters, clusters_of
-from hebbgraph.neural.examples import Pairs, co_cited, tag_pairs
+from hebbgraph.neural.clusters import Clusters, cluster_chunks
+from hebbgraph.neural.examples import Pairs, co_cited_pairs, tag_pairs
 from hebbgraph.neural.parameters import NeuralSettings
 from hebbgraph.neural.report import NeuralReport, PhaseReport
 from hebbgraph.progress import progress
 
 if TYPE_CHECKING:
     from hebbgraph.index import HebbianIndex
-    from hebbgraph.neural.collection import Collection
-    from hebbgraph.neural.edges import Edges
-    from hebbgraph.neural.epochs import Phase
+    from hebbgraph.neural.early_stopping import Phase
+    from hebbgraph.neural.edges import NeuralEdges
+    from hebbgraph.neural.training_data import TrainingData
 
 __all__ = ["remove", "train"]
 
@@ -73,14 +73,14 @@ def train(
     """
     require_neural("training a neural layer")
     from hebbgraph.neural.checkpoint import load_checkpoint, save_checkpoint
-    from hebbgraph.neural.collection import read_collection
-    from hebbgraph.neural.propagation import derive
+    from hebbgraph.neural.propagation import derive_layer
     from hebbgraph.neural.training import train_model
+    from hebbgraph.neural.training_data import read_training_data
 
     index._check_open()
     began = perf_counter()
     settings = settings or NeuralSettings()
-    collection = read_collection(index)
+    collection = read_training_data(index)
     vectors, dimension = collection.vectors, collection.vectors.shape[1]
     model = None if start_from is None else load_checkpoint(start_from, settings)
     if model is not None and model.dimension != dimension:
@@ -88,7 +88,7 @@ def train(
             f"{start_from} was trained on vectors of {model.dimension} numbers, "
             f"the index holds vectors of {dimension}"
         )
-    clusters = clusters_of(
+    clusters = cluster_chunks(
         vectors,
         eps=settings.eps,
         min_samples=settings.min_samples,
@@ -105,9 +105,9 @@ def train(
         trained = train_model(
             vectors, clusters, pairs, collection.questions, settings, model=model, on_epoch=on_epoch
         )
-        edges, propagated = derive(trained.model, vectors, clusters)
+        edges, propagated = derive_layer(trained.model, vectors, clusters)
         tell(at_most, at_most)
-    cited = co_cited(collection.questions, weight=1.0)
+    cited = co_cited_pairs(collection.questions, weight=1.0)
     report = NeuralReport(
         chunks=len(vectors),
         edges=len(edges.sources),
@@ -144,10 +144,10 @@ def remove(index: HebbianIndex) -> bool:
 
 
 def _layer(
-    collection: Collection,
+    collection: TrainingData,
     propagated: NDArray[np.float32],
     clusters: Clusters,
-    edges: Edges,
+    edges: NeuralEdges,
     report: NeuralReport,
 ) -> NeuralLayer:
     """Number by row what was numbered by id."""
