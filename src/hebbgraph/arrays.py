@@ -1,7 +1,7 @@
-"""Array types, and the small array operations that several modules share.
+"""Array types, and small array operations that several modules share.
 
-Compressed sparse rows, distinct values, sums and cuts by owner. A cut keeps values that tie
-with the last one it keeps, so the order of equals never decides.
+Compressed sparse rows, distinct values, sums and top-n selection by owner. A selection
+keeps values that tie with its last one, so it never depends on the order of equal values.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 
-_TIES = 4  # how many times its size a cut may grow to keep equals together
+_TIES = 4  # a selection may grow to this many times its size to keep ties
 
 
 class GrowableArray:
-    """A one-dimensional array that can be appended to in amortised constant time.
+    """A one-dimensional array with amortised constant-time append.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class GrowableArray:
 
     @property
     def view(self) -> NDArray[Any]:
-        """The elements so far; valid until the next ``extend``."""
+        """The elements; valid until the next ``extend``."""
         return self._data[: self._size]
 
     def extend(self, values: Any) -> None:
@@ -73,7 +73,7 @@ class GrowableArray:
         self._size = needed
 
     def writable(self) -> NDArray[Any]:
-        """Return the elements for changing in place (a memory map is copied first)."""
+        """Return the elements for writing in place; a read-only memory map is copied first."""
         if not self._data.flags.writeable:
             self._data = np.array(self.view)
         return self.view
@@ -101,7 +101,7 @@ def concatenated_ranges(starts: IntArray, counts: IntArray) -> IntArray:
 
 
 def prefix_sums(counts: IntArray) -> IntArray:
-    """Return the sums of the first 0, 1, 2, … of these.
+    """Return the sums of the first 0, 1, 2, … counts: offsets of consecutive runs.
 
     Examples
     --------
@@ -112,7 +112,7 @@ def prefix_sums(counts: IntArray) -> IntArray:
 
 
 class RaggedArray:
-    """Arrays of different lengths, one after the other.
+    """Rows of different lengths, stored end to end.
 
     Examples
     --------
@@ -129,22 +129,22 @@ class RaggedArray:
 
     @property
     def values(self) -> NDArray[np.generic]:
-        """What they all hold, one after the other."""
+        """The values of all rows, end to end."""
         return self._values.view
 
     def extend(self, lengths: Sequence[int] | IntArray, values: object) -> None:
-        """Add arrays of these lengths, given one after the other."""
+        """Append rows of these lengths; ``values`` holds them end to end."""
         self._offsets.extend(len(self._values) + np.cumsum(np.array(lengths, dtype=np.int64)))
         self._values.extend(values)
 
     def positions(self, rows: IntArray) -> tuple[IntArray, IntArray]:
-        """Return how long each of these is, and where all that they hold stands."""
+        """Return the length of each row, and the indices of its elements in :attr:`values`."""
         starts = self._offsets.view[rows]
         counts = self._offsets.view[rows + 1] - starts
         return counts, concatenated_ranges(starts, counts)
 
     def take(self, rows: IntArray) -> Self:
-        """Return some of these, numbered anew in this order."""
+        """Return a new array of these rows, in this order."""
         counts, places = self.positions(rows)
         taken = type(self)(self._values.view.dtype.type)
         taken.extend(counts, self._values.view[places])
@@ -152,9 +152,9 @@ class RaggedArray:
 
 
 def unique(values: IntArray) -> IntArray:
-    """Return the different values, ascending.
+    """Return the distinct values, ascending.
 
-    Faster for integers than ``numpy.unique``, which fills a hash table since numpy 2.3.
+    For integers faster than ``numpy.unique``, which builds a hash table since numpy 2.3.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def transpose(
     column_indptr : ndarray of int64, shape (n_columns + 1,)
     rows : ndarray of int32, shape (nnz,), ascending within a column
     order : ndarray of int64, shape (nnz,)
-        Where each element stood, to carry values along.
+        Former index of each element, to permute values along.
 
     Examples
     --------
@@ -210,10 +210,10 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
 
 
 def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the different values, ascending, and where among them each value is.
+    """Return the distinct values, ascending, and the index of each value among them.
 
-    Half the calls of ``numpy.unique(values, return_inverse=True)``: most arrays here are so
-    short that the calls are what they cost.
+    Takes half the numpy calls of ``numpy.unique(values, return_inverse=True)``; on arrays
+    as short as ours, the call overhead dominates.
 
     >>> different, position = unique_inverse(np.array([5, 3, 5]))
     >>> different.tolist(), position.tolist()
@@ -230,7 +230,7 @@ def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def is_in(values: IntArray, few: IntArray) -> BoolArray:
-    """Tell which values are among a few.
+    """Return which values are in ``few``: ``numpy.isin``, faster for up to eight.
 
     >>> is_in(np.array([5, 3, 5]), np.array([5])).tolist()
     [True, False, True]
@@ -242,7 +242,7 @@ def is_in(values: IntArray, few: IntArray) -> BoolArray:
 
 
 def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
-    """Tell which values are among some that ascend.
+    """Return which values are in ``some``, which is sorted.
 
     >>> is_in_sorted(np.array([5, 3, 9]), np.array([3, 5])).tolist()
     [True, True, False]
@@ -255,10 +255,10 @@ def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
 
 
 def top_n(values: FloatArray, n: int) -> IntArray:
-    """Return where the n largest values are, and those that equal the last of them.
+    """Return the indices of the n largest values, ties with the last one included.
 
-    So the outcome does not depend on the order of equals, unless there are more than
-    4 n of them.
+    The result is therefore independent of the order of equal values, unless the ties
+    exceed 4 n values; then the first ones are kept.
 
     >>> top_n(np.array([3.0, 1.0, 2.0, 2.0]), 2).tolist()
     [0, 2, 3]
@@ -273,18 +273,16 @@ def top_n(values: FloatArray, n: int) -> IntArray:
 
 
 def top_n_per_owner(owner: IntArray, values: FloatArray, n_owners: int, n: int) -> BoolArray:
-    """Mark the n largest values of each owner, and those that equal the last of them.
+    """Mark the n largest values of each owner, ties with the last one included.
 
     Parameters
     ----------
     owner : ndarray of int, shape (m,), ascending, in [0, n_owners)
-        Whose each value is.
+        Owner of each value.
     values : ndarray of float, shape (m,)
-        What is compared.
     n_owners : int
-        How many owners there are.
     n : int
-        How many each keeps.
+        Number of values to keep per owner.
 
     Examples
     --------

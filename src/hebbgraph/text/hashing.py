@@ -1,9 +1,9 @@
-"""Hashes of phrases, for looking many spans of tokens up at once.
+"""Rolling hashes of phrases, to look up many token spans at once.
 
-A phrase is hashed token by token, so that the hashes of all spans that begin at a place
-follow from one another. Tokens are hashed under a key that each graph draws for itself:
-nobody can write texts whose phrases collide, and by chance two of a million do with a
-probability of 3e-8.
+A phrase is hashed token by token, so the hash of a span extends to the next longer one.
+Tokens are hashed with a key that each graph draws at random, so nobody can craft texts
+whose phrases collide; among a million phrases, two collide by chance with a probability
+of 3e-8.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SHIFT = np.uint64(32)
 
 
 class PhraseHasher:
-    """Hashes tokens, and spans of them.
+    """Hashes tokens and phrases to 64 bits.
 
     Parameters
     ----------
@@ -49,36 +49,36 @@ class PhraseHasher:
         return blake2b(data, digest_size=8, key=self.salt).digest()
 
     def hash_tokens(self, tokens: Iterable[str]) -> NDArray[np.uint64]:
-        """Return the hash of each token, which is that of the phrase of it alone."""
+        """Return the hash of each token, which is also that of the one-token phrase."""
         return _numbers(b"".join(map(self._of.__getitem__, tokens)))
 
     @staticmethod
     def extend(hashes: NDArray[np.uint64], following: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return the hashes of spans that are one token longer.
+        """Extend span hashes by one token.
 
         Parameters
         ----------
         hashes, following : ndarray of uint64, shape (n,)
-            Of the spans so far, and of the token after each.
+            Hashes of the spans, and of the token after each.
         """
         mixed = (hashes ^ (hashes >> _SHIFT)) * _MULTIPLIER  # wraps around
         longer: NDArray[np.uint64] = (mixed ^ (mixed >> _SHIFT)) + following
         return longer
 
     def hash_phrases(self, keys: Sequence[str]) -> NDArray[np.uint64]:
-        """Return the hash of each phrase, given by its key."""
+        """Return the hash of each phrase key."""
         hashes, last = self.hash_prefixes(keys)
         return hashes[last]
 
     def hash_prefixes(self, keys: Sequence[str]) -> tuple[NDArray[np.uint64], IntArray]:
-        """Hash every beginning of every phrase.
+        """Hash every prefix of every phrase.
 
         Returns
         -------
         hashes : ndarray of uint64, shape (n_tokens,)
-            One for each token of each phrase: of the phrase up to it.
+            For each token of each phrase, the hash of the phrase up to that token.
         last : ndarray of int64, shape (n_phrases,)
-            Where the hash of the whole phrase stands.
+            Index in ``hashes`` of each whole phrase.
         """
         if not keys:
             nothing = np.empty(0, np.int64)

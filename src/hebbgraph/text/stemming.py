@@ -1,4 +1,4 @@
-"""One token to its terms in the lexical index."""
+"""Stemming: one token to its terms in the lexical index."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SCRIPT_STEMMERS = {
     "arabic": "arabic",
     "devanagari": "hindi",
 }
-# Languages whose own script is not Latin take the place of that script's default.
+# A language written in one of these scripts replaces that script's default stemmer.
 _SCRIPT_OF = {
     "greek": "greek",
     "russian": "cyrillic",
@@ -40,7 +40,7 @@ _CODE_PART = re.compile(r"[-._&+#]+")
 
 
 class TermStemmer:
-    """The terms of a single token, in one language."""
+    """Stems single tokens in one language."""
 
     def __init__(self, language: str) -> None:
         if language != "none" and language not in Stemmer.algorithms():
@@ -54,7 +54,7 @@ class TermStemmer:
             own = _SCRIPT_OF.get(language)
             names[own or "latin"] = language
             names.setdefault("latin", "english")
-        # Not re-entrant (one buffer each), hence the lock; our cache makes theirs idle.
+        # Snowball stemmers reuse one buffer, hence the lock. We cache, so theirs is off.
         self._stemmers: dict[str, Any] = {
             script: Stemmer.Stemmer(name, 0) for script, name in names.items()
         }
@@ -72,15 +72,15 @@ class TermStemmer:
         return word
 
     def terms(self, token: str) -> list[str]:
-        """Return the terms of a token that is no unspaced character, one or more."""
+        """Return the terms of a token; it must not be a character of an unspaced script."""
         parts = [part for part in _CODE_PART.split(token) if part]
         if len(parts) > 1 and not token[0].isdigit():
-            # A code is found whole and by its parts.
+            # Index a code whole and by its parts.
             return [truncate_term(token), *(truncate_term(self._stem(part)) for part in parts)]
         return [truncate_term(self._stem(token))]
 
     def __call__(self, token: str) -> str | None:
-        """Return the one term of a token; None if there are more, or it depends."""
+        """Return the term of a token; None if it has several, or they depend on context."""
         if token.isascii() and token.isalnum():
             return truncate_term(self._stem(token))
         if is_unspaced(token):
@@ -90,7 +90,7 @@ class TermStemmer:
 
 
 def truncate_term(term: str) -> str:
-    """Cut a term to 128 bytes of UTF-8, at a character."""
+    """Truncate a term to 128 bytes of UTF-8, at a character boundary."""
     if len(term) * 4 <= MAX_TERM_BYTES:
         return term
     return term.encode("utf-8", "ignore")[:MAX_TERM_BYTES].decode("utf-8", "ignore")

@@ -1,4 +1,4 @@
-"""Words by number: what is worked out for a word lies in arrays from when it is first met."""
+"""Words repeat, so each is analysed once: a cache, an interner, and word counts."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ __all__ = ["MAX_CACHED_CHARACTERS", "Interner", "WordCache", "WordCounts"]
 
 _Value = TypeVar("_Value")
 MAX_CACHED_CHARACTERS = 64
-"""Characters; longer strings seldom come again, and cost more memory."""
+"""Longer strings are not cached: they rarely recur and take more memory."""
 
 
 class WordCache(dict[str, _Value], Generic[_Value]):
-    """Remembers a pure function of a string, within bounds.
+    """Bounded cache of a pure function of a string.
 
-    Look values up with ``cache[word]``: a word that is known costs one dictionary
-    lookup and runs no Python code. When `capacity` words are held they become the
-    older generation, in which words are still found, and the generation before is
-    forgotten; so words in use stay, at the price of a copy now and then.
+    Look values up with ``cache[word]``: a hit is one dictionary lookup and runs no
+    Python code. The cache keeps two generations. When the younger one is full it
+    becomes the older one, which is still searched, and the previous older one is
+    dropped; words in use are copied forward.
 
     Parameters
     ----------
     compute : callable
-        From a word to its value; must depend on the word alone.
+        Maps a word to its value; must depend on the word alone.
     capacity : int, positive
-        Words in each of the two generations.
+        Words per generation.
 
     Examples
     --------
@@ -56,12 +56,12 @@ class WordCache(dict[str, _Value], Generic[_Value]):
 
 
 class Interner(dict[str, int]):
-    """Numbers strings in the order in which they are looked up.
+    """Numbers strings in order of first lookup.
 
     Attributes
     ----------
     fresh : list of str
-        Those that were numbered since the owner last took them away.
+        Strings numbered since the owner last emptied this list.
 
     Examples
     --------
@@ -84,7 +84,7 @@ class Interner(dict[str, int]):
 
 
 class WordCounts:
-    """How often each number was met, to tell what is worth remembering.
+    """Counts how often each word number occurs, to decide which words to keep.
 
     Examples
     --------
@@ -98,12 +98,12 @@ class WordCounts:
         self._counts = np.zeros(0, dtype=np.int64)
 
     def add(self, numbers: IntArray) -> None:
-        """Count these once more."""
+        """Count one occurrence of each number."""
         counts = np.bincount(numbers, minlength=len(self._counts))
         counts[: len(self._counts)] += self._counts
         self._counts = counts
 
     def most_frequent(self, limit: int) -> IntArray:
-        """Return the numbers met more than once, ascending; at most so many, the most frequent."""
+        """Return the ``limit`` most frequent numbers that occur more than once, ascending."""
         order = np.argsort(-self._counts, kind="stable")[:limit]
         return np.sort(order[self._counts[order] > 1])
