@@ -1,9 +1,8 @@
-"""The co-occurrence graph: the projection of the incidence graph on its tags.
+"""The co-occurrence graph: the projection of the incidence graph onto its tags.
 
-Two tags are joined by an edge whose weight is the number of chunks that hold both
-(BambooKG [1]_, section 3.1.3). An edge is built when a chunk is indexed: its postings
-*are* the edges, each chunk a clique. They are counted when read, so that there is no
-second copy that a delete could leave behind.
+The weight of an edge is the number of chunks that hold both tags (BambooKG [1]_, section
+3.1.3). Postings already are these edges, each chunk being a clique of its tags. Edges are
+counted when read, so no second copy can outlive a deleted chunk.
 
 References
 ----------
@@ -24,7 +23,7 @@ __all__ = ["CooccurrenceEdges", "cooccurrence_edges", "neighbours"]
 
 
 class CooccurrenceEdges(NamedTuple):
-    """Undirected edges, each once, ``source < target``; weights are counts of chunks."""
+    """Undirected tag – tag edges, ``source < target``; weights are numbers of chunks."""
 
     source: NDArray[np.int64]
     target: NDArray[np.int64]
@@ -32,7 +31,7 @@ class CooccurrenceEdges(NamedTuple):
 
 
 def neighbours(incidence: Incidence, tag: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the tags that occur together with a tag, and in how many chunks.
+    """Return the tags that co-occur with a tag, and in how many chunks.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ def neighbours(incidence: Incidence, tag: int) -> tuple[NDArray[np.int64], NDArr
 def cooccurrence_edges(
     incidence: Incidence, chunks: IntArray, *, min_weight: int = 1
 ) -> CooccurrenceEdges:
-    """Return every edge between tags of the given chunks.
+    """Return all edges between the tags of the given chunks.
 
     Parameters
     ----------
@@ -60,15 +59,15 @@ def cooccurrence_edges(
     chunks : ndarray of int
         Usually all live ones.
     min_weight : int
-        Leave out edges seen in fewer chunks.
+        Omit edges that occur in fewer chunks.
 
     Notes
     -----
-    Takes memory for every pair of tags in every chunk: for export and statistics.
+    Memory grows with the number of tag pairs per chunk; meant for export and statistics.
     """
     indptr, tags, _ = incidence.postings(chunks)
     counts = np.diff(indptr)
-    # Chunks with equally many tags are paired together: one matrix a size.
+    # Pair the tags of all chunks with equally many tags in one matrix.
     pairs = []
     n_tags = int(tags.max(initial=0)) + 1
     for size in np.unique(counts[counts > 1]).tolist():

@@ -14,7 +14,7 @@ __all__ = ["PackedStrings", "pack_strings"]
 
 
 def pack_strings(keys: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return strings as UTF-8, one after the other, and where each begins.
+    """Encode strings as UTF-8, end to end, and return where each begins.
 
     Returns
     -------
@@ -34,7 +34,7 @@ def pack_strings(keys: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int
 
 
 class PackedStrings(Sequence[str]):
-    """A sequence of strings: an array (perhaps mapped into memory) and a list after it.
+    """A growable sequence of strings: packed ones, possibly memory-mapped, then a list.
 
     Examples
     --------
@@ -74,11 +74,11 @@ class PackedStrings(Sequence[str]):
         return map(self.__getitem__, range(len(self)))
 
     def append(self, key: str) -> None:
-        """Add a string at the end."""
+        """Append a string."""
         self._added.append(key)
 
     def take(self, numbers: IntArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return some of the strings (numbers ascending) as :func:`pack_strings` does."""
+        """Return the strings with these numbers (ascending), packed."""
         split = int(np.searchsorted(numbers, self._n_packed))
         old, new = numbers[:split], numbers[split:]
         counts = self._offsets[old + 1] - self._offsets[old]

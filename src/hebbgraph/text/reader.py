@@ -116,7 +116,7 @@ class TextReader:
             self._words[words[at]] = int(places[at])
         self._tokens = self._tokens.take(kept)
         self._terms = self._terms.take(kept)
-        self._context_dependent = GrowableArray(np.bool_, self._depends.view[kept])
+        self._context_dependent = GrowableArray(np.bool_, self._context_dependent.view[kept])
         self._counts = WordCounts()
 
     def read(self, chunks: Sequence[Sequence[str]], *, terms: bool = True) -> TokenizedTexts:
