@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hebbgraph.testing.phrase_matcher import PhraseMatcher
 from hebbgraph.text import (
-    PhraseMatcher,
     acronym_expansions,
     candidates,
     display,

@@ -1,4 +1,4 @@
-"""Learned edges as recalls read them: rows by source, and what passes over them."""
+"""Learned edges as spreading follows them: rows by source, and the mass they carry."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ __all__ = ["EdgePool", "GateOf", "LearnedEdges", "PooledEdges"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
-#: Up to so many tags are looked up one by one.
+#: Up to this many tags, a loop is faster than arrays.
 _FEW = 6
 
 GateOf: TypeAlias = Callable[[IntArray], FloatArray]
 
 
 class EdgePool:
-    """Rows of learned edges by source, each replaced when it has changed.
+    """Learned edges by source; the row of a source can be replaced.
 
     Parameters
     ----------
     size : int
-        Sources are numbers below it; negative ones count from the end, as in any array.
+        Sources lie below this; negative ones count from the end, as in arrays.
 
     Examples
     --------
@@ -49,18 +49,18 @@ class EdgePool:
     """
 
     def __init__(self, size: int) -> None:
-        #: Where the row of each source starts, and how long it is.
+        #: Start and length of each source's row.
         self._start = np.zeros(size, np.int32)
         self._count = np.zeros(size, np.int32)
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
 
     def __len__(self) -> int:
-        """Return at least as many as there are edges: replaced rows count until all are."""
+        """Return an upper bound on the number of edges; replaced rows count until cleared."""
         return len(self._targets)
 
     def grow(self, size: int) -> None:
-        """Let there be more sources; none of them may be negative."""
+        """Make room for more sources; only valid if no source is negative."""
         more = np.zeros(max(size - len(self._start), 0), np.int32)
         self._start = np.concatenate((self._start, more))
         self._count = np.concatenate((self._count, more))
@@ -79,9 +79,9 @@ class EdgePool:
         Parameters
         ----------
         changed : ndarray of int
-            Their numbers; they lose what they had.
+            Sources whose rows are replaced.
         sources, targets, weights : ndarray, shape (n_edges,)
-            What leaves them now, in any order; within one row it is kept.
+            Their new edges, in any order; each row keeps its order.
         """
         self._count[changed] = 0
         order = sources.argsort(kind="stable")
@@ -94,14 +94,14 @@ class EdgePool:
         self._weights.extend(weights[order])
 
     def row(self, source: int) -> EdgeRow:
-        """Return (target, weight) of the edges that leave one source."""
+        """Return (target, weight) of the edges leaving one source."""
         start = int(self._start[source])
         here = slice(start, start + int(self._count[source]))
         targets, weights = self._targets.view[here].tolist(), self._weights.view[here].tolist()
         return list(zip(targets, weights, strict=True))
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``sources``, target, weight) of the edges that leave them."""
+        """Return (position in ``sources``, target, weight) of their outgoing edges."""
         counts = self._count[sources]
         at = concatenated_ranges(self._start[sources], counts)
         if not len(at):
@@ -111,15 +111,15 @@ class EdgePool:
 
 
 class LearnedEdges(EdgeSet):
-    """Rows of several pools, as spreading reads them.
+    """Several pools as one edge set, with weights scaled when read.
 
     Parameters
     ----------
     pools : sequence of EdgePool or EdgeSet
     gain : float
-        What weights are multiplied with.
+        Factor on all weights.
     gate : callable, optional
-        From targets to another factor, such as the direct evidence for them.
+        Maps targets to a further factor, such as their direct evidence.
 
     Examples
     --------
@@ -152,7 +152,7 @@ class LearnedEdges(EdgeSet):
         return self._n
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``sources``, target, weight) of the edges that leave them."""
+        """Return (position in ``sources``, target, weight) of their outgoing edges."""
         parts = [found for pool in self._pools if len((found := pool.of(sources))[0])]
         if not parts:
             return _NO_INTS, _NO_INTS, _NO_FLOATS
@@ -166,31 +166,30 @@ class LearnedEdges(EdgeSet):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PooledEdges(PlasticEdges):
-    """Learned edges into chunks from one pool, asked once a step; and the others.
+    """Learned edges into chunks from one pool, looked up once per step, and other edges.
 
-    What passes is the mass of the source times a gain, the weight, and how well the target
-    answers the question by itself.
+    An edge of the pool carries the mass of its source times gain, weight, and the direct
+    evidence of its target.
 
     Parameters
     ----------
-    hops : dict of tag to Row
-        From cues to tags.
+    hops : dict of tag to EdgeRow
+        Edges from cues to tags.
     pool : EdgePool
-        Of tags, at their numbers; of tags as cues, at number + ``shift``; of chunks, from
-        the end: at ``~chunk``.
+        Edges of tag ``t`` are at ``t``, those of ``t`` as a cue at ``t + shift``, those of
+        chunk ``c`` at ``~c``, counted from the end.
     shift : int
-        How many tags there are.
+        Number of tags.
     cues : ndarray of int
-        The tags that the query names.
+        Tags that the query names.
     tag_gain, chunk_gain : float
     gate : callable
-        From targets to direct evidence.
+        Maps targets to direct evidence.
     limit : int
-        So many edges of the pool are followed in one step, those over which most passes, and
-        those over which as much passes as over the last of them.
+        Number of pool edges followed per step: those that carry most mass, ties included.
     n_steps : int
-        In so many steps, the cues' own included, the pool is asked; hops are followed in
-        that one alone, and other edges in all.
+        Number of steps in which the pool is used, that of the cues included. Hops are
+        followed from the cues only, other edges in every step.
 
     Examples
     --------
@@ -224,7 +223,7 @@ class PooledEdges(PlasticEdges):
     n_steps: int = 1 << 30
 
     def has_learned(self, cues: IntArray) -> BoolArray:
-        """Tell from which cues a learned edge is followed."""
+        """Return which cues have learned edges that are followed."""
         found = [
             self.n_steps > 0 and (cue in self.hops or bool(self.pool.row(cue + self.shift)))
             for cue in cues.tolist()
@@ -232,7 +231,7 @@ class PooledEdges(PlasticEdges):
         return np.array(found, np.bool_)
 
     def between_tags(self, tags: IntArray, depth: int) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``tags``, target, weight) of the edges to tags."""
+        """Return (position in ``tags``, target, weight) of the edges from tags to tags."""
         if depth > 0 or not self.n_steps:
             return self.tag_to_tag.of(tags)
         learned = edge_arrays(
@@ -252,7 +251,7 @@ class PooledEdges(PlasticEdges):
         on_chunks: FloatArray,
         depth: int,
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Pass mass on to chunks; see :meth:`PlasticEdges.into_chunks`."""
+        """Pass mass to chunks; see :meth:`PlasticEdges.into_chunks`."""
         passed: tuple[IntArray, IntArray, FloatArray] = (_NO_INTS, _NO_INTS, _NO_FLOATS)
         if depth < self.n_steps:
             few = len(tags) <= _FEW and not len(chunks)
@@ -263,7 +262,7 @@ class PooledEdges(PlasticEdges):
         return _joined(passed, super().into_chunks(tags, on_tags, chunks, on_chunks, depth))
 
     def _edges_one_by_one(self, tags: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """What :meth:`_edges_at_once` does, one by one: of a few tags, that is done sooner."""
+        """Return what :meth:`_edges_at_once` does; faster for a few tags."""
         cues = self.cues.tolist()
         return edge_arrays(
             [
@@ -276,7 +275,7 @@ class PooledEdges(PlasticEdges):
     def _edges_at_once(
         self, tags: IntArray, chunks: IntArray
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in tags and then chunks, target, weight) of the edges of the pool."""
+        """Return (position in tags followed by chunks, target, weight) of the pool's edges."""
         shifted = tags + self.shift * is_in(tags, self.cues)
         return self.pool.of(np.concatenate((shifted, ~chunks)))
 
