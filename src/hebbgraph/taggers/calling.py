@@ -1,4 +1,4 @@
-"""Calls that may fail, stall or come too fast: deadlines, pace, retries."""
+"""Timeouts, rate limits and retries for calls of a model."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _T = TypeVar("_T")
 
 
 class StalledError(TimeoutError):
-    """A call that took longer than it may."""
+    """A call exceeded its timeout."""
 
 
 def call_with_timeout(seconds: float, call: Callable[[], _T]) -> _T:
-    """Return what a call returns, or raise StalledError when it takes longer.
+    """Run a call with a timeout; raise StalledError when it is exceeded.
 
-    The call goes on in a daemon thread of its own, for nothing can end it; its answer is
-    dropped.
+    A thread cannot be killed, so a stalled call goes on in a daemon thread, and its
+    answer is dropped.
 
     Examples
     --------
@@ -50,12 +50,12 @@ def call_with_timeout(seconds: float, call: Callable[[], _T]) -> _T:
 
 
 class RateLimiter:
-    """At most so many calls a minute, evenly spaced, over all threads.
+    """Spaces calls evenly over time, across all threads.
 
     Parameters
     ----------
     per_minute : float or None
-        None: no limit.
+        Maximal number of calls per minute; None for no limit.
     """
 
     def __init__(self, per_minute: float | None) -> None:
@@ -74,14 +74,14 @@ class RateLimiter:
 
 
 def retrying(retries: int, wait_seconds: float, stop: threading.Event) -> Any:
-    """Return tenacity's controller: exponential waits with jitter, up to a minute.
+    """Return a tenacity retry loop with jittered exponential backoff, up to a minute.
 
     Raises
     ------
     MissingExtraError
         If tenacity is not installed.
     """
-    tenacity = require("tenacity", extra="llm", purpose="tagging by a language model")
+    tenacity = require("tenacity", extra="llm", purpose="tagging with a language model")
     return tenacity.Retrying(
         stop=tenacity.stop_any(
             tenacity.stop_after_attempt(retries + 1), tenacity.stop_when_event_set(stop)
