@@ -1,4 +1,4 @@
-"""Training a layer for an index, and removing it."""
+"""Train a neural layer for an index, and remove it."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ def train(
     show_progress: bool = False,
     on_progress: Callable[[int, int | None], Any] | None = None,
 ) -> NeuralReport:
-    """Train NAKG on an index, and keep its edges and vectors beside it.
+    """Train NAKG on an index, and save its edges and vectors beside the index.
 
-    Reads the vectors of the index, its tags, and the feedback log if there is one; a layer
-    that was there before is replaced at the end, in one step. Recalls go on meanwhile.
+    Reads the vectors, tags and feedback log of the index. Recalls continue meanwhile; a
+    previous layer is replaced atomically at the end.
 
     Parameters
     ----------
     index : HebbianIndex
-        With embeddings.
+        An index with embeddings.
     settings : NeuralSettings, optional
     start_from : path, optional
-        A checkpoint to go on from.
+        Checkpoint to continue from.
     checkpoint : path, optional
-        Where to write the trained model (safetensors), to go on from another day; recalls
-        do not need it.
+        Where to write the trained model (safetensors), to continue from later. Recalls do
+        not need it.
     show_progress : bool
         Show a progress bar on standard error.
     on_progress : callable, optional
-        Called with passes done, and passes at most.
+        Called with the number of epochs done, and their maximum.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def train(
     Raises
     ------
     MissingExtraError
-        Without torch, safetensors or scikit-learn.
+        If torch, safetensors or scikit-learn is not installed.
     ParameterError
         If the index holds no vectors.
     StorageError
@@ -85,8 +85,8 @@ def train(
     model = None if start_from is None else load_checkpoint(start_from, settings)
     if model is not None and model.dimension != dimension:
         raise ParameterError(
-            f"{start_from} was trained on vectors of {model.dimension} numbers, "
-            f"the index holds vectors of {dimension}"
+            f"{start_from} was trained on vectors of dimension {model.dimension}, "
+            f"the index holds vectors of dimension {dimension}; train without start_from"
         )
     clusters = cluster_chunks(
         vectors,
@@ -130,7 +130,7 @@ def train(
 
 
 def remove(index: HebbianIndex) -> bool:
-    """Remove what :func:`train` wrote; tell whether there was anything.
+    """Remove the trained layer; return whether there was one.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def _layer(
     edges: NeuralEdges,
     report: NeuralReport,
 ) -> NeuralLayer:
-    """Number by row what was numbered by id."""
+    """Build the layer, reordering chunks from id to row."""
     order = np.argsort(collection.rows, kind="stable")
     position = np.empty(len(order), dtype=np.int32)
     position[order] = np.arange(len(order), dtype=np.int32)

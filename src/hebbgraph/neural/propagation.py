@@ -1,4 +1,4 @@
-"""From a trained model to edges and propagated vectors, cluster by cluster."""
+"""Derive edges and propagated vectors from a trained model, cluster by cluster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["derive_layer", "propagate_cluster"]
 def derive_layer(
     model: Nakg, vectors: FloatArray, clusters: Clusters
 ) -> tuple[NeuralEdges, NDArray[np.float32]]:
-    """Return the edges and propagated vectors of a whole collection, cluster by cluster.
+    """Return the edges and propagated vectors of all chunks.
 
     Parameters
     ----------
@@ -62,6 +62,6 @@ def _chosen(model: Nakg, logits: Tensor, n_chunks: int) -> Tensor:
 
 
 def propagate_cluster(model: Nakg, h: Tensor, n_chunks: int) -> Tensor:
-    """Return the vectors of one cluster after they flowed over its edges, with gradients."""
+    """Return the propagated vectors of one cluster, with gradients."""
     logits = model.edges(h)
     return model.propagate(h, logits, _chosen(model, logits, n_chunks))

@@ -1,6 +1,6 @@
-"""Phase 3: questions are brought near the chunks that were cited for them.
+"""Phase 3: bring questions close to the chunks cited for them.
 
-A contrastive loss over the propagated vectors; gradients pass through the edges.
+A contrastive loss over the propagated vectors; gradients flow through the edges.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def train_retrieval(
     settings: NeuralSettings,
     on_epoch: OnEpoch | None = None,
 ) -> Phase:
-    """Train the whole model on questions and what was cited for them."""
+    """Train the whole model on questions and the chunks cited for them."""
     if not learned or not settings.retrieval_epochs:
         return Phase()
     members = clusters.members()
@@ -94,7 +94,7 @@ def _contrast(
     place: NDArray[np.int64],
     settings: NeuralSettings,
 ) -> Tensor:
-    """InfoNCE of each cited chunk against all that are not cited for the question."""
+    """Return the InfoNCE loss of each cited chunk against all chunks not cited."""
     asked = torch.from_numpy(np.stack([one.vector for one in questions if one.vector is not None]))
     scores = asked @ z.T / settings.contrast
     cited = torch.zeros(scores.shape, dtype=torch.bool)
