@@ -84,10 +84,10 @@ class GraphContent(NamedTuple):
 
 def read_graph(index: HebbianIndex) -> GraphContent:
     index.stats()  # brings it up to date
-    graph = index._derived.graph
+    graph = index.parts.derived.graph
     keys = graph.phrases.keys
     live = [slot for slot in range(graph.n_slots) if graph.alive[slot]]
-    ids = index._truth.ids(graph.rows[live].tolist())
+    ids = index.parts.truth.ids(graph.rows[live].tolist())
     postings = {}
     for slot in live:
         tags, is_title = graph.incidence.row(slot)
@@ -120,8 +120,8 @@ def matched_phrases(phrases: PhraseTable) -> set[str]:
 def rebuilt(index: HebbianIndex) -> HebbianIndex:
     """A new index, in memory, of what an index holds."""
     fresh = HebbianIndex.open(":memory:", settings=index.settings)
-    rows = list(index._truth.rows_by_id())
-    fresh.add(list(index._truth.fetch(rows).values()))
+    rows = list(index.parts.truth.rows_by_id())
+    fresh.add(list(index.parts.truth.fetch(rows).values()))
     return fresh
 
 

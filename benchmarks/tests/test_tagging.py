@@ -23,7 +23,7 @@ def test_spoiling_changes_postings_and_nothing_else(dataset: Dataset) -> None:
     retriever = HebbianRetriever()
     try:
         retriever.index(dataset.corpus)
-        graph = retriever.opened._derived.graph
+        graph = retriever.opened.parts.derived.graph
         before = graph.incidence.postings(np.arange(graph.n_slots))
         rng = np.random.default_rng(0)
         dealt = randomised(graph, rng)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
-from hebbgraph.derived.colonies import Colonies
 from hebbgraph.derived.parts import Derived
 from hebbgraph.derived.rebuild import (
     difference_of_graphs,
@@ -15,8 +14,8 @@ from hebbgraph.derived.rebuild import (
     some_phrases,
 )
 from hebbgraph.errors import HebbgraphError
-from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.weights import RawWeights
+from hebbgraph.namespace import Namespace
 from hebbgraph.records import DoctorReport, Finding
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.truth import Truth
@@ -27,29 +26,11 @@ __all__ = ["examine"]
 _PHRASES = 200
 
 
-def examine(
-    truth: Truth,
-    derived: Derived,
-    log: FeedbackLog,
-    memory: Memory,
-    fresh_memory: Callable[[], Memory],
-    colonies: Colonies,
-    *,
-    language: str,
-    repair: bool,
-) -> DoctorReport:
-    """Check one namespace; see :meth:`hebbgraph.HebbianIndex.doctor`.
-
-    Parameters
-    ----------
-    truth, derived, log, memory
-        Of the index.
-    fresh_memory : callable
-        Makes a memory that has folded nothing yet.
-    colonies : Colonies
-    language : str
-    repair : bool
-    """
+def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
+    """Check one namespace; see :meth:`hebbgraph.HebbianIndex.doctor`."""
+    truth, derived, log = namespace.truth, namespace.derived, namespace.log
+    learned_by, colonies = namespace.learned, namespace.colonies
+    language = namespace.settings.language
     found = [
         *_guarded("database", truth.problems),
         *_guarded("feedback", lambda: _by("feedback", _feedback_problems(log))),
@@ -57,7 +38,7 @@ def examine(
     # What is derived is compared with what would be: from texts as they were.
     as_added = not any(finding.part == "texts" for finding in found)
     derived_findings = list(_derived_problems(truth, derived, language, as_added))
-    learned = list(_learned_problems(derived, memory, fresh_memory))
+    learned = list(_learned_problems(namespace))
     if repair and derived_findings:
         derived.start_over()
         derived.refresh()
@@ -68,9 +49,9 @@ def examine(
             for finding in derived_findings
         ]
     if repair and learned:
-        memory.start_anew()
-        memory.refresh(derived.feedback)
-        mended = not list(_learned_problems(derived, memory, fresh_memory))
+        learned_by.start_anew()
+        learned_by.refresh(derived.feedback)
+        mended = not list(_learned_problems(namespace))
         learned = [finding.model_copy(update={"repaired": mended}) for finding in learned]
     of_colonies = _guarded("colonies", lambda: _by("colonies", colonies.problems()))
     of_neural = _guarded("neural", lambda: _by("neural", derived.neural.problems()))
@@ -175,12 +156,10 @@ def _feedback_problems(log: FeedbackLog) -> Iterator[str]:
             yield f"feedback {feedback.id}: what it cites was not shown"
 
 
-def _learned_problems(
-    derived: Derived, memory: Memory, fresh_memory: Callable[[], Memory]
-) -> Iterator[Finding]:
-    state = derived.feedback
+def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
+    state, memory = namespace.derived.feedback, namespace.learned
     memory.refresh(state)
-    fresh = fresh_memory()
+    fresh = namespace.fresh_memory()
     fresh.refresh(state)
     difference = _difference_of_weights(memory.weights, fresh.weights)
     if difference is not None:

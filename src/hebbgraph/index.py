@@ -4,36 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import logging
 import os
-import time
-import uuid
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
-from hebbgraph.derived.colonies import Colonies, ColonyState
-from hebbgraph.derived.parts import Derived, derived_directory
-from hebbgraph.embedders import embed_question, embedder_name, unit_vector
-from hebbgraph.errors import (
-    ClosedIndexError,
-    NotFoundError,
-    ParameterError,
-    SettingsMismatchError,
-)
-from hebbgraph.graph.statistics import Stats, graph_stats
-from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.learning.memory import Memory
-from hebbgraph.learning.teaching import Moment, Teaching
+from hebbgraph.errors import ClosedIndexError, NotFoundError, ParameterError
 from hebbgraph.limits import MAX_ID
-from hebbgraph.protocols import Embedder
-from hebbgraph.recall import Recaller, StrategyName, Where
-from hebbgraph.recall.neural_edges import layer_of
-from hebbgraph.recall.recaller import check_recall
 from hebbgraph.records import (
     AddReport,
     Chunk,
@@ -45,29 +23,23 @@ from hebbgraph.records import (
     Recall,
 )
 from hebbgraph.settings import Settings
-from hebbgraph.store.database import Database
-from hebbgraph.store.embeddings import EmbeddingState
-from hebbgraph.store.feedback_log import FeedbackLog
-from hebbgraph.store.recalls import RecallStore
-from hebbgraph.store.texts import TextsElsewhere
-from hebbgraph.store.truth import Truth
-from hebbgraph.writer import ChunkLike, OnProgress, Writer, tagger_name
 
 if TYPE_CHECKING:
     import networkx as nx
 
-    from hebbgraph.protocols import CueModel, Search, Tagger, TextSource
+    from hebbgraph.derived.colonies import ColonyState
+    from hebbgraph.graph.statistics import Stats
+    from hebbgraph.graph.tag_graph import TagGraph
+    from hebbgraph.namespace import Namespace
+    from hebbgraph.protocols import CueModel, Embedder, Search, Tagger, TextSource
+    from hebbgraph.recall import Strategy, StrategyName, Where
+    from hebbgraph.teacher import Moment
+    from hebbgraph.writer import ChunkLike, OnProgress
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
-__all__ = ["ChunkLike", "HebbianIndex"]
-
-logger = logging.getLogger(__name__)
-
-_MAX_NAMESPACE = 256
-#: In a long add, so many times as long as showing some of it took is spent on adding.
-_SHARE_WITHOUT_SHOWING = 10.0
+__all__ = ["HebbianIndex"]
 
 
 def _in_thread(method: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]]:
@@ -100,39 +72,19 @@ class HebbianIndex:
     (2, ['Petrel', 'Ida Moss'])
     """
 
-    def __init__(
-        self,
-        database: Database,
-        truth: Truth,
-        derived: Derived,
-        recalls: RecallStore,
-        settings: Settings,
-        embedder: Embedder | None,
-        tagger: Tagger | None,
-        colonies: Colonies,
-        cue_model: CueModel | None = None,
-        search: Search | None = None,
-    ) -> None:
-        self._cue_model = cue_model
-        self._own_search = search
-        self._database = database
-        self._truth = truth
-        self._derived = derived
-        self._recalls = recalls
-        self._colonies = colonies
-        self._writer = Writer(truth, settings, embedder, tagger)
-        if "vectors" in settings.aliases:
-            derived.embedding_phrases = self._writer.embed_phrases
-        self._log = log = FeedbackLog(database, truth.namespace)
-        self._memory = memory = Memory(log, truth, settings.learning)
-        self._recaller = Recaller(truth, derived, settings, memory=memory, colonies=colonies)
-        self._teaching = Teaching(
-            truth, derived, log, memory, settings.learning, language=settings.language
-        )
+    def __init__(self, parts: Namespace) -> None:
+        # Imported here, as are SQLAlchemy and Tantivy below them, so that importing the
+        # package stays quick.
+        from hebbgraph.recall import Recaller
+        from hebbgraph.teacher import Teacher
+        from hebbgraph.writer import Writer
+
+        self._parts = parts
+        self._writer = Writer(parts)
+        self._recaller = Recaller(parts)
+        self._teacher = Teacher(parts)
         self._closed = False
-        self._next_showing = 0.0
         self._process = os.getpid()
-        self.settings = settings
 
     @classmethod
     def open(
@@ -187,76 +139,48 @@ class HebbianIndex:
         SettingsMismatchError
             If it was built with other build settings, or holds another model's vectors.
         """
-        saved = settings == "saved"
-        settings = settings if isinstance(settings, Settings) else Settings()
-        _check_namespace(namespace)
-        for name, given in (("texts", texts), ("search", search)):
-            if given is not None and not callable(given):
-                raise ParameterError(f"{name} is a callable, got {given!r}")
-        database, root = _open_database(location, cache_dir, settings.write_wait_seconds)
-        try:
-            truth = Truth(database, namespace)
-            if saved:
-                settings = settings.with_build(truth.saved_settings() or {})
-            truth.settle(settings.build(), before=Settings().build())
-            if not settings.keep_text:
-                truth.text_store = TextsElsewhere(texts, database.place)
-            elif texts is not None:
-                raise ParameterError(
-                    "texts=... goes with Settings(keep_text=False); this index keeps its texts"
-                )
-            if embedder is not None:
-                _check_embedder(embedder, truth.embeddings.state())
-            if tagger is not None:
-                if not callable(tagger):
-                    raise ParameterError(
-                        f"a tagger is a callable from a chunk to tags, got {tagger!r}"
-                    )
-                truth.answers.settle(tagger_name(tagger))
-            derived = Derived(
-                truth,
-                None if root is None else derived_directory(root, namespace),
-                language=settings.language,
-                writable=not database.read_only,
-                wait_seconds=settings.write_wait_seconds,
-                with_vectors=embedder is not None,
-                vector_search=settings.vector_search,
+        from hebbgraph.namespace import Namespace
+
+        return cls(
+            Namespace.open(
+                location,
+                embedder=embedder,
+                tagger=tagger,
+                cue_model=cue_model,
+                texts=texts,
+                search=search,
+                settings=settings,
+                name=namespace,
+                cache_dir=cache_dir,
             )
-            store = None if root is None or database.read_only else root / "recalls.sqlite3"
-            recalls = RecallStore(store, settings.keep_recalls)
-            colonies = Colonies(
-                None if root is None else derived_directory(root, namespace),
-                settings.colonies,
-                writable=not database.read_only,
-            )
-            return cls(
-                database,
-                truth,
-                derived,
-                recalls,
-                settings,
-                embedder,
-                tagger,
-                colonies,
-                cue_model,
-                search,
-            )
-        except BaseException:
-            database.dispose()
-            raise
+        )
+
+    @property
+    def settings(self) -> Settings:
+        """What it was opened with."""
+        return self._parts.settings
+
+    @property
+    def parts(self) -> Namespace:
+        """The parts that this object wires, for extensions and tests.
+
+        They may change from one version to the next, unlike the methods here.
+        """
+        self._check_open()
+        return self._parts
 
     @property
     def namespace(self) -> str:
         """The tenant that this object sees."""
-        return self._truth.namespace
+        return self._parts.name
 
     @property
     def repairs(self) -> tuple[str, ...]:
         """What was found broken since it was opened, and was built anew from the truth."""
-        return tuple(self._derived.repairs)
+        return tuple(self._parts.derived.repairs)
 
     def __repr__(self) -> str:
-        return f"HebbianIndex({self._database.place!r}, namespace={self.namespace!r})"
+        return f"HebbianIndex({self._parts.database.place!r}, namespace={self.namespace!r})"
 
     # -- writing --------------------------------------------------------------------
 
@@ -292,16 +216,7 @@ class HebbianIndex:
             many chunks of earlier batches were.
         """
         self._check_open()
-        with self._truth.acknowledging_at_the_end():
-            try:
-                return self._writer.add(
-                    chunks,
-                    show_progress=show_progress,
-                    on_progress=on_progress,
-                    after_batch=self._show_to_readers,
-                )
-            finally:
-                self._bring_up_to_date()
+        return self._writer.add(chunks, show_progress=show_progress, on_progress=on_progress)
 
     def put_document(
         self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]
@@ -337,7 +252,7 @@ class HebbianIndex:
     def document_fingerprints(self) -> dict[str, str]:
         """Return the fingerprint of each document that :meth:`put_document` kept one of."""
         self._check_open()
-        return self._truth.fingerprints()
+        return self._parts.truth.fingerprints()
 
     def delete(self, ids: Iterable[str] | None = None, *, document_id: str | None = None) -> int:
         """Delete chunks by id, or all chunks of a document; return how many there were.
@@ -350,28 +265,7 @@ class HebbianIndex:
             raise ParameterError("delete takes ids or a document_id, got neither")
         wanted = [] if ids is None else _check_ids(ids, "a chunk id")
         documents = [] if document_id is None else _check_ids([document_id], "a document id")
-        outcome = self._truth.apply(delete_ids=wanted, delete_documents=documents)
-        self._bring_up_to_date()
-        return outcome.deleted
-
-    def _show_to_readers(self) -> None:
-        """In a long add, let readers of this process see some of it now and then."""
-        if self._derived.readers_lag and time.monotonic() >= self._next_showing:
-            started = time.monotonic()
-            self._bring_up_to_date()
-            took = time.monotonic() - started
-            self._next_showing = time.monotonic() + max(1.0, _SHARE_WITHOUT_SHOWING * took)
-
-    def _bring_up_to_date(self) -> None:
-        """Derive what follows from a committed batch.
-
-        The batch is acknowledged already: whatever fails here is made good by the next
-        recall, so it is not this call's failure.
-        """
-        try:
-            self._derived.refresh()
-        except (OSError, ValueError) as error:
-            logger.warning("derived parts lag behind, the next recall brings them on: %s", error)
+        return self._writer.delete(wanted, documents)
 
     def reembed(
         self,
@@ -395,10 +289,7 @@ class HebbianIndex:
             As for :meth:`add`.
         """
         self._check_open()
-        done = self._writer.reembed(embedder, show_progress=show_progress, on_progress=on_progress)
-        self._derived.hold_vectors()
-        self._bring_up_to_date()
-        return done
+        return self._writer.reembed(embedder, show_progress=show_progress, on_progress=on_progress)
 
     def retag(
         self,
@@ -428,10 +319,7 @@ class HebbianIndex:
             ``replaced`` counts the chunks whose tags changed.
         """
         self._check_open()
-        try:
-            return self._writer.retag(tagger, show_progress=show_progress, on_progress=on_progress)
-        finally:
-            self._bring_up_to_date()
+        return self._writer.retag(tagger, show_progress=show_progress, on_progress=on_progress)
 
     # -- learning -------------------------------------------------------------------
 
@@ -485,7 +373,7 @@ class HebbianIndex:
         ('b',)
         """
         self._check_open()
-        return self._teaching.reinforce(self._resolve(recall), cited, rejected, shown, actor)
+        return self._teacher.reinforce(self._resolve(recall), cited, rejected, shown, actor)
 
     def forget(
         self,
@@ -514,8 +402,8 @@ class HebbianIndex:
             All feedback of this namespace.
         """
         self._check_open()
-        touched = self._teaching.forget(feedback, actor, chunk, since, until, everything)
-        self._recalls.discard(self.namespace, [one.recall_id for one in touched])
+        touched = self._teacher.forget(feedback, actor, chunk, since, until, everything)
+        self._parts.recalls.discard(self.namespace, [one.recall_id for one in touched])
         return len(touched)
 
     def export_feedback(self, file: str | Path | IO[str]) -> int:
@@ -526,7 +414,7 @@ class HebbianIndex:
         file : path, or text file open for writing
         """
         self._check_open()
-        return self._teaching.export(file)
+        return self._teacher.export(file)
 
     def import_feedback(self, file: str | Path | IO[str], *, origin: str = "import") -> int:
         """Add feedback from JSON lines; return how many were new.
@@ -547,7 +435,7 @@ class HebbianIndex:
             With the number of the line.
         """
         self._check_open()
-        return self._teaching.import_(file, origin)
+        return self._teacher.import_(file, origin)
 
     def prune(self, min_weight: float | None = None, *, dry_run: bool = True) -> PruneReport:
         """Tell which learned edges are too weak to count, and which feedback is idle.
@@ -560,7 +448,7 @@ class HebbianIndex:
             If false, feedback of which every edge is weak or masked is erased.
         """
         self._check_open()
-        return self._teaching.prune(min_weight, dry_run=dry_run)
+        return self._teacher.prune(min_weight, dry_run=dry_run)
 
     # -- reading --------------------------------------------------------------------
 
@@ -570,7 +458,7 @@ class HebbianIndex:
         *,
         k: int = 10,
         where: Where = None,
-        strategy: StrategyName = "spreading",
+        strategy: StrategyName | Strategy = "spreading",
         id: str | None = None,
         seeds: Iterable[tuple[str, float]] | None = None,
         vector: Sequence[float] | None = None,
@@ -619,57 +507,31 @@ class HebbianIndex:
         self._check_open()
         if id is not None:
             _check_ids([id], "a recall id")
-        check_recall(query, k, where, strategy, per_colony)  # before a model is asked
-        if seeds is None and self._own_search is not None:
-            seeds = self._own_search(query)
-        named, notes = self._named(query)
         recall = self._recaller.recall(
             query,
             k=k,
             where=where,
             strategy=strategy,
-            recall_id=id or uuid.uuid4().hex,
-            seeds=None if seeds is None else list(seeds),
-            vector=self._query_vector(query, vector, searching=seeds is None),
+            recall_id=id,
+            seeds=seeds,
+            vector=vector,
             per_colony=per_colony,
-            named=named,
         )
-        if notes:
-            recall = recall.model_copy(update={"notes": (*recall.notes, *notes)})
-        self._recalls.put(self._truth.text_store.to_keep(recall))
+        self._parts.recalls.put(self._parts.truth.text_store.to_keep(recall))
         return recall
-
-    def _named(self, query: str) -> tuple[list[str], tuple[str, ...]]:
-        """Ask the model that names cues, if there is one; its failure is a note."""
-        if self._cue_model is None:
-            return [], ()
-        try:
-            return [str(phrase) for phrase in self._cue_model(query)], ()
-        except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            return [], (f"no cues by the model: {reason}",)
-
-    def _query_vector(
-        self, query: str, vector: Sequence[float] | None, *, searching: bool
-    ) -> NDArray[np.float32] | None:
-        if vector is not None:
-            return unit_vector(vector)  # also beside seeds: past questions are found by it
-        if not searching or self._writer.embedder is None:
-            return None
-        return embed_question(self._writer.embedder, query)
 
     def get(self, ids: Iterable[str]) -> list[Chunk]:
         """Return chunks by id, in the order of the ids; those not held are left out."""
         self._check_open()
         wanted = _check_ids(ids, "a chunk id")
-        rows = self._truth.rows_of(wanted)
-        held = self._truth.fetch(rows.values())
+        rows = self._parts.truth.rows_of(wanted)
+        held = self._parts.truth.fetch(rows.values())
         return [held[rows[id_]] for id_ in wanted if id_ in rows and rows[id_] in held]
 
     def holds(self, ids: Iterable[str]) -> set[str]:
         """Return those of the ids that the index holds a chunk of; reads no text."""
         self._check_open()
-        return set(self._truth.rows_of(_check_ids(ids, "a chunk id")))
+        return set(self._parts.truth.rows_of(_check_ids(ids, "a chunk id")))
 
     def ids(self, where: Where = None) -> list[str]:
         """Return the ids of all chunks that pass a filter, sorted.
@@ -700,14 +562,14 @@ class HebbianIndex:
         """Return a recent recall by its id, or None if it is not, or no longer, kept."""
         self._check_open()
         _check_ids([recall_id], "a recall id")
-        found = self._recalls.get(self.namespace, recall_id)
-        return None if found is None else self._truth.text_store.kept(found)
+        found = self._parts.recalls.get(self.namespace, recall_id)
+        return None if found is None else self._parts.truth.text_store.kept(found)
 
     def _resolve(self, recall: Recall | str) -> Recall:
         if isinstance(recall, Recall):
             return recall
         _check_ids([recall], "a recall id")
-        found = self._recalls.get(self.namespace, recall)
+        found = self._parts.recalls.get(self.namespace, recall)
         if found is None:
             raise NotFoundError(
                 f"recall {recall!r} is not, or no longer, kept "
@@ -731,19 +593,24 @@ class HebbianIndex:
         """
         self._check_open()
         _check_ids([chunk_id], "a chunk id")
-        return self._recaller.explain(self._resolve(recall), chunk_id)
+        from hebbgraph.recall.explain import explain
+
+        return explain(self._parts, self._recaller, self._resolve(recall), chunk_id)
 
     def stats(self) -> Stats:
         """Count chunks, tags and edges; see :class:`~hebbgraph.graph.statistics.Stats`."""
         self._check_open()
-        with self._derived.held():
-            graph = self._derived.graph
-            layer = layer_of(self._derived, graph, self.settings.neural)
-            found = self._colony_state(graph).colony if self._colonies.exist else np.empty(0)
+        from hebbgraph.graph.statistics import graph_stats
+        from hebbgraph.recall.neural_edges import layer_of
+
+        parts = self._parts
+        with parts.derived.held():
+            graph = parts.derived.graph
+            layer = layer_of(parts.derived, graph, parts.settings.neural)
             return graph_stats(
                 graph,
                 None if layer is None else layer.counts(),
-                colonies=len(np.unique(found[found >= 0])),
+                colonies=self._colony_state(graph).n_colonies if parts.colonies.exist else 0,
             )
 
     def colonies(self, *, rebuild: bool = False) -> list[Colony]:
@@ -771,12 +638,12 @@ class HebbianIndex:
         [(0, 2), (1, 2)]
         """
         self._check_open()
-        with self._derived.held():
-            graph = self._derived.graph
-            return self._colonies.describe(graph, self._colony_state(graph, rebuild=rebuild))
+        with self._parts.derived.held():
+            graph = self._parts.derived.graph
+            return self._parts.colonies.describe(graph, self._colony_state(graph, rebuild=rebuild))
 
     def _colony_state(self, graph: TagGraph, *, rebuild: bool = False) -> ColonyState:
-        return self._colonies.at(graph, self._derived.vectors, rebuild=rebuild)
+        return self._parts.colonies.at(graph, self._parts.derived.vectors, rebuild=rebuild)
 
     def to_networkx(self, kind: Literal["tags", "incidence", "colonies"] = "tags") -> nx.Graph[str]:
         """Return the graph for networkx.
@@ -793,8 +660,8 @@ class HebbianIndex:
 
         if kind not in ("tags", "incidence", "colonies"):
             raise ParameterError(f"kind is 'tags', 'incidence' or 'colonies', got {kind!r}")
-        with self._derived.held():
-            graph = self._derived.graph
+        with self._parts.derived.held():
+            graph = self._parts.derived.graph
             if kind == "tags":
                 return tag_graph(graph)
             if kind == "colonies":
@@ -803,22 +670,22 @@ class HebbianIndex:
                     state.generation,
                     state.rows,
                     state.colony,
-                    self._colonies.edges(state),
-                    self._truth.ids(state.rows.tolist()),
-                    {one.id: one.name for one in self._colonies.describe(graph, state)},
+                    self._parts.colonies.edges(state),
+                    self._parts.truth.ids(state.rows.tolist()),
+                    {one.id: one.name for one in self._parts.colonies.describe(graph, state)},
                 )
-            return incidence_graph(graph, self._truth.ids(graph.rows[graph.alive].tolist()))
+            return incidence_graph(graph, self._parts.truth.ids(graph.rows[graph.alive].tolist()))
 
     def compact(self) -> None:
         """Rewrite derived parts without what deleted chunks left, and shrink the files."""
         self._check_open()
-        self._derived.compact()
-        if self._colonies.exist:
+        self._parts.derived.compact()
+        if self._parts.colonies.exist:
             self.colonies(rebuild=True)
-        self._truth.drop_tombstones()
-        self._teaching.expire_queries()
-        self._recalls.clear(self.namespace)
-        self._database.vacuum()
+        self._parts.truth.drop_tombstones()
+        self._teacher.expire_queries()
+        self._parts.recalls.clear(self.namespace)
+        self._parts.database.vacuum()
 
     def doctor(self, *, repair: bool = False) -> DoctorReport:
         """Check all that must always hold, against everything built anew in memory.
@@ -846,16 +713,7 @@ class HebbianIndex:
         self._check_open()
         from hebbgraph.doctor import examine
 
-        return examine(
-            self._truth,
-            self._derived,
-            self._log,
-            self._memory,
-            lambda: Memory(self._log, self._truth, self.settings.learning),
-            self._colonies,
-            language=self.settings.language,
-            repair=repair,
-        )
+        return examine(self._parts, repair=repair)
 
     def backup(self, path: str | Path) -> Path:
         """Copy the truth, as it is now, into a new directory; others may go on writing.
@@ -867,7 +725,7 @@ class HebbianIndex:
         self._check_open()
         from hebbgraph.store.backup import back_up
 
-        return back_up(self._database, Path(path))
+        return back_up(self._parts.database, Path(path))
 
     @staticmethod
     def restore(backup: str | Path, location: str | Path) -> None:
@@ -919,13 +777,7 @@ class HebbianIndex:
         self._closed = True
         if self._process != os.getpid():
             return  # what is open belongs to the process before the fork
-        try:
-            self._derived.close()
-        except OSError as error:
-            logger.warning("no snapshot was written (%s); the next open builds it", error)
-        finally:
-            self._recalls.close()
-            self._database.dispose()
+        self._parts.close()
 
     def _check_open(self) -> None:
         if self._closed:
@@ -963,47 +815,6 @@ class HebbianIndex:
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
-
-
-def _check_namespace(namespace: str) -> None:
-    if not (isinstance(namespace, str) and namespace and namespace.isprintable()):
-        raise ParameterError(f"a namespace is a printable str, got {namespace!r}")
-    if len(namespace) > _MAX_NAMESPACE:
-        raise ParameterError(
-            f"a namespace has at most {_MAX_NAMESPACE} characters, got {len(namespace)}"
-        )
-
-
-def _check_embedder(embedder: Embedder, state: EmbeddingState | None) -> None:
-    if not isinstance(embedder, Embedder):
-        raise ParameterError(
-            f"an embedder has embed_documents and embed_query, got {type(embedder).__name__}"
-        )
-    name = embedder_name(embedder)
-    if state is not None and state.name != name:
-        raise SettingsMismatchError(
-            f"the index holds vectors of {state.name!r}, got the embedder {name!r}; open it "
-            "without an embedder and call reembed(embedder) to change the model"
-        )
-
-
-def _open_database(
-    location: str | Path, cache_dir: str | Path | None, wait_seconds: float
-) -> tuple[Database, Path | None]:
-    """Open the truth, and say where derived parts lie."""
-    cache = None if cache_dir is None else Path(cache_dir)
-    if location == ":memory:":
-        return Database.in_memory(), cache
-    if isinstance(location, str) and "://" in location:
-        return Database.at_url(location, wait_seconds=wait_seconds), cache
-    if not isinstance(location, str | os.PathLike) or not str(location):
-        raise ParameterError(f"an index lies in a directory or at a URL, got {location!r}")
-    directory = Path(location)
-    try:
-        database = Database.in_directory(directory, wait_seconds=wait_seconds)
-    except ValueError as error:  # a NUL, or half a surrogate pair
-        raise ParameterError(f"no directory can have this name: {location!r}") from error
-    return database, cache or directory
 
 
 def _check_ids(ids: Iterable[str], what: str) -> list[str]:

@@ -1,7 +1,4 @@
-"""From chunks to committed batches: checked, tagged, embedded, written.
-
-The writing half of :mod:`hebbgraph.index`.
-"""
+"""From chunks to committed batches: check, tag, embed, write."""
 
 from __future__ import annotations
 
@@ -12,45 +9,41 @@ from itertools import islice, repeat
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from hebbgraph.embedders import embed_passages, embed_question, embedder_name
 from hebbgraph.errors import InvalidChunkError, ParameterError, SettingsMismatchError
+from hebbgraph.namespace import Namespace, tagger_name
 from hebbgraph.progress import progress
 from hebbgraph.protocols import BatchTagger, Embedder, Tagger
 from hebbgraph.records import AddReport, Chunk, TaggingReport
-from hebbgraph.settings import Settings
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.texts import TextState
-from hebbgraph.store.truth import ChunkWrite, Truth
+from hebbgraph.store.truth import ChunkWrite
 from hebbgraph.text.proposer import Proposer
 
-__all__ = ["ChunkLike", "OnProgress", "Writer", "tagger_name"]
+__all__ = ["ChunkLike", "OnProgress", "Writer"]
 
 ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
 OnProgress: TypeAlias = Callable[[int, int | None], Any] | None
 _T = TypeVar("_T")
+#: A long add spends this many times as long on adding as on showing readers what it added.
+_ADDING_TO_SHOWING = 10.0
 
 
 class Writer:
-    """Writes one namespace of the truth.
+    """Writes the chunks of one namespace.
 
     Parameters
     ----------
-    truth : Truth
-    settings : Settings
-    embedder : Embedder, optional
-    tagger : Tagger, optional
+    namespace : Namespace
     """
 
-    def __init__(
-        self, truth: Truth, settings: Settings, embedder: Embedder | None, tagger: Tagger | None
-    ) -> None:
-        self._truth = truth
-        self._settings = settings
-        self._tagger = tagger
-        self.embedder = embedder
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
+        self._truth = namespace.truth
+        self._settings = namespace.settings
         self._resting: list[Proposer] = []
+        self._next_showing = 0.0
 
     @contextlib.contextmanager
     def _proposer(self) -> Iterator[Proposer]:
@@ -69,9 +62,17 @@ class Writer:
         *,
         show_progress: bool,
         on_progress: OnProgress,
-        after_batch: Callable[[], None],
     ) -> AddReport:
         """See :meth:`hebbgraph.HebbianIndex.add`."""
+        with self._truth.acknowledging_at_the_end():
+            try:
+                return self._add(chunks, show_progress=show_progress, on_progress=on_progress)
+            finally:
+                self._namespace.bring_up_to_date()
+
+    def _add(
+        self, chunks: Iterable[ChunkLike], *, show_progress: bool, on_progress: OnProgress
+    ) -> AddReport:
         if isinstance(chunks, Chunk | str | bytes | Mapping):
             raise ParameterError(
                 f"add takes an iterable of chunks, got one {type(chunks).__name__}; "
@@ -91,12 +92,20 @@ class Writer:
                     report = self._add_batch(batch, report, proposer, _ahead(tell, taken, total))
                     taken += len(batch)
                     tell(taken, total)
-                    after_batch()
+                    self._show_to_readers()
             except Exception as error:
                 done = report.added + report.replaced
                 error.add_note(f"{done} chunks of earlier batches were committed")
                 raise
         return report.model_copy(update={"seconds": time.perf_counter() - started})
+
+    def _show_to_readers(self) -> None:
+        """In a long add, let readers of this process see some of it now and then."""
+        if self._namespace.derived.readers_lag and time.monotonic() >= self._next_showing:
+            started = time.monotonic()
+            self._namespace.bring_up_to_date()
+            took = time.monotonic() - started
+            self._next_showing = time.monotonic() + max(1.0, _ADDING_TO_SHOWING * took)
 
     def _add_batch(
         self,
@@ -138,11 +147,11 @@ class Writer:
         chunks = [chunk for chunk, _ in changed]
         tags, tagging = self._tags(chunks, tell)
         vectors: Iterable[bytes | None] = repeat(None)
-        embedding = None
-        if self.embedder is not None and chunks:
-            matrix = embed_passages(self.embedder, chunks)
+        embedding, embedder = None, self._namespace.embedder
+        if embedder is not None and chunks:
+            matrix = embed_passages(embedder, chunks)
             embedding = self._truth.embeddings.state() or EmbeddingState(
-                embedder_name(self.embedder), matrix.shape[1], self._settings.vector_dtype
+                embedder_name(embedder), matrix.shape[1], self._settings.vector_dtype
             )
             if matrix.shape[1] != embedding.dimension:
                 raise SettingsMismatchError(
@@ -179,7 +188,7 @@ class Writer:
         self, chunks: list[Chunk], tell: Callable[[int], object] | None = None
     ) -> tuple[list[tuple[str, ...]], TaggingReport | None]:
         """Ask the tagger, if there is one; no transaction is open."""
-        tagger = self._tagger
+        tagger = self._namespace.tagger
         if tagger is None:
             return [()] * len(chunks), None
         if isinstance(tagger, BatchTagger):
@@ -195,8 +204,16 @@ class Writer:
         self, tagger: Tagger | None, *, show_progress: bool, on_progress: OnProgress
     ) -> AddReport:
         """See :meth:`hebbgraph.HebbianIndex.retag`."""
+        try:
+            return self._retag(tagger, show_progress=show_progress, on_progress=on_progress)
+        finally:
+            self._namespace.bring_up_to_date()
+
+    def _retag(
+        self, tagger: Tagger | None, *, show_progress: bool, on_progress: OnProgress
+    ) -> AddReport:
         if tagger is not None:
-            self._tagger = tagger
+            self._namespace.tagger = tagger
             self._truth.answers.settle(tagger_name(tagger), instead=True)
         started = time.perf_counter()
         report = AddReport(generation=self._truth.generation())
@@ -271,17 +288,25 @@ class Writer:
             tagging=tagging,
         )
 
-    def embed_phrases(self, phrases: list[str]) -> NDArray[np.float32] | None:
-        """Embed phrases to unit length; None without an embedder."""
-        if self.embedder is None:
-            return None
-        return embed_passages(self.embedder, [Chunk(text=phrase) for phrase in phrases])
-
     def reembed(
         self, embedder: Embedder | None, *, show_progress: bool, on_progress: OnProgress
     ) -> int:
         """See :meth:`hebbgraph.HebbianIndex.reembed`."""
-        embedder = embedder or self.embedder
+        done = self._reembed(embedder, show_progress=show_progress, on_progress=on_progress)
+        self._namespace.derived.hold_vectors()
+        self._namespace.bring_up_to_date()
+        return done
+
+    def delete(self, ids: Iterable[str], document_ids: Iterable[str]) -> int:
+        """See :meth:`hebbgraph.HebbianIndex.delete`."""
+        outcome = self._truth.apply(delete_ids=ids, delete_documents=document_ids)
+        self._namespace.bring_up_to_date()
+        return outcome.deleted
+
+    def _reembed(
+        self, embedder: Embedder | None, *, show_progress: bool, on_progress: OnProgress
+    ) -> int:
+        embedder = embedder or self._namespace.embedder
         if embedder is None:
             raise ParameterError("reembed takes an embedder; the index was opened without one")
         state = self._truth.embeddings.state()
@@ -290,7 +315,7 @@ class Writer:
             state = self._truth.embeddings.begin_epoch(
                 EmbeddingState(embedder_name(embedder), dimension, self._settings.vector_dtype)
             )
-        self.embedder = embedder
+        self._namespace.embedder = embedder
         total = self._truth.embeddings.count_to_embed(state.epoch)
         done = 0
         with progress(show_progress, on_progress) as tell:
@@ -308,23 +333,6 @@ class Writer:
                 done += len(held)
                 tell(done, max(total, done))
         return done
-
-
-def tagger_name(tagger: Tagger) -> str:
-    """Return the name that is saved for a tagger: its own, else that of its function or class.
-
-    Examples
-    --------
-    >>> tagger_name(tagger_name)
-    'hebbgraph.writer.tagger_name'
-    """
-    name = getattr(tagger, "name", None)
-    if isinstance(name, str) and name:
-        return name
-    kind = type(tagger)
-    if isinstance(own := getattr(tagger, "__qualname__", None), str):
-        return f"{getattr(tagger, '__module__', None) or kind.__module__}.{own}"
-    return f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _in_order(by_kind: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:

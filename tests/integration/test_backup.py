@@ -68,7 +68,7 @@ def test_a_backup_while_others_write_is_one_state(
             assert {id_ for id_ in added if id_[0] == "a"} == {
                 f"a{id_[1:]}" for id_ in added if id_[0] == "b"
             }
-            assert copy._log.count() == min(n, 2) + 1
+            assert copy.parts.log.count() == min(n, 2) + 1
             assert copy.doctor().ok
             if n == 2:
                 assert_like_rebuilt(copy)
@@ -95,8 +95,8 @@ def test_restoring_under_processes_that_have_it_open(
     for one in (index, other):
         assert one.recall("Ida Moss").generation > generation
         assert _ids(one) == before | {"other"}
-        assert one._log.count() == 1
-        assert len(one._memory.events) == 1
+        assert one.parts.log.count() == 1
+        assert len(one.parts.learned.events) == 1
         assert_like_rebuilt(one)
         assert one.doctor().ok
 
@@ -168,7 +168,7 @@ def test_a_backup_of_another_version(
     HebbianIndex.restore(tmp_path / "backup", tmp_path / "index")
     with HebbianIndex.open(tmp_path / "index") as again:
         assert "moss" in _ids(again)
-        with again._database.read() as connection:
+        with again.parts.database.read() as connection:
             assert "made_by_step" in sa.inspect(connection).get_table_names()
         again.backup(tmp_path / "newer")
     monkeypatch.setattr(schema, "SCHEMA_VERSION", now)

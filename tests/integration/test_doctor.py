@@ -77,7 +77,7 @@ def test_a_damaged_lexical_index_is_found_and_mended(index: HebbianIndex, tmp_pa
 
 
 def test_rows_that_the_lexical_index_lost(index: HebbianIndex) -> None:
-    lexical = index._derived.lexical
+    lexical = index.parts.derived.lexical
     lost = int(lexical.rows()[2])
     lexical.update(lexical.generation, removed=[lost], added=[])
     assert _parts(index, repair=True) == [("lexical", True)]
@@ -85,7 +85,7 @@ def test_rows_that_the_lexical_index_lost(index: HebbianIndex) -> None:
 
 
 def test_words_that_the_lexical_index_lost(index: HebbianIndex) -> None:
-    lexical = index._derived.lexical
+    lexical = index.parts.derived.lexical
     row = int(lexical.rows()[0])
     lexical.update(lexical.generation, removed=[], added=[Entry(row, "other words")])
     assert _parts(index, repair=True) == [("lexical", True)]
@@ -94,7 +94,7 @@ def test_words_that_the_lexical_index_lost(index: HebbianIndex) -> None:
 
 def test_a_graph_that_is_not_what_follows(index: HebbianIndex) -> None:
     index.recall("Petrel")
-    graph = index._derived.graph
+    graph = index.parts.derived.graph
     graph._alive.writable()[1] = False
     assert ("graph", False) in _parts(index)
     assert ("graph", True) in _parts(index, repair=True)
@@ -103,7 +103,7 @@ def test_a_graph_that_is_not_what_follows(index: HebbianIndex) -> None:
 
 def test_weights_that_are_not_what_was_taught(index: HebbianIndex) -> None:
     index.recall("Petrel")
-    index._memory.weights._weight.writable()[0] += 0.25
+    index.parts.learned.weights._weight.writable()[0] += 0.25
     assert _parts(index) == [("learned", False)]
     assert _parts(index, repair=True) == [("learned", True)]
     assert _parts(index) == []
@@ -137,12 +137,12 @@ def test_vectors_that_are_not_held(make_index: Callable[..., HebbianIndex]) -> N
 
     index = make_index(embedder=Embedder())
     assert _parts(index) == []
-    table = index._derived.vectors
+    table = index.parts.derived.vectors
     assert table is not None
     table._size -= 1
     assert _parts(index, repair=True) == [("vectors", True)]
     assert _parts(index) == []
-    table = index._derived.vectors
+    table = index.parts.derived.vectors
     assert table is not None
     table._data = np.array(table._data)  # what is mapped cannot be written to
     table._data[0, 3] += 0.5

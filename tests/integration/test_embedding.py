@@ -91,7 +91,7 @@ def test_another_model_is_an_error_that_says_what_to_do(tmp_path: Path) -> None:
 def test_another_dimension_leaves_the_index_unchanged() -> None:
     with HebbianIndex.open(":memory:", embedder=Bag()) as index:
         index.add(CHUNKS)
-        index._writer.embedder = Bag(dimension=8)
+        index.parts.embedder = Bag(dimension=8)
         with pytest.raises(SettingsMismatchError, match="16"):
             index.add([{"id": "new", "text": "owl"}])
         assert index.get(["new"]) == []

@@ -173,7 +173,7 @@ except DiskFullError:
 filler.unlink()
 index.reinforce(recall, [recall.hits[0].chunk.id])
 index.add([{"id": "after", "text": "Ida Moss again."}])
-assert index._log.count() == 1
+assert index.parts.log.count() == 1
 report = index.doctor(repair=True)
 assert report.ok, report.findings
 index.close()
@@ -277,8 +277,8 @@ def test_a_clock_that_goes_back(
         one.reinforce(recall, [recall.hits[0].chunk.id])
     for one in (index, other):
         assert len(one.recall("Ida Moss", k=20).hits) == 12
-        assert [event.recall_id for event in one._memory.events] == [
-            feedback.recall_id for _, feedback in one._log.after(0)
+        assert [event.recall_id for event in one.parts.learned.events] == [
+            feedback.recall_id for _, feedback in one.parts.log.after(0)
         ]
         assert_like_rebuilt(one)
         assert one.doctor().ok
@@ -323,7 +323,7 @@ def test_death_between_database_and_lexical_commit(
     other = open_index()
     for one in (other, index):
         assert one.recall("late word", k=1).hits[0].chunk.id == "late"
-        assert len(one._derived.lexical) == 9
+        assert len(one.parts.derived.lexical) == 9
         assert_like_rebuilt(one)
     assert other.doctor().ok
 

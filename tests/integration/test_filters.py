@@ -112,7 +112,10 @@ def test_by_hand(index: HebbianIndex, where: Any, expected: set[str]) -> None:
         ({"year": np.array([1871, 1880])}, "JSON values, got ndarray"),
         ({"year": {"$in": [np.array([1871])]}}, "JSON values, got ndarray"),
         ({"year": {"$contains": [np.array([1871])]}}, "JSON values, got ndarray"),
-        ({"year": functools.reduce(lambda deep, _: [deep], range(5000), 0)}, "at most 32 deep"),
+        (
+            {"year": functools.reduce(lambda deep, _: [deep], range(5000), 0)},
+            "at most 32 levels deep",
+        ),
         ([{"a": 1}], "a dict or a callable, got list"),
         ("kind = 'ship'", "a dict or a callable, got str"),
     ],

@@ -65,10 +65,11 @@ def _possible(state: State, lines: list[dict[str, Any]]) -> list[State]:
 
 
 def _held(index: HebbianIndex) -> State:
-    fed = [feedback.recall_id for _, feedback in index._log.after(0)]
+    fed = [feedback.recall_id for _, feedback in index.parts.log.after(0)]
     assert len(fed) == len(set(fed))
     return State(
-        {c.id: c for c in index._truth.fetch(index._truth.rows_by_id()).values()}, frozenset(fed)
+        {c.id: c for c in index.parts.truth.fetch(index.parts.truth.rows_by_id()).values()},
+        frozenset(fed),
     )
 
 
@@ -129,7 +130,7 @@ def test_kills(
                 held = _held(index)
                 assert held in possible, f"kill {kill}: after {lines[-1]}"
                 assert_like_rebuilt(index)
-                assert len(index._derived.lexical) == len(held.chunks)
+                assert len(index.parts.derived.lexical) == len(held.chunks)
                 recall = index.recall("mill", k=30)
                 assert {hit.chunk.id for hit in recall.hits} == held.chunks.keys()
                 if kill % 5 == 0:

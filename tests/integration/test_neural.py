@@ -82,11 +82,11 @@ def ranking(index: HebbianIndex, query: str = "an owl near a harbour", **options
 def edges(index: HebbianIndex) -> set[tuple[str, str, float]]:
     """By id, all edges that the present truth admits."""
     index.stats()
-    graph, derived = index._derived.graph, index._derived
+    graph, derived = index.parts.derived.graph, index.parts.derived
     held = derived.neural.in_graph(graph, derived.embedding, derived.feedback, fan_out=99)
     assert held is not None
     found = held.edges
-    ids = index._truth.ids(graph.rows.tolist())
+    ids = index.parts.truth.ids(graph.rows.tolist())
     return {
         (ids[int(graph.rows[source])], ids[int(graph.rows[target])], round(weight, 5))
         for source, target, weight in zip(
@@ -241,7 +241,7 @@ def test_an_imported_vector_of_another_length_is_passed_over(taught: HebbianInde
 def test_the_doctor_reads_the_layer(taught: HebbianIndex) -> None:
     train(taught, settings=TINY)
     assert taught.doctor().findings == ()
-    path = taught._derived.neural.path
+    path = taught.parts.derived.neural.path
     assert path is not None
     path.write_bytes(path.read_bytes()[:-3])
     (finding,) = taught.doctor().findings
@@ -253,7 +253,7 @@ def test_the_doctor_reads_the_layer(taught: HebbianIndex) -> None:
 
 def test_a_layer_that_cannot_be_written_leaves_the_one_before(taught: HebbianIndex) -> None:
     train(taught, settings=TINY)
-    store = taught._derived.neural
+    store = taught.parts.derived.neural
     assert store.path is not None
     before, layer = store.path.read_bytes(), store._layer
     assert layer is not None
@@ -275,7 +275,7 @@ def test_a_damaged_file_is_passed_over(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     train(taught, settings=TINY)
-    static, path = ranking(taught), taught._derived.neural.path
+    static, path = ranking(taught), taught.parts.derived.neural.path
     assert path is not None
     taught.close()
     content = bytearray(path.read_bytes())
@@ -409,6 +409,6 @@ def test_reading_a_layer_needs_no_torch(taught: HebbianIndex, tmp_path: Path) ->
 def test_a_read_only_index_is_not_trained(
     taught: HebbianIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(taught._derived.neural, "_writable", False)
+    monkeypatch.setattr(taught.parts.derived.neural, "_writable", False)
     with pytest.raises(ReadOnlyIndexError):
         train(taught, settings=TINY)

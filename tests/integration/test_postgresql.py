@@ -70,12 +70,12 @@ def _held_before_commit(index: HebbianIndex) -> Iterator[tuple[threading.Event, 
             arrived.set()
             assert go_on.wait(30)
 
-    event.listen(index._database.engine, "commit", hold)
+    event.listen(index.parts.database.engine, "commit", hold)
     try:
         yield arrived, go_on
     finally:
         go_on.set()
-        event.remove(index._database.engine, "commit", hold)
+        event.remove(index.parts.database.engine, "commit", hold)
 
 
 def _in_thread(work: Callable[[], object]) -> threading.Thread:
@@ -92,7 +92,7 @@ def test_two_writers_interleaved_and_a_reader_that_skips_nothing(
     first, second, reader = (open_server(name) for name in ("first", "second", "reader"))
     first.add(corpus[:3])
     assert len(_ids(reader)) == 3
-    before = reader._truth.generation()
+    before = reader.parts.truth.generation()
     with _held_before_commit(first) as (arrived, go_on):
         one = _in_thread(lambda: first.add([corpus[3]]))
         assert arrived.wait(30)
@@ -101,13 +101,13 @@ def test_two_writers_interleaved_and_a_reader_that_skips_nothing(
         two.join(0.3)
         assert two.is_alive()
         assert len(_ids(reader)) == 3
-        assert reader._truth.generation() == before
+        assert reader.parts.truth.generation() == before
         go_on.set()
         one.join(30)
     two.join(30)
     assert _ids(reader) == {chunk.id for chunk in corpus[:5]}
-    assert reader._truth.generation() == before + 2
-    rows = reader._truth.rows_of([corpus[3].id, corpus[4].id])
+    assert reader.parts.truth.generation() == before + 2
+    rows = reader.parts.truth.rows_of([corpus[3].id, corpus[4].id])
     assert rows[corpus[3].id] < rows[corpus[4].id]
     for index in (first, second, reader):
         assert_like_rebuilt(index)
@@ -120,10 +120,10 @@ def test_a_writer_that_fails_leaves_no_gap(open_server: OpenServer, corpus: list
         if connection.get_execution_options().get("writing"):
             raise psycopg.DataError("not today")
 
-    event.listen(first._database.engine, "commit", fail)
+    event.listen(first.parts.database.engine, "commit", fail)
     with pytest.raises(psycopg.DataError):
         first.add([corpus[0]])
-    event.remove(first._database.engine, "commit", fail)
+    event.remove(first.parts.database.engine, "commit", fail)
     assert second.add([corpus[1]]).generation == 1
     assert _ids(first) == _ids(second) == {corpus[1].id}
 
@@ -144,7 +144,7 @@ def test_feedback_is_numbered_in_commit_order(open_server: OpenServer, corpus: l
         one.join(30)
     two.join(30)
     reader.recall("Petrel")
-    assert [event.recall_id for event in reader._recaller._memory.events] == [
+    assert [event.recall_id for event in reader.parts.learned.events] == [
         recall.id for recall in recalls
     ]
 
@@ -153,7 +153,7 @@ def test_a_log_of_changes_read_at_random_instants_gives_what_is_there(
     open_server: OpenServer,
 ) -> None:
     writers = [open_server(f"writer{n}") for n in range(3)]
-    reader = open_server("reader")._truth
+    reader = open_server("reader").parts.truth
     errors: list[BaseException] = []
 
     def churn(number: int) -> None:
@@ -273,7 +273,7 @@ def test_connections_cut_off_between_operations(
     postgres.cut_off_all()
     assert index.delete(["bare"]) == 1
     assert len(_ids(index)) == 7
-    assert index._teaching._log.count() == 1
+    assert index.parts.log.count() == 1
 
 
 def _operations(index: HebbianIndex, chunk: Chunk) -> dict[str, Callable[[], object]]:
@@ -294,7 +294,7 @@ def test_connections_cut_off_within_operations(
     """At each statement in turn, and at each commit: nothing is lost, nothing twice."""
     index = open_server("one")
     index.add(corpus[:4])
-    engine = index._database.engine
+    engine = index.parts.database.engine
     statements = cut_at = 0
 
     def cut(*_: object) -> None:
@@ -311,7 +311,7 @@ def test_connections_cut_off_within_operations(
             prepared = {"forget": "reinforce", "delete": "add"}.get(name)
             if prepared:
                 work[prepared]()
-            n_before = index._teaching._log.count()
+            n_before = index.parts.log.count()
             statements = 0
             event.listen(engine, "before_cursor_execute", cut)
             event.listen(engine, "commit", cut)
@@ -321,9 +321,9 @@ def test_connections_cut_off_within_operations(
                 event.remove(engine, "before_cursor_execute", cut)
                 event.remove(engine, "commit", cut)
             if name == "reinforce":
-                assert index._teaching._log.count() == n_before + 1
+                assert index.parts.log.count() == n_before + 1
                 index.forget(everything=True)
-            assert index._truth.count() == (5 if name == "add" else 4)
+            assert index.parts.truth.count() == (5 if name == "add" else 4)
             if name == "add":
                 index.delete([corpus[4].id])
             results.setdefault(name, []).append(result)
@@ -339,7 +339,7 @@ def test_connections_cut_off_within_operations(
 @contextmanager
 def _answer_lost_after_commit(index: HebbianIndex) -> Iterator[None]:
     """Let one commit succeed, and lose the connection before its answer comes."""
-    dialect = index._database.engine.dialect
+    dialect = index.parts.database.engine.dialect
     commit = dialect.do_commit
     n_lost = 0
 
@@ -366,18 +366,18 @@ def test_the_answer_to_a_commit_is_lost(open_server: OpenServer, corpus: list[Ch
     assert (report.added, report.replaced, report.generation) == (4, 0, 1)
     with _answer_lost_after_commit(index):
         report = index.add([corpus[0].model_copy(update={"text": "Ida Moss again."}), corpus[4]])
-    assert (report.added, report.replaced, index._truth.generation()) == (1, 1, 2)
+    assert (report.added, report.replaced, index.parts.truth.generation()) == (1, 1, 2)
     recall = index.recall("Who built the Petrel?", k=3)
     cited = [recall.hits[0].chunk.id]
     with _answer_lost_after_commit(index):
         feedback = index.reinforce(recall, cited)
-    assert index._teaching._log.count() == 1
+    assert index.parts.log.count() == 1
     assert index.reinforce(recall, cited).id == feedback.id
     with _answer_lost_after_commit(index):
         assert index.delete([corpus[4].id]) == 1
     with _answer_lost_after_commit(index):
         assert index.forget(everything=True) == 1
-    assert index._truth.count() == 4
+    assert index.parts.truth.count() == 4
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["restart", "crash"])
@@ -399,7 +399,7 @@ def test_the_server_goes_and_comes_back(
     finally:
         starting.join(60)
     index.reinforce(recall, ["petrel"])
-    assert index._teaching._log.count() == 1
+    assert index.parts.log.count() == 1
     assert len(_ids(index)) == 8
 
 
@@ -423,7 +423,7 @@ def test_a_server_that_stays_away(
     finally:
         postgres.start()
     index.reinforce(recall, ["petrel"])
-    assert index._teaching._log.count() == 1
+    assert index.parts.log.count() == 1
     assert len(_ids(index)) == 8
 
 
@@ -445,6 +445,6 @@ def test_ids_order_by_their_bytes(open_server: OpenServer) -> None:
     index = open_server("one")
     ids = ["b", "A", "ä", "a", "B", "Z", "é", "-", "_1", "10", "9"]
     index.add([{"id": id_, "text": "the same"} for id_ in ids])
-    rows = list(index._truth.rows_by_id())
-    held = index._truth.ids(rows)
+    rows = list(index.parts.truth.rows_by_id())
+    held = index.parts.truth.ids(rows)
     assert [held[row] for row in rows] == sorted(ids)

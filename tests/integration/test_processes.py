@@ -18,6 +18,7 @@ import pytest
 import hebbgraph
 from hebbgraph import Chunk, HebbianIndex, Recall, Settings
 from hebbgraph.derived.lexical import LexicalIndex
+from hebbgraph.store.truth import ChunkWrite
 
 COUNT = 10
 
@@ -252,13 +253,8 @@ def test_a_change_of_another_process_is_not_taken_for_an_open_call(
 ) -> None:
     """It was acknowledged, so a reader waits for it, and gets the open call's batches too."""
     index, other = make_index(), open_index()
-    with index._truth.acknowledging_at_the_end():
-        index._writer.add(
-            [{"id": "mine", "text": "Ida"}],
-            show_progress=False,
-            on_progress=None,
-            after_batch=lambda: None,
-        )
+    with index.parts.truth.acknowledging_at_the_end():
+        index.parts.truth.apply([ChunkWrite(Chunk(id="mine", text="Ida"), {})])
         assert len(index.recall("Ida", k=20).hits) == 8
         other.add([{"id": "theirs", "text": "Ida"}])
         assert len(index.recall("Ida", k=20).hits) == 10
@@ -270,7 +266,7 @@ def test_a_reader_that_finds_the_graph_gone_does_not_lock_out_a_writer(
 ) -> None:
     """The order of the two locks: whoever refreshes takes the graph's last."""
     index = make_index()
-    derived = index._derived
+    derived = index.parts.derived
     keep_up = derived.keep_up
     n_calls = 0
     holds, let_go = threading.Event(), threading.Event()
@@ -311,11 +307,11 @@ def test_a_busy_folder_gives_an_older_answer_and_no_error(
     index = make_index(settings=Settings(write_wait_seconds=0.1))
     index.recall("Petrel")
     other = open_index()
-    with other._derived._locked():
-        other._writer.put_document("new", None, ["Slate from the north."])
+    with other.parts.derived._locked():
+        other.put_document("new", None, ["Slate from the north."])
         assert len(index.recall("Slate", k=20).hits) == 8
         assert "an older generation answers" in caplog.text
-        other._truth.apply(delete_ids=["bare"], delete_documents=["new"])
+        other.parts.truth.apply(delete_ids=["bare"], delete_documents=["new"])
         with pytest.raises(hebbgraph.IndexLockedError, match="try again"):
             index.recall("Slate", k=20)
     assert len(index.recall("Slate", k=20).hits) == 7
@@ -349,7 +345,7 @@ def test_an_index_opened_before_a_fork_says_so_in_the_child(
     assert os.waitpid(child, 0)[1] == 0
     assert index.add([{"id": "parent", "text": "Ida Moss was a parent."}]).added == 1
     assert len(index.recall("Ida Moss", k=20).hits) == 10
-    assert index._teaching._log.count() == 1
+    assert index.parts.log.count() == 1
     assert_like_rebuilt(index)
 
 
@@ -389,7 +385,11 @@ async def test_the_async_twins_leave_the_loop_alone(tmp_path: Path, corpus: list
 
 
 def test_every_blocking_method_has_its_twin() -> None:
-    public = {name for name in vars(HebbianIndex) if name[0] != "_"} - {"namespace", "repairs"}
+    public = {
+        name
+        for name, value in vars(HebbianIndex).items()
+        if name[0] != "_" and not isinstance(value, property)
+    }
     blocking = {name for name in public if not (name[0] == "a" and name[1:] in public)}
     assert {"add", "recall", "restore", "document_fingerprints"} <= blocking
     for name in blocking:

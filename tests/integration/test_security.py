@@ -155,7 +155,7 @@ def test_tenants_share_nothing(
     # No chunk, no statistic, no vocabulary, no weight: all is as if they were not there.
     assert _ranked(ours) == before
     assert ours.stats().chunks == 8
-    assert ours._log.count() == 0
+    assert ours.parts.log.count() == 0
     assert ours.find_recall("theirs-1") is None
     with pytest.raises(NotFoundError):
         ours.reinforce("theirs-1", ["petrel"])
@@ -166,7 +166,7 @@ def test_tenants_share_nothing(
     assert ours.get(["s1"]) == []
     assert ours.delete([f"s{n}" for n in range(30)]) == 0
     assert ours.forget(everything=True) == 0
-    assert theirs._log.count() == 1
+    assert theirs.parts.log.count() == 1
     assert "Secret" not in "".join(chunk.text for chunk in ours.get(["petrel"]))
     ours.compact()
     assert theirs.stats().chunks == 31

@@ -32,8 +32,8 @@ HEALTHY = [chunk for chunk in CHUNKS if not scripted.poisoned(chunk)]
 
 
 def _given(index: HebbianIndex) -> dict[str, list[str]]:
-    rows = list(index._truth.rows_by_id())
-    return {id_: kinds.get("given", []) for _, id_, kinds in index._truth.candidates(rows)}
+    rows = list(index.parts.truth.rows_by_id())
+    return {id_: kinds.get("given", []) for _, id_, kinds in index.parts.truth.candidates(rows)}
 
 
 @pytest.mark.every_database
@@ -43,7 +43,7 @@ def test_every_chunk_is_tagged_and_failures_are_listed(
 ) -> None:
     model = scripted.ScriptedModel()
     index = make_index([])
-    index._writer._tagger = scripted.make_tagger(model)
+    index.parts.tagger = scripted.make_tagger(model)
     seen: list[int] = []
     report = index.add(CHUNKS, on_progress=lambda done, total: seen.append(done))
     assert report.added == len(CHUNKS)
@@ -70,7 +70,7 @@ def test_every_chunk_is_tagged_and_failures_are_listed(
     assert all(given[chunk.id] for chunk in HEALTHY)
 
     again = scripted.ScriptedModel()
-    index._writer._tagger = scripted.make_tagger(again)
+    index.parts.tagger = scripted.make_tagger(again)
     second = index.retag()
     assert second.tagging is not None
     assert second.tagging.cached == len(HEALTHY)
@@ -106,7 +106,7 @@ def test_a_killed_run_goes_on_without_paying_twice(tmp_path: Path) -> None:
         assert not [title for title in asked if kept.get(title)], "paid twice"
         n_kept = sum(kept.values())
         with HebbianIndex.open(place) as index:
-            answers = index._truth.answers.get(
+            answers = index.parts.truth.answers.get(
                 scripted.make_tagger(scripted.ScriptedModel()).name, CHUNKS
             )
             kept = {chunk.title: at in answers for at, chunk in enumerate(CHUNKS)}
@@ -132,7 +132,7 @@ def test_deleting_a_chunk_erases_what_a_model_said_about_it(
     make_index: Callable[..., HebbianIndex],
 ) -> None:
     index = make_index([PETREL], tagger=LLMTagger(_model))
-    answers = index._truth.answers
+    answers = index.parts.truth.answers
     assert answers.n_kept() == 1
     index.add([PETREL.model_copy(update={"metadata": {"year": 1871}})])
     assert answers.n_kept() == 1  # same content
@@ -152,7 +152,7 @@ def test_tags_given_by_a_model_join_the_others(make_index: Callable[..., Hebbian
 def test_of_two_taggers_that_come_first_at_once_one_is_told(
     make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    answers = make_index()._truth.answers
+    answers = make_index().parts.truth.answers
     monkeypatch.setattr(answers, "_saved", dict)  # both looked before either had written
     answers.settle("one")
     with pytest.raises(SettingsMismatchError, match="'one', got 'other'"):
@@ -196,11 +196,11 @@ def test_vectors_survive_retagging(open_index: Callable[..., HebbianIndex]) -> N
     index.add([PETREL, {"id": "b", "text": "Slate splits."}])
     calls = embedder.calls
     index.retag(lambda chunk: ["stone"])
-    state = index._truth.embeddings.state()
+    state = index.parts.truth.embeddings.state()
     assert state is not None
     assert embedder.calls == calls
-    rows = list(index._truth.rows_by_id())
-    assert len(list(index._truth.embeddings.vectors(rows, state.epoch))) == 2
+    rows = list(index.parts.truth.rows_by_id())
+    assert len(list(index.parts.truth.embeddings.vectors(rows, state.epoch))) == 2
 
 
 async def test_a_model_may_name_the_cues(open_index: Callable[..., HebbianIndex]) -> None:
@@ -228,7 +228,7 @@ def test_what_was_replaced_meanwhile_is_not_tagged_over(
 
     def tagger(chunk: Chunk) -> list[str]:
         if chunk.text == PETREL.text:
-            index._truth.apply(delete_ids=["p"])
+            index.parts.truth.apply(delete_ids=["p"])
         return ["late"]
 
     index.retag(tagger)

@@ -207,7 +207,7 @@ def test_down_in_the_middle_of_a_rebuild(
     index: HebbianIndex, store: Store, content: Callable[[HebbianIndex], Any]
 ) -> None:
     before = content(index)
-    index._derived.start_over()
+    index.parts.derived.start_over()
     store.down = True
     for _ in range(2):
         with pytest.raises(TextSourceError):
@@ -435,7 +435,7 @@ def test_retag_leaves_alone_what_is_not_as_it_was(
 
 
 def test_answers_of_a_model_go_with_their_chunk(index: HebbianIndex, corpus: list[Chunk]) -> None:
-    answers = index._truth.answers
+    answers = index.parts.truth.answers
     answers.put("model", {0: (corpus[0], ["ship"]), 1: (corpus[2], ["person"])})
     index.delete(["petrel"])
     assert answers.get("model", [corpus[0], corpus[2]]) == {1: ("person",)}
@@ -470,7 +470,7 @@ def test_a_backup_needs_the_same_source(
 def test_what_is_remembered_is_bounded_and_let_go(
     index: HebbianIndex, monkeypatch: pytest.MonkeyPatch, store: Store
 ) -> None:
-    kept = index._truth.text_store
+    kept = index.parts.truth.text_store
     assert isinstance(kept, texts_module.TextsElsewhere)
     assert kept._remembered == {}
     monkeypatch.setattr(texts_module, "_MOST_REMEMBERED", 30)
@@ -500,7 +500,7 @@ def test_a_search_of_your_own_stands_in_for_ours(
     given = index.recall("Something unheard of", k=1, seeds=[("knots", 1.0)])
     assert [hit.chunk.id for hit in given.hits] == ["knots"]
     assert asked == ["Something unheard of"]
-    assert isinstance(index._derived, Derived)
+    assert isinstance(index.parts.derived, Derived)
     assert np.isfinite(found.hits[0].score)
     with pytest.raises(ParameterError, match="search is a callable"):
         open_index("other", search="bm25")

@@ -80,7 +80,7 @@ class _Steps:
 
 def _weights(index: HebbianIndex) -> dict[tuple[str, str, str, str | None], float]:
     index.recall(QUESTIONS[0])
-    return index._teaching._memory.weights.dump()
+    return index.parts.learned.weights.dump()
 
 
 def _rankings(index: HebbianIndex) -> list[list[tuple[str, float]]]:
@@ -129,11 +129,9 @@ def test_forgetting_everything_leaves_the_static_index(
             mine, other = (one.recall(question) for one in (index, fresh))
             assert _found(mine) == _found(other)
         # Against another index sums may differ in the last bit, against itself they may not.
-        static = Recaller(index._truth, index._derived, index.settings, memory=None)
+        static = Recaller(index.parts, learned=False)
         for question in QUESTIONS:
-            plain = static.recall(
-                question, k=10, where=None, strategy="spreading", recall_id="static"
-            )
+            plain = static.recall(question)
             assert index.recall(question).hits == plain.hits
 
 

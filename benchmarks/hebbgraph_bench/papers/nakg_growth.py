@@ -89,7 +89,7 @@ def measure_growth(
     """
     from hebbgraph.extras import require_neural
 
-    require_neural("measuring how NAKG grows")
+    require_neural("this study")
     import torch
     from hebbgraph.neural.modules import Nakg
     from hebbgraph.neural.propagation import derive_layer

@@ -69,7 +69,7 @@ def measure_filters(
             vector = None if embedder is None else embedder.embed_query(question).tolist()
             terms = query_terms(tokenize(question), settings.language)
             began = perf_counter()
-            index._derived.lexical.search(terms, _CANDIDATES)
+            index.parts.derived.lexical.search(terms, _CANDIDATES)
             took = {"tantivy_200_ms": perf_counter() - began}
             for name, where in _WHERE.items():
                 began = perf_counter()

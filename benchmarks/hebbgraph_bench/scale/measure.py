@@ -212,7 +212,7 @@ def _ask(
             began, began_cpu = perf_counter(), thread_time()
             index.recall(question, k=k, vector=vector)
             then, then_cpu = perf_counter(), thread_time()
-            index._derived.lexical.search(terms, k)
+            index.parts.derived.lexical.search(terms, k)
             done, done_cpu = perf_counter(), thread_time()
             if number < _WARM_UP:
                 continue

@@ -94,7 +94,7 @@ def run_load(
         str(location), namespace=namespace, cache_dir=cache("check"), settings=settings
     ) as index:
         faults = tuple(_faults(index, start, accounts))
-        chunk_count, feedback_count = index._truth.count(), index._teaching.count()
+        chunk_count, feedback_count = index.parts.truth.count(), index.parts.log.count()
     return LoadReport(
         processes=processes,
         writers=writers,
@@ -120,7 +120,7 @@ def _faults(
         expected |= account.held
         unsure |= account.unsure
         feedbacks |= account.feedbacks
-    held = {c.id: c.text for c in index._truth.fetch(index._truth.rows_by_id()).values()}
+    held = {c.id: c.text for c in index.parts.truth.fetch(index.parts.truth.rows_by_id()).values()}
     sure = {id_ for id_ in held.keys() | expected.keys() if id_ not in unsure}
     if lost := sorted(id_ for id_ in sure if id_ not in held):
         yield f"{len(lost)} chunks are lost, e.g. {lost[0]}"
@@ -130,7 +130,7 @@ def _faults(
         id_ for id_ in sure if id_ in held and held[id_] != expected.get(id_, held[id_])
     ):
         yield f"{len(other)} chunks have another text, e.g. {other[0]}"
-    there = index._teaching.ids()
+    there = [feedback.id for _, feedback in index.parts.log.after(0)]
     if lost := sorted(feedbacks - set(there)):
         yield f"{len(lost)} feedbacks are lost"
     # A process that was told of an error may have been heard all the same.

@@ -120,7 +120,7 @@ def _spoilt(
     seed: int,
     on_arm: Callable[[str], object] | None,
 ) -> list[TaggingResult]:
-    derived = retriever.opened._derived
+    derived = retriever.opened.parts.derived
     graph, original = derived.graph, derived.graph.incidence
     results = []
     for name, spoil in SPOILT.items():

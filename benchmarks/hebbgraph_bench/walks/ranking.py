@@ -47,7 +47,7 @@ def compare_walks(
         for query in dataset.queries[:queries]:
             question, hits = asked(index, query.text)
             graph = question.graph
-            ids = index._truth.ids(graph.rows.tolist())
+            ids = index.parts.truth.ids(graph.rows.tolist())
             names = [ids.get(row, "") for row in graph.rows.tolist()]
             dense = _top(dense_scores(question), names)
             walk = transitions(question)

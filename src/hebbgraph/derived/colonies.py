@@ -80,6 +80,11 @@ class ColonyState:
     overlap: NDArray[np.float64]
     found_by: str
 
+    @property
+    def n_colonies(self) -> int:
+        """How many colonies there are."""
+        return len(np.unique(self.colony[self.colony >= 0]))
+
     def graph(self, parameters: ColonyParameters) -> WeightedGraph:
         """Return the edges between positions in ``rows``, weighted by alpha and beta."""
         return WeightedGraph(

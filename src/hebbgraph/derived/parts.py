@@ -12,15 +12,15 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import logging
+import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from filelock import FileLock, Timeout
-from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray, unique
 from hebbgraph.artifacts import make_way
@@ -102,8 +102,6 @@ class Derived:
             self._folder_lock = FileLock(self._directory / "lock", timeout=wait_seconds)
         #: Held while the graph's arrays are read or changed; never for long.
         self.lock = threading.RLock()
-        #: Phrases to unit vectors, where there is an embedder; set by the index.
-        self.embedding_phrases: Callable[[list[str]], NDArray[np.float32] | None] | None = None
         self._refreshing = threading.RLock()
         self._graph: TagGraph | None = None
         self._lexical: LexicalIndex | None = None
@@ -155,9 +153,10 @@ class Derived:
         """How far the feedback log had come at the last refresh."""
         return self._feedback
 
-    def embed_phrases(self, phrases: list[str]) -> NDArray[np.float32] | None:
-        """Embed phrases, or return None without an embedder."""
-        return None if self.embedding_phrases is None else self.embedding_phrases(phrases)
+    def term_weights(self, terms: Sequence[str]) -> list[tuple[str, float]]:
+        """Return each term with ``log(1 + N / df)``; the caller holds the lock."""
+        df, n = self.lexical.document_frequency, max(self.graph.n_chunks, 1)
+        return [(term, math.log1p(n / max(df(term), 1))) for term in terms]
 
     def hold_vectors(self) -> None:
         """Hold vectors in memory from the next refresh on."""

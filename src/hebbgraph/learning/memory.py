@@ -114,7 +114,7 @@ class Memory:
     @property
     def has_learned(self) -> bool:
         """Whether there is any learned edge; without, recalls are the static ones."""
-        return len(self.weights) > 0
+        return bool(self.events) and len(self.weights) > 0
 
     def recollect(
         self,

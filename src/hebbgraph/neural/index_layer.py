@@ -125,7 +125,7 @@ def train(
     )
     if checkpoint is not None:
         save_checkpoint(trained.model, checkpoint)
-    index._derived.neural.save(_layer(collection, propagated, clusters, edges, report))
+    index.parts.derived.neural.save(_layer(collection, propagated, clusters, edges, report))
     return report
 
 
@@ -140,7 +140,7 @@ def remove(index: HebbianIndex) -> bool:
     False
     """
     index._check_open()
-    return index._derived.neural.remove()
+    return index.parts.derived.neural.remove()
 
 
 def _layer(

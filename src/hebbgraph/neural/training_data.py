@@ -59,7 +59,7 @@ def read_training_data(index: HebbianIndex) -> TrainingData:
     ParameterError
         If the index holds no vectors.
     """
-    truth, derived = index._truth, index._derived
+    truth, derived = index.parts.truth, index.parts.derived
     generation = derived.refresh()
     state, feedback_state = derived.embedding, derived.feedback
     if state is None:
@@ -108,7 +108,7 @@ def read_training_data(index: HebbianIndex) -> TrainingData:
 
 
 def _log(index: HebbianIndex) -> list[Feedback]:
-    log = FeedbackLog(index._database, index._truth.namespace)
+    log = FeedbackLog(index.parts.database, index.parts.truth.namespace)
     return [feedback for _, feedback in log.after(0)]
 
 

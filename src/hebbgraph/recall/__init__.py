@@ -1,12 +1,13 @@
-"""The reading half of :mod:`hebbgraph.index`: from a question to a Recall.
+"""From a question to a Recall.
 
-A strategy (:mod:`~hebbgraph.recall.strategies`) turns a question into a ranking;
-everything around it is the same for all: what the question says to the graph, filters,
-direct search, ties, chunks and paths.
+The straight line: :mod:`~.recaller` reads the question (:mod:`~.question`), turns filters into
+masks (:mod:`~.masks`, :mod:`~.predicate`), finds direct evidence (:mod:`~.search`), lets a
+strategy rank (:mod:`~.strategies`) and builds the hits (:mod:`~.hits`). :mod:`~.explain` goes the
+same way once more and says why.
 """
 
 from hebbgraph.recall.masks import Where
 from hebbgraph.recall.recaller import Recaller
-from hebbgraph.recall.strategies import StrategyName
+from hebbgraph.recall.strategies import Ranking, Request, Strategy, StrategyName
 
-__all__ = ["Recaller", "StrategyName", "Where"]
+__all__ = ["Ranking", "Recaller", "Request", "Strategy", "StrategyName", "Where"]

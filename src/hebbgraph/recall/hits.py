@@ -15,7 +15,7 @@ from hebbgraph.records import Chunk, Hit, PathStep
 from hebbgraph.store.truth import Truth
 from hebbgraph.text import display
 
-__all__ = ["best_slots", "make_hits", "path_steps", "varied"]
+__all__ = ["best_slots", "limit_per_colony", "make_hits", "path_steps"]
 
 _TIE_DECIMALS = 9
 _QUERY = PathStep(kind="query")
@@ -41,7 +41,7 @@ def best_slots(truth: Truth, graph: TagGraph, ranking: Ranking, k: int) -> list[
     return [(slot, float(ranking.scores[at])) for _, slot, at in ranked[:k]]
 
 
-def varied(
+def limit_per_colony(
     ranked: list[tuple[int, float]], colony: IntArray, k: int, per_colony: int
 ) -> list[tuple[int, float]]:
     """Return k of the ranked slots, at most ``per_colony`` of one colony if others are left.
@@ -52,9 +52,9 @@ def varied(
     Examples
     --------
     >>> ranked = [(0, 0.9), (1, 0.8), (2, 0.7), (3, 0.6)]
-    >>> varied(ranked, np.array([5, 5, 5, 6]), 2, 1)
+    >>> limit_per_colony(ranked, np.array([5, 5, 5, 6]), 2, 1)
     [(0, 0.9), (3, 0.6)]
-    >>> varied(ranked, np.array([5, 5, 5, 6]), 3, 1)
+    >>> limit_per_colony(ranked, np.array([5, 5, 5, 6]), 3, 1)
     [(0, 0.9), (1, 0.8), (3, 0.6)]
     """
     counts: dict[int, int] = {}

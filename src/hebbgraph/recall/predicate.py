@@ -71,7 +71,7 @@ class AskedFilter:
             allowed[refused] = False
             if passed_on.isdisjoint(refused):
                 break
-        if strategy.fills and len(passed) < k:
+        if strategy.pads and len(passed) < k:
             passed += unranked(
                 self._truth, graph, allowed, passed, k - len(passed), passes=self._passes
             )

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 from pydantic_core import from_json, to_json
@@ -71,10 +71,12 @@ class ChunkReader:
     Rows that are gone are left out of every answer.
     """
 
-    def __init__(self, database: Database, namespace: str) -> None:
+    def __init__(
+        self, database: Database, namespace: str, text_store: TextStore | None = None
+    ) -> None:
         self.database = database
         self.namespace = namespace
-        self.text_store: TextStore = TextsHere()
+        self.text_store: Final[TextStore] = text_store or TextsHere()
 
     @retried
     def count(self) -> int:

@@ -20,7 +20,7 @@ from hebbgraph.store.database import Database, retried
 from hebbgraph.store.embeddings import Embeddings, EmbeddingState
 from hebbgraph.store.schema import chunks, documents, namespaces, tombstones
 from hebbgraph.store.tag_answers import TagAnswers
-from hebbgraph.store.texts import TextState, some_of
+from hebbgraph.store.texts import TextState, TextStore, some_of
 
 __all__ = ["Changes", "ChunkWrite", "FeedbackState", "Outcome", "State", "Truth"]
 
@@ -145,10 +145,12 @@ class Truth(ChunkReader):
     makes none.
     """
 
-    def __init__(self, database: Database, namespace: str) -> None:
-        super().__init__(database, namespace)
-        self.embeddings = Embeddings(database, namespace)
-        self.answers = TagAnswers(database, namespace)
+    def __init__(
+        self, database: Database, namespace: str, text_store: TextStore | None = None
+    ) -> None:
+        super().__init__(database, namespace, text_store)
+        self.embeddings = Embeddings(database, namespace, self.text_store)
+        self.answers = TagAnswers(database, namespace, self.text_store)
         self._call = threading.local()
         self._unacknowledged: set[int] = set()
         self._lock = threading.Lock()

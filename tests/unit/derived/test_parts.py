@@ -184,10 +184,10 @@ def test_a_snapshot_from_before_compact_starts_from_nothing(
 
 def _hits_of_direct_search(index: HebbianIndex) -> list[str]:
     index.stats()
-    lexical = index._derived.lexical
+    lexical = index.parts.derived.lexical
     rows, _ = lexical.search(["slate"], 10)
-    assert len(lexical) == index._truth.count()
-    return sorted(index._truth.ids(rows.tolist()).values())
+    assert len(lexical) == index.parts.truth.count()
+    return sorted(index.parts.truth.ids(rows.tolist()).values())
 
 
 def test_a_missing_lexical_index_is_built_anew(
@@ -232,7 +232,7 @@ def test_a_lexical_index_whose_stamp_is_wrong_is_brought_on(
     path.write_text(json.dumps(stamp | {"generation": stamped}))
     index = open_index()
     assert _hits_of_direct_search(index) == ["bare", "heron", "more"]
-    assert index._derived.lexical.generation == index.stats().generation
+    assert index.parts.derived.lexical.generation == index.stats().generation
     index.add([{"id": "late", "text": "A late word on slate."}])
     assert _hits_of_direct_search(index) == ["bare", "heron", "late", "more"]
 
@@ -415,7 +415,7 @@ def test_what_is_held_will_do_for_an_older_generation_only(
         other.add([corpus[0].model_copy(update={"text": "The Petrel sank."})])
         after = other.recall(QUESTION).generation
         assert after > before
-        with index._derived.held(at_least=before) as held:
+        with index.parts.derived.held(at_least=before) as held:
             assert held == before
-        with index._derived.held(at_least=after) as held:
+        with index.parts.derived.held(at_least=after) as held:
             assert held == after

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph import HebbianIndex, ParameterError, Settings
-from hebbgraph.graph.aliases import acronym_pairs, similar_pairs, spelling_pairs
+from hebbgraph.graph.aliases import Aliases, acronym_pairs, similar_pairs, spelling_pairs
 
 # The question names the plural; the ship's builder is found over the singular's title.
 CHUNKS = [
@@ -91,7 +91,8 @@ def test_near_vectors_by_the_embedder_of_the_index(
 
     index = make_index(CHUNKS, embedder=Lengths(), settings=Settings(aliases=("vectors",)))
     assert index.recall("Spiderman").hits
-    edges = index._recaller._spreading._aliases.edges(index._derived.graph)
+    aliases = Aliases(("vectors",), weight=0.5, language="english", embed=index.parts.embed_phrases)
+    edges = aliases.edges(index.parts.derived.graph)
     assert len(edges) > 0
     with pytest.raises(ParameterError, match="aliases"):
         Settings(aliases=("synonyms",))

@@ -48,9 +48,9 @@ def test_every_way_finds_the_same(
     index: HebbianIndex, where: Any, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(search, "_CANDIDATES", 30)
-    derived = index._derived
+    derived = index.parts.derived
     graph = derived.graph
-    passing = Masks(index._truth, None).passing(graph, where)
+    passing = Masks(index.parts.truth, None).passing(graph, where)
     asked: list[dict[str, Any]] = []
     plain = derived.lexical.search
 
@@ -73,13 +73,15 @@ def test_every_way_finds_the_same(
 
 def test_facts_of_others_only_widen_what_is_looked_at(index: HebbianIndex) -> None:
     """A checksum may be that of another value: what it lets in is masked."""
-    graph = index._derived.graph
-    passing = Masks(index._truth, None).passing(graph, {"tenth": 3})
-    other = Masks(index._truth, None).passing(graph, {"tenth": 4})
+    graph = index.parts.derived.graph
+    passing = Masks(index.parts.truth, None).passing(graph, {"tenth": 3})
+    other = Masks(index.parts.truth, None).passing(graph, {"tenth": 4})
     assert passing.cover is not None
     assert other.cover is not None
     wider = passing.cover._replace(terms=passing.cover.terms | other.cover.terms)
-    found = search.lexical_search(index._derived, graph, ["sail"], Passing(passing.mask, wider))
-    exact = search.lexical_search(index._derived, graph, ["sail"], Passing(passing.mask))
+    found = search.lexical_search(
+        index.parts.derived, graph, ["sail"], Passing(passing.mask, wider)
+    )
+    exact = search.lexical_search(index.parts.derived, graph, ["sail"], Passing(passing.mask))
     assert passing.mask[found[0]].all()
     assert sorted(found[1].tolist()) == sorted(exact[1].tolist())

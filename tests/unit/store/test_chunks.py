@@ -53,7 +53,7 @@ def test_rows_are_found_by_the_primary_key(truths: tuple[Truth, Truth], count: i
 def test_any_number_of_rows_is_fetched_in_its_namespace() -> None:
     with HebbianIndex.open(":memory:") as index:
         index.add([Chunk(id=f"c{number:04}", text=f"text {number}") for number in range(1100)])
-        truth = index._truth
+        truth = index.parts.truth
         rows = truth.rows_of(f"c{number:04}" for number in range(1100))
         for count in (0, 1, 19, 20, 21, 499, 500, 501, 1100):
             for every in (1, 2, 3):

@@ -408,11 +408,11 @@ def test_a_second_writer_waits_and_then_says_so(
     second = open_index(settings=Settings(write_wait_seconds=0.2))
     before = (second.stats(), second.recall("Petrel").hits)
     with (
-        first._database.write(),
+        first.parts.database.write(),
         pytest.raises(IndexLockedError, match=r"more than 0.2 s.*write_wait_seconds"),
     ):
         second.add(["new"])
-    with first._database.write(), pytest.raises(IndexLockedError):
+    with first.parts.database.write(), pytest.raises(IndexLockedError):
         second.delete(["petrel"])
     assert (second.stats(), second.recall("Petrel").hits) == before
     assert second.add(["new"]).added == 1
@@ -430,7 +430,7 @@ def test_a_second_writer_goes_on_when_the_first_is_done(
         reports.append(second.add(["new"]))
 
     thread = threading.Thread(target=write)
-    with first._database.write():
+    with first.parts.database.write():
         thread.start()
         begun.wait(10)
     thread.join(30)
@@ -443,7 +443,7 @@ def test_readers_do_not_wait_for_a_writer(
 ) -> None:
     first = make_index()
     second = open_index(settings=Settings(write_wait_seconds=0))
-    with first._database.write():
+    with first.parts.database.write():
         assert len(second.recall("Petrel", k=8).hits) == 8
 
 
@@ -462,7 +462,7 @@ def _full(database_engine: sa.Engine) -> Callable[..., None]:
 def test_a_full_disk_keeps_nothing_of_the_batch(make_index: Callable[..., HebbianIndex]) -> None:
     index = make_index(settings=Settings(batch_size=4))
     before = (index.stats(), index.recall("Petrel").hits)
-    limit = _full(index._database.engine)
+    limit = _full(index.parts.database.engine)
     large = [{"id": "small", "text": "a"}, {"id": "large", "text": "many words " * 100_000}]
     with pytest.raises(DiskFullError, match="nothing of this batch was kept") as caught:
         index.add(large)
@@ -470,8 +470,8 @@ def test_a_full_disk_keeps_nothing_of_the_batch(make_index: Callable[..., Hebbia
     assert caught.value.__notes__ == ["0 chunks of earlier batches were committed"]
     assert (index.stats(), index.recall("Petrel").hits) == before
     assert index.delete(["bare"]) == 1  # deleting stays possible
-    event.remove(index._database.engine, "begin", limit)
-    with index._database.engine.connect() as connection:
+    event.remove(index.parts.database.engine, "begin", limit)
+    with index.parts.database.engine.connect() as connection:
         connection.exec_driver_sql("PRAGMA max_page_count=4294967294")
     index.add(large)
     assert index.stats().chunks == 9

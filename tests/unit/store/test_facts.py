@@ -69,8 +69,8 @@ def test_whatever_passes_has_one_of_the_terms(held: list[dict[str, Any]], where:
     with HebbianIndex.open(":memory:") as index:
         index.add(chunks)
         passing = index.ids(where)
-        graph = index._derived.graph
-        reader = Columns(index._truth, graph)
+        graph = index.parts.derived.graph
+        reader = Columns(index.parts.truth, graph)
         cover = parse_filter(where).cover(reader)
         if cover is None:
             return
@@ -95,7 +95,7 @@ def reader() -> Any:
             )
             for at, kind in enumerate(kinds)
         )
-        yield Columns(index._truth, index._derived.graph)
+        yield Columns(index.parts.truth, index.parts.derived.graph)
 
 
 @pytest.mark.parametrize(

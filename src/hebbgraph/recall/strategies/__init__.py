@@ -1,60 +1,156 @@
-"""The strategies by name. One is imported when it is first asked for."""
+"""Strategies: what one is given, what it returns, and the built-in ones by name.
+
+A built-in strategy is imported when it is first asked for.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
 from importlib import import_module
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
 
-from hebbgraph.derived.parts import Derived
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.errors import ParameterError
-from hebbgraph.extras import require
-from hebbgraph.recall.strategies.base import Ranking, Request, Strategy
-from hebbgraph.settings import Settings
-from hebbgraph.store.truth import Truth
+from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.formulas.paths import Path, PathNode
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.namespace import Namespace
+from hebbgraph.recall.question import Question
 
-__all__ = ["STRATEGIES", "Entry", "Ranking", "Request", "Strategy", "StrategyName", "make_strategy"]
+__all__ = [
+    "NO_CUE",
+    "Ranking",
+    "Request",
+    "Strategy",
+    "StrategyName",
+    "built_in_strategy",
+    "check_strategy",
+]
+
+#: A note of strategies that search directly where the query names no tag.
+NO_CUE = "no tag of the index is named in the query; hits are by direct search"
+
+
+def _chunk_alone(slot: int) -> Path:
+    return (PathNode("chunk", slot, 0.0),)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A question to one graph, which stands still while it is answered.
+
+    Chunks are known by their *slot*, a number in the graph.
+
+    Parameters
+    ----------
+    graph : TagGraph
+    question : Question
+        The query, its terms, and its cues as tag numbers.
+    allowed : ndarray of bool, shape (n_slots,)
+        Chunks that take part: live ones that pass the filter. The others may neither
+        receive nor pass activation.
+    k : int
+        How many chunks are wanted. A strategy may return more.
+    search : callable
+        Runs direct search among allowed chunks; read :attr:`evidence` instead.
+    """
+
+    graph: TagGraph
+    question: Question
+    allowed: BoolArray
+    k: int
+    search: Callable[[BoolArray], Evidence] = field(repr=False)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """Direct evidence by slot, lexical and dense; searched for when first read."""
+        return self.search(self.allowed)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """What a strategy found.
+
+    Parameters
+    ----------
+    slots : ndarray of int64, shape (n,)
+        Distinct chunks, best first, with all that tie with the k-th. The caller breaks
+        ties by chunk id (scores that agree to nine decimals) and cuts to k.
+    scores : ndarray of float64, shape (n,), at least 0
+    path : callable, optional
+        From a slot to the path that led there; called for hits only. Left out, a path is
+        the chunk alone.
+    passed_on : callable, optional
+        Returns the slots that passed activation on. A callable filter is asked about
+        them too; if it refuses one, the strategy ranks again without that chunk.
+    notes : tuple of str
+        What the user should know about this recall.
+    """
+
+    slots: IntArray
+    scores: FloatArray
+    path: Callable[[int], Path] = _chunk_alone
+    passed_on: Callable[[], Iterable[int]] = frozenset
+    notes: tuple[str, ...] = ()
+
+
+@runtime_checkable
+class Strategy(Protocol):
+    """A way to rank chunks. Hand one to ``recall(strategy=...)``, or name a built-in.
+
+    One object may serve many threads. See ``docs/extending.md`` for a strategy of your own.
+    """
+
+    @property
+    def name(self) -> str:
+        """What :attr:`Recall.strategy <hebbgraph.Recall.strategy>` says."""
+        ...
+
+    @property
+    def pads(self) -> bool:
+        """Whether chunks without a score fill up the hits to k, at score 0."""
+        ...
+
+    def rank(self, request: Request) -> Ranking:
+        """Rank the allowed chunks for a question."""
+        ...
+
 
 StrategyName: TypeAlias = Literal["spreading", "neighbourhood", "breadth_first", "neural"]
 
 
-@dataclass(frozen=True)
-class Entry:
-    """Where a strategy lies, and which extra its module needs.
-
-    The module has ``make(settings, truth, derived)``, which returns a :class:`Strategy`.
-    """
+class _BuiltIn(NamedTuple):
+    """The module of a strategy, and the class in it, which is given a Namespace."""
 
     module: str
-    extra: str | None = None
+    name: str
 
 
-STRATEGIES: dict[StrategyName, Entry] = {
-    "spreading": Entry("hebbgraph.recall.strategies.spreading"),
-    "neighbourhood": Entry("hebbgraph.recall.strategies.neighbourhood"),
-    "breadth_first": Entry("hebbgraph.recall.strategies.breadth_first"),
-    "neural": Entry("hebbgraph.recall.strategies.neural", extra="neural"),
+_BUILT_IN: dict[StrategyName, _BuiltIn] = {
+    "spreading": _BuiltIn("hebbgraph.recall.strategies.spreading", "Spreading"),
+    "neighbourhood": _BuiltIn("hebbgraph.recall.strategies.neighbourhood", "Neighbourhood"),
+    "breadth_first": _BuiltIn("hebbgraph.recall.strategies.breadth_first", "BreadthFirst"),
+    "neural": _BuiltIn("hebbgraph.recall.strategies.neural", "Neural"),
 }
 
 
-def make_strategy(
-    name: StrategyName, settings: Settings, truth: Truth, derived: Derived
-) -> Strategy:
-    """Make a strategy for one namespace.
+def check_strategy(strategy: StrategyName | Strategy) -> None:
+    """Raise ParameterError unless this is a built-in strategy's name, or a strategy."""
+    if isinstance(strategy, str):
+        if strategy in _BUILT_IN:
+            return
+    elif isinstance(strategy, Strategy) and not isinstance(strategy, type):
+        return
+    raise ParameterError(
+        f"strategy is one of {', '.join(get_args(StrategyName))}, or an object with name, pads "
+        f"and rank(request); got {strategy!r}"
+    )
 
-    Raises
-    ------
-    ParameterError
-        If there is none of this name.
-    MissingExtraError
-        If it needs an extra that is not installed.
-    """
-    entry = STRATEGIES.get(name)
-    if entry is None:
-        raise ParameterError(f"strategy is one of {', '.join(STRATEGIES)}, got {name!r}")
-    if entry.extra is None:
-        module = import_module(entry.module)
-    else:
-        module = require(entry.module, extra=entry.extra, purpose=f"strategy {name!r}")
-    made: Strategy = module.make(settings, truth, derived)
+
+def built_in_strategy(name: StrategyName, namespace: Namespace) -> Strategy:
+    """Make a built-in strategy for one namespace."""
+    entry = _BUILT_IN[name]
+    made: Strategy = getattr(import_module(entry.module), entry.name)(namespace)
     return made

@@ -1,5 +1,7 @@
 """Bio-RAG's recall as a strategy: tags and chunks as one weighted graph, searched in width.
 
+The formulas are in :mod:`hebbgraph.formulas.breadth_first`.
+
 Nodes are tags and chunks. Two tags weigh ``unit`` for each chunk that holds both, up to 1;
 a chunk weighs 1 to its own title and ``mention`` to its other tags. What was learned is
 added to that: with ``LearningSettings(rule="bio_rag", families=("path",))`` the edges of
@@ -15,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
-from hebbgraph.derived.parts import Derived
 from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges
 from hebbgraph.formulas.breadth_first import (
     BreadthFirstParameters,
@@ -28,13 +29,12 @@ from hebbgraph.formulas.breadth_first import (
 )
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.recall.strategies.base import Ranking, Request
-from hebbgraph.settings import Settings
-from hebbgraph.store.truth import Truth
+from hebbgraph.namespace import Namespace
+from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.text import tokenize
 from hebbgraph.text.query import function_words
 
-__all__ = ["BreadthFirst", "TagChunkGraph", "make"]
+__all__ = ["BreadthFirst", "TagChunkGraph"]
 
 _NO_SEED = "no label of the index contains a word of the query: nothing was searched"
 _MAX_TERMS = 16
@@ -135,16 +135,15 @@ class TagChunkGraph:
 
 
 class BreadthFirst:
-    """See :mod:`hebbgraph.formulas.breadth_first`."""
+    """The strategy of :mod:`hebbgraph.formulas.breadth_first`."""
 
-    fills = False
+    name = "breadth_first"
+    pads = False
 
-    def __init__(
-        self, parameters: BreadthFirstParameters, derived: Derived, *, language: str
-    ) -> None:
-        self._parameters = parameters
-        self._derived = derived
-        self._language = language
+    def __init__(self, namespace: Namespace) -> None:
+        self._parameters = namespace.settings.breadth_first
+        self._derived = namespace.derived
+        self._language = namespace.settings.language
         self._labels: tuple[TagGraph, int, Labels] | None = None
         self._labelling = threading.Lock()
 
@@ -225,8 +224,3 @@ class BreadthFirst:
             counts[order[np.searchsorted(rows[order], found)]] += 1.0
         overlap: NDArray[np.float64] = counts / len(some)
         return overlap
-
-
-def make(settings: Settings, truth: Truth, derived: Derived) -> BreadthFirst:
-    """Make the strategy."""
-    return BreadthFirst(settings.breadth_first, derived, language=settings.language)

@@ -1,29 +1,27 @@
-"""BambooKG's recall as a strategy."""
+"""BambooKG's recall as a strategy; the formulas are in :mod:`hebbgraph.formulas.neighbourhood`."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from hebbgraph.derived.parts import Derived
-from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.neighbourhood import FixedTagGraph, retrieved_edges, supporting_chunks
 from hebbgraph.formulas.paths import Path, PathNode
-from hebbgraph.recall.strategies.base import Ranking, Request
-from hebbgraph.settings import Settings
-from hebbgraph.store.truth import Truth
+from hebbgraph.namespace import Namespace
+from hebbgraph.recall.strategies import Ranking, Request
 
-__all__ = ["Neighbourhood", "make"]
+__all__ = ["Neighbourhood"]
 
 _NOT_LEARNED = "not learned: the index knows none of the query's concepts"
 
 
 class Neighbourhood:
-    """See :mod:`hebbgraph.formulas.neighbourhood`."""
+    """The strategy of :mod:`hebbgraph.formulas.neighbourhood`."""
 
-    fills = False
+    name = "neighbourhood"
+    pads = False
 
-    def __init__(self, parameters: SpreadingParameters) -> None:
-        self._parameters = parameters
+    def __init__(self, namespace: Namespace) -> None:
+        self._parameters = namespace.settings.recall
 
     def rank(self, request: Request) -> Ranking:
         """Return the chunks that support the retrieved edges, by how many."""
@@ -49,8 +47,3 @@ class Neighbourhood:
         scores = context.n_edges[order].astype(np.float64)
         notes = () if cues else (_NOT_LEARNED,)
         return Ranking(context.chunks[order], scores, path, notes=notes)
-
-
-def make(settings: Settings, truth: Truth, derived: Derived) -> Neighbourhood:
-    """Make the strategy."""
-    return Neighbourhood(settings.recall)

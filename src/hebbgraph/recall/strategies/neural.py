@@ -5,12 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.extras import require_neural
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.formulas.relevance import (
-    NeuralRecall,
     rank_decay,
     relevance,
     separate_scores,
@@ -19,32 +17,32 @@ from hebbgraph.formulas.relevance import (
 )
 from hebbgraph.graph.neural_layer import LayerInGraph
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.namespace import Namespace
 from hebbgraph.recall.masks import Passing
 from hebbgraph.recall.neural_edges import layer_of
 from hebbgraph.recall.search import lexical_search
-from hebbgraph.recall.strategies.base import Ranking, Request
-from hebbgraph.settings import Settings
-from hebbgraph.store.truth import Truth
+from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.text import lexical_terms, tokenize
 from hebbgraph.text.query import function_words
 
-__all__ = ["Neural", "make"]
+__all__ = ["Neural"]
 
 
 class Neural:
-    """See :mod:`hebbgraph.formulas.relevance`.
+    """The strategy of :mod:`hebbgraph.formulas.relevance`.
 
     Candidates are the chunks nearest to the question by propagated vectors and the best
     of lexical search. Chunks added since training take part with their own vectors.
     """
 
-    fills = False
+    name = "neural"
+    pads = False
 
-    def __init__(self, settings: Settings, truth: Truth, derived: Derived) -> None:
-        self._parameters: NeuralRecall = settings.neural
-        self._language = settings.language
-        self._truth = truth
-        self._derived = derived
+    def __init__(self, namespace: Namespace) -> None:
+        self._parameters = namespace.settings.neural
+        self._language = namespace.settings.language
+        self._truth = namespace.truth
+        self._derived = namespace.derived
 
     def rank(self, request: Request) -> Ranking:
         """Return the candidates by relevance.
@@ -132,8 +130,3 @@ class Neural:
             order[at] = word_order(asked, held)
         relevant = relevance(terms, order, semantic, p)
         return rank_decay(separate_scores(relevant, temperature=p.temperature), decay=p.rank_decay)
-
-
-def make(settings: Settings, truth: Truth, derived: Derived) -> Neural:
-    """Make the strategy."""
-    return Neural(settings, truth, derived)

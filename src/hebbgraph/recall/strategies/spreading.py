@@ -6,40 +6,38 @@ from dataclasses import replace
 
 import numpy as np
 
-from hebbgraph.derived.parts import Derived
-from hebbgraph.formulas.activation import Activation, SpreadingParameters, spread
+from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.adjacency import PlasticEdges
 from hebbgraph.formulas.evidence import inhibit
 from hebbgraph.formulas.learned_edges import GateOf
 from hebbgraph.formulas.paths import Layer
-from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.graph.aliases import Aliases
+from hebbgraph.namespace import Namespace
 from hebbgraph.recall.neural_edges import with_neural_edges
-from hebbgraph.recall.strategies.base import UNKNOWN, Ranking, Request
-from hebbgraph.settings import Settings
-from hebbgraph.store.truth import Truth
+from hebbgraph.recall.strategies import NO_CUE, Ranking, Request
 
-__all__ = ["Spreading", "make"]
+__all__ = ["Spreading"]
 
 _NO_EMBEDDER = "dense search is off: the index has vectors, but was opened without the embedder"
 
 
 class Spreading:
-    """See :mod:`hebbgraph.formulas.activation`."""
+    """The strategy of :mod:`hebbgraph.formulas.activation`."""
 
-    fills = True
+    name = "spreading"
+    pads = True
 
-    def __init__(
-        self,
-        parameters: SpreadingParameters,
-        derived: Derived,
-        neural: NeuralRecall,
-        aliases: Aliases,
-    ) -> None:
-        self._aliases = aliases
-        self._parameters = parameters
-        self._neural = neural
-        self._derived = derived
+    def __init__(self, namespace: Namespace) -> None:
+        settings = namespace.settings
+        self._parameters = settings.recall
+        self._neural = settings.neural
+        self._derived = namespace.derived
+        self._aliases = Aliases(
+            settings.aliases,
+            weight=settings.alias_weight,
+            language=settings.language,
+            embed=namespace.embed_phrases,
+        )
 
     def rank(self, request: Request) -> Ranking:
         """Return the most active chunks."""
@@ -48,7 +46,7 @@ class Spreading:
         question = request.question
         notes = []
         if not question.cues:
-            notes.append(UNKNOWN)
+            notes.append(NO_CUE)
         if question.vector is None and question.given is None and self._derived.has_embedding:
             notes.append(_NO_EMBEDDER)
         return Ranking(
@@ -92,21 +90,11 @@ class Spreading:
     def _plastic(
         self, request: Request, plastic: PlasticEdges | None, evidence: GateOf
     ) -> PlasticEdges | None:
-        aliases = self._aliases.edges(request.graph)
-        if len(aliases):
+        if self._aliases.kinds and len(aliases := self._aliases.edges(request.graph)):
             plastic = replace(plastic or PlasticEdges(), tag_to_tag=aliases)
+        if not self._neural.edge_gain:
+            return plastic
         return with_neural_edges(self._derived, request.graph, self._neural, plastic, evidence)
-
-
-def make(settings: Settings, truth: Truth, derived: Derived) -> Spreading:
-    """Make the strategy."""
-    aliases = Aliases(
-        settings.aliases,
-        weight=settings.alias_weight,
-        language=settings.language,
-        embed=derived.embed_phrases,
-    )
-    return Spreading(settings.recall, derived, settings.neural, aliases)
 
 
 def _passed_on(layers: tuple[Layer, ...]) -> set[int]:

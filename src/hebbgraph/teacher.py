@@ -1,4 +1,4 @@
-"""Feedback in and out: what stands behind ``reinforce``, ``forget`` and their kin."""
+"""From citations to committed lessons: reinforce, forget, export, import, prune."""
 
 from __future__ import annotations
 
@@ -11,19 +11,16 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TypeAlias
 
-from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
-from hebbgraph.learning.memory import Memory
 from hebbgraph.limits import MAX_ID
+from hebbgraph.namespace import Namespace
 from hebbgraph.records import Feedback, PruneReport, Recall
-from hebbgraph.settings import LearningSettings
-from hebbgraph.store.feedback_log import FeedbackLog, Selection
-from hebbgraph.store.truth import Truth
+from hebbgraph.store.feedback_log import Selection
 from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
 
-__all__ = ["Moment", "Teaching", "weighted_terms"]
+__all__ = ["Moment", "Teacher"]
 
 Moment: TypeAlias = float | datetime
 """Seconds since the epoch, or a datetime (without a time zone: local time)."""
@@ -33,42 +30,19 @@ _EXPIRE_EVERY_SECONDS = 3600.0
 _IMPORT_BATCH = 500
 
 
-def weighted_terms(derived: Derived, terms: Sequence[str]) -> list[tuple[str, float]]:
-    """Return words with ``log(1 + N / df)``; the caller holds the lock on the graph."""
-    df, n = derived.lexical.document_frequency, max(derived.graph.n_chunks, 1)
-    return [(term, math.log1p(n / max(df(term), 1))) for term in terms]
-
-
-class Teaching:
-    """The writing half of learning, for one namespace.
+class Teacher:
+    """Writes the lessons of one namespace.
 
     Parameters
     ----------
-    truth : Truth
-    derived : Derived
-    log : FeedbackLog
-    memory : Memory
-    settings : LearningSettings
-    language : str
-        Of the stemmer.
+    namespace : Namespace
     """
 
-    def __init__(
-        self,
-        truth: Truth,
-        derived: Derived,
-        log: FeedbackLog,
-        memory: Memory,
-        settings: LearningSettings,
-        *,
-        language: str,
-    ) -> None:
-        self._truth = truth
-        self._derived = derived
-        self._log = log
-        self._memory = memory
-        self._settings = settings
-        self._language = language
+    def __init__(self, namespace: Namespace) -> None:
+        self._namespace = namespace
+        self._log = namespace.log
+        self._derived = namespace.derived
+        self._settings = namespace.settings.learning
         self._expired_at = 0.0
 
     def reinforce(
@@ -87,7 +61,7 @@ class Teaching:
             rejected,
             shown,
             actor,
-            namespace=self._truth.namespace,
+            namespace=self._namespace.name,
             settings=self._settings,
             terms=partial(self._terms, recall.generation),
             embedder=None if embedding is None else embedding.name,
@@ -98,7 +72,8 @@ class Teaching:
 
     def _terms(self, generation: int, query: str) -> Sequence[tuple[str, float]]:
         with self._derived.held(at_least=generation):
-            return weighted_terms(self._derived, query_terms(tokenize(query), self._language))
+            language = self._namespace.settings.language
+            return self._derived.term_weights(query_terms(tokenize(query), language))
 
     def expire_queries(self, *, every_seconds: float = 0.0) -> None:
         """Erase texts of questions that are older than they may get."""
@@ -208,7 +183,7 @@ class Teaching:
             seen.add(feedback.id)
             yield feedback.model_copy(
                 update={
-                    "namespace": self._truth.namespace,
+                    "namespace": self._namespace.name,
                     "origin": feedback.origin or origin,
                     "query": feedback.query if self._settings.store_queries else None,
                 }
@@ -222,9 +197,9 @@ class Teaching:
         if not (isinstance(threshold, int | float) and 0.0 <= threshold <= 1.0):
             raise ParameterError(f"min_weight lies in [0, 1], got {min_weight!r}")
         self._derived.keep_up()
-        self._memory.refresh(self._derived.feedback)
+        self._namespace.learned.refresh(self._derived.feedback)
         with self._derived.held():
-            report, idle = self._memory.survey(self._derived.graph, float(threshold))
+            report, idle = self._namespace.learned.survey(self._derived.graph, float(threshold))
         if dry_run or not idle:
             return report
         erased = self._log.remove(Selection(ids=idle))

@@ -1,0 +1,263 @@
+"""One namespace of an open index: its parts, made once and handed on as one.
+
+Whoever writes, recalls, teaches or checks is given a :class:`Namespace`, not the five to ten
+parts that it needs of it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.derived.colonies import Colonies
+from hebbgraph.derived.parts import Derived, derived_directory
+from hebbgraph.embedders import embed_passages, embedder_name
+from hebbgraph.errors import ParameterError, SettingsMismatchError
+from hebbgraph.learning.memory import Memory
+from hebbgraph.protocols import Embedder
+from hebbgraph.records import Chunk
+from hebbgraph.settings import Settings
+from hebbgraph.store.database import Database
+from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.store.feedback_log import FeedbackLog
+from hebbgraph.store.recalls import RecallStore
+from hebbgraph.store.texts import TextsElsewhere, TextsHere
+from hebbgraph.store.truth import Truth
+
+if TYPE_CHECKING:
+    from hebbgraph.protocols import CueModel, Search, Tagger, TextSource
+
+__all__ = ["Namespace", "tagger_name"]
+
+logger = logging.getLogger(__name__)
+
+_MAX_NAME = 256
+
+
+@dataclass(eq=False)
+class Namespace:
+    """The parts of one namespace.
+
+    Attributes
+    ----------
+    name : str
+    settings : Settings
+    database : Database
+        Shared by all namespaces of the index.
+    truth : Truth
+        Chunks, candidates and vectors, as committed.
+    derived : Derived
+        What follows from the truth: the graph, the lexical index, the vectors in memory.
+    log : FeedbackLog
+        What was cited, in the order in which it was committed.
+    learned : Memory
+        The weights that follow from the log.
+    colonies : Colonies
+    recalls : RecallStore
+        Recent recalls, to be found by id.
+    embedder, tagger, cue_model, search : optional
+        What the user handed over. ``reembed`` and ``retag`` replace the first two.
+    """
+
+    name: str
+    settings: Settings
+    database: Database
+    truth: Truth
+    derived: Derived
+    log: FeedbackLog
+    learned: Memory
+    colonies: Colonies
+    recalls: RecallStore
+    embedder: Embedder | None = None
+    tagger: Tagger | None = None
+    cue_model: CueModel | None = None
+    search: Search | None = None
+
+    @classmethod
+    def open(
+        cls,
+        location: str | Path,
+        *,
+        embedder: Embedder | None,
+        tagger: Tagger | None,
+        cue_model: CueModel | None,
+        texts: TextSource | None,
+        search: Search | None,
+        settings: Settings | Literal["saved"] | None,
+        name: str,
+        cache_dir: str | Path | None,
+    ) -> Self:
+        """Open or make an index; see :meth:`hebbgraph.HebbianIndex.open`."""
+        _check_name(name)
+        for argument, given in (
+            ("tagger", tagger),
+            ("cue_model", cue_model),
+            ("texts", texts),
+            ("search", search),
+        ):
+            if given is not None and not callable(given):
+                raise ParameterError(f"{argument} is a callable, got {given!r}")
+        saved = settings == "saved"
+        settings = settings if isinstance(settings, Settings) else Settings()
+        database, root = _open_database(location, cache_dir, settings.write_wait_seconds)
+        try:
+            if saved:
+                settings = settings.with_build(Truth(database, name).saved_settings() or {})
+            if texts is not None and settings.keep_text:
+                raise ParameterError(
+                    "texts=... goes with Settings(keep_text=False); this index keeps its texts"
+                )
+            text_store = (
+                TextsHere() if settings.keep_text else TextsElsewhere(texts, database.place)
+            )
+            truth = Truth(database, name, text_store)
+            truth.settle(settings.build(), before=Settings().build())
+            if embedder is not None:
+                _check_embedder(embedder, truth.embeddings.state())
+            if tagger is not None:
+                truth.answers.settle(tagger_name(tagger))
+            directory = None if root is None else derived_directory(root, name)
+            writable = not database.read_only
+            derived = Derived(
+                truth,
+                directory,
+                language=settings.language,
+                writable=writable,
+                wait_seconds=settings.write_wait_seconds,
+                with_vectors=embedder is not None,
+                vector_search=settings.vector_search,
+            )
+            log = FeedbackLog(database, name)
+            return cls(
+                name=name,
+                settings=settings,
+                database=database,
+                truth=truth,
+                derived=derived,
+                log=log,
+                learned=Memory(log, truth, settings.learning),
+                colonies=Colonies(directory, settings.colonies, writable=writable),
+                recalls=RecallStore(
+                    root / "recalls.sqlite3" if root is not None and writable else None,
+                    settings.keep_recalls,
+                ),
+                embedder=embedder,
+                tagger=tagger,
+                cue_model=cue_model,
+                search=search,
+            )
+        except BaseException:
+            database.dispose()
+            raise
+
+    # -- in step with the truth -----------------------------------------------------
+
+    @contextmanager
+    def held(self) -> Iterator[int]:
+        """Hold graph, lexical index and learned weights still for a reader.
+
+        Yields the generation. They are as new as the last acknowledged write.
+        """
+        with self.derived.held(lambda: self.learned.refresh(self.derived.feedback)) as generation:
+            yield generation
+
+    def bring_up_to_date(self) -> None:
+        """Derive what follows from a committed batch.
+
+        The batch is acknowledged already. A failure here is made good by the next recall,
+        so it is logged, not raised.
+        """
+        try:
+            self.derived.refresh()
+        except (OSError, ValueError) as error:
+            logger.warning("derived parts lag behind; the next recall updates them: %s", error)
+
+    def fresh_memory(self) -> Memory:
+        """Return a memory that has read nothing of the log yet."""
+        return Memory(self.log, self.truth, self.settings.learning)
+
+    def colony_of(self) -> NDArray[np.int64]:
+        """Return the colony of each slot; the caller holds the derived parts."""
+        return self.colonies.by_slot(self.derived.graph, self.derived.vectors)
+
+    # -- what was handed over -------------------------------------------------------
+
+    def embed_phrases(self, phrases: list[str]) -> NDArray[np.float32] | None:
+        """Embed phrases to unit length; None without an embedder."""
+        if self.embedder is None:
+            return None
+        return embed_passages(self.embedder, [Chunk(text=phrase) for phrase in phrases])
+
+    def close(self) -> None:
+        """Save derived parts and let go of all files."""
+        try:
+            self.derived.close()
+        except OSError as error:
+            logger.warning("no snapshot was written (%s); the next open builds it", error)
+        finally:
+            self.recalls.close()
+            self.database.dispose()
+
+
+def tagger_name(tagger: Tagger) -> str:
+    """Return the name that is saved for a tagger: its own, or that of its function or class.
+
+    Examples
+    --------
+    >>> tagger_name(tagger_name)
+    'hebbgraph.namespace.tagger_name'
+    """
+    name = getattr(tagger, "name", None)
+    if isinstance(name, str) and name:
+        return name
+    kind = type(tagger)
+    if isinstance(own := getattr(tagger, "__qualname__", None), str):
+        return f"{getattr(tagger, '__module__', None) or kind.__module__}.{own}"
+    return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _check_name(name: str) -> None:
+    if not (isinstance(name, str) and name and name.isprintable()):
+        raise ParameterError(f"a namespace is a printable str, got {name!r}")
+    if len(name) > _MAX_NAME:
+        raise ParameterError(f"a namespace has at most {_MAX_NAME} characters, got {len(name)}")
+
+
+def _check_embedder(embedder: Embedder, state: EmbeddingState | None) -> None:
+    if not isinstance(embedder, Embedder):
+        raise ParameterError(
+            f"an embedder has embed_documents and embed_query, got {type(embedder).__name__}"
+        )
+    name = embedder_name(embedder)
+    if state is not None and state.name != name:
+        raise SettingsMismatchError(
+            f"the index holds vectors of {state.name!r}, got the embedder {name!r}; open it "
+            "without an embedder and call reembed(embedder) to change the model"
+        )
+
+
+def _open_database(
+    location: str | Path, cache_dir: str | Path | None, wait_seconds: float
+) -> tuple[Database, Path | None]:
+    """Open the database; return it with the folder for derived parts (None: in memory)."""
+    cache = None if cache_dir is None else Path(cache_dir)
+    if location == ":memory:":
+        return Database.in_memory(), cache
+    if isinstance(location, str) and "://" in location:
+        return Database.at_url(location, wait_seconds=wait_seconds), cache
+    if not isinstance(location, str | os.PathLike) or not str(location):
+        raise ParameterError(f"an index lies in a directory or at a URL, got {location!r}")
+    directory = Path(location)
+    try:
+        database = Database.in_directory(directory, wait_seconds=wait_seconds)
+    except ValueError as error:  # a NUL, or half a surrogate pair
+        raise ParameterError(f"no directory can have this name: {location!r}") from error
+    return database, cache or directory
