@@ -38,8 +38,8 @@ def write_stamped(path: Path, stamp: Mapping[str, Any], write: Callable[[Path], 
     beside = _stamp_of(path)
     remove(beside)
     _put(path, write)
-    told = json.dumps({**stamp, "checksum": _checksum(path)})
-    _put(beside, lambda to: to.write_text(told))
+    stamp_json = json.dumps({**stamp, "checksum": _checksum(path)})
+    _put(beside, lambda to: to.write_text(stamp_json))
 
 
 def _put(path: Path, write: Callable[[Path], object]) -> None:
@@ -63,7 +63,7 @@ def read_stamped(path: Path, expected: Mapping[str, Any]) -> Stamp | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
-        logger.warning("%s is damaged (%s): made anew", path, error)
+        logger.warning("%s is damaged (%s), rebuilding it", path, error)
         return None
 
 
