@@ -9,6 +9,7 @@ __all__ = [
     "MAX_FEEDBACK_LINE",
     "MAX_ID",
     "MAX_METADATA_BYTES",
+    "MAX_QUERY_CHARACTERS",
     "MAX_SEEDS",
     "MAX_TAG",
     "MAX_TAGS",
@@ -27,6 +28,8 @@ MAX_TAGS = 256
 MAX_TAG = 512
 #: A chunk's metadata as JSON, in UTF-8.
 MAX_METADATA_BYTES = 1_000_000
+#: Characters of a question.
+MAX_QUERY_CHARACTERS = 65_536
 #: Chunks that a caller's own search may return.
 MAX_SEEDS = 100_000
 #: Characters per line of exported feedback.

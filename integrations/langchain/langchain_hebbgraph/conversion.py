@@ -1,15 +1,15 @@
-"""Documents in, chunks out, and back: the border between LangChain and hebbgraph.
+"""Documents to chunks and back: the border between LangChain and hebbgraph.
 
 What comes back equals what went in: ``Document.metadata`` is kept as it is and never
 written to. Three of its fields also mean something to the index:
 
 ``title``
-    The chunk's title; its phrase becomes a tag that other chunks are matched with.
+    The chunk's title. It becomes a tag that is looked for in other chunks.
 ``tags``
-    A list of str: tags beside those that the index finds. :class:`TagTransformer` and
-    :class:`HebbianTextSplitter` write it.
+    A list of str: tags in addition to those that the index finds. :class:`TagTransformer`
+    and :class:`HebbianTextSplitter` write it.
 ``source``
-    The document that the chunk comes from; ``delete(document_id=...)`` takes it.
+    The document that the chunk comes from, for ``delete(document_id=...)``.
 """
 
 from __future__ import annotations
@@ -27,13 +27,12 @@ from typing import Any, TypeAlias
 from hebbgraph import Chunk, InvalidChunkError
 from hebbgraph.citations import Source
 from hebbgraph.documents.outline import clean_text
+from hebbgraph.limits import MAX_ID, MAX_TITLE
 from langchain_core.documents import Document
 
 __all__ = ["Filter", "chunk_filter", "stable_id", "to_chunk", "to_document", "to_source"]
 
 TITLE, TAGS, SOURCE = "title", "tags", "source"
-_MAX_TITLE = 4096
-_MAX_ID = 512
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool] | None
 """A dict in the manner of :mod:`hebbgraph.filters`, or a callable that takes a Document."""
@@ -57,8 +56,8 @@ def stable_id(document: Document) -> str:
 def to_chunk(document: Document, id: str | None = None) -> Chunk:
     """Make a chunk of a document, which stays as it is.
 
-    Dates, paths, UUIDs, enums and decimals in the metadata become str, tuples and sets
-    lists; control characters, which no database keeps, go.
+    In the metadata, dates, paths, UUIDs, enums and decimals become str, and tuples and sets
+    become lists. Control characters that databases cannot keep are removed.
 
     Raises
     ------
@@ -126,12 +125,12 @@ def chunk_filter(where: Filter) -> Mapping[str, Any] | Callable[[Chunk], bool] |
 
 def _title(metadata: Mapping[str, Any]) -> str:
     title = metadata.get(TITLE)
-    return title[:_MAX_TITLE] if isinstance(title, str) else ""
+    return title[:MAX_TITLE] if isinstance(title, str) else ""
 
 
 def _document_id(metadata: Mapping[str, Any]) -> str | None:
     source = metadata.get(SOURCE)
-    if isinstance(source, str) and 0 < len(source) <= _MAX_ID and source.isprintable():
+    if isinstance(source, str) and 0 < len(source) <= MAX_ID and source.isprintable():
         return source
     return None
 

@@ -3,49 +3,38 @@
 from __future__ import annotations
 
 import asyncio
-import logging
+import re
 import uuid
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Literal, cast
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
-from hebbgraph.citations import Rendered, Source, parse_structured, rendered_in
+from hebbgraph.citations import (
+    Actor,
+    Exchange,
+    Learner,
+    Recalled,
+    Rendered,
+    Reply,
+    sources_of,
+    user_id,
+)
 from langchain_core.messages import BaseMessage
 
 from langchain_hebbgraph import sessions
-from langchain_hebbgraph.answers import lessons, message_text, prompt_text, share
-from langchain_hebbgraph.noting import RunNotes
-from langchain_hebbgraph.runs import Retrieval, Trace
-from langchain_hebbgraph.teaching import Answered, RunId, as_uuid, find_recall, teach
-from langchain_hebbgraph.worker import Worker
+from langchain_hebbgraph.answers import exchange_of, reply_to
+from langchain_hebbgraph.tracing import Trace, TracingHandler
 
 __all__ = ["CitationLearner"]
 
-logger = logging.getLogger(__name__)
+RunId = uuid.UUID | str
 
-Actor = Callable[[Mapping[str, Any]], str | None]
-
-#: Runs noted at once that have not ended. Beyond it the oldest are given up.
-_MAX_OPEN = 10_000
-#: Seconds after which a run that never ended is given up.
-_PATIENCE = 3_600.0
-#: Conversations whose sources are remembered, and how many retrievals of each.
-_MAX_THREADS = 256
-_MAX_EARLIER = 8
-#: Of an abandoned stream the root ends first; so many seconds its model may take.
-_GRACE = 60.0
-_MAX_ENDING = 1_000
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 
-def user_id(metadata: Mapping[str, Any]) -> str | None:
-    """Return ``metadata["user_id"]``: whom a lesson is attributed to by default."""
-    actor = metadata.get("user_id")
-    return None if actor is None else str(actor)
-
-
-class CitationLearner(RunNotes):
+class CitationLearner(TracingHandler):
     """Callback handler that teaches an index which chunks the answers cite.
 
     Put it into ``config["callbacks"]`` of the outermost call, or :meth:`install` it once
@@ -54,23 +43,23 @@ class CitationLearner(RunNotes):
     :class:`HebbianVectorStore` retriever in the run, of whichever index.
 
     A chunk is cited if the answer holds the key or the id that the model was shown for
-    it (:mod:`hebbgraph.citations`), in its text, in a structured answer or as a
-    native citation. What a reranker or a token limit kept from the model is not shown.
-    An answer that cites nothing teaches nothing. Runs with the same
-    ``metadata["thread_id"]``, which LangGraph sets from the configuration, are turns of one
-    conversation: an answer may cite what an earlier turn has found.
+    it (:mod:`hebbgraph.citations`): in its text, in a structured answer or as a native
+    citation. What a reranker or a token limit kept from the model was not shown. An
+    answer that cites nothing teaches nothing. Runs with the same
+    ``metadata["thread_id"]``, which LangGraph sets from the configuration, are turns of
+    one conversation: an answer may cite what an earlier turn has found.
 
-    While a chain runs, references are noted down and no more; reading and learning
-    happen in a background thread once the run has ended. Nothing here ever raises into
-    a chain: errors are logged.
+    While a chain runs, the learner only notes references. It reads and learns in a
+    background thread once the run has ended. Nothing here ever raises into a chain:
+    errors are logged.
 
     Parameters
     ----------
     index : HebbianIndex, optional
         Where :meth:`feedback` and :meth:`learn` look for recalls by id.
     actor : callable, optional
-        The root run's metadata to a name that the lesson is attributed to, or None. Left
-        out, ``metadata["user_id"]``.
+        Takes the root run's metadata and returns the name that the lesson is attributed
+        to, or None. Left out, ``metadata["user_id"]``.
     learn_on : {"citation", "approval"}
         ``"approval"``: lessons wait until :meth:`feedback` says that the answer was good.
     background : bool
@@ -89,8 +78,6 @@ class CitationLearner(RunNotes):
     True
     """
 
-    raise_error = False
-
     def __init__(
         self,
         index: HebbianIndex | None = None,
@@ -102,22 +89,15 @@ class CitationLearner(RunNotes):
         on_lesson: Callable[[Any], Any] | None = None,
     ) -> None:
         super().__init__()
-        if learn_on not in ("citation", "approval"):
-            raise ParameterError(f"learn_on is 'citation' or 'approval', got {learn_on!r}")
         self.index = index
         self.actor = actor or user_id
-        self.learn_on = learn_on
         self.background = background
-        # It only notes references; a switch to a thread would cost more. Unless it learns.
+        # Noting references is faster than switching to a thread; learning is not.
         self.run_inline = background
-        self.remember = remember
-        self.on_lesson = on_lesson
-        self._answers: OrderedDict[uuid.UUID, Answered] = OrderedDict()
-        self._threads: OrderedDict[str, list[Retrieval]] = OrderedDict()
-        self._worker = Worker(self._study)
+        self._learner = Learner(learn_on=learn_on, remember=remember, on_lesson=on_lesson)
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> CitationLearner:
-        """Return the learner itself: its notes are of runs, not of configurations."""
+        """Return the learner itself: its notes belong to runs, not to configurations."""
         return self
 
     __copy__ = __deepcopy__
@@ -136,10 +116,10 @@ class CitationLearner(RunNotes):
 
     @contextmanager
     def session(self, metadata: Mapping[str, Any] | None = None) -> Iterator[uuid.UUID]:
-        """Relate what happens inside, where no chain does.
+        """Relate calls that no chain relates.
 
         A retriever and a model that are called one after the other are two runs that
-        nothing links; within a session they are one, which ends with it.
+        nothing links. Within a session they are one, which ends with it.
 
         Yields
         ------
@@ -158,88 +138,35 @@ class CitationLearner(RunNotes):
                 trace.finish()
                 self._settle(trace)
 
+    def _session(self) -> Trace | None:
+        return sessions.session_of(self)
+
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all runs that have ended are learned from; False if time ran out.
 
-        For tests, and before an index is closed. It blocks: not for the event loop.
+        For tests, and before an index is closed. It blocks: do not call it on an event
+        loop.
         """
-        return self._worker.flush(timeout)
+        return self._learner.flush(timeout)
 
-    # -- when a run is over ------------------------------------------------------------
+    # -- when a run is over -----------------------------------------------------------
 
-    def _keep(self, trace: Trace) -> None:
-        """Take in a new trace, and give up those of which nothing more is to be hoped."""
-        self._traces[trace.root] = trace
-        while self._ending:
-            oldest = next(iter(self._ending.values()))
-            if len(self._ending) <= _MAX_ENDING and (
-                oldest.ended is None or oldest.ended > trace.started - _GRACE
-            ):
-                break
-            oldest.open_calls = 0
-            self._settle(oldest)
-        while self._traces:
-            oldest = next(iter(self._traces.values()))
-            if len(self._traces) <= _MAX_OPEN and oldest.started > trace.started - _PATIENCE:
-                return
-            self._drop(oldest)
-
-    def _settle(self, trace: Trace) -> None:
-        """Hand a trace over once nothing more is to come."""
-        if not trace.complete:
-            if trace.ended is not None:
-                self._ending[trace.root] = trace
-            return
-        self._drop(trace)
+    def _completed(self, trace: Trace) -> None:
         self._relate(trace)
-        if (trace.retrievals or trace.earlier) and trace.calls and not trace.failed:
-            if self.background:
-                self._worker.put(trace)
-            else:
-                self._study(trace)
+        if (trace.recalls or trace.earlier) and trace.calls and not trace.failed:
+            self._learner.submit(partial(self._read, trace), background=self.background)
 
     def _relate(self, trace: Trace) -> None:
-        """Give a turn of a conversation the sources that earlier ones had found."""
-        if (thread := trace.metadata.get("thread_id")) is None:
-            return
-        held = self._threads.pop(str(thread), [])
-        trace.earlier = tuple(held)
-        fresh = [*trace.retrievals.values()][::-1]
-        if kept := (fresh + held)[:_MAX_EARLIER]:
-            self._threads[str(thread)] = kept
-        while len(self._threads) > _MAX_THREADS:
-            self._threads.popitem(last=False)
+        """Add what earlier turns of the same conversation recalled."""
+        if (thread := trace.metadata.get("thread_id")) is not None:
+            recalls = list(trace.recalls.values())
+            trace.earlier = self._learner.conversations.earlier(str(thread), but=recalls)
+            self._learner.conversations.note(str(thread), recalls)
 
-    # -- what it makes of it ------------------------------------------------------------
+    def _read(self, trace: Trace) -> Exchange:
+        return exchange_of(trace, actor=self.actor(trace.metadata))
 
-    def _study(self, trace: Trace) -> None:
-        try:
-            found = lessons(trace)
-            answered = Answered(found, self.actor(trace.metadata))
-        except Exception:
-            logger.exception("run %s could not be read; it teaches nothing", trace.root)
-            return
-        if not found:
-            return
-        with self._lock:
-            for run_id in (trace.root, *trace.retrievals, *trace.calls):
-                self._answers[run_id] = answered
-            while len(self._answers) > 4 * self.remember:
-                self._answers.popitem(last=False)
-        if self.learn_on == "citation":
-            try:
-                self._teach(answered)
-            except Exception:
-                logger.exception("the answer of run %s could not be learned", trace.root)
-
-    def _teach(self, answered: Answered, *, good: bool = True) -> list[Any]:
-        return teach(answered, good=good, on_lesson=self._tell)
-
-    def _tell(self, feedback: Any) -> None:
-        if self.on_lesson is not None:
-            self.on_lesson(feedback)
-
-    # -- where no run tells -------------------------------------------------------------
+    # -- where no run tells -----------------------------------------------------------
 
     def learn(
         self,
@@ -259,7 +186,7 @@ class CitationLearner(RunNotes):
             An id is that of a retriever's run.
         prompt : str or list of messages, optional
             What the model was given; keys are read from it. Left out, all hits count as
-            shown, and citations by id or quotation alone.
+            shown, and only citations by id or quotation count.
         index : HebbianIndex, optional
             Left out, the learner's.
         actor : str, optional
@@ -279,26 +206,14 @@ class CitationLearner(RunNotes):
             raise ParameterError("learn needs an index; hand it over here or to the learner")
         one = isinstance(recalls, Recall | str | uuid.UUID)
         wanted = cast("Iterable[Recall | RunId]", [recalls] if one else recalls)
-        retrievals = [
-            Retrieval(index, recall, uuid.uuid4())
-            for recall in (find_recall(index, recall) for recall in wanted)
-        ]
-        hits = [
-            hit.chunk
-            for retrieval in retrievals
-            for hit in retrieval.recall.hits
-            if not hit.lacks_text
-        ]
-        sources = [Source(chunk.id, chunk.text, chunk.title) for chunk in hits]
+        recalled = [Recalled(index, _find_recall(index, recall)) for recall in wanted]
         if prompt is None:
-            rendered = Rendered(tuple(dict.fromkeys(sources)))
+            rendered = Rendered(tuple(sources_of(recalled)))
+            reply = Reply(structured=[_said(answer)], rendered=rendered)
         else:
-            text, blocks = prompt_text(prompt)
-            rendered = rendered_in(text, sources, blocks=blocks)
-        said = message_text(answer) if isinstance(answer, BaseMessage) else answer
-        cited = parse_structured(said, rendered)
-        found = share(retrievals, cited, rendered.ids)
-        return self._teach(Answered(found, actor))
+            reply = reply_to(prompt, answer)
+        outcome = self._learner.learn(Exchange(recalls=recalled, replies=[reply], actor=actor))
+        return list(outcome.feedback)
 
     async def alearn(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Async twin of :meth:`learn`."""
@@ -312,7 +227,7 @@ class CitationLearner(RunNotes):
         cited: Sequence[str] | None = None,
         actor: str | None = None,
     ) -> list[Any]:
-        """Tell what became of an answer: thumbs up or down.
+        """Say what became of an answer: thumbs up or down. The last verdict holds.
 
         Up: what the answer cited is learned, if it was not yet. Down: what was learned
         from it is taken back, and what it cited is rejected.
@@ -324,8 +239,8 @@ class CitationLearner(RunNotes):
             it, fits as well.
         good : bool
         cited : sequence of str, optional
-            Chunk ids that the thumb is about, in place of what the answer cited; then
-            ``run_id`` must be a retriever's.
+            Chunk ids that the thumb is about, in place of what the answer cited. If the
+            answer is not remembered, ``run_id`` must be a retriever's.
         actor : str, optional
             Left out, the run's.
 
@@ -339,34 +254,35 @@ class CitationLearner(RunNotes):
         NotFoundError
             For a run that is not, or no longer, remembered, or whose answer cited nothing.
         """
-        self.flush()
-        key = as_uuid(run_id)
-        with self._lock:
-            answered = self._answers.get(key)
-        if cited is not None:
-            answered = self._about(key, cited, answered)
-        if answered is None:
-            raise NotFoundError(
-                f"no citing answer of run {str(run_id)!r} is remembered (the last "
-                f"{self.remember} are); name the chunks by cited=[...] with a retriever's run"
+        return list(
+            self._learner.feedback(
+                _plain_id(run_id), good, cited=cited, actor=actor, index=self.index
             )
-        if actor is not None:
-            answered.actor = actor
-        return self._teach(answered, good=good)
+        )
 
     async def afeedback(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Async twin of :meth:`feedback`."""
         return await asyncio.to_thread(self.feedback, *args, **kwargs)
 
-    def _about(
-        self, key: uuid.UUID, cited: Sequence[str], known: Answered | None
-    ) -> Answered | None:
-        retrievals = [lesson.retrieval for lesson in known.lessons] if known else []
-        if not retrievals and self.index is not None:
-            recall = self.index.find_recall(str(key))
-            if recall is not None:
-                retrievals = [Retrieval(self.index, recall, key)]
-        if not retrievals:
-            return None
-        shown = [id_ for lesson in known.lessons for id_ in lesson.shown] if known else cited
-        return Answered(share(retrievals, cited, [*shown, *cited]), known.actor if known else None)
+
+def _said(answer: Any) -> Any:
+    return str(answer.text) if isinstance(answer, BaseMessage) else answer
+
+
+def _find_recall(index: HebbianIndex, recall: Recall | RunId) -> Recall:
+    if isinstance(recall, Recall):
+        return recall
+    found = index.find_recall(str(recall))
+    if found is None:
+        raise NotFoundError(f"recall {str(recall)!r} is not, or no longer, kept by {index!r}")
+    return found
+
+
+def _plain_id(run_id: RunId) -> str:
+    """Return the id of a run; the id of a message, ``lc_run--<uuid>-0``, contains it."""
+    if isinstance(run_id, uuid.UUID):
+        return str(run_id)
+    found = _UUID.search(run_id[:512])
+    if found is None:
+        raise NotFoundError(f"{run_id!r} is not the id of a run")
+    return str(uuid.UUID(found.group()))

@@ -1,16 +1,18 @@
-"""Where a learner listens without being attached: process-wide, or within a session."""
+"""Where a learner listens without being attached: to the whole process, or within a session."""
 
 from __future__ import annotations
 
 from contextvars import ContextVar, Token
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tracers.context import register_configure_hook
 
-from langchain_hebbgraph.runs import Trace
+from langchain_hebbgraph.tracing import Trace
 
 __all__ = ["enter", "everywhere", "leave", "session_of"]
+
+_Session: TypeAlias = tuple[BaseCallbackHandler, Trace]
 
 
 class _Installed:
@@ -24,13 +26,11 @@ class _Installed:
 
 
 everywhere = _Installed()
-_session: ContextVar[tuple[BaseCallbackHandler, Trace] | None] = ContextVar(
-    "langchain_hebbgraph_session", default=None
-)
+_session: ContextVar[_Session | None] = ContextVar("langchain_hebbgraph_session", default=None)
 
 
 class _InSession:
-    """The learner of the session that this context is in."""
+    """The learner of the session that the present context is in."""
 
     def get(self) -> BaseCallbackHandler | None:
         session = _session.get()
@@ -42,18 +42,16 @@ register_configure_hook(cast("ContextVar[Any]", _InSession()), inheritable=True)
 
 
 def session_of(learner: BaseCallbackHandler) -> Trace | None:
-    """Return the trace of the session that this context is in, if it is the learner's."""
+    """Return the trace of the present session, if it is this learner's."""
     session = _session.get()
     return session[1] if session is not None and session[0] is learner else None
 
 
-def enter(
-    learner: BaseCallbackHandler, trace: Trace
-) -> Token[tuple[BaseCallbackHandler, Trace] | None]:
-    """Put this context into a session; the token is for :func:`leave`."""
+def enter(learner: BaseCallbackHandler, trace: Trace) -> Token[_Session | None]:
+    """Begin a session in this context; the token is for :func:`leave`."""
     return _session.set((learner, trace))
 
 
-def leave(token: Token[tuple[BaseCallbackHandler, Trace] | None]) -> None:
-    """Put this context out of a session."""
+def leave(token: Token[_Session | None]) -> None:
+    """End it."""
     _session.reset(token)

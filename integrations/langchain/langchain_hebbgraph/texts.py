@@ -1,4 +1,4 @@
-"""Texts from a store of LangChain's, for an index that keeps none itself."""
+"""Reads texts from a LangChain store, for an index that keeps none itself."""
 
 from __future__ import annotations
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
+from itertools import chain
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from hebbgraph import HebbianIndex, ParameterError, Recall
+import numpy as np
+from hebbgraph import HebbianIndex, Hit, ParameterError, Recall
+from hebbgraph.formulas.diversity import cosines, marginal_relevance
+from hebbgraph.text import lexical_terms, tokenize
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     BaseCallbackManager,
@@ -21,7 +26,6 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
 from langchain_hebbgraph.conversion import Filter, chunk_filter, to_chunk, to_document
-from langchain_hebbgraph.diversity import diverse
 from langchain_hebbgraph.retriever import announce, open_index, with_ids
 
 __all__ = ["HebbianVectorStore"]
@@ -257,7 +261,7 @@ class HebbianVectorStore(VectorStore):
         """
         recall = self.index.recall(query, **self._options(max(k, fetch_k), filter, kwargs))
         self._noted(recall)
-        return [to_document(hit.chunk) for hit in diverse(recall.hits, k, lambda_mult)]
+        return [to_document(hit.chunk) for hit in _diverse(recall.hits, k, lambda_mult)]
 
     async def amax_marginal_relevance_search(
         self,
@@ -285,7 +289,7 @@ class HebbianVectorStore(VectorStore):
         """As :meth:`max_marginal_relevance_search`, for an embedded query."""
         options = self._options(max(k, fetch_k), filter, kwargs)
         recall = self._noted(self.index.recall(_NO_WORDS, vector=embedding, **options))
-        return [to_document(hit.chunk) for hit in diverse(recall.hits, k, lambda_mult)]
+        return [to_document(hit.chunk) for hit in _diverse(recall.hits, k, lambda_mult)]
 
     def _options(self, k: int, where: Filter, given: dict[str, Any]) -> dict[str, Any]:
         if surplus := given.keys() - {"strategy"}:
@@ -351,6 +355,22 @@ class HebbianVectorStoreRetriever(VectorStoreRetriever):
 def relevance(score: float) -> float:
     """Scale a score to [0, 1]; 0 is what nothing speaks for."""
     return min(1.0, max(0.0, score))
+
+
+def _diverse(hits: Sequence[Hit], k: int, lambda_mult: float) -> list[Hit]:
+    """Choose k hits by maximal marginal relevance; alike are those with the same words."""
+    terms = [
+        Counter(lexical_terms(tokenize(f"{hit.chunk.title} {hit.chunk.text}"))) for hit in hits
+    ]
+    columns = {term: at for at, term in enumerate(dict.fromkeys(chain.from_iterable(terms)))}
+    counts = np.zeros((len(hits), len(columns)))
+    for row, own in enumerate(terms):
+        counts[row, [columns[term] for term in own]] = list(own.values())
+    scores = np.array([hit.score for hit in hits])
+    chosen = marginal_relevance(
+        scores / (scores.max(initial=0.0) or 1.0), cosines(counts), k, diversity=1 - lambda_mult
+    )
+    return [hits[at] for at in chosen]
 
 
 def _documents(recall: Recall) -> Scored:

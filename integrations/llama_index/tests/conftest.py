@@ -4,6 +4,7 @@ import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import llama_index.core
@@ -57,17 +58,20 @@ class RecordingIndex(HebbianIndex):
         rejected: Any = None,
         shown: Any = None,
         actor: str | None = None,
-    ) -> None:
+    ) -> Any:
         assert isinstance(recall, Recall)
         taught = {
+            "id": f"lesson-{len(self.lessons)}",
             "query": recall.query,
             "recall": recall.id,
             "cited": list(cited),
+            "rejected": list(rejected or ()),
             "shown": list(shown),
             "actor": actor,
             "thread": threading.current_thread().name,
         }
-        self.__dict__.setdefault("taught", []).append(taught)
+        self.lessons.append(taught)
+        return SimpleNamespace(**taught)
 
     @property
     def lessons(self) -> list[dict[str, Any]]:

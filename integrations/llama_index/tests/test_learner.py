@@ -20,6 +20,7 @@ from llama_index.core.chat_engine import (
 )
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.dispatcher import instrument_tags
+from llama_index.core.memory import Memory
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.query_engine import (
     CitationQueryEngine,
@@ -34,7 +35,7 @@ from llama_index.core.tools import QueryEngineTool
 from llama_index.core.workflow import Context, StartEvent, StopEvent, Workflow, step
 from pydantic import BaseModel
 
-from hebbgraph import HebbianIndex
+from hebbgraph import HebbianIndex, NotFoundError
 from llama_index.retrievers.hebbgraph import (
     CITATION_CHAT_TEMPLATE,
     CITATION_INSTRUCTION,
@@ -513,6 +514,38 @@ async def test_agent_that_searches_twice(
         assert not others & set(lesson["shown"])
 
 
+async def test_an_agent_that_cites_what_an_earlier_turn_found(
+    learner: CitationLearner, index: RecordingIndex, retriever: HebbianRetriever
+) -> None:
+    agent = FunctionAgent(tools=[citing_tool(retriever)], llm=ToolLLM())
+    for thread, expected in (("t", [["moss"], ["tessel"]]), (None, [["moss"]])):
+        index.lessons.clear()
+        memory = Memory.from_defaults()
+        with instrument_tags({"thread_id": thread} if thread else {}):
+            await agent.run(QUESTION, memory=memory)
+            await agent.run(ORGAN, memory=memory)  # answers from memory, without a search
+        await learner.aflush()
+        assert [one["cited"] for one in index.lessons] == expected
+        assert all(QUESTION in one["query"] for one in index.lessons)
+
+
+def test_thumbs(
+    learner: CitationLearner,
+    index: RecordingIndex,
+    retriever: HebbianRetriever,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    forgotten: list[str] = []
+    monkeypatch.setattr(index, "forget", lambda feedback: forgotten.append(feedback))
+    engine_of(retriever).query(QUESTION)
+    (up,) = index.lessons
+    (down,) = learner.feedback(up["recall"], good=False)
+    assert forgotten == [up["id"]]
+    assert (down.cited, down.rejected) == ([], ["moss"])
+    with pytest.raises(NotFoundError):
+        learner.feedback("unknown", good=True)
+
+
 async def test_two_agents_at_once(
     learner: CitationLearner, index: RecordingIndex, retriever: HebbianRetriever
 ) -> None:
@@ -665,11 +698,11 @@ def test_memory_stays_bounded(
 ) -> None:
     from llama_index.retrievers.hebbgraph import tracing
 
-    monkeypatch.setattr(tracing, "_MAX_CLOSED", 50)
+    monkeypatch.setattr(tracing, "MAX_CLOSED", 50)
     engine = engine_of(retriever)
     for _ in range(30):
         engine.query(QUESTION)
-    assert not learner._spans._open
+    assert learner._spans.open == 0
     assert len(learner._spans) <= 50
 
 

@@ -11,6 +11,7 @@ Nothing here knows texts, settings or files.
 ``neighbourhood``    BambooKG's recall
 ``breadth_first``    Bio-RAG's recall
 ``relevance``        NAKG's relevance
+``diversity``        maximal marginal relevance (MMR)
 ``plasticity``       learning rules: how a citation changes a weight
 ``homeostasis``      caps and normalisation that apply when learned weights are read
 ``learned_edges``    learned edges as spreading follows them

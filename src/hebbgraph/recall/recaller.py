@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from hebbgraph.embedders import embed_question, unit_vector
 from hebbgraph.errors import FilterError, IndexLockedError, ParameterError
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.limits import MAX_SEEDS
+from hebbgraph.limits import MAX_QUERY_CHARACTERS, MAX_SEEDS
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.hits import best_slots, limit_per_colony, make_hits
 from hebbgraph.recall.masks import Masks, Where
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Recaller"]
 
-MAX_QUERY_CHARACTERS = 65_536
 MAX_K = 10_000
 #: With a limit per colony, this many times k are ranked, to have others to choose from.
 _DEPTH_PER_COLONY = 5

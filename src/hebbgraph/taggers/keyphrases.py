@@ -6,7 +6,6 @@ since the library depends on scikit-learn and loads a model of its own.
 References
 ----------
 .. [1] Grootendorst (2020), KeyBERT. https://github.com/MaartenGr/KeyBERT
-.. [2] Carbonell and Goldstein (1998), The use of MMR. SIGIR.
 """
 
 from __future__ import annotations
@@ -16,15 +15,15 @@ from collections import Counter
 
 import numpy as np
 
-from hebbgraph.arrays import FloatArray
 from hebbgraph.embedders import embed_passages, embedder_name
 from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.diversity import marginal_relevance
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.text import candidates, display, phrase_key, tokenize
 from hebbgraph.text.tokens import stop_words
 
-__all__ = ["KeyphraseTagger", "marginal_relevance", "phrases_of"]
+__all__ = ["KeyphraseTagger", "phrases_of"]
 
 _BREAK = re.compile(r"[.,;:!?()\[\]{}\"“”\n]+")
 _MAX_PHRASES = 200  # embedded per chunk, the most frequent
@@ -58,44 +57,6 @@ def phrases_of(chunk: Chunk, max_words: int = 3) -> list[str]:
     return [display(key) for key in ranked[:_MAX_PHRASES]]
 
 
-def marginal_relevance(
-    relevance: FloatArray, similarity: FloatArray, count: int, *, diversity: float
-) -> list[int]:
-    """Choose items by maximal marginal relevance (MMR).
-
-    Each next item has the largest ``(1 - diversity) * relevance - diversity * s``, with
-    ``s`` its similarity to the closest item chosen before.
-
-    Parameters
-    ----------
-    relevance : ndarray of float, shape (n,)
-    similarity : ndarray of float, shape (n, n)
-    count : int
-    diversity : float, in [0, 1]
-
-    Returns
-    -------
-    list of int
-        At most ``count`` positions, best first; ties by position.
-
-    Examples
-    --------
-    >>> twins = np.array([[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    >>> marginal_relevance(np.array([0.9, 0.8, 0.3]), twins, 2, diversity=0.5)
-    [0, 2]
-    """
-    chosen: list[int] = []
-    closest = np.zeros(len(relevance))
-    free = np.ones(len(relevance), np.bool_)
-    while len(chosen) < count and free.any():
-        value = (1 - diversity) * relevance - diversity * closest
-        best = int(np.argmax(np.where(free, value, -np.inf)))
-        chosen.append(best)
-        free[best] = False
-        closest = np.maximum(closest, similarity[best]) if len(chosen) > 1 else similarity[best]
-    return chosen
-
-
 class KeyphraseTagger:
     """Chooses keyphrases with the embedder of the index, like KeyBERT.
 
@@ -104,7 +65,8 @@ class KeyphraseTagger:
     embedder : Embedder
     tags_per_chunk : int, at least 1
     diversity : float, in [0, 1]
-        0: the closest phrases, however alike; see :func:`marginal_relevance`.
+        0: the closest phrases, however alike; see
+        :func:`~hebbgraph.formulas.diversity.marginal_relevance`.
     max_words : int, at least 1
 
     Examples

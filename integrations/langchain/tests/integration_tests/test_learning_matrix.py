@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypedDict
 
 import pytest
+from hebbgraph import NotFoundError
 from langchain.agents import create_agent
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.language_models.fake import FakeListLLM
@@ -301,7 +302,7 @@ def test_of_a_model_stopped_in_the_middle_counts_what_it_had_said(
 def test_a_model_that_never_ends_is_given_up(
     index: RecordingIndex, learner: CitationLearner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("langchain_hebbgraph.learner._GRACE", 0.0)
+    monkeypatch.setattr("langchain_hebbgraph.tracing.GRACE_SECONDS", 0.0)
     root, child = uuid.uuid4(), uuid.uuid4()
     learner.on_chain_start({}, {}, run_id=root)
     learner.on_chat_model_start({}, [[HumanMessage("x")]], run_id=child, parent_run_id=root)
@@ -794,7 +795,7 @@ def test_a_broken_index_is_logged_and_breaks_nothing(
         raise OSError("disk on fire")
 
     monkeypatch.setattr(index, "reinforce", broken)
-    with caplog.at_level(logging.ERROR, "langchain_hebbgraph"):
+    with caplog.at_level(logging.ERROR, "hebbgraph"):
         answer = rag(retriever, chat(citing("petrel"))).invoke(PETREL, config(learner))
         learner.flush()
     assert answer.startswith("It is so")
@@ -828,14 +829,14 @@ def test_notes_are_bounded(
     index: RecordingIndex, learner: CitationLearner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Runs that never end are given up, the oldest first."""
-    monkeypatch.setattr("langchain_hebbgraph.learner._MAX_OPEN", 100)
+    monkeypatch.setattr("langchain_hebbgraph.tracing.MAX_OPEN", 100)
     for _ in range(500):
         root, child = uuid.uuid4(), uuid.uuid4()
         learner.on_chain_start({}, {}, run_id=root)
         learner.on_chat_model_start({}, [[HumanMessage("x")]], run_id=child, parent_run_id=root)
     assert len(learner._traces) == 100
     assert len(learner._trace_of) == 200
-    monkeypatch.setattr("langchain_hebbgraph.learner._PATIENCE", 0.0)
+    monkeypatch.setattr("langchain_hebbgraph.tracing.PATIENCE_SECONDS", 0.0)
     learner.on_chain_start({}, {}, run_id=uuid.uuid4())
     assert len(learner._traces) <= 1
 
@@ -847,5 +848,10 @@ def test_answers_remembered_are_bounded(
     chain = rag(retriever, chat(citing("petrel")))
     for _ in range(20):
         chain.invoke(PETREL, config(learner))
-    assert len(index.lessons) == 20
-    assert len(learner._answers) <= 20
+    recalls = [lesson.recall.id for lesson in index.lessons]
+    assert len(recalls) == 20
+    for recall_id in recalls[-5:]:
+        assert learner.feedback(recall_id, True)
+    for recall_id in recalls[:-5]:
+        with pytest.raises(NotFoundError):
+            learner.feedback(recall_id, True)

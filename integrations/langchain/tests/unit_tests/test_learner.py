@@ -6,12 +6,12 @@ import copy
 import gc
 import threading
 import uuid
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hebbgraph import NotFoundError, ParameterError
+from hebbgraph.citations.worker import Worker
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from lc_helpers import RecordingIndex, ScriptedChat, citing
@@ -23,9 +23,6 @@ from langchain_hebbgraph import (
     citation_prompt,
     format_documents,
 )
-from langchain_hebbgraph.answers import share
-from langchain_hebbgraph.runs import Retrieval
-from langchain_hebbgraph.worker import Worker
 
 PETREL = "Who built the Petrel?"
 Chat = Callable[..., ScriptedChat]
@@ -82,25 +79,6 @@ def test_a_later_turn_may_cite_what_an_earlier_one_has_found(
         learner.flush()
         assert [lesson.cited for lesson in index.lessons] == expected
     assert index.lessons[0].actor == "ann"
-
-
-def test_an_idle_worker_does_not_keep_its_owner() -> None:
-    class Owner:
-        def __init__(self) -> None:
-            self.done: list[int] = []
-            self.worker: Worker[int] = Worker(self.done_with)
-
-        def done_with(self, item: int) -> None:
-            self.done.append(item)
-
-    owner = Owner()
-    owner.worker.put(1)
-    assert owner.worker.flush(20)
-    assert owner.done == [1]
-    gone = weakref.ref(owner)
-    del owner
-    gc.collect()
-    assert gone() is None
 
 
 def test_thumbs_down_takes_back_and_rejects(index: RecordingIndex, chat: Chat) -> None:
@@ -186,12 +164,14 @@ def test_a_broken_actor_breaks_nothing(index: RecordingIndex, chat: Chat) -> Non
     assert index.lessons == []
 
 
-def test_in_the_foreground(index: RecordingIndex, chat: Chat) -> None:
+def test_in_the_foreground(
+    index: RecordingIndex, chat: Chat, monkeypatch: pytest.MonkeyPatch
+) -> None:
     told: list[Any] = []
+    monkeypatch.setattr(Worker, "put", lambda *_: pytest.fail("learned in the background"))
     learner = CitationLearner(background=False, on_lesson=told.append)
     run(index, learner, chat(citing("petrel")))
     assert told == index.lessons
-    assert learner._worker._thread is None
 
 
 async def test_in_the_foreground_of_async_code_the_loop_is_not_blocked(
@@ -220,82 +200,3 @@ def test_a_learner_is_shared_by_copies_of_a_configuration() -> None:
     chain = RunnableLambda(lambda x: x).with_config(callbacks=[learner])
     assert chain.invoke(1) == 1
     assert learner._trace_of == {}
-
-
-def test_credit_goes_where_a_chunk_ranks_best(index: RecordingIndex) -> None:
-    first, second = index.recall(PETREL, k=4), index.recall("Where was Ida Moss born?", k=4)
-    retrievals = [Retrieval(index, recall, uuid.uuid4()) for recall in (first, second)]
-    shown = [hit.chunk.id for hit in first.hits]
-    lessons = share(retrievals, ["moss", "petrel", "nothing"], shown)
-    assert [(lesson.retrieval.recall.id, lesson.cited) for lesson in lessons] == [
-        (first.id, ("petrel",)),
-        (second.id, ("moss",)),
-    ]
-    assert "moss" not in lessons[0].shown
-    assert "petrel" not in lessons[1].shown
-
-
-# -- the worker ---------------------------------------------------------------------
-
-
-class Slow:
-    def __init__(self) -> None:
-        self.gate = threading.Event()
-        self.done: list[int] = []
-
-    def work(self, item: int) -> None:
-        self.gate.wait(5)
-        if item == 1:
-            raise ValueError("one")
-        self.done.append(item)
-
-
-def test_the_worker_goes_on_after_errors() -> None:
-    slow = Slow()
-    worker = Worker(slow.work)
-    for item in range(4):
-        worker.put(item)
-    assert worker.flush(0.01) is False
-    slow.gate.set()
-    assert worker.flush(5) is True
-    assert slow.done == [0, 2, 3]
-
-
-def test_the_worker_never_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langchain_hebbgraph.worker._MAX_WAITING", 10)
-    slow = Slow()
-    worker = Worker(slow.work)
-    for item in range(100, 200):
-        worker.put(item)
-    slow.gate.set()
-    assert worker.flush(5)
-    assert len(slow.done) <= 11
-    assert slow.done[-1] == 199
-
-
-def test_the_thread_ends_when_idle_and_begins_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("langchain_hebbgraph.worker._IDLE_SECONDS", 0.01)
-    slow = Slow()
-    slow.gate.set()
-    worker = Worker(slow.work)
-    worker.put(2)
-    thread = worker._thread
-    assert thread is not None
-    thread.join(5)
-    assert not thread.is_alive()
-    worker.put(3)
-    assert worker.flush(5)
-    assert slow.done == [2, 3]
-
-
-def test_a_forked_child_begins_anew(monkeypatch: pytest.MonkeyPatch) -> None:
-    slow = Slow()
-    slow.gate.set()
-    worker = Worker(slow.work)
-    worker.put(2)
-    assert worker.flush(5)
-    worker._pid = -1
-    assert worker.flush(5)
-    worker.put(3)
-    assert worker.flush(5)
-    assert slow.done == [2, 3]

@@ -1,7 +1,11 @@
 """hebbgraph for LlamaIndex: retrieval over a tag graph that learns from citations."""
 
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
-from llama_index.retrievers.hebbgraph.citing import (
+from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
+from llama_index.retrievers.hebbgraph.events import RecallEvent
+from llama_index.retrievers.hebbgraph.learner import CitationLearner
+from llama_index.retrievers.hebbgraph.parsing import HebbianNodeParser
+from llama_index.retrievers.hebbgraph.prompts import (
     CITATION_CHAT_TEMPLATE,
     CITATION_INSTRUCTION,
     CITATION_QA_TEMPLATE,
@@ -9,10 +13,6 @@ from llama_index.retrievers.hebbgraph.citing import (
     CitationFormatter,
     citing_tool,
 )
-from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
-from llama_index.retrievers.hebbgraph.events import RecallEvent
-from llama_index.retrievers.hebbgraph.learner import CitationLearner
-from llama_index.retrievers.hebbgraph.parsing import HebbianNodeParser
 from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
 from llama_index.retrievers.hebbgraph.tags import SkipEmbedding, TagExtractor
 from llama_index.retrievers.hebbgraph.texts import texts_of

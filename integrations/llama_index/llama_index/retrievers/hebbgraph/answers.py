@@ -1,52 +1,118 @@
-"""What an answer was shown and cites, and which recall gets the credit."""
+"""From LlamaIndex's events and responses to what :mod:`hebbgraph.citations` reads."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.base.response.schema import PydanticResponse, Response
+from llama_index.core.instrumentation.events.base import BaseEvent
+from llama_index.core.instrumentation.events.llm import (
+    LLMChatEndEvent,
+    LLMChatStartEvent,
+    LLMCompletionEndEvent,
+    LLMCompletionStartEvent,
+    LLMPredictStartEvent,
+    LLMStructuredPredictStartEvent,
+)
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
 from hebbgraph.citations import (
+    Exchange,
+    Recalled,
     Rendered,
+    Reply,
     Source,
-    parse_annotations,
-    parse_citations,
-    parse_structured,
     rendered_in,
+    sources_of,
 )
-from llama_index.retrievers.hebbgraph.tracing import Request, SeenRecall
+from llama_index.retrievers.hebbgraph.tracing import ModelReply, Request, SeenRecall
 
 __all__ = [
+    "ANSWER_EVENTS",
+    "PROMPT_EVENTS",
     "Answer",
-    "cited_in",
     "contents",
-    "credit",
-    "hit_ids",
-    "render",
+    "exchange_of",
+    "prompt_of",
+    "reply_in",
     "result_of",
     "text_of",
 ]
 
+PROMPT_EVENTS = (
+    LLMChatStartEvent,
+    LLMCompletionStartEvent,
+    LLMPredictStartEvent,
+    LLMStructuredPredictStartEvent,
+)
+ANSWER_EVENTS = (LLMChatEndEvent, LLMCompletionEndEvent)
+
+#: How a CitationQueryEngine begins the nodes that it shows.
 _NUMBERED = re.compile(r"Source (\d+):\n")
 
 
 @dataclass
 class Answer:
-    """All that decides what an answer teaches; self-contained, so it can wait."""
+    """All that decides what an answer teaches; of a stream, the text comes last."""
 
     request: Request
-    recalls: list[SeenRecall]
+    recalls: Sequence[SeenRecall]
     tags: Mapping[str, Any]
+    earlier: Sequence[Recalled] = ()
     prompt: str = ""
-    nodes: list[NodeWithScore] = field(default_factory=list)
+    nodes: Sequence[NodeWithScore] = ()
     text: str = ""
     structured: Any = None
     message: ChatMessage | None = None
+
+
+def exchange_of(answer: Answer, *, actor: str | None) -> Exchange:
+    """Read an answer."""
+    reply = Reply(
+        text=answer.text,
+        structured=() if answer.structured is None else (answer.structured,),
+        annotations=() if answer.message is None else list(_annotations(answer.message)),
+        rendered=_rendered(answer),
+    )
+    return Exchange(
+        recalls=answer.recalls,
+        replies=[reply],
+        earlier=answer.earlier,
+        actor=actor,
+        ids=[seen.recall.id for seen in answer.recalls],
+        taught=answer.request.taught,
+    )
+
+
+# -- what events and responses say ------------------------------------------------------
+
+
+def prompt_of(event: BaseEvent) -> str:
+    """Return what a model is asked, as text."""
+    if isinstance(event, LLMChatStartEvent):
+        return "\n\n".join(_texts(event.messages))
+    if isinstance(event, LLMCompletionStartEvent):
+        return event.prompt
+    if isinstance(event, LLMPredictStartEvent | LLMStructuredPredictStartEvent):
+        return "\n\n".join(
+            str(value) for value in (event.template_args or {}).values() if value is not None
+        )
+    return ""
+
+
+def reply_in(event: BaseEvent) -> ModelReply | None:
+    """Return what a model said, and what it was asked."""
+    if isinstance(event, LLMChatEndEvent) and event.response is not None:
+        message = event.response.message
+        return ModelReply(_texts(event.messages), message, message.content or "")
+    if isinstance(event, LLMCompletionEndEvent):
+        # A chat model made of a completion model says it twice; the chat has the messages.
+        return ModelReply([event.prompt], None, event.response.text)
+    return None
 
 
 def text_of(answer: object) -> tuple[str, Any]:
@@ -59,7 +125,7 @@ def text_of(answer: object) -> tuple[str, Any]:
 
 
 def result_of(result: object) -> tuple[str, Any]:
-    """Read an agent's output, as far as it is one."""
+    """Return the text and the structured answer of what an agent or a workflow returned."""
     output = getattr(result, "result", result)
     structured = getattr(output, "structured_response", None)
     response = getattr(output, "response", output)
@@ -73,24 +139,42 @@ def contents(nodes: Sequence[NodeWithScore]) -> str:
     return "\n\n".join(one.node.get_content(metadata_mode=MetadataMode.LLM) for one in nodes)
 
 
-def render(answer: Answer) -> Rendered:
+def _texts(messages: Sequence[ChatMessage]) -> list[str]:
+    return [text for message in messages if (text := message.content)]
+
+
+def _annotations(message: ChatMessage) -> Iterator[dict[str, Any]]:
+    """Yield native citations in the words of ``parse_annotations``."""
+    for block in message.blocks:
+        if getattr(block, "block_type", "") == "citation":
+            cited = getattr(block, "cited_content", None)
+            yield {
+                **(getattr(block, "additional_location_info", None) or {}),
+                "type": "citation",
+                "source": getattr(block, "source", None),
+                "title": getattr(block, "title", None),
+                "cited_text": getattr(cited, "text", None),
+            }
+
+
+# -- what was shown ---------------------------------------------------------------------
+
+
+def _rendered(answer: Answer) -> Rendered:
     """Tell which of our chunks the model saw, and under which keys."""
     if _are_numbered(answer.nodes):
         return Rendered.numbered(
             Source(_chunk_id(one.node, answer.recalls), one.node.get_content())
             for one in answer.nodes
         )
-    own: dict[str, Source] = {}
-    for seen in answer.recalls:
-        for hit in seen.recall.hits:
-            chunk = hit.chunk
-            own.setdefault(chunk.id, Source(chunk.id, chunk.text, chunk.title))
+    own = sources_of([*answer.recalls, *reversed(answer.earlier)])
+    ids = {source.id for source in own}
     foreign = [
         Source("", one.node.get_content(metadata_mode=MetadataMode.NONE))
         for one in answer.nodes
-        if one.node_id not in own
+        if one.node_id not in ids
     ]
-    sources = [*own.values(), *foreign]
+    sources = [*own, *foreign]
     rendered = rendered_in(answer.prompt, sources) if answer.prompt else Rendered()
     if not answer.nodes or (rendered.ids and set(rendered.ids) <= set(rendered.keys.values())):
         return rendered
@@ -102,51 +186,7 @@ def render(answer: Answer) -> Rendered:
     return Rendered(rendered.sources, {**keys, **rendered.keys})
 
 
-def cited_in(answer: Answer, rendered: Rendered) -> list[str]:
-    """Return the chunks that an answer cites."""
-    if not rendered.ids:
-        return []
-    found = parse_citations(answer.text, rendered)
-    if answer.structured is not None:
-        found += parse_structured(answer.structured, rendered)
-    if answer.message is not None:
-        found += parse_annotations(_annotations(answer.message), rendered)
-    return list(dict.fromkeys(found))
-
-
-def _annotations(message: ChatMessage) -> list[dict[str, Any]]:
-    """Native citations, in the words of ``parse_annotations``."""
-    result = []
-    for block in message.blocks:
-        if getattr(block, "block_type", "") == "citation":
-            cited = getattr(block, "cited_content", None)
-            result.append(
-                {
-                    **(getattr(block, "additional_location_info", None) or {}),
-                    "type": "citation",
-                    "source": getattr(block, "source", None),
-                    "title": getattr(block, "title", None),
-                    "cited_text": getattr(cited, "text", None),
-                }
-            )
-    return result
-
-
-def credit(cited: list[str], recalls: list[SeenRecall]) -> dict[str, list[str]]:
-    """Give each cited chunk to the recall that ranked it best, among equals the latest."""
-    credited: dict[str, list[str]] = {}
-    for id_ in cited:
-        ranked = [
-            (hit.rank, -number, seen.recall.id)
-            for number, seen in enumerate(recalls)
-            if (hit := seen.recall.hit(id_)) is not None
-        ]
-        if ranked:
-            credited.setdefault(min(ranked)[2], []).append(id_)
-    return credited
-
-
-def _are_numbered(nodes: list[NodeWithScore]) -> bool:
+def _are_numbered(nodes: Sequence[NodeWithScore]) -> bool:
     """Tell whether a CitationQueryEngine made these nodes."""
     return bool(nodes) and all(
         (found := _NUMBERED.match(one.node.get_content())) is not None
@@ -155,12 +195,12 @@ def _are_numbered(nodes: list[NodeWithScore]) -> bool:
     )
 
 
-def _chunk_id(node: BaseNode, recalls: list[SeenRecall]) -> str:
-    """Return the chunk that a piece of a CitationQueryEngine was cut from, or ``""``.
+def _chunk_id(node: BaseNode, recalls: Sequence[SeenRecall]) -> str:
+    """Return the chunk that a CitationQueryEngine cut a piece from, or ``""``.
 
     Pieces have ids of their own, but their node's relationships and metadata.
     """
-    if any(node.node_id in hit_ids(seen) for seen in recalls):
+    if any(node.node_id in seen.ids for seen in recalls):
         return node.node_id
     text = " ".join(_NUMBERED.sub("", node.get_content(), count=1).split())
     alike: list[str] = []
@@ -174,8 +214,3 @@ def _chunk_id(node: BaseNode, recalls: list[SeenRecall]) -> str:
             (alike if same else holding if holds else []).append(own.node_id)
     candidates = dict.fromkeys(alike) or dict.fromkeys(holding)
     return next(iter(candidates)) if len(candidates) == 1 else ""
-
-
-def hit_ids(seen: SeenRecall) -> set[str]:
-    """Return the ids of a recall's chunks."""
-    return {hit.chunk.id for hit in seen.recall.hits}

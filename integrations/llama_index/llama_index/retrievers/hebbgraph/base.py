@@ -24,6 +24,7 @@ from llama_index.core.schema import (
 from llama_index.core.vector_stores.types import MetadataFilters
 
 from hebbgraph import HebbianIndex, ParameterError, Recall, Settings
+from hebbgraph.limits import MAX_QUERY_CHARACTERS
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
@@ -39,7 +40,6 @@ logger = logging.getLogger(__name__)
 Strategy = Literal["spreading", "neighbourhood", "breadth_first", "neural"]
 
 DEFAULT_TOP_K = 10
-_MAX_QUERY_CHARACTERS = 65_536
 #: How many seeds a vector index is asked for; recall needs more than it returns.
 _SEEDS = 50
 
@@ -255,7 +255,7 @@ class HebbianRetriever(BaseRetriever):
     # -- asking ---------------------------------------------------------------------
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        query = query_bundle.query_str[:_MAX_QUERY_CHARACTERS]
+        query = query_bundle.query_str[:MAX_QUERY_CHARACTERS]
         seeds = None if self._source is None else self._source.retrieve(query_bundle)
         if not query.strip():
             return (seeds or [])[: self.similarity_top_k]
@@ -267,7 +267,7 @@ class HebbianRetriever(BaseRetriever):
         return self._results(recall, seeds)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        query = query_bundle.query_str[:_MAX_QUERY_CHARACTERS]
+        query = query_bundle.query_str[:MAX_QUERY_CHARACTERS]
         seeds = None if self._source is None else await self._source.aretrieve(query_bundle)
         if not query.strip():
             return (seeds or [])[: self.similarity_top_k]

@@ -1,4 +1,4 @@
-"""What the retriever and the store tell LlamaIndex's instrumentation."""
+"""The event by which the retriever and the store announce a recall to LlamaIndex."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ _dispatcher = get_dispatcher(__name__)
 
 
 class RecallEvent(BaseEvent):
-    """One recall, within the span of the retrieval that asked for it.
+    """One recall, announced within the span of its retrieval.
 
     Attributes
     ----------
     recall : Recall
     index : HebbianIndex
-        That answered.
+        The index that answered.
     nodes : list of BaseNode
-        The hits as they were returned.
+        The hits, as they were returned.
     """
 
     recall: Recall
@@ -37,7 +37,7 @@ class RecallEvent(BaseEvent):
         return "HebbgraphRecallEvent"
 
     def model_dump(self, **kwargs: Any) -> dict[str, Any]:
-        """Return what can be logged: the recall without chunks and vector."""
+        """Return what can be logged: the recall without texts and vector."""
         return {
             "id_": self.id_,
             "timestamp": self.timestamp,
@@ -53,5 +53,5 @@ class RecallEvent(BaseEvent):
 
 
 def announce(recall: Recall, index: object, nodes: list[BaseNode]) -> None:
-    """Tell all event handlers of a recall."""
+    """Tell all event handlers about a recall."""
     _dispatcher.event(RecallEvent(recall=recall, index=index, nodes=nodes))

@@ -1,88 +1,58 @@
 """CitationLearner: every answer's citations teach the index that its sources came from.
 
-What belongs together is read from LlamaIndex's instrumentation: recalls, prompts and answers
-below one root span are one request (:mod:`.tracing`). What was shown and cited is decided by
-:mod:`hebbgraph.citations`.
+Which recalls, prompts and answers belong together is found by :mod:`.listening`. What was shown
+and cited, and which recall gets the credit, is decided by :mod:`hebbgraph.citations`.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import logging
-import threading
-import uuid
-from collections import deque
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Self
 
-from llama_index.core.base.response.schema import (
-    AsyncStreamingResponse,
-    PydanticResponse,
-    Response,
-    StreamingResponse,
-)
-from llama_index.core.instrumentation import get_dispatcher
-from llama_index.core.instrumentation.events.base import BaseEvent
-from llama_index.core.instrumentation.events.synthesis import SynthesizeEndEvent
-from llama_index.core.instrumentation.span import active_span_id
-from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.base.response.schema import PydanticResponse, Response
+from llama_index.core.schema import NodeWithScore
 
-from hebbgraph import HebbianIndex
-from llama_index.retrievers.hebbgraph.answers import (
-    Answer,
-    cited_in,
-    contents,
-    credit,
-    hit_ids,
-    render,
-    result_of,
-    text_of,
-)
-from llama_index.retrievers.hebbgraph.background import Worker
-from llama_index.retrievers.hebbgraph.events import RecallEvent
-from llama_index.retrievers.hebbgraph.handlers import EventHandler, SpanHandler
-from llama_index.retrievers.hebbgraph.reading import (
-    ANSWER_EVENTS,
-    PROMPT_EVENTS,
-    hear_message,
-    prompt_of,
-)
-from llama_index.retrievers.hebbgraph.tracing import Request, SeenRecall, Span, SpanTree
+from hebbgraph import HebbianIndex, Recall
+from hebbgraph.citations import Actor, Exchange, Learner, user_id
+from hebbgraph.records import Feedback
+from llama_index.retrievers.hebbgraph.answers import Answer, contents, exchange_of, text_of
+from llama_index.retrievers.hebbgraph.listening import Listener
+from llama_index.retrievers.hebbgraph.tracing import Request
 
 __all__ = ["CitationLearner"]
 
-logger = logging.getLogger(__name__)
 
-_RECENT = 64
-
-
-class CitationLearner:
+class CitationLearner(Listener):
     """Learns from query engines, chat engines, streams and agents, once installed.
 
     Parameters
     ----------
     index : HebbianIndex, optional
         The only one to learn. Left out, each index learns from the answers to what it
-        recalled. Other retrievers' nodes are nobody's business here.
+        recalled. Nodes of other retrievers are ignored.
     actor : callable, optional
-        Who asked: given the request's instrument tags, a str or None. By default the tag
-        ``user_id``, set by ``with instrument_tags({"user_id": ...}):``.
+        Takes the request's instrument tags and returns the name that the lesson is
+        attributed to, or None. Left out, the tag ``user_id``, which
+        ``with instrument_tags({"user_id": ...}):`` sets.
     background : bool
-        Always learn in a thread of its own; :meth:`flush` waits for it.
+        Always learn in a background thread; :meth:`flush` waits for it.
 
     Notes
     -----
-    * An answer teaches once: its cited chunks, of those that stood in the model's prompt.
-      Without a citation it teaches nothing; neither do the response modes ``no_text``,
-      ``context_only`` and ``generation``.
-    * Make models cite: by :class:`CitationFormatter`, or with a ``CitationQueryEngine``.
-    * In synchronous code an answer has taught when the call returns, or when its stream is
-      at its end. On an event loop, and for streams that are left halfway, a thread does it;
-      :meth:`flush` waits.
+    * An answer teaches once: the chunks it cites, of those that stood in the model's
+      prompt. Without a citation it teaches nothing; neither do the response modes
+      ``no_text``, ``context_only`` and ``generation``.
+    * Make models cite, with :class:`CitationFormatter` or a ``CitationQueryEngine``.
+    * Requests with the same instrument tag ``thread_id`` are turns of one conversation: an
+      answer may cite what an earlier turn has found.
+    * In synchronous code an answer has taught when the call returns, or when its stream
+      ends. On an event loop, and for streams that are abandoned, a background thread does
+      the learning; :meth:`flush` waits for it.
     * Errors are logged, never raised. Handlers are installed for the whole process.
     * A retriever and a model that are called one after the other, outside any engine, agent
-      or workflow, have nothing in common: put them into ``with learner.request():``, or call
+      or workflow, have nothing in common. Put them into ``with learner.request():``, or call
       :meth:`learn`.
 
     Examples
@@ -99,47 +69,21 @@ class CitationLearner:
         self,
         index: HebbianIndex | None = None,
         *,
-        actor: Callable[[Mapping[str, Any]], str | None] | None = None,
+        actor: Actor | None = None,
         background: bool = False,
     ) -> None:
-        self.index = index
+        self._learner = Learner()
+        super().__init__(index, self._learner.conversations)
         self._background = background
-        self._actor = actor or _user_id
-        self._spans = SpanTree(self._request_ended)
-        self._recent: deque[SeenRecall] = deque(maxlen=_RECENT)
-        self._worker = Worker()
-        self._teaching = threading.Lock()
-        self._installing = threading.Lock()
-        self._event_handler = EventHandler(self._hear)
-        self._span_handler = SpanHandler(self._spans)
+        self._actor = actor or user_id
 
     # -- installing -----------------------------------------------------------------
-
-    def install(self) -> Self:
-        """Listen from now on; installing twice is fine."""
-        root = get_dispatcher()
-        with self._installing:
-            if not any(one is self._event_handler for one in root.event_handlers):
-                # New lists: other threads walk these.
-                root.event_handlers = [*root.event_handlers, self._event_handler]
-                root.span_handlers = [*root.span_handlers, self._span_handler]
-        return self
 
     def uninstall(self) -> None:
         """Stop listening, and wait for what was heard to be learned."""
         self._stop()
         self.flush()
         self._spans.clear()
-
-    def _stop(self) -> None:
-        root = get_dispatcher()
-        with self._installing:
-            root.event_handlers = [
-                one for one in root.event_handlers if one is not self._event_handler
-            ]
-            root.span_handlers = [
-                one for one in root.span_handlers if one is not self._span_handler
-            ]
 
     def __enter__(self) -> Self:
         return self.install()
@@ -155,36 +99,13 @@ class CitationLearner:
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all answers heard so far have taught; False if time ran out."""
-        return self._worker.flush(timeout)
+        return self._learner.flush(timeout)
 
     async def aflush(self, timeout: float | None = None) -> bool:
         """Async twin of :meth:`flush`."""
         return await asyncio.to_thread(self.flush, timeout)
 
-    # -- without an engine ----------------------------------------------------------
-
-    @contextlib.contextmanager
-    def request(self, **tags: Any) -> Iterator[None]:
-        """Make what happens inside one request, also across ``await``.
-
-        The last answer of a model inside is taken for the answer to what was retrieved
-        inside.
-
-        Parameters
-        ----------
-        **tags
-            For the actor, e.g. ``user_id="ida"``.
-        """
-        id_ = f"CitationLearner.request-{uuid.uuid4()}"
-        parent_id = active_span_id.get()
-        self._spans.enter(id_, None if self._spans.find(parent_id) is None else parent_id, self,
-                          tags)  # fmt: skip
-        token = active_span_id.set(id_)
-        try:
-            yield
-        finally:
-            active_span_id.reset(token)
-            self._spans.leave(id_, None)
+    # -- without an engine, and late feedback ---------------------------------------
 
     def learn(
         self,
@@ -206,186 +127,73 @@ class CitationLearner:
         """
         shown = list(nodes if nodes is not None else getattr(answer, "source_nodes", ()))
         ids = {one.node_id for one in shown}
-        recalls = [seen for seen in reversed(self._recent) if ids & hit_ids(seen)][:1]
+        recalls = [seen for seen in reversed(self._recent) if ids & seen.ids][:1]
         if recalls:
             request = Request(dict(tags or {}))
             text, structured = text_of(answer)
-            self._teach(Answer(request, recalls, request.tags, contents(shown), shown, text,
-                                structured))  # fmt: skip
-
-    # -- hearing --------------------------------------------------------------------
-
-    def _hear(self, event: BaseEvent) -> None:
-        if isinstance(event, RecallEvent):
-            self._hear_recall(event)
-        elif isinstance(event, SynthesizeEndEvent):
-            self._hear_synthesis(event)
-        elif isinstance(event, PROMPT_EVENTS):
-            if (span := self._relevant(event)) is not None:
-                self._hear_prompt(span, event)
-        elif isinstance(event, ANSWER_EVENTS) and (span := self._relevant(event)) is not None:
-            hear_message(span, event)
-
-    def _relevant(self, event: BaseEvent) -> Span | None:
-        """Return the event's span if its request has a recall of ours."""
-        span = self._spans.find(event.span_id)
-        return span if span is not None and span.request.recalls else None
-
-    def _hear_recall(self, event: RecallEvent) -> None:
-        if self.index is not None and event.index is not self.index:
-            return
-        span = self._spans.find(event.span_id) or Span("", None, None, event.tags)
-        seen = SeenRecall(span, event.index, event.recall, event.nodes)
-        span.request.see(seen)
-        # A workflow opens its root span outside of the caller's tags.
-        span.request.tags = {**event.tags, **span.request.tags}
-        self._recent.append(seen)
-
-    def _hear_prompt(self, span: Span, event: BaseEvent) -> None:
-        # A synthesizer's own steps are spans too, one within the other.
-        writing = [one for one in span.until("serves", "echoes") if one.kind == "answers"]
-        if writing:
-            text = prompt_of(event)
-            for one in writing:
-                one.note_prompt(text)
-
-    def _hear_synthesis(self, event: SynthesizeEndEvent) -> None:
-        response = event.response
-        span = self._spans.find(event.span_id)
-        if response is None or (span is not None and span.nearest("echoes") is not None):
-            return
-        nodes = list(response.source_nodes)
-        if not nodes:
-            return
-        recalls = self._recalls_around(span) or self._recalls_like(event.query, nodes)
-        if not recalls:
-            return
-        request = span.request if span is not None else Request(dict(event.tags))
-        request.conversation = None
-        writing = None if span is None else span.nearest("answers")
-        prompts = [] if writing is None else list(writing.prompts)
-        tags = {**request.tags, **event.tags}
-        answer = Answer(request, recalls, tags, "\n\n".join(prompts), nodes)
-        if isinstance(response, StreamingResponse):
-            if response.response_txt is None and response.response_gen is not None:
-                response.response_gen = self._tee(response.response_gen, answer)
-        elif isinstance(response, AsyncStreamingResponse):
-            if response.response_txt is None and response.response_gen is not None:
-                response.response_gen = self._atee(response.response_gen, answer)
-        else:
-            answer.text, answer.structured = text_of(response)
-            self._submit(answer)
-
-    def _tee(self, stream: Generator[str, None, None], answer: Answer) -> Generator[str]:
-        parts: list[str] = []
-        complete = False
-        try:
-            for part in stream:
-                parts.append(part)
-                yield part
-            complete = True
-        finally:
-            answer.text = "".join(map(str, parts))
-            # Left halfway, this may run while objects are collected, in any thread.
-            self._submit(answer, later=not complete)
-
-    async def _atee(self, stream: AsyncGenerator[str, None], answer: Answer) -> AsyncGenerator[str]:
-        parts: list[str] = []
-        try:
-            async for part in stream:
-                parts.append(part)
-                yield part
-        finally:
-            answer.text = "".join(map(str, parts))
-            self._submit(answer, later=True)
-
-    def _recalls_around(self, span: Span | None) -> list[SeenRecall]:
-        """Return the recalls below the nearest ancestor that has any."""
-        if span is None or not span.request.recalls:
-            return []
-        for ancestor in span.ancestors():
-            found = [
-                seen
-                for seen in span.request.recalls
-                if any(one is ancestor for one in seen.span.ancestors())
-            ]
-            if found:
-                return found
-        return []
-
-    def _recalls_like(
-        self, query: str | QueryBundle | None, nodes: list[NodeWithScore]
-    ) -> list[SeenRecall]:
-        """Return the latest recall of this question that these nodes came from."""
-        question = query.query_str if isinstance(query, QueryBundle) else str(query or "")
-        ids = {one.node_id for one in nodes}
-        for seen in reversed(list(self._recent)):
-            if seen.recall.query.strip() == question.strip() and ids & hit_ids(seen):
-                return [seen]
-        return []
-
-    def _request_ended(self, request: Request, result: object) -> None:
-        """Take an agent's last word for its answer."""
-        said, request.conversation = request.conversation, None
-        if said is None:
-            return
-        text, structured = result_of(result)
-        self._submit(
-            Answer(
-                request,
-                list(request.recalls),
-                request.tags,
-                "\n\n".join(said.prompt),
-                text=text or said.text,
-                structured=structured,
-                message=said.message,
+            self._study(
+                Answer(
+                    request,
+                    recalls,
+                    request.tags,
+                    prompt=contents(shown),
+                    nodes=shown,
+                    text=text,
+                    structured=structured,
+                ),
+                background=False,
             )
-        )
+
+    def feedback(
+        self,
+        recall: Recall | str,
+        good: bool,
+        *,
+        cited: Sequence[str] | None = None,
+        actor: str | None = None,
+    ) -> list[Feedback]:
+        """Say what became of an answer: thumbs up or down. The last verdict holds.
+
+        Up: what the answer cited is learned, if it was not yet. Down: what was learned
+        from it is taken back, and what it cited is rejected.
+
+        Parameters
+        ----------
+        recall : Recall or its id
+            One that the answer was given from; a :class:`RecallEvent` tells of it.
+        good : bool
+            Up or down.
+        cited : sequence of str, optional
+            Node ids that the thumb is about, in place of what the answer cited.
+        actor : str, optional
+            Left out, the request's.
+
+        Returns
+        -------
+        list of Feedback
+
+        Raises
+        ------
+        NotFoundError
+            For a recall whose answer is not, or no longer, remembered, or cited nothing.
+        """
+        id_ = recall.id if isinstance(recall, Recall) else recall
+        return self._learner.feedback(id_, good, cited=cited, actor=actor, index=self.index)
+
+    async def afeedback(self, *args: Any, **kwargs: Any) -> list[Feedback]:
+        """Async twin of :meth:`feedback`."""
+        return await asyncio.to_thread(self.feedback, *args, **kwargs)
 
     # -- teaching -------------------------------------------------------------------
 
-    def _submit(self, answer: Answer, *, later: bool = False) -> None:
-        if later or self._background or _on_event_loop():
-            self._worker.submit(lambda: self._teach(answer))
-        else:
-            self._teach(answer)
+    def _answered(self, answer: Answer, *, later: bool = False) -> None:
+        self._study(answer, background=later or self._background or _on_event_loop())
 
-    def _teach(self, answer: Answer) -> None:
-        try:
-            with self._teaching:
-                self._teach_one(answer)
-        except Exception:
-            logger.exception("an answer could not be learned from")
+    def _study(self, answer: Answer, *, background: bool) -> None:
+        self._learner.submit(partial(self._read, answer), background=background)
 
-    def _teach_one(self, answer: Answer) -> None:
-        rendered = render(answer)
-        cited = cited_in(answer, rendered)
-        request = answer.request
-        if not cited or not (new := [id_ for id_ in cited if id_ not in request.taught]):
-            return
-        credited = credit(new, answer.recalls)
-        request.taught.update(new)
-        actor = self._actor(answer.tags)
-        for seen in answer.recalls:
-            own = credited.get(seen.recall.id)
-            if not own:
-                continue
-            hits = hit_ids(seen)
-            # What another recall gets the credit for is no evidence against this one.
-            shown = [
-                id_
-                for id_ in rendered.ids
-                if id_ in hits and (id_ in own or id_ not in request.taught)
-            ]
-            try:
-                seen.index.reinforce(seen.recall, cited=own, shown=shown, actor=actor)
-            except Exception as error:
-                logger.warning("recall %s could not be reinforced: %s", seen.recall.id, error)
-
-
-def _user_id(tags: Mapping[str, Any]) -> str | None:
-    actor = tags.get("user_id")
-    return None if actor is None else str(actor)
+    def _read(self, answer: Answer) -> Exchange:
+        return exchange_of(answer, actor=self._actor(answer.tags))
 
 
 def _on_event_loop() -> bool:

@@ -7,7 +7,6 @@ A chunk's metadata is the node's, so that filters see it. What else belongs to t
 from __future__ import annotations
 
 import copy
-import unicodedata
 from collections.abc import Mapping
 from typing import Any
 
@@ -25,6 +24,8 @@ from llama_index.core.schema import (
 from pydantic_core import to_jsonable_python
 
 from hebbgraph import Chunk
+from hebbgraph.limits import MAX_TITLE
+from hebbgraph.records import storable
 
 __all__ = ["NODE_KEY", "TAGS_KEY", "TITLE_KEY", "chunk_to_node", "node_to_chunk"]
 
@@ -41,7 +42,6 @@ _CLASSES: Mapping[str, type[BaseNode]] = {
     kind.class_name(): kind for kind in (TextNode, Node, ImageNode, IndexNode, Document)
 }
 _ELSEWHERE = {"id_", "embedding", "metadata", "text", "class_name"}
-_ALLOWED_CONTROLS = "\t\n\v\f\r\x85"
 
 
 def node_to_chunk(node: BaseNode) -> Chunk:
@@ -71,12 +71,12 @@ def node_to_chunk(node: BaseNode) -> Chunk:
     metadata[NODE_KEY] = _extras(node)
     return Chunk(
         id=node.node_id,
-        text=_storable(node.get_content(metadata_mode=MetadataMode.NONE)),
-        title=_storable(title)[:4096] if isinstance(title, str) else "",
+        text=storable(node.get_content(metadata_mode=MetadataMode.NONE)),
+        title=storable(title)[:MAX_TITLE] if isinstance(title, str) else "",
         metadata=metadata,
         document_id=node.ref_doc_id or node.node_id,
         tags=tuple(
-            _storable(tag) for tag in (tags if isinstance(tags, list) else ())
+            storable(tag) for tag in (tags if isinstance(tags, list) else ())
             if isinstance(tag, str) and tag.strip()
         ),
     )  # fmt: skip
@@ -149,15 +149,3 @@ def _related(related: RelatedNodeInfo) -> dict[str, Any]:
     held.pop("class_name", None)
     held["metadata"] = to_jsonable_python(related.metadata, fallback=str, inf_nan_mode="null")
     return {name: value for name, value in held.items() if value not in (None, {})}
-
-
-def _storable(text: str) -> str:
-    if text.isascii() and text.isprintable():
-        return text
-    return "".join(
-        " "
-        if (category := unicodedata.category(char)) == "Cs"
-        or (category == "Cc" and char not in _ALLOWED_CONTROLS)
-        else char
-        for char in text
-    )

@@ -21,6 +21,7 @@ from llama_index.core.vector_stores.types import (
 from pydantic import PrivateAttr
 
 from hebbgraph import HebbianIndex, ParameterError, Recall
+from hebbgraph.limits import MAX_QUERY_CHARACTERS
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
@@ -208,7 +209,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
             raise ParameterError(
                 "HebbianVectorStore searches by text too; give the query as query_str"
             )
-        return query.query_str[:65_536] if query.query_str.strip() else None
+        return query.query_str[:MAX_QUERY_CHARACTERS] if query.query_str.strip() else None
 
     def _options(self, query: VectorStoreQuery) -> dict[str, Any]:
         where = to_where(query.filters, node_ids=query.node_ids, doc_ids=query.doc_ids)

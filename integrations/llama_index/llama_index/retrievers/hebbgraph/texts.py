@@ -1,4 +1,4 @@
-"""Texts from a store of LlamaIndex's, for an index that keeps none itself."""
+"""Reads texts from a LlamaIndex store, for an index that keeps none itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def texts_of(store: VectorStoreIndex | BaseDocumentStore) -> TextSource:
     Parameters
     ----------
     store : VectorStoreIndex or BaseDocumentStore
-        Of a vector index, its docstore is asked, and its vector store for what is not there.
+        For a vector index, its docstore is asked first, then its vector store.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""Which recalls, prompts and answers belong together: the spans of LlamaIndex as a tree."""
+"""Which recalls, prompts and answers belong together: LlamaIndex's spans, sorted into requests."""
 
 from __future__ import annotations
 
 import itertools
+import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
@@ -11,55 +12,67 @@ from typing import Any, Literal
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.instrumentation.event_handlers.base import BaseEventHandler
+from llama_index.core.instrumentation.events.base import BaseEvent
+from llama_index.core.instrumentation.span.base import BaseSpan
+from llama_index.core.instrumentation.span_handlers.base import BaseSpanHandler
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.response_synthesizers import BaseSynthesizer, Generation
 from llama_index.core.response_synthesizers.context_only import ContextOnly
 from llama_index.core.response_synthesizers.no_text import NoText
 from llama_index.core.schema import BaseNode
+from pydantic import PrivateAttr
 
-from hebbgraph import HebbianIndex, Recall
+from hebbgraph.citations import Recalled
 
-__all__ = ["Conversation", "Request", "SeenRecall", "Span", "SpanTree"]
+__all__ = ["EventHandler", "ModelReply", "Request", "SeenRecall", "Span", "SpanHandler", "SpanTree"]
+
+logger = logging.getLogger(__name__)
 
 _MAX_OPEN = 50_000
-_MAX_CLOSED = 2_000
+MAX_CLOSED = 2_000
 _MAX_RECALLS = 100
 _MAX_PROMPTS = 200
 
-#: What a span does, as far as answers are concerned: it writes one; it hands the sources on
-#: or ignores them; it serves a retrieval, so that what a model says there is no answer.
+#: What a span means for answers. It ``answers`` from sources; it ``echoes`` sources or ignores
+#: them; or it ``serves`` a retrieval, so that what a model says inside is no answer.
 Kind = Literal["answers", "echoes", "serves"]
 
 
-@dataclass
-class SeenRecall:
-    """A recall, the span that it happened in, who answered, and the nodes that came back."""
+@dataclass(frozen=True, slots=True)
+class SeenRecall(Recalled):
+    """A recall, the span it happened in, and the nodes that came back."""
 
     span: Span
-    index: HebbianIndex
-    recall: Recall
     nodes: list[BaseNode]
 
+    def plain(self) -> Recalled:
+        """Return what may be kept longer than the request."""
+        return Recalled(self.index, self.recall)
 
-@dataclass
-class Conversation:
-    """The last call of a model that belongs to no synthesis: an agent's."""
+
+@dataclass(slots=True)
+class ModelReply:
+    """A call of a model outside any synthesis: by an agent, or directly."""
 
     prompt: list[str]
     message: ChatMessage | None = None
     text: str = ""
 
 
-@dataclass
+@dataclass(slots=True)
 class Request:
-    """All that happens below one root span."""
+    """Everything below one root span.
+
+    ``last_reply`` is the answer, unless a synthesizer gives one.
+    """
 
     tags: dict[str, Any]
     recalls: list[SeenRecall] = field(default_factory=list)
-    conversation: Conversation | None = None
+    last_reply: ModelReply | None = None
     taught: set[str] = field(default_factory=set)
 
-    def see(self, recall: SeenRecall) -> None:
+    def note_recall(self, recall: SeenRecall) -> None:
         """Note a recall; of very many, the latest stay."""
         self.recalls.append(recall)
         del self.recalls[:-_MAX_RECALLS]
@@ -101,9 +114,21 @@ class Span:
 
 
 class SpanTree:
-    """The open spans of the process, and some that closed lately; bounded."""
+    """The open spans of the process, and the latest closed ones that late events may name.
 
-    def __init__(self, on_root_exit: Callable[[Request, Any], None]) -> None:
+    Parameters
+    ----------
+    matters : callable
+        Whether a request may teach anything. Closed spans of others are not kept.
+    on_root_exit : callable
+        Called with each request that matters when its root span closes, and with what the
+        root returned.
+    """
+
+    def __init__(
+        self, matters: Callable[[Request], bool], on_root_exit: Callable[[Request, Any], None]
+    ) -> None:
+        self._matters = matters
         self._on_root_exit = on_root_exit
         self._open: OrderedDict[str, Span] = OrderedDict()
         self._closed: OrderedDict[str, Span] = OrderedDict()
@@ -112,10 +137,15 @@ class SpanTree:
     def __len__(self) -> int:
         return len(self._open) + len(self._closed)
 
+    @property
+    def open(self) -> int:
+        """How many spans are open."""
+        return len(self._open)
+
     def enter(
         self, id_: str, parent_id: str | None, instance: object, tags: Mapping[str, Any] | None
     ) -> None:
-        """A span opens."""
+        """Note that a span opens."""
         kind = _kind(instance)
         with self._lock:
             parent = None if parent_id is None else self._find(parent_id)
@@ -124,21 +154,21 @@ class SpanTree:
                 self._open.popitem(last=False)
 
     def leave(self, id_: str, result: object) -> None:
-        """A span closes; of a root, the request is over."""
+        """Note that a span closes. With a root span, its request is over."""
         with self._lock:
             span = self._open.pop(id_, None)
             if span is None:
                 return
-            # What may come late concerns requests with a recall alone.
-            if span.request.recalls:
+            matters = self._matters(span.request)
+            if matters:
                 self._closed[id_] = span
-                if len(self._closed) > _MAX_CLOSED:
+                if len(self._closed) > MAX_CLOSED:
                     self._closed.popitem(last=False)
-        if span.parent is None and span.request.recalls:
+        if matters and span.parent is None:
             self._on_root_exit(span.request, result)
 
     def find(self, id_: str | None) -> Span | None:
-        """Return a span that is open or closed lately."""
+        """Return a span that is open, or closed lately."""
         if id_ is None:
             return None
         with self._lock:
@@ -148,7 +178,7 @@ class SpanTree:
         return self._open.get(id_) or self._closed.get(id_)
 
     def clear(self) -> None:
-        """Forget all."""
+        """Forget everything."""
         with self._lock:
             self._open.clear()
             self._closed.clear()
@@ -160,3 +190,91 @@ def _kind(instance: object) -> Kind | None:
     if isinstance(instance, BaseRetriever | BaseNodePostprocessor):
         return "serves"
     return None
+
+
+class EventHandler(BaseEventHandler):
+    """Hands LlamaIndex's events to a callable."""
+
+    _hear: Callable[[BaseEvent], None] = PrivateAttr()
+
+    def __init__(self, hear: Callable[[BaseEvent], None]) -> None:
+        super().__init__()
+        self._hear = hear
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Class name."""
+        return "HebbgraphEventHandler"
+
+    def handle(self, event: BaseEvent, **kwargs: Any) -> None:
+        """Hand an event on."""
+        try:
+            self._hear(event)
+        except Exception:  # the dispatcher would swallow it unseen
+            logger.exception("%s could not be heard", type(event).__name__)
+
+
+class SpanHandler(BaseSpanHandler[BaseSpan]):
+    """Keeps a SpanTree up to date, in place of the base class's own bookkeeping."""
+
+    _tree: SpanTree = PrivateAttr()
+
+    def __init__(self, tree: SpanTree) -> None:
+        super().__init__()
+        self._tree = tree
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Class name."""
+        return "HebbgraphSpanHandler"
+
+    def span_enter(
+        self,
+        id_: str,
+        bound_args: Any,
+        instance: Any | None = None,
+        parent_id: str | None = None,
+        tags: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note that a span opens."""
+        self._tree.enter(id_, parent_id, instance, tags)
+
+    def span_exit(
+        self,
+        id_: str,
+        bound_args: Any,
+        instance: Any | None = None,
+        result: Any | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note that a span closes."""
+        try:
+            self._tree.leave(id_, result)
+        except Exception:
+            logger.exception("the end of %s could not be heard", id_)
+
+    def span_drop(
+        self,
+        id_: str,
+        bound_args: Any,
+        instance: Any | None = None,
+        err: BaseException | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note that a span failed. With a root span, nobody got an answer."""
+        if (span := self._tree.find(id_)) is not None and span.parent is None:
+            span.request.last_reply = None
+        self.span_exit(id_, bound_args, instance)
+
+    def new_span(self, *args: Any, **kwargs: Any) -> BaseSpan | None:
+        """Keep none."""
+        return None
+
+    def prepare_to_exit_span(self, *args: Any, **kwargs: Any) -> BaseSpan | None:
+        """Keep none."""
+        return None
+
+    def prepare_to_drop_span(self, *args: Any, **kwargs: Any) -> BaseSpan | None:
+        """Keep none."""
+        return None

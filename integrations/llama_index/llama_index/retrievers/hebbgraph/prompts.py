@@ -38,7 +38,7 @@ Question: {query_str}
 Answer: """,
     prompt_type=PromptType.QUESTION_ANSWER,
 )
-"""For ``text_qa_template``, where nodes went through a :class:`CitationFormatter`."""
+"""For ``text_qa_template``, together with a :class:`CitationFormatter`."""
 
 CITATION_REFINE_TEMPLATE = PromptTemplate(
     CITATION_INSTRUCTION
@@ -74,22 +74,23 @@ Sources:
 class CitationFormatter(BaseNodePostprocessor):
     """Puts a key before each node's text, so that an answer can cite it.
 
-    The last of the ``node_postprocessors`` of a query engine, chat engine or tool. What it
-    makes is read by a :class:`CitationLearner`; documents that contain ``[2]``, or ask to be
-    cited, don't get their way (see :mod:`hebbgraph.citations`).
+    Use it as the last of the ``node_postprocessors`` of a query engine, chat engine or
+    tool. A :class:`CitationLearner` reads the keys back from the prompt. Documents that
+    contain ``[2]``, or ask to be cited, cannot forge a key (see
+    :mod:`hebbgraph.citations`).
 
     Parameters
     ----------
     style : {"numbered", "id"}
-        Numbers, or the nodes' ids.
+        Whether keys are numbers, or the nodes' ids.
     prefix : {"auto", "always"}
-        Whether letters go before the numbers: ``"always"`` where several retrievals meet in
-        one prompt, as with an agent.
+        Whether letters go before the numbers. Use ``"always"`` where several retrievals
+        meet in one prompt, as with an agent.
     max_characters : int, optional
         Longer texts are cut.
     own_line : bool
-        Begin with a line break: for tools, whose output may stand behind a word, as
-        ``Observation:`` with ReAct.
+        Begin with a line break. Tools need it, because a word may stand before their
+        output, such as ReAct's ``Observation:``.
 
     Examples
     --------
@@ -156,20 +157,21 @@ def citing_tool(
     node_postprocessors: Sequence[BaseNodePostprocessor] = (),
     **formatting: Any,
 ) -> RetrieverTool:
-    """Make a retriever an agent's tool whose results can be cited.
+    """Make a retriever into an agent's tool whose results can be cited.
 
     Put ``CITATION_INSTRUCTION`` into the agent's ``system_prompt``.
 
     Parameters
     ----------
     retriever : BaseRetriever
-        That the agent searches with.
+        What the agent searches with.
     name, description : str
-        What the model reads.
+        As the model sees them.
     node_postprocessors : sequence of BaseNodePostprocessor
         Run before the :class:`CitationFormatter`.
     **formatting
-        For it; ``prefix`` is ``"always"`` and ``own_line`` True if not given.
+        Arguments of the :class:`CitationFormatter`. Left out, ``prefix`` is ``"always"`` and
+        ``own_line`` is True.
     """
     formatter = CitationFormatter(**{"prefix": "always", "own_line": True, **formatting})
     return RetrieverTool.from_defaults(

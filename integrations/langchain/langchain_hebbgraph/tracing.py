@@ -1,0 +1,311 @@
+"""What a learner notes while chains run: LangChain's events, sorted into one Trace per root run."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from abc import ABC, abstractmethod
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from hebbgraph import HebbianIndex, Recall
+from hebbgraph.citations import Recalled
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document
+from langchain_core.messages import BaseMessage
+from langchain_core.outputs import Generation, LLMResult
+
+__all__ = ["Call", "Prompt", "Trace", "TracingHandler"]
+
+Prompt = Sequence[BaseMessage] | str
+
+#: A run with more retrievals or model calls than this forgets the first of them.
+_MAX_NOTED = 512
+#: Open runs that are traced at once. Beyond it the oldest are given up.
+MAX_OPEN = 10_000
+#: Seconds after which a run that never ended is given up.
+PATIENCE_SECONDS = 3_600.0
+#: When a stream is abandoned, the root ends before its model; the model has this long to end.
+GRACE_SECONDS = 60.0
+_MAX_ENDING = 1_000
+
+_ABANDONED = (GeneratorExit, asyncio.CancelledError)
+
+
+@dataclass(slots=True)
+class Call:
+    """One call of a language model: what it was given and, once it ended, what it said."""
+
+    prompts: Sequence[Prompt]
+    answers: Sequence[Sequence[Generation]] = ()
+    ended: bool = False
+
+
+@dataclass(slots=True)
+class Trace:
+    """Everything below one root run. References only: nothing is read while it runs."""
+
+    root: UUID
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    started: float = field(default_factory=time.monotonic)
+    recalls: dict[UUID, Recalled] = field(default_factory=dict)
+    earlier: Sequence[Recalled] = ()  # of the same conversation
+    foreign: dict[UUID, Sequence[Document]] = field(default_factory=dict)
+    calls: dict[UUID, Call] = field(default_factory=dict)
+    runs: list[UUID] = field(default_factory=list)
+    tools: set[str] = field(default_factory=set)
+    output: Any = None
+    ended: float | None = None
+    failed: bool = False
+    open_calls: int = 0
+    is_session: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether nothing more is to come."""
+        return self.ended is not None and self.open_calls <= 0
+
+    def finish(self, output: Any = None) -> None:
+        """Note that the root ended."""
+        self.ended, self.output = time.monotonic(), output
+
+    def note_recall(self, run_id: UUID, recalled: Recalled) -> None:
+        """Add a recall of one of our indexes."""
+        self.recalls[run_id] = recalled
+        _bound(self.recalls)
+
+    def note_documents(self, run_id: UUID, documents: Sequence[Document]) -> None:
+        """Add what another retriever returned: a formatter gives keys to it as well."""
+        self.foreign[run_id] = documents
+        _bound(self.foreign)
+
+    def start_call(self, run_id: UUID, prompts: Sequence[Prompt]) -> None:
+        """Add a model call."""
+        self.calls[run_id] = Call(prompts)
+        self.open_calls += 1
+        _bound(self.calls)
+
+    def end_call(self, run_id: UUID, answers: Sequence[Sequence[Generation]] | None) -> None:
+        """Note what a model said; None if it failed."""
+        call = self.calls.get(run_id)
+        if call is None or call.ended:
+            return
+        call.ended = True
+        self.open_calls -= 1
+        if answers is None:
+            del self.calls[run_id]
+        else:
+            call.answers = answers
+
+
+def _bound(noted: dict[UUID, Any]) -> None:
+    while len(noted) > _MAX_NOTED:
+        del noted[next(iter(noted))]
+
+
+class TracingHandler(BaseCallbackHandler, ABC):
+    """Callback handler that hands over a trace of each root run when it is complete."""
+
+    raise_error = False
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._traces: OrderedDict[UUID, Trace] = OrderedDict()
+        self._ending: OrderedDict[UUID, Trace] = OrderedDict()
+        self._trace_of: dict[UUID, Trace] = {}
+
+    @abstractmethod
+    def _completed(self, trace: Trace) -> None:
+        """Take over a trace to which nothing will be added."""
+
+    def _session(self) -> Trace | None:
+        """Return the trace of the session that the present context is in."""
+        return None
+
+    # -- what LangChain calls -----------------------------------------------------------
+
+    def on_chain_start(
+        self,
+        serialized: dict[str, Any],
+        inputs: Any,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note a run."""
+        self._started(run_id, parent_run_id, metadata)
+
+    def on_retriever_start(
+        self,
+        serialized: dict[str, Any],
+        query: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note a retriever."""
+        self._started(run_id, parent_run_id, metadata)
+
+    def on_tool_start(
+        self,
+        serialized: dict[str, Any],
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note a tool that ran."""
+        trace = self._started(run_id, parent_run_id, metadata)
+        trace.tools.add(str((serialized or {}).get("name") or kwargs.get("name")))
+
+    def on_chat_model_start(
+        self,
+        serialized: dict[str, Any],
+        messages: Sequence[Prompt],
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        metadata: dict[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Note what a chat model was given."""
+        with self._lock:
+            self._started(run_id, parent_run_id, metadata).start_call(run_id, messages)
+
+    def on_llm_start(
+        self,
+        serialized: dict[str, Any],
+        prompts: Sequence[Prompt],
+        *,
+        run_id: UUID,
+        **kwargs: Any,
+    ) -> None:
+        """Note what a text model was given."""
+        self.on_chat_model_start(serialized, prompts, run_id=run_id, **kwargs)
+
+    def on_hebbian_recall(
+        self, index: HebbianIndex, recall: Recall, *, run_id: Any, parent_run_id: Any
+    ) -> None:
+        """Note a recall; our retrievers and vector stores announce it."""
+        with self._lock:
+            trace = self._trace_of.get(run_id) or self._trace_of.get(parent_run_id)
+            if trace is None:
+                trace = self._session()
+            if trace is not None:
+                trace.note_recall(run_id, Recalled(index, recall))
+                if run_id not in self._trace_of:
+                    self._trace_of[run_id] = trace
+                    trace.runs.append(run_id)
+
+    def on_retriever_end(
+        self, documents: Sequence[Document], *, run_id: UUID, **kwargs: Any
+    ) -> None:
+        """Note what was returned."""
+        with self._lock:
+            if (trace := self._trace_of.get(run_id)) is not None:
+                if run_id not in trace.recalls:
+                    trace.note_documents(run_id, documents)
+                self._ended(run_id, trace, documents)
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """Note that a run ended."""
+        with self._lock:
+            if (trace := self._trace_of.get(run_id)) is not None:
+                self._ended(run_id, trace, outputs)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """Note that a tool ended."""
+        self.on_chain_end(output, run_id=run_id)
+
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Note what a model said."""
+        self._said(run_id, response)
+
+    def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget a failed call; of an abandoned stream, keep what the model had said."""
+        self._said(run_id, kwargs.get("response") if isinstance(error, _ABANDONED) else None)
+
+    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Note that a run failed: at the root, its answer teaches nothing."""
+        with self._lock:
+            trace = self._trace_of.get(run_id)
+            if trace is not None and trace.root == run_id and not trace.is_session:
+                if not isinstance(error, _ABANDONED):
+                    trace.failed = True
+                    trace.open_calls = 0  # the error came up from below: nothing follows
+                self._ended(run_id, trace, None)
+
+    on_tool_error = on_chain_error
+    on_retriever_error = on_chain_error
+
+    # -- keeping traces -----------------------------------------------------------------
+
+    def _started(
+        self, run_id: UUID, parent: UUID | None, metadata: Mapping[str, Any] | None
+    ) -> Trace:
+        with self._lock:
+            trace = None if parent is None else self._trace_of.get(parent)
+            if trace is None:
+                trace = self._session()
+            if trace is None:
+                trace = Trace(run_id, metadata or {})
+                self._keep(trace)
+            trace.runs.append(run_id)
+            self._trace_of[run_id] = trace
+            return trace
+
+    def _said(self, run_id: UUID, response: LLMResult | None) -> None:
+        with self._lock:
+            trace = self._trace_of.get(run_id)
+            if trace is None:
+                return
+            trace.end_call(run_id, None if response is None else response.generations)
+            if trace.root == run_id and not trace.is_session:  # a model called by itself
+                trace.finish()
+            self._settle(trace)
+
+    def _ended(self, run_id: UUID, trace: Trace, output: Any) -> None:
+        if trace.root == run_id and not trace.is_session:
+            trace.finish(output)
+            self._settle(trace)
+
+    def _keep(self, trace: Trace) -> None:
+        """Take in a new trace, and give up old ones that will not complete any more."""
+        self._traces[trace.root] = trace
+        while self._ending:
+            oldest = next(iter(self._ending.values()))
+            if len(self._ending) <= _MAX_ENDING and (
+                oldest.ended is None or oldest.ended > trace.started - GRACE_SECONDS
+            ):
+                break
+            oldest.open_calls = 0
+            self._settle(oldest)
+        while self._traces:
+            oldest = next(iter(self._traces.values()))
+            if len(self._traces) <= MAX_OPEN and oldest.started > trace.started - PATIENCE_SECONDS:
+                return
+            self._drop(oldest)
+
+    def _settle(self, trace: Trace) -> None:
+        """Hand a trace over once nothing more is to come."""
+        if trace.complete:
+            self._drop(trace)
+            self._completed(trace)
+        elif trace.ended is not None:
+            self._ending[trace.root] = trace
+
+    def _drop(self, trace: Trace) -> None:
+        self._traces.pop(trace.root, None)
+        self._ending.pop(trace.root, None)
+        for run_id in trace.runs:
+            self._trace_of.pop(run_id, None)

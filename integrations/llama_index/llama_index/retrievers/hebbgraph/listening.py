@@ -1,0 +1,266 @@
+"""Listens to LlamaIndex's instrumentation, and hands over each answer with its recalls."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import uuid
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import AsyncGenerator, Generator, Iterator
+from typing import Any, Self
+
+from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.events.base import BaseEvent
+from llama_index.core.instrumentation.events.synthesis import SynthesizeEndEvent
+from llama_index.core.instrumentation.span import active_span_id
+from llama_index.core.schema import NodeWithScore, QueryBundle
+
+from hebbgraph import HebbianIndex
+from hebbgraph.citations import Conversations, Recalled
+from llama_index.retrievers.hebbgraph.answers import (
+    ANSWER_EVENTS,
+    PROMPT_EVENTS,
+    Answer,
+    prompt_of,
+    reply_in,
+    result_of,
+    text_of,
+)
+from llama_index.retrievers.hebbgraph.events import RecallEvent
+from llama_index.retrievers.hebbgraph.tracing import (
+    EventHandler,
+    Request,
+    SeenRecall,
+    Span,
+    SpanHandler,
+    SpanTree,
+)
+
+__all__ = ["Listener"]
+
+#: Recalls that an answer without a request may still refer to.
+_RECENT = 64
+
+
+class Listener(ABC):
+    """Relates answers to the recalls that they were given from.
+
+    Parameters
+    ----------
+    index : HebbianIndex, optional
+        Listen to recalls of this one only.
+    conversations : Conversations
+        Where to note what each turn recalled.
+    """
+
+    def __init__(self, index: HebbianIndex | None, conversations: Conversations) -> None:
+        self.index = index
+        self._conversations = conversations
+        self._spans = SpanTree(self._matters, self._request_ended)
+        self._recent: deque[SeenRecall] = deque(maxlen=_RECENT)
+        self._installing = threading.Lock()
+        self._event_handler = EventHandler(self._hear)
+        self._span_handler = SpanHandler(self._spans)
+
+    @abstractmethod
+    def _answered(self, answer: Answer, *, later: bool = False) -> None:
+        """Take over an answer; ``later``: this may be no moment to do any work."""
+
+    # -- installing -----------------------------------------------------------------
+
+    def install(self) -> Self:
+        """Listen from now on; installing twice is fine."""
+        root = get_dispatcher()
+        with self._installing:
+            if not any(one is self._event_handler for one in root.event_handlers):
+                # New lists: other threads walk these.
+                root.event_handlers = [*root.event_handlers, self._event_handler]
+                root.span_handlers = [*root.span_handlers, self._span_handler]
+        return self
+
+    def _stop(self) -> None:
+        root = get_dispatcher()
+        with self._installing:
+            root.event_handlers = [
+                one for one in root.event_handlers if one is not self._event_handler
+            ]
+            root.span_handlers = [
+                one for one in root.span_handlers if one is not self._span_handler
+            ]
+
+    @contextlib.contextmanager
+    def request(self, **tags: Any) -> Iterator[None]:
+        """Make what happens inside one request, also across ``await``.
+
+        The model's last answer inside is taken for the answer to what was retrieved inside.
+
+        Parameters
+        ----------
+        **tags
+            As with ``instrument_tags``: ``user_id="ida"``, ``thread_id="chat-7"``.
+        """
+        id_ = f"CitationLearner.request-{uuid.uuid4()}"
+        parent_id = active_span_id.get()
+        known = self._spans.find(parent_id) is not None
+        self._spans.enter(id_, parent_id if known else None, self, tags)
+        token = active_span_id.set(id_)
+        try:
+            yield
+        finally:
+            active_span_id.reset(token)
+            self._spans.leave(id_, None)
+
+    # -- hearing --------------------------------------------------------------------
+
+    def _hear(self, event: BaseEvent) -> None:
+        if isinstance(event, RecallEvent):
+            self._hear_recall(event)
+        elif isinstance(event, SynthesizeEndEvent):
+            self._hear_synthesis(event)
+        elif isinstance(event, PROMPT_EVENTS):
+            if (span := self._relevant(event)) is not None:
+                self._hear_prompt(span, event)
+        elif isinstance(event, ANSWER_EVENTS) and (span := self._relevant(event)) is not None:
+            self._hear_reply(span, event)
+
+    def _relevant(self, event: BaseEvent) -> Span | None:
+        """Return the event's span if its request may teach anything."""
+        span = self._spans.find(event.span_id)
+        if span is None:
+            return None
+        span.request.tags = {**event.tags, **span.request.tags}
+        return span if self._matters(span.request) else None
+
+    def _matters(self, request: Request) -> bool:
+        return bool(request.recalls or self._earlier(request))
+
+    def _earlier(self, request: Request) -> list[Recalled]:
+        """Return what earlier turns of the request's conversation recalled."""
+        thread = request.tags.get("thread_id")
+        if thread is None:
+            return []
+        return self._conversations.earlier(str(thread), but=request.recalls)
+
+    def _hear_recall(self, event: RecallEvent) -> None:
+        if self.index is not None and event.index is not self.index:
+            return
+        span = self._spans.find(event.span_id) or Span("", None, None, event.tags)
+        seen = SeenRecall(event.index, event.recall, span, event.nodes)
+        request = span.request
+        request.note_recall(seen)
+        # A workflow opens its root span outside of the caller's tags.
+        request.tags = {**event.tags, **request.tags}
+        if (thread := request.tags.get("thread_id")) is not None:
+            self._conversations.note(str(thread), [seen.plain()])
+        self._recent.append(seen)
+
+    def _hear_prompt(self, span: Span, event: BaseEvent) -> None:
+        # A synthesizer's own steps are spans too, one within the other.
+        writing = [one for one in span.until("serves", "echoes") if one.kind == "answers"]
+        if writing:
+            text = prompt_of(event)
+            for one in writing:
+                one.note_prompt(text)
+
+    def _hear_reply(self, span: Span, event: BaseEvent) -> None:
+        # What a model says within a synthesis or a retrieval is no answer of its own.
+        if span.nearest("answers", "echoes", "serves") is None:
+            span.request.last_reply = reply_in(event) or span.request.last_reply
+
+    def _hear_synthesis(self, event: SynthesizeEndEvent) -> None:
+        response = event.response
+        span = self._spans.find(event.span_id)
+        if response is None or (span is not None and span.nearest("echoes") is not None):
+            return
+        nodes = list(response.source_nodes)
+        if not nodes:
+            return
+        recalls = self._recalls_around(span) or self._recalls_like(event.query, nodes)
+        if not recalls:
+            return
+        request = span.request if span is not None else Request(dict(event.tags))
+        request.last_reply = None
+        writing = None if span is None else span.nearest("answers")
+        prompts = [] if writing is None else list(writing.prompts)
+        tags = {**request.tags, **event.tags}
+        answer = Answer(
+            request, recalls, tags, self._earlier(request), prompt="\n\n".join(prompts), nodes=nodes
+        )
+        if isinstance(response, StreamingResponse):
+            if response.response_txt is None and response.response_gen is not None:
+                response.response_gen = self._tee(response.response_gen, answer)
+        elif isinstance(response, AsyncStreamingResponse):
+            if response.response_txt is None and response.response_gen is not None:
+                response.response_gen = self._atee(response.response_gen, answer)
+        else:
+            answer.text, answer.structured = text_of(response)
+            self._answered(answer)
+
+    def _tee(self, stream: Generator[str, None, None], answer: Answer) -> Generator[str]:
+        parts: list[str] = []
+        complete = False
+        try:
+            for part in stream:
+                parts.append(part)
+                yield part
+            complete = True
+        finally:
+            answer.text = "".join(map(str, parts))
+            # Left halfway, this may run while objects are collected, in any thread.
+            self._answered(answer, later=not complete)
+
+    async def _atee(self, stream: AsyncGenerator[str, None], answer: Answer) -> AsyncGenerator[str]:
+        parts: list[str] = []
+        try:
+            async for part in stream:
+                parts.append(part)
+                yield part
+        finally:
+            answer.text = "".join(map(str, parts))
+            self._answered(answer, later=True)
+
+    def _recalls_around(self, span: Span | None) -> list[SeenRecall]:
+        """Return the recalls below the nearest ancestor that has any."""
+        if span is None or not span.request.recalls:
+            return []
+        for ancestor in span.ancestors():
+            found = [
+                seen
+                for seen in span.request.recalls
+                if any(one is ancestor for one in seen.span.ancestors())
+            ]
+            if found:
+                return found
+        return []
+
+    def _recalls_like(
+        self, query: str | QueryBundle | None, nodes: list[NodeWithScore]
+    ) -> list[SeenRecall]:
+        """Return the latest recall of this question that these nodes came from."""
+        question = query.query_str if isinstance(query, QueryBundle) else str(query or "")
+        ids = {one.node_id for one in nodes}
+        for seen in reversed(list(self._recent)):
+            if seen.recall.query.strip() == question.strip() and ids & seen.ids:
+                return [seen]
+        return []
+
+    def _request_ended(self, request: Request, result: object) -> None:
+        """Take an agent's last word for its answer."""
+        said, request.last_reply = request.last_reply, None
+        if said is None:
+            return
+        text, structured = result_of(result)
+        self._answered(
+            Answer(
+                request,
+                list(request.recalls),
+                request.tags,
+                self._earlier(request),
+                prompt="\n\n".join(said.prompt),
+                text=text or said.text,
+                structured=structured,
+                message=said.message,
+            )
+        )

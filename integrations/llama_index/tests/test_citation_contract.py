@@ -1,0 +1,118 @@
+"""hebbgraph's contract of learning from citations, run through LlamaIndex."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+from fakes import RuleLLM
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.instrumentation.dispatcher import instrument_tags
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from pydantic import BaseModel
+
+from hebbgraph.testing.citations import CitationContract, Driver, ScriptedIndex, Turn
+from llama_index.retrievers.hebbgraph import (
+    CITATION_QA_TEMPLATE,
+    CitationFormatter,
+    CitationLearner,
+    HebbianRetriever,
+)
+
+
+class LlamaIndexDriver(Driver):
+    """Runs a turn as a query engine; where an engine has no place for it, as a request."""
+
+    def __init__(self, index: ScriptedIndex) -> None:
+        super().__init__(index)
+        self.retriever = HebbianRetriever(index)
+        self.learner = CitationLearner(index).install()
+        self.sources: dict[str | None, str] = {}
+
+    def ask(self, turn: Turn) -> str | None:
+        tags = {"user_id": turn.user, "thread_id": turn.conversation}
+        with instrument_tags({name: value for name, value in tags.items() if value is not None}):
+            if len(turn.searches) == 1 and turn.calls == 1 and turn.conversation is None:
+                self._query(turn)
+            else:
+                self._request(turn)
+        return self.index.last_recall_id
+
+    def _query(self, turn: Turn) -> None:
+        processors: list[BaseNodePostprocessor] = [Keeping(keep=turn.keep)]
+        if turn.formatted:
+            processors.append(CitationFormatter())
+        engine = RetrieverQueryEngine.from_args(
+            self.retriever,
+            llm=RuleLLM(rule=lambda prompt: _said(turn, prompt)),
+            text_qa_template=CITATION_QA_TEMPLATE,
+            node_postprocessors=processors,
+            streaming="stream" in turn.mode,
+            use_async="async" in turn.mode,
+            output_cls=Cited if turn.structured else None,
+        )
+
+        async def asked() -> None:
+            response = await engine.aquery(turn.question)
+            if turn.mode == "async stream":
+                async for _ in response.async_response_gen():
+                    pass
+
+        if "async" in turn.mode:
+            asyncio.run(asked())
+        else:
+            response = engine.query(turn.question)
+            if turn.mode == "stream":
+                for _ in response.response_gen:
+                    pass
+
+    def _request(self, turn: Turn) -> None:
+        formatter = CitationFormatter(prefix="always")
+        llm = RuleLLM(rule=lambda prompt: _said(turn, prompt))
+        with self.learner.request():
+            found = [
+                node.node.get_content(MetadataMode.LLM)
+                for search in turn.searches
+                for node in formatter.postprocess_nodes(self.retriever.retrieve(search.query))
+            ]
+            own = self.sources.get(turn.conversation, "")
+            context = "\n\n".join([*(self.sources.values() if turn.pasted else [own]), *found])
+            if turn.conversation is not None:
+                self.sources[turn.conversation] = context
+            for _ in range(turn.calls):
+                llm.chat([ChatMessage(role="user", content=f"{context}\n\n{turn.question}")])
+
+    def judge(self, answer: str, good: bool) -> None:
+        self.learner.feedback(answer, good)
+
+    def close(self) -> None:
+        self.learner.uninstall()
+
+
+class Keeping(BaseNodePostprocessor):
+    """A reranker that keeps what the script says."""
+
+    keep: tuple[str, ...] | None = None
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        by_id = {one.node_id: one for one in nodes}
+        return nodes if self.keep is None else [by_id[id_] for id_ in self.keep]
+
+
+class Cited(BaseModel):
+    answer: str
+    citations: list[str]
+
+
+def _said(turn: Turn, prompt: str) -> Any:
+    return json.dumps(turn.structured_reply(prompt)) if turn.structured else turn.reply(prompt)
+
+
+class TestCitationContract(CitationContract):
+    def make_driver(self, index: ScriptedIndex) -> LlamaIndexDriver:
+        return LlamaIndexDriver(index)

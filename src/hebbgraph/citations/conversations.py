@@ -1,0 +1,63 @@
+"""What the earlier turns of a conversation recalled: a later answer may cite it."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+
+from hebbgraph.citations.credit import Recalled
+
+__all__ = ["MAX_CONVERSATIONS", "MAX_RECALLS", "Conversations"]
+
+#: Conversations remembered; the one that was quiet longest is forgotten first.
+MAX_CONVERSATIONS = 256
+#: Recalls remembered of each, the latest.
+MAX_RECALLS = 8
+
+
+class Conversations:
+    """The latest recalls of each conversation, bounded. Safe to use from several threads.
+
+    Parameters
+    ----------
+    max_conversations, max_recalls : int, at least 1
+
+    Examples
+    --------
+    >>> from hebbgraph import Recall
+    >>> recall = Recall(id="r1", namespace="", strategy="", query="Who built it?")
+    >>> conversations = Conversations()
+    >>> conversations.note("thread-1", [Recalled(None, recall)])
+    >>> [one.recall.id for one in conversations.earlier("thread-1")]
+    ['r1']
+    """
+
+    def __init__(
+        self, *, max_conversations: int = MAX_CONVERSATIONS, max_recalls: int = MAX_RECALLS
+    ) -> None:
+        self._max_conversations = max_conversations
+        self._max_recalls = max_recalls
+        self._recalls: OrderedDict[str, list[Recalled]] = OrderedDict()
+        self._lock = threading.RLock()
+
+    def __len__(self) -> int:
+        return len(self._recalls)
+
+    def note(self, conversation: str, recalls: Sequence[Recalled]) -> None:
+        """Remember recalls of a turn, oldest first. Those already known stay where they are."""
+        with self._lock:
+            held = self._recalls.pop(conversation, [])
+            known = {one.recall.id for one in held}
+            held = [*held, *(one for one in recalls if one.recall.id not in known)]
+            if held:
+                self._recalls[conversation] = held[-self._max_recalls :]
+            while len(self._recalls) > self._max_conversations:
+                self._recalls.popitem(last=False)
+
+    def earlier(self, conversation: str, *, but: Sequence[Recalled] = ()) -> list[Recalled]:
+        """Return what was remembered, oldest first, without the recalls of the present turn."""
+        own = {one.recall.id for one in but}
+        with self._lock:
+            held = self._recalls.get(conversation, ())
+            return [one for one in held if one.recall.id not in own]

@@ -1,0 +1,211 @@
+"""One request and its answer, as a framework's adapter hands it over; and what it teaches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from hebbgraph.citations.cited import parse_annotations, parse_citations, parse_structured
+from hebbgraph.citations.credit import Lesson, Recalled, share_credit
+from hebbgraph.citations.rendered import Rendered, Source
+from hebbgraph.citations.shown import rendered_in
+from hebbgraph.records import Feedback
+
+__all__ = ["Exchange", "Outcome", "Reason", "Reply", "sources_of"]
+
+#: A shorter reply ("yes") may occur in an unrelated output by chance.
+_MIN_TELLING_CHARACTERS = 20
+
+
+class Reason(StrEnum):
+    """Why an answer teaches nothing."""
+
+    NOTHING_RECALLED = "no index was asked"
+    NO_REPLY = "no model answered"
+    NOTHING_SHOWN = "no chunk that was recalled stood in a prompt"
+    NO_KEYS = "nothing was cited, and no chunk had a key in the prompt"
+    NOTHING_CITED = "nothing was cited"
+    ALREADY_TAUGHT = "what was cited has been taught by an earlier answer to the same request"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """One call of a model: what it was given, and what it said.
+
+    Attributes
+    ----------
+    text : str
+        What it said.
+    prompt : str
+        All the text it was given. Keys are read from it.
+    blocks : sequence of str
+        The texts of native document blocks in the prompt, in order.
+    structured : sequence
+        Structured answers: the arguments of a tool call, a parsed object.
+    annotations : sequence of dict
+        Native citations; see :func:`~hebbgraph.citations.parse_annotations`.
+    rendered : Rendered, optional
+        What the model was shown, where the adapter knows better than the prompt tells.
+    """
+
+    text: str = ""
+    prompt: str = ""
+    blocks: Sequence[str] = ()
+    structured: Sequence[Any] = ()
+    annotations: Sequence[Any] = ()
+    rendered: Rendered | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an exchange teaches, or why it teaches nothing.
+
+    Attributes
+    ----------
+    lessons : tuple of Lesson
+        One for each recall that is credited.
+    reason : Reason, optional
+        Given if there are no lessons.
+    shown, cited : tuple of str
+        The ids of the chunks that the model was shown, and that the answer cites.
+    feedback : tuple of Feedback
+        What the indexes recorded, once the lessons were taught.
+    """
+
+    lessons: tuple[Lesson, ...] = ()
+    reason: Reason | None = None
+    shown: tuple[str, ...] = ()
+    cited: tuple[str, ...] = ()
+    feedback: tuple[Feedback, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A reply that was shown chunks of ours, and what it cites of them."""
+
+    text: str
+    rendered: Rendered
+    cited: tuple[str, ...]
+
+
+@dataclass(slots=True, kw_only=True)
+class Exchange:
+    r"""A request, its recalls and its answer: all that decides what is learned.
+
+    An adapter fills one from its framework's events. :meth:`outcome` is the same for all.
+
+    Attributes
+    ----------
+    recalls : sequence of Recalled
+        Those made for this answer, oldest first.
+    replies : sequence of Reply
+        The calls of models, in order.
+    output : sequence of str
+        The texts that the application returned, as far as they are known.
+    earlier : sequence of Recalled
+        Those of the conversation's earlier turns, oldest first.
+    foreign : sequence of Source
+        Texts of other retrievers that may stand in the prompt as well. A key that stands
+        before one of them belongs to it, and to no chunk of ours.
+    actor : str, optional
+        Whom lessons are attributed to.
+    ids : sequence of str
+        The names by which late feedback may refer to the answer.
+    taught : set of str
+        Chunks that the request has taught so far. Exchanges that belong to one request
+        share the set, so that an answer repeated by an outer chain counts once.
+
+    Examples
+    --------
+    >>> from hebbgraph import HebbianIndex
+    >>> with HebbianIndex.open(":memory:") as index:
+    ...     report = index.add([{"id": "owl", "text": "Owls hunt at night."}])
+    ...     recall = index.recall("When do owls hunt?")
+    ...     asked = Reply(prompt="[1] Owls hunt at night.\n\nWhen?", text="At night [1].")
+    ...     outcome = Exchange(recalls=[Recalled(index, recall)], replies=[asked]).outcome()
+    >>> outcome.lessons[0].cited
+    ('owl',)
+    """
+
+    recalls: Sequence[Recalled] = ()
+    replies: Sequence[Reply] = ()
+    output: Sequence[str] = ()
+    earlier: Sequence[Recalled] = ()
+    foreign: Sequence[Source] = ()
+    actor: str | None = None
+    ids: Sequence[str] = ()
+    taught: set[str] = field(default_factory=set)
+
+    def outcome(self) -> Outcome:
+        """Read the answer, and credit the recalls with what it cites. Changes nothing.
+
+        The answer is the replies that were returned to the user. Where that cannot be told,
+        because the output was parsed or a stream was abandoned, it is the last reply that
+        cites anything. Drafts, gradings and failed attempts teach nothing.
+        """
+        if not (self.recalls or self.earlier):
+            return Outcome(reason=Reason.NOTHING_RECALLED)
+        if not self.replies:
+            return Outcome(reason=Reason.NO_REPLY)
+        readings = list(self._readings())
+        if not readings:
+            return Outcome(reason=Reason.NOTHING_SHOWN)
+        answers = _returned(readings, self.output) or [one for one in readings if one.cited][-1:]
+        shown = _each_once(one.rendered.ids for one in answers or readings)
+        cited = _each_once(one.cited for one in answers)
+        if not cited:
+            keyed = any(one.rendered.keys for one in answers or readings)
+            reason = Reason.NOTHING_CITED if keyed else Reason.NO_KEYS
+            return Outcome(reason=reason, shown=shown)
+        lessons = share_credit(cited, shown, self.recalls, earlier=self.earlier, taught=self.taught)
+        if not lessons:
+            return Outcome(reason=Reason.ALREADY_TAUGHT, shown=shown, cited=cited)
+        return Outcome(tuple(one.by(self.actor) for one in lessons), None, shown, cited)
+
+    def _readings(self) -> Iterator[_Reading]:
+        sources = [*sources_of([*self.recalls, *reversed(self.earlier)]), *self.foreign]
+        for reply in self.replies:
+            rendered = reply.rendered
+            if rendered is None:
+                rendered = rendered_in(reply.prompt, sources, blocks=reply.blocks)
+            if rendered.ids:
+                yield _Reading(reply.text, rendered, tuple(_cited(reply, rendered)))
+
+
+def sources_of(recalls: Sequence[Recalled]) -> list[Source]:
+    """Return the chunks of some recalls that may stand in a prompt, each once."""
+    found: dict[str, Source] = {}
+    for one in recalls:
+        for hit in one.recall.hits:
+            if not hit.lacks_text:
+                chunk = hit.chunk
+                found.setdefault(chunk.id, Source(chunk.id, chunk.text, chunk.title))
+    return list(found.values())
+
+
+def _cited(reply: Reply, rendered: Rendered) -> dict[str, None]:
+    found = dict.fromkeys(parse_citations(reply.text, rendered))
+    for value in reply.structured:
+        found.update(dict.fromkeys(parse_structured(value, rendered)))
+    found.update(dict.fromkeys(parse_annotations(reply.annotations, rendered)))
+    return found
+
+
+def _returned(readings: Sequence[_Reading], output: Sequence[str]) -> list[_Reading]:
+    """Return the replies that stand in the output."""
+    texts = [stripped for text in output if (stripped := text.strip())]
+    return [
+        one
+        for one in readings
+        if (said := one.text.strip())
+        and any(
+            said == text or (len(said) >= _MIN_TELLING_CHARACTERS and said in text)
+            for text in texts
+        )
+    ]
+
+
+def _each_once(groups: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(id_ for group in groups for id_ in group))

@@ -1,0 +1,192 @@
+"""The contract of learning from citations: a suite that every adapter has to pass.
+
+A framework's adapter turns what happens in the framework into calls of ``index.reinforce``.
+This suite scripts what happens and says which calls have to come out. An adapter gives a
+:class:`Driver`, which knows how to run one scripted turn in its framework, and subclasses the
+suite:
+
+.. code-block:: python
+
+    from hebbgraph.testing.citations import CitationContract, Driver, ScriptedIndex, Turn
+
+    class MyDriver(Driver):
+        def ask(self, turn: Turn) -> str | None:
+            ...  # run turn.searches through the adapter's retriever and formatter, give the
+            ...  # prompt to a model that answers turn.reply(prompt); return the recall's id
+
+    class TestCitationContract(CitationContract):
+        def make_driver(self, index: ScriptedIndex) -> MyDriver:
+            return MyDriver(index)
+
+The scripts are in :mod:`hebbgraph.testing.citation_scripts`. This module imports pytest;
+nothing else in the package does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+from hebbgraph.index import HebbianIndex
+from hebbgraph.records import Feedback, Hit, Recall
+from hebbgraph.testing.citation_scripts import CASES, CHUNKS, Case, Search, Taught, Turn
+
+__all__ = [
+    "CASES",
+    "CHUNKS",
+    "Case",
+    "CitationContract",
+    "Driver",
+    "ScriptedIndex",
+    "Search",
+    "Taught",
+    "Turn",
+]
+
+
+class ScriptedIndex(HebbianIndex):
+    """An index that finds what the script says, and notes what it is taught.
+
+    Lessons are really learned, so whatever the index refuses fails the test.
+
+    Attributes
+    ----------
+    last_recall_id : str or None
+        The id of the latest recall.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._script: dict[str, tuple[str, ...]] = {}
+        self._taught: dict[str, Taught] = {}
+        self.last_recall_id: str | None = None
+
+    def follow(self, searches: Iterable[Search]) -> None:
+        """Find this from now on."""
+        self._script = {search.query: search.finds for search in searches}
+
+    @property
+    def taught(self) -> list[Taught]:
+        """What was taught and not taken back, in order."""
+        return list(self._taught.values())
+
+    def recall(self, query: str, **options: Any) -> Recall:
+        """Return the chunks of the script."""
+        hits = [
+            Hit(chunk=CHUNKS[id_], score=1.0 / rank, rank=rank)
+            for rank, id_ in enumerate(self._script[query.strip()], start=1)
+        ]
+        self.last_recall_id = options.get("id") or str(uuid.uuid4())
+        return Recall(
+            id=self.last_recall_id,
+            namespace=self.namespace,
+            strategy="spreading",
+            query=query,
+            hits=tuple(hits),
+        )
+
+    async def arecall(self, query: str, **options: Any) -> Recall:
+        """Async twin of :meth:`recall`."""
+        return await asyncio.to_thread(self.recall, query, **options)
+
+    def reinforce(
+        self,
+        recall: Recall | str,
+        cited: Iterable[str],
+        *,
+        rejected: Iterable[str] | None = None,
+        shown: Iterable[str] | None = None,
+        actor: str | None = None,
+    ) -> Feedback:
+        """Learn, and take a note."""
+        assert isinstance(recall, Recall)
+        lesson = Taught(
+            recall.query.strip(), tuple(cited), tuple(shown or ()), tuple(rejected or ()), actor
+        )
+        feedback = super().reinforce(
+            recall,
+            cited=lesson.cited,
+            rejected=lesson.rejected,
+            shown=lesson.shown,
+            actor=lesson.actor,
+        )
+        # The log keeps equal feedback once; the contract is not to give it twice.
+        assert feedback.id not in self._taught, f"taught twice: {lesson}"
+        self._taught[feedback.id] = lesson
+        return feedback
+
+    def forget(self, feedback: Any = None, **selection: Any) -> int:
+        """Forget, and cross the note out."""
+        self._taught.pop(feedback, None)
+        return super().forget(feedback, **selection)
+
+
+class Driver(ABC):
+    """Runs turns in a framework, with the adapter's retriever, formatter and learner."""
+
+    def __init__(self, index: ScriptedIndex) -> None:
+        self.index = index
+
+    @abstractmethod
+    def ask(self, turn: Turn) -> str | None:
+        """Run one turn; return what :meth:`judge` may name its answer by.
+
+        The error of a model that fails must come out.
+        """
+
+    @abstractmethod
+    def judge(self, answer: str, good: bool) -> None:
+        """Give the user's verdict on an answer."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Wait until everything is learned, and stop listening."""
+
+
+class CitationContract:
+    """The suite. Subclass it in a test module, and override :meth:`make_driver`."""
+
+    def make_driver(self, index: ScriptedIndex) -> Driver:
+        """Return the driver of the adapter under test."""
+        raise NotImplementedError
+
+    @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+    def test_what_is_taught(self, case: Case) -> None:
+        """Run a script, and compare what the index was taught."""
+        with ScriptedIndex.open(":memory:") as index:
+            index.add(CHUNKS.values())
+            driver = self.make_driver(index)
+            try:
+                for turn in case.turns:
+                    _run(driver, turn)
+            finally:
+                driver.close()
+            assert _sorted(index.taught) == _sorted(case.teaches)
+
+
+def _run(driver: Driver, turn: Turn) -> None:
+    driver.index.follow(turn.searches)
+    if turn.answer is None:
+        with pytest.raises(RuntimeError, match="overloaded"):
+            driver.ask(turn)
+        return
+    answer = driver.ask(turn)
+    if turn.verdict is not None:
+        assert answer is not None, "ask() has to return the id of an answer that is judged"
+        driver.judge(answer, turn.verdict)
+
+
+def _sorted(lessons: Iterable[Taught]) -> list[Taught]:
+    """Order lessons; the order of ``shown`` is the prompt's, where several searches may meet."""
+    return sorted(
+        (
+            Taught(one.query, one.cited, tuple(sorted(one.shown)), one.rejected, one.actor)
+            for one in lessons
+        ),
+        key=repr,
+    )

@@ -1,0 +1,115 @@
+"""What an exchange teaches, and the reason when it teaches nothing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from recalls import recalled
+
+from hebbgraph import Chunk
+from hebbgraph.citations import Exchange, Reason, Rendered, Reply, Source, sources_of
+from hebbgraph.records import Hit
+
+OWN = recalled("one", "a", "b", "c")
+PROMPT = "\n\n".join(f"[{key}]\nText of {id_}." for key, id_ in zip("123", "abc", strict=True))
+
+
+def said(text: str, prompt: str = PROMPT) -> Reply:
+    return Reply(prompt=prompt, text=text)
+
+
+def taught(exchange: Exchange) -> list[tuple[str, ...]]:
+    outcome = exchange.outcome()
+    assert bool(outcome.lessons) == (outcome.reason is None)
+    return [lesson.cited for lesson in outcome.lessons]
+
+
+def test_a_citation() -> None:
+    outcome = Exchange(recalls=[OWN], replies=[said("So it is [2].")], actor="ida").outcome()
+    (lesson,) = outcome.lessons
+    assert (lesson.recalled, lesson.cited, lesson.shown) == (OWN, ("b",), ("a", "b", "c"))
+    assert (lesson.actor, lesson.rejected) == ("ida", ())
+    assert (outcome.cited, outcome.shown, outcome.feedback) == (("b",), ("a", "b", "c"), ())
+
+
+@pytest.mark.parametrize(
+    ("exchange", "reason"),
+    [
+        (Exchange(replies=[said("[1]")]), Reason.NOTHING_RECALLED),
+        (Exchange(recalls=[OWN]), Reason.NO_REPLY),
+        (Exchange(recalls=[OWN], replies=[said("[1]", "Hi!")]), Reason.NOTHING_SHOWN),
+        (Exchange(recalls=[OWN], replies=[said("I do not know.")]), Reason.NOTHING_CITED),
+        (Exchange(recalls=[OWN], replies=[said("As told [7].")]), Reason.NOTHING_CITED),
+        (
+            Exchange(recalls=[OWN], replies=[said("[1]", "Text of a.\n\nText of b.")]),
+            Reason.NO_KEYS,
+        ),
+        (Exchange(recalls=[OWN], replies=[said("[1]")], taught={"a"}), Reason.ALREADY_TAUGHT),
+    ],
+    ids=lambda value: value.name if isinstance(value, Reason) else "",
+)
+def test_why_nothing_is_taught(exchange: Exchange, reason: Reason) -> None:
+    outcome = exchange.outcome()
+    assert (outcome.lessons, outcome.reason) == ((), reason)
+
+
+def test_reading_changes_nothing() -> None:
+    exchange = Exchange(recalls=[OWN], replies=[said("[1]")])
+    assert exchange.outcome() == exchange.outcome()
+    assert exchange.taught == set()
+
+
+DRAFTS = [said("First I thought it was [1]."), said("But it is [2] for certain."), said("Hm.")]
+
+
+@pytest.mark.parametrize(
+    ("output", "expected"),
+    [
+        (["First I thought it was [1]."], [("a",)]),
+        (["It says: First I thought it was [1]. So there."], [("a",)]),
+        ([reply.text for reply in DRAFTS], [("a", "b")]),
+        (["Hm."], []),
+        (["Hm. That is all that there is to say."], [("b",)]),  # too short to tell
+        (["something else"], [("b",)]),
+        ([], [("b",)]),
+        (["", "  "], [("b",)]),
+    ],
+)
+def test_the_answer_is_what_was_returned_or_the_last_that_cites(
+    output: list[str], expected: list[tuple[str, ...]]
+) -> None:
+    assert taught(Exchange(recalls=[OWN], replies=DRAFTS, output=output)) == expected
+
+
+def test_each_reply_is_read_by_the_keys_of_its_own_prompt() -> None:
+    other = "[1]\nText of c."
+    replies = [said("One says [1].  "), said("The other [1].", other)]
+    output = ["One says [1].", "The other [1]."]
+    assert taught(Exchange(recalls=[OWN], replies=replies, output=output)) == [("a", "c")]
+
+
+def test_a_key_before_a_foreign_text_is_not_ours() -> None:
+    web = Source("", "Something from the web.")
+    prompt = f"{PROMPT}\n\n[1]\n{web.text}"
+    exchange = Exchange(recalls=[OWN], replies=[said("[1] [2]", prompt)], foreign=[web])
+    assert taught(exchange) == [("b",)]
+
+
+def test_structured_native_and_given_renderings() -> None:
+    reply = Reply(
+        prompt=PROMPT,
+        structured=[{"citations": ["[3]"]}],
+        annotations=[{"source": "b"}],
+        text="As in [1].",
+    )
+    assert taught(Exchange(recalls=[OWN], replies=[reply])) == [("a", "c", "b")]
+    given = Reply(text="[9]", rendered=Rendered.numbered([Source("c", "?")], start=9))
+    assert taught(Exchange(recalls=[OWN], replies=[given])) == [("c",)]
+
+
+def test_sources_are_the_texts_that_came_back() -> None:
+    hit = OWN.recall.hits[0]
+    lacking = Hit(chunk=Chunk(id="x", text=""), score=0.1, rank=2, text_hash="0" * 16)
+    recall = OWN.recall.model_copy(update={"hits": (hit, lacking)})
+    assert [one.id for one in sources_of([replace(OWN, recall=recall), OWN])] == ["a", "b", "c"]

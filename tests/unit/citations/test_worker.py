@@ -1,0 +1,156 @@
+"""The background thread: order, waiting, bounds, and what it keeps alive."""
+
+from __future__ import annotations
+
+import gc
+import subprocess
+import sys
+import threading
+import weakref
+from functools import partial
+
+import pytest
+
+from hebbgraph.citations import worker as module
+from hebbgraph.citations.worker import Worker
+
+
+class Jobs:
+    """Notes the jobs done; waits at a gate first."""
+
+    def __init__(self, *, open: bool = True) -> None:
+        self.gate = threading.Event()
+        self.done: list[int] = []
+        if open:
+            self.gate.set()
+
+    def put(self, worker: Worker, *numbers: int) -> None:
+        for number in numbers:
+            worker.put(partial(self._do, number))
+
+    def _do(self, number: int) -> None:
+        assert self.gate.wait(20)
+        if number < 0:
+            raise ValueError("a job of ours")
+        self.done.append(number)
+
+
+def test_in_order_and_on_after_errors(caplog: pytest.LogCaptureFixture) -> None:
+    jobs, worker = Jobs(open=False), Worker()
+    assert worker.flush(0)
+    jobs.put(worker, 0, -1, 2, 3)
+    assert worker.flush(0.01) is False
+    jobs.gate.set()
+    assert worker.flush(20) is True
+    assert jobs.done == [0, 2, 3]
+    assert "a job of ours" in caplog.text
+
+
+def test_putting_never_blocks_and_drops_the_oldest(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(module, "MAX_WAITING", 10)
+    jobs, worker = Jobs(open=False), Worker()
+    jobs.put(worker, *range(100))
+    jobs.gate.set()
+    assert worker.flush(20)
+    assert jobs.done[-10:] == list(range(90, 100))
+    assert len(jobs.done) <= 11
+    assert "the oldest is dropped" in caplog.text
+
+
+def test_whoever_waits_is_not_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "MAX_WAITING", 2)
+    jobs, worker, started = Jobs(open=False), Worker(), threading.Event()
+    worker.put(started.set)
+    jobs.put(worker, 0)
+    assert started.wait(20)
+    assert worker.flush(0.01) is False  # its mark is among the oldest now
+    jobs.put(worker, 1, 2, 3)
+    jobs.gate.set()
+    assert worker.flush(20)
+    assert jobs.done[-1] == 3
+
+
+def test_a_job_that_flushes_does_not_wait_for_itself() -> None:
+    worker, flushed = Worker(), list[bool]()
+    worker.put(lambda: flushed.append(worker.flush()))
+    assert worker.flush(20)
+    assert flushed == [True]
+
+
+def test_a_job_put_while_the_thread_is_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As by a stream that is collected just then: one thread all the same."""
+    jobs, worker = Jobs(), Worker()
+    made: list[threading.Thread] = []
+    thread_class = threading.Thread
+
+    def make(*args: object, **kwargs: object) -> threading.Thread:
+        if not made:
+            made.append(threading.current_thread())
+            jobs.put(worker, 2)
+        made.append(thread_class(*args, **kwargs))  # type: ignore[arg-type]
+        return made[-1]
+
+    monkeypatch.setattr(threading, "Thread", make)
+    jobs.put(worker, 1)
+    assert worker.flush(20)
+    assert sorted(jobs.done) == [1, 2]
+    assert sum(thread.ident is not None for thread in made[1:]) == 1
+
+
+def test_the_thread_ends_when_idle_and_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "IDLE_SECONDS", 0.01)
+    jobs, worker = Jobs(), Worker()
+    jobs.put(worker, 1)
+    thread = worker._thread
+    if thread is not None:
+        thread.join(20)
+        assert not thread.is_alive()
+    jobs.put(worker, 2)
+    assert worker.flush(20)
+    assert jobs.done == [1, 2]
+
+
+def test_a_forked_child_starts_anew() -> None:
+    jobs, worker = Jobs(), Worker()
+    jobs.put(worker, 1)
+    assert worker.flush(20)
+    worker._pid = -1
+    assert worker.flush(20)
+    jobs.put(worker, 2)
+    assert worker.flush(20)
+    assert jobs.done == [1, 2]
+
+
+def test_a_waiting_job_keeps_its_owner_and_an_idle_thread_does_not() -> None:
+    class Owner:
+        def __init__(self) -> None:
+            self.jobs, self.worker = Jobs(open=False), Worker()
+
+        def work(self) -> None:
+            self.jobs._do(1)
+
+    owner = Owner()
+    jobs = owner.jobs
+    owner.worker.put(owner.work)
+    gone, worker = weakref.ref(owner), owner.worker
+    del owner
+    gc.collect()
+    assert gone() is not None
+    jobs.gate.set()
+    assert worker.flush(20)
+    collected = weakref.ref(worker)
+    del worker
+    gc.collect()
+    assert jobs.done == [1]
+    assert (gone(), collected()) == (None, None)
+
+
+def test_what_waits_is_finished_when_the_process_exits() -> None:
+    code = (
+        "import time; from hebbgraph.citations.worker import Worker; worker = Worker()\n"
+        "worker.put(lambda: time.sleep(0.1)); worker.put(lambda: print('done', flush=True))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == ("done\n", "")
