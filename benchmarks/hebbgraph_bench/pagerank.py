@@ -28,7 +28,8 @@ from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
-from hebbgraph.text import PhraseMatcher, phrase_key, tokenize
+from hebbgraph.testing.phrase_matcher import PhraseMatcher
+from hebbgraph.text import phrase_key, tokenize
 
 from hebbgraph_bench.baselines import BM25, Dense, RankedChunk, min_max, ranked, top
 from hebbgraph_bench.datasets import Extraction

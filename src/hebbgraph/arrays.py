@@ -1,12 +1,13 @@
-"""Array types, and the small array operations that several modules share.
+"""Array types, and small array operations that several modules share.
 
-Compressed sparse rows, distinct values, sums and cuts by owner. A cut keeps values that tie
-with the last one it keeps, so the order of equals never decides.
+Compressed sparse rows, distinct values, sums and top-n selection by owner. A selection
+keeps values that tie with its last one, so it never depends on the order of equal values.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from collections.abc import Sequence
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -16,12 +17,14 @@ __all__ = [
     "FloatArray",
     "GrowableArray",
     "IntArray",
-    "among",
-    "among_sorted",
-    "best",
-    "best_per_owner",
+    "RaggedArray",
     "concatenated_ranges",
+    "is_in",
+    "is_in_sorted",
+    "prefix_sums",
     "sum_by",
+    "top_n",
+    "top_n_per_owner",
     "transpose",
     "unique",
     "unique_inverse",
@@ -31,11 +34,11 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 
-_TIES = 4  # how many times its size a cut may grow to keep equals together
+_TIES = 4  # a selection may grow to this many times its size to keep ties
 
 
 class GrowableArray:
-    """A one-dimensional array that can be appended to in amortised constant time.
+    """A one-dimensional array with amortised constant-time append.
 
     Examples
     --------
@@ -55,7 +58,7 @@ class GrowableArray:
 
     @property
     def view(self) -> NDArray[Any]:
-        """The elements so far; valid until the next ``extend``."""
+        """The elements; valid until the next ``extend``."""
         return self._data[: self._size]
 
     def extend(self, values: Any) -> None:
@@ -70,7 +73,7 @@ class GrowableArray:
         self._size = needed
 
     def writable(self) -> NDArray[Any]:
-        """Return the elements for changing in place (a memory map is copied first)."""
+        """Return the elements for writing in place; a read-only memory map is copied first."""
         if not self._data.flags.writeable:
             self._data = np.array(self.view)
         return self.view
@@ -97,10 +100,61 @@ def concatenated_ranges(starts: IntArray, counts: IntArray) -> IntArray:
     return at
 
 
-def unique(values: IntArray) -> IntArray:
-    """Return the different values, ascending.
+def prefix_sums(counts: IntArray) -> IntArray:
+    """Return the sums of the first 0, 1, 2, … counts: offsets of consecutive runs.
 
-    Faster for integers than ``numpy.unique``, which fills a hash table since numpy 2.3.
+    Examples
+    --------
+    >>> prefix_sums(np.array([2, 0, 1]))
+    array([0, 2, 2, 3])
+    """
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+
+
+class RaggedArray:
+    """Rows of different lengths, stored end to end.
+
+    Examples
+    --------
+    >>> ragged = RaggedArray(np.int32)
+    >>> ragged.extend([2, 0, 1], [7, 8, 9])
+    >>> counts, at = ragged.positions(np.array([2, 0]))
+    >>> counts, ragged.values[at]
+    (array([1, 2]), array([9, 7, 8], dtype=int32))
+    """
+
+    def __init__(self, dtype: type[np.generic]) -> None:
+        self._offsets = GrowableArray(np.int64, np.zeros(1, np.int64))
+        self._values = GrowableArray(dtype)
+
+    @property
+    def values(self) -> NDArray[np.generic]:
+        """The values of all rows, end to end."""
+        return self._values.view
+
+    def extend(self, lengths: Sequence[int] | IntArray, values: object) -> None:
+        """Append rows of these lengths; ``values`` holds them end to end."""
+        self._offsets.extend(len(self._values) + np.cumsum(np.array(lengths, dtype=np.int64)))
+        self._values.extend(values)
+
+    def positions(self, rows: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the length of each row, and the indices of its elements in :attr:`values`."""
+        starts = self._offsets.view[rows]
+        counts = self._offsets.view[rows + 1] - starts
+        return counts, concatenated_ranges(starts, counts)
+
+    def take(self, rows: IntArray) -> Self:
+        """Return a new array of these rows, in this order."""
+        counts, places = self.positions(rows)
+        taken = type(self)(self._values.view.dtype.type)
+        taken.extend(counts, self._values.view[places])
+        return taken
+
+
+def unique(values: IntArray) -> IntArray:
+    """Return the distinct values, ascending.
+
+    For integers faster than ``numpy.unique``, which builds a hash table since numpy 2.3.
 
     Examples
     --------
@@ -131,7 +185,7 @@ def transpose(
     column_indptr : ndarray of int64, shape (n_columns + 1,)
     rows : ndarray of int32, shape (nnz,), ascending within a column
     order : ndarray of int64, shape (nnz,)
-        Where each element stood, to carry values along.
+        Former index of each element, to permute values along.
 
     Examples
     --------
@@ -156,10 +210,10 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
 
 
 def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the different values, ascending, and where among them each value is.
+    """Return the distinct values, ascending, and the index of each value among them.
 
-    Half the calls of ``numpy.unique(values, return_inverse=True)``: most arrays here are so
-    short that the calls are what they cost.
+    Takes half the numpy calls of ``numpy.unique(values, return_inverse=True)``; on arrays
+    as short as ours, the call overhead dominates.
 
     >>> different, position = unique_inverse(np.array([5, 3, 5]))
     >>> different.tolist(), position.tolist()
@@ -175,10 +229,10 @@ def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
     return ascending[first], position
 
 
-def among(values: IntArray, few: IntArray) -> BoolArray:
-    """Tell which values are among a few.
+def is_in(values: IntArray, few: IntArray) -> BoolArray:
+    """Return which values are in ``few``: ``numpy.isin``, faster for up to eight.
 
-    >>> among(np.array([5, 3, 5]), np.array([5])).tolist()
+    >>> is_in(np.array([5, 3, 5]), np.array([5])).tolist()
     [True, False, True]
     """
     if len(few) > 8:
@@ -187,10 +241,10 @@ def among(values: IntArray, few: IntArray) -> BoolArray:
     return result
 
 
-def among_sorted(values: IntArray, some: IntArray) -> BoolArray:
-    """Tell which values are among some that ascend.
+def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
+    """Return which values are in ``some``, which is sorted.
 
-    >>> among_sorted(np.array([5, 3, 9]), np.array([3, 5])).tolist()
+    >>> is_in_sorted(np.array([5, 3, 9]), np.array([3, 5])).tolist()
     [True, True, False]
     """
     if not len(some):
@@ -200,13 +254,13 @@ def among_sorted(values: IntArray, some: IntArray) -> BoolArray:
     return result
 
 
-def best(values: FloatArray, n: int) -> IntArray:
-    """Return where the n largest values are, and those that equal the last of them.
+def top_n(values: FloatArray, n: int) -> IntArray:
+    """Return the indices of the n largest values, ties with the last one included.
 
-    So the outcome does not depend on the order of equals, unless there are more than
-    4 n of them.
+    The result is therefore independent of the order of equal values, unless the ties
+    exceed 4 n values; then the first ones are kept.
 
-    >>> best(np.array([3.0, 1.0, 2.0, 2.0]), 2).tolist()
+    >>> top_n(np.array([3.0, 1.0, 2.0, 2.0]), 2).tolist()
     [0, 2, 3]
     """
     if len(values) <= n:
@@ -218,23 +272,21 @@ def best(values: FloatArray, n: int) -> IntArray:
     return at
 
 
-def best_per_owner(owner: IntArray, values: FloatArray, n_owners: int, n: int) -> BoolArray:
-    """Mark the n largest values of each owner, and those that equal the last of them.
+def top_n_per_owner(owner: IntArray, values: FloatArray, n_owners: int, n: int) -> BoolArray:
+    """Mark the n largest values of each owner, ties with the last one included.
 
     Parameters
     ----------
     owner : ndarray of int, shape (m,), ascending, in [0, n_owners)
-        Whose each value is.
+        Owner of each value.
     values : ndarray of float, shape (m,)
-        What is compared.
     n_owners : int
-        How many owners there are.
     n : int
-        How many each keeps.
+        Number of values to keep per owner.
 
     Examples
     --------
-    >>> marked = best_per_owner(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 2.0, 0.5]), 2, 2)
+    >>> marked = top_n_per_owner(np.array([0, 0, 0, 1]), np.array([1.0, 3.0, 2.0, 0.5]), 2, 2)
     >>> marked.tolist()
     [False, True, True, True]
     """

@@ -1,7 +1,7 @@
-"""Files beside the snapshot that can be made anew, each with a stamp that says what it is of.
+"""Rebuildable files beside the snapshot, each with a stamp that says what it was built from.
 
-The stamp goes last and holds a checksum, so a file that a killed process left, or that was
-damaged since, is never read.
+The stamp is written last and holds a checksum, so a file that a killed process left
+incomplete, or that was damaged since, is never read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 _BLOCK = 1 << 20
 
 Stamp: TypeAlias = dict[str, Any]
-"""What can be written as JSON."""
+"""A JSON object."""
 
 
 def rows_checksum(rows: IntArray) -> int:
@@ -35,24 +35,24 @@ def rows_checksum(rows: IntArray) -> int:
 
 
 def write_stamped(path: Path, stamp: Mapping[str, Any], write: Callable[[Path], object]) -> None:
-    """Write a file and its stamp, in the place of those that are there.
+    """Write a file and its stamp, replacing existing ones.
 
     Parameters
     ----------
     path : Path
     stamp : mapping
     write : callable
-        Writes the content to the path that it is given.
+        Writes the content to the path it is called with.
     """
     beside = _stamp_of(path)
     remove(beside)
     _put(path, write)
-    told = json.dumps({**stamp, "checksum": _checksum(path)})
-    _put(beside, lambda to: to.write_text(told))
+    stamp_json = json.dumps({**stamp, "checksum": _checksum(path)})
+    _put(beside, lambda to: to.write_text(stamp_json))
 
 
 def _put(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file in one step, in the place of whatever is there."""
+    """Write a file atomically, replacing whatever is there."""
     partial = path.with_name(path.name + ".partial")
     for one in (partial, path):
         make_way(one, for_file=True)
@@ -61,21 +61,21 @@ def _put(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def read_stamped(path: Path, fits: Callable[[Stamp], bool]) -> Stamp | None:
-    """Return the stamp of a whole file, or None if there is none that fits.
+    """Return the stamp of an intact file, or None if there is none that fits.
 
     Parameters
     ----------
     path : Path
     fits : callable
-        Tells whether a stamp is of what is wanted. That one lacks a name, or has a value
-        of another type, means that it does not.
+        Tells whether a stamp is the wanted one. An error for a missing or mistyped entry
+        counts as no.
     """
     try:
         stamp: Stamp = json.loads(_stamp_of(path).read_bytes())
     except FileNotFoundError:
         return None
     except (OSError, ValueError) as error:
-        logger.warning("%s is damaged (%s): made anew", path, error)
+        logger.warning("%s is damaged (%s), rebuilding it", path, error)
         return None
     try:
         if not fits(stamp):
@@ -89,7 +89,7 @@ def read_stamped(path: Path, fits: Callable[[Stamp], bool]) -> Stamp | None:
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError) as error:
-        logger.warning("%s is damaged (%s): made anew", path, error)
+        logger.warning("%s is damaged (%s), rebuilding it", path, error)
         return None
 
 
@@ -106,7 +106,7 @@ def _checksum(path: Path) -> int:
 
 
 def remove(path: Path) -> None:
-    """Remove a file, a link or a folder, or nothing."""
+    """Remove a file, link or folder, if it exists."""
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path, ignore_errors=True)
     else:
@@ -114,10 +114,10 @@ def remove(path: Path) -> None:
 
 
 def make_way(path: Path, *, for_file: bool = False) -> bool:
-    """Make the folders above a path, and what is not a file at it give way to one.
+    """Create the parent folders of a path, removing anything that is in the way.
 
-    Derived parts can be built again, so what is in their place is nobody's loss. Returns
-    whether there was something.
+    ``for_file`` also removes a folder at the path itself. Only for derived files, which can
+    be rebuilt. Returns whether something was removed.
     """
     in_the_way = [p for p in path.parents[:2] if p.exists() and not p.is_dir()]
     if for_file and path.is_dir():

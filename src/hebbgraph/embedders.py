@@ -1,7 +1,7 @@
-"""Embedders: what to call them, what they are given, and an adapter for local models.
+"""Call embedders, name them, and adapt local models.
 
 Any object with ``embed_documents`` and ``embed_query`` is an embedder
-(:class:`hebbgraph.protocols.Embedder`): LangChain's fit as they are.
+(:class:`hebbgraph.protocols.Embedder`), LangChain's ``Embeddings`` included.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ _NAME_ATTRIBUTES = ("model_name", "model", "model_id", "model_name_or_path", "na
 
 
 def embedder_name(embedder: Embedder) -> str:
-    """Return the name that an embedder's vectors are saved under.
+    """Return the name under which an embedder's vectors are saved.
 
-    That of its model, where an attribute tells it, else that of its class: vectors of
-    one name must be comparable.
+    It is the model's name if an attribute has it, otherwise the name of the class. Vectors
+    saved under one name must be comparable.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def embedder_name(embedder: Embedder) -> str:
 
 
 def passage_text(chunk: Chunk) -> str:
-    r"""Return what is embedded of a chunk: its title, then its text.
+    r"""Return the text to embed for a chunk: its title, then its text.
 
     Examples
     --------
@@ -69,7 +69,7 @@ def embed_passages(embedder: Embedder, chunks: list[Chunk]) -> NDArray[np.float3
     Raises
     ------
     ParameterError
-        If the embedder returns something else than one finite vector a chunk.
+        If the embedder does not return one finite vector per chunk.
     """
     vectors = embedder.embed_documents([passage_text(chunk) for chunk in chunks])
     return _unit(vectors, len(chunks), embedder)
@@ -81,7 +81,7 @@ def embed_question(embedder: Embedder, query: str) -> NDArray[np.float32]:
 
 
 def unit_vector(vector: Any, source: object = "the given vector") -> NDArray[np.float32]:
-    """Return one vector at unit length; ParameterError if it is not one."""
+    """Scale a vector to unit length; raise ParameterError if it is not one."""
     unit: NDArray[np.float32] = _unit([vector], 1, source)[0]
     return unit
 
@@ -91,11 +91,11 @@ def _unit(vectors: Any, expected: int, source: object) -> NDArray[np.float32]:
     try:
         array = np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError) as error:
-        raise ParameterError(f"{name}: vectors of one length are needed: {error}") from error
+        raise ParameterError(f"{name}: vectors must have equal length: {error}") from error
     if array.ndim != 2 or len(array) != expected or array.shape[1] == 0:
-        raise ParameterError(f"{name}: {expected} vectors were expected, got shape {array.shape}")
+        raise ParameterError(f"{name}: expected {expected} vectors, got shape {array.shape}")
     if not np.isfinite(array).all():
-        raise ParameterError(f"{name}: a vector holds NaN or infinity")
+        raise ParameterError(f"{name}: a vector contains NaN or infinity")
     norms = np.linalg.norm(array, axis=1, keepdims=True)
     norms[norms == 0] = 1.0
     unit: NDArray[np.float32] = array / norms
@@ -108,12 +108,12 @@ class SentenceTransformerEmbedder:
     Parameters
     ----------
     model_name : str
-        Any name or path that sentence-transformers loads.
+        Any name or path that sentence-transformers can load.
     device : str, optional
-        ``"cpu"``, ``"cuda"`` …; by default what sentence-transformers chooses.
+        ``"cpu"``, ``"cuda"``, …; by default chosen by sentence-transformers.
     batch_size : int
     query_prefix, passage_prefix : str
-        Put before the text, for models that were trained so (``"query: "``).
+        Prepended to the text, for models trained with prefixes (``"query: "``).
 
     Raises
     ------

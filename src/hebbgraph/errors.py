@@ -1,37 +1,37 @@
-"""Every error that hebbgraph raises on purpose.
+"""The exceptions that hebbgraph raises deliberately.
 
 ::
 
     HebbgraphError
     ├── ParameterError          (ValueError)       an argument outside its range
-    ├── InvalidChunkError       (ValueError)       text, id, tags or metadata that cannot be kept
-    ├── FilterError             (ValueError)       a metadata filter that cannot be read
+    ├── InvalidChunkError       (ValueError)       invalid text, id, tags or metadata
+    ├── FilterError             (ValueError)       an invalid metadata filter
     ├── SettingsMismatchError   (ValueError)       saved build settings differ from those given
-    ├── DatasetError            (ValueError)       an evaluation set that cannot be read
-    ├── FeedbackError           (ValueError)       a citation that cannot teach
+    ├── DatasetError            (ValueError)       an unreadable evaluation set
+    ├── FeedbackError           (ValueError)       a citation that cannot be learned from
     ├── NotFoundError           (LookupError)      an id that the index does not hold
-    ├── ConversionError         (ValueError)       a file whose text cannot be read
-    ├── MissingExtraError       (ImportError)      an optional dependency is absent
-    ├── ClosedIndexError        (RuntimeError)     the index was closed
-    └── StorageError            (OSError)          the place where the index lives
-        ├── NotAnIndexError                        something else lies there
+    ├── ConversionError         (ValueError)       a file whose text cannot be extracted
+    ├── MissingExtraError       (ImportError)      an optional dependency is not installed
+    ├── ClosedIndexError        (RuntimeError)     the index has been closed
+    └── StorageError            (OSError)          the storage of the index fails
+        ├── NotAnIndexError                        not an index of hebbgraph
         ├── NewerVersionError                      written by a newer hebbgraph
-        ├── DamagedIndexError                      the database cannot be read
-        ├── ReadOnlyIndexError                     reading works, writing does not
-        ├── IndexLockedError                       another writer holds it
-        ├── DiskFullError                          no space is left
-        ├── TextSourceError                        texts kept elsewhere cannot be had
-        └── ConnectionLostError                    the database server went away
+        ├── DamagedIndexError                      the database is unreadable
+        ├── ReadOnlyIndexError                     readable, but not writable
+        ├── IndexLockedError                       another writer holds the lock
+        ├── DiskFullError                          no space left
+        ├── TextSourceError                        an external text store failed
+        └── ConnectionLostError                    the database server is unreachable
 
-Each child also inherits the builtin that a stranger would catch. A message
-says what arrived, what fits, and what to do.
+Each exception also inherits from the builtin that a caller would expect to catch. A
+message says what arrived, what is valid, and what to do.
 """
 
 from __future__ import annotations
 
 
 class HebbgraphError(Exception):
-    """Base class of every error that hebbgraph raises on purpose."""
+    """Base class of all exceptions that hebbgraph raises deliberately."""
 
 
 class ParameterError(HebbgraphError, ValueError):
@@ -39,47 +39,47 @@ class ParameterError(HebbgraphError, ValueError):
 
 
 class InvalidChunkError(HebbgraphError, ValueError):
-    """A chunk's text, id, tags or metadata cannot be kept as given."""
+    """A chunk's text, id, tags or metadata is invalid and cannot be stored."""
 
 
 class FilterError(HebbgraphError, ValueError):
-    """A metadata filter cannot be read."""
+    """A metadata filter is invalid."""
 
 
 class SettingsMismatchError(HebbgraphError, ValueError):
-    """The index was built with other settings than those given."""
+    """The index was built with settings other than those given."""
 
 
 class DatasetError(HebbgraphError, ValueError):
-    """An evaluation set cannot be read."""
+    """An evaluation set is unreadable."""
 
 
 class FeedbackError(HebbgraphError, ValueError):
-    """A citation cannot teach: it was not shown, or belongs elsewhere."""
+    """A citation cannot be learned from: it was not shown, or belongs to another index."""
 
 
 class NotFoundError(HebbgraphError, LookupError):
-    """An id that the index does not hold."""
+    """The index does not hold this id."""
 
 
 class ConversionError(HebbgraphError, ValueError):
-    """A file's text cannot be read."""
+    """The text of a file cannot be extracted."""
 
 
 class MissingExtraError(HebbgraphError, ImportError):
-    """An optional dependency is absent; the message names the extra."""
+    """An optional dependency is not installed; the message names the extra."""
 
 
 class ClosedIndexError(HebbgraphError, RuntimeError):
-    """The index was closed."""
+    """The index has been closed."""
 
 
 class StorageError(HebbgraphError, OSError):
-    """The place where the index lives cannot be used."""
+    """The storage of the index cannot be used."""
 
 
 class NotAnIndexError(StorageError):
-    """Something that is not a hebbgraph index lies at the given place."""
+    """The given path or database holds something other than a hebbgraph index."""
 
 
 class NewerVersionError(StorageError):
@@ -87,34 +87,34 @@ class NewerVersionError(StorageError):
 
 
 class DamagedIndexError(StorageError):
-    """The database of the index cannot be read."""
+    """The database of the index is unreadable."""
 
 
 class ReadOnlyIndexError(StorageError):
-    """The index can be read but not written."""
+    """The index is readable but not writable."""
 
 
 class IndexLockedError(StorageError):
-    """Another writer holds the index for longer than the wait allows."""
+    """Another writer held the lock for longer than ``write_wait_seconds``."""
 
 
 class DiskFullError(StorageError):
-    """No space is left where the index lives."""
+    """No space is left on the device that holds the index."""
 
 
 class TextSourceError(StorageError):
-    """The store that keeps the texts failed, gave something else, or was not handed over."""
+    """The external text store failed, returned something invalid, or was not passed in."""
 
 
 class ConnectionLostError(StorageError):
-    """The database server cannot be reached, or was lost on the way.
+    """The database server cannot be reached, or the connection broke.
 
     Attributes
     ----------
     maybe_kept : bool
-        True if it happened while committing, so that the write may be there or not.
-        Doing it again does no harm: the same chunk replaces itself, and the same
-        feedback counts once.
+        True if the connection broke during a commit, so the write may or may not have
+        succeeded. It is safe to retry: a chunk replaces itself, and a feedback counts
+        once.
     """
 
     maybe_kept: bool = False

@@ -1,4 +1,4 @@
-"""Optional dependencies: imported when they are needed, missed in one sentence."""
+"""Import optional dependencies on demand; if one is missing, say how to install it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def require(module: str, *, extra: str, purpose: str, otherwise: str = "") -> An
     extra : str
         The extra of hebbgraph that installs it.
     purpose : str
-        What needs it: the subject of the error's sentence.
+        What needs the module; begins the error message.
     otherwise : str, optional
-        What to do without it.
+        Alternative without the extra; ends the error message.
 
     Raises
     ------
     MissingExtraError
-        If it, or something it imports, is not installed.
+        If the module, or one that it imports, is not installed.
 
     Examples
     --------
@@ -48,6 +48,6 @@ installed; pip install "hebbgraph[ivf]"
 
 
 def require_neural(purpose: str) -> None:
-    """Raise MissingExtraError, on behalf of ``purpose``, unless all of the extra is there."""
+    """Raise MissingExtraError unless all packages of the extra ``neural`` are installed."""
     for module in ("torch", "sklearn", "safetensors"):
         require(module, extra="neural", purpose=purpose)

@@ -1,6 +1,6 @@
-"""Metadata filters: from what callers write to a mask over chunks.
+"""Metadata filters: parse what callers write, and evaluate it to a mask over chunks.
 
-A filter is a dict in the manner of MongoDB, as most vector stores read it::
+A filter is a dict in the style of MongoDB, as in most vector stores::
 
     {"lang": "en"}                                    equality
     {"year": {"$gte": 2020, "$lt": 2024}}             comparison
@@ -9,11 +9,11 @@ A filter is a dict in the manner of MongoDB, as most vector stores read it::
 
 Operators: ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all
 $text_match $text_match_insensitive $is_empty``; ``$and $or $not`` combine filters. A key
-names a top-level metadata field; a dotted key (``"author.name"``) reaches into objects.
-``$id`` and ``$document_id`` stand for the chunk's own, ``$colony`` for the community that
-it belongs to (``HebbianIndex.colonies``). On a list-valued field, equality,
-comparison and membership hold if they hold for the list itself or one of its elements
-(``$ne`` and ``$nin`` if they hold for all).
+names a top-level metadata field; a dotted key (``"author.name"``) reaches into nested
+objects. ``$id`` and ``$document_id`` are the chunk's own ids, ``$colony`` is the community
+it belongs to (``HebbianIndex.colonies``). On list values, equality, comparison and
+membership hold if they hold for the list itself or any element, ``$ne`` and ``$nin`` if
+they hold for all.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from hebbgraph.errors import FilterError
 __all__ = ["MISSING", "Condition", "Cover", "FieldReader", "Filter", "parse_filter"]
 
 MISSING = object()
-"""Stands for a field that a chunk does not have."""
+"""The value of a field that a chunk does not have."""
 
 _MAX_DEPTH = 32
 _MAX_CONDITIONS = 1000
@@ -44,7 +44,10 @@ Predicate: TypeAlias = Callable[[Any], bool]
 
 
 class Cover(NamedTuple):
-    """Terms of which every chunk that passes has at least one, and how many chunks have."""
+    """Terms such that every passing chunk has at least one; a cheap prefilter.
+
+    ``n_chunks`` is an upper bound on the chunks that have one.
+    """
 
     terms: frozenset[str]
     n_chunks: int
@@ -54,27 +57,27 @@ class FieldReader(Protocol):
     """Evaluates a predicate on one field of every chunk."""
 
     def where(self, field: str, predicate: Predicate) -> NDArray[np.bool_]:
-        """Return, for each chunk, whether the predicate holds for its value or MISSING."""
+        """Return a mask of the chunks whose value, or MISSING, satisfies the predicate."""
         ...
 
     def cover(self, field: str, predicate: Predicate) -> Cover | None:
-        """Return what chunks have for which the predicate holds; None if that is not known."""
+        """Return a cover of the chunks that satisfy the predicate, or None if unknown."""
         ...
 
     def all(self) -> NDArray[np.bool_]:
-        """Return True for each chunk."""
+        """Return a mask of all chunks."""
         ...
 
 
 class Filter(Protocol):
-    """A filter that was read."""
+    """A parsed filter."""
 
     def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
-        """Return which chunks pass."""
+        """Return a mask of the chunks that pass."""
         ...
 
     def cover(self, reader: FieldReader, /) -> Cover | None:
-        """Return what all chunks that pass have; None if that is not known."""
+        """Return a cover of the chunks that pass, or None if unknown."""
         ...
 
 
@@ -86,11 +89,11 @@ class Condition:
     predicate: Predicate
 
     def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
-        """Return which chunks pass."""
+        """Return a mask of the chunks that pass."""
         return reader.where(self.field, self.predicate)
 
     def cover(self, reader: FieldReader, /) -> Cover | None:
-        """Return what all chunks that pass have."""
+        """Return a cover of the chunks that pass, or None if unknown."""
         return reader.cover(self.field, self.predicate)
 
 
@@ -139,12 +142,12 @@ class _Not:
 
 
 def parse_filter(where: Mapping[str, Any]) -> Filter:
-    """Read a filter.
+    """Parse a filter.
 
     Raises
     ------
     FilterError
-        Naming the operator, field or value that does not fit.
+        If an operator, field or value is invalid; the message names it.
 
     Examples
     --------
@@ -160,9 +163,9 @@ def parse_filter(where: Mapping[str, Any]) -> Filter:
 
 def _parse(where: object, depth: int, budget: list[int]) -> Filter:
     if not isinstance(where, Mapping):
-        raise FilterError(f"a filter is a dict, got {type(where).__name__}")
+        raise FilterError(f"a filter must be a dict, got {type(where).__name__}")
     if depth > _MAX_DEPTH:
-        raise FilterError(f"filters nest at most {_MAX_DEPTH} deep")
+        raise FilterError(f"filters may nest at most {_MAX_DEPTH} levels deep")
     parts: list[Filter] = []
     for key, value in where.items():
         if not isinstance(key, str):
@@ -176,8 +179,8 @@ def _parse(where: object, depth: int, budget: list[int]) -> Filter:
             parts.append(_Not(_parse(value, depth + 1, budget)))
         elif key.startswith("$") and key not in ("$id", "$document_id", "$colony"):
             raise FilterError(
-                f"unknown operator {key!r}; filters combine by $and, $or and $not, "
-                "and $id, $document_id and $colony name the chunk's own"
+                f"unknown operator {key!r}; combine filters with $and, $or and $not; "
+                "special fields are $id, $document_id and $colony"
             )
         else:
             parts.extend(_conditions(key, value, budget))
@@ -196,7 +199,7 @@ def _conditions(field: str, value: object, budget: list[int]) -> list[Filter]:
     for name, operand in operators.items():
         budget[0] -= 1
         if budget[0] < 0:
-            raise FilterError(f"a filter has at most {_MAX_CONDITIONS} conditions")
+            raise FilterError(f"a filter may have at most {_MAX_CONDITIONS} conditions")
         maker = _OPERATORS.get(name)
         if maker is None:
             known = " ".join(_OPERATORS)
@@ -205,45 +208,45 @@ def _conditions(field: str, value: object, budget: list[int]) -> list[Filter]:
     return conditions
 
 
-def _same(value: Any, operand: Any) -> bool:
-    # In JSON, true is not 1.
+def _json_equal(value: Any, operand: Any) -> bool:
+    # Unlike in Python, true and 1 differ in JSON.
     if isinstance(value, bool) is not isinstance(operand, bool):
         return False
     return bool(value == operand)
 
 
 def _comparable(field: str, operand: Any, depth: int = 0) -> Any:
-    """Return an operand as JSON knows it; FilterError for an array, which is not one value."""
+    """Convert an operand to its JSON form; raise FilterError for an array."""
     if depth > _MAX_DEPTH:
-        raise FilterError(f"values of a filter nest at most {_MAX_DEPTH} deep")
-    if isinstance(operand, list | tuple):  # JSON knows lists alone
+        raise FilterError(f"values of a filter may nest at most {_MAX_DEPTH} levels deep")
+    if isinstance(operand, list | tuple):  # JSON has no tuples
         return [_comparable(field, one, depth + 1) for one in operand]
     if isinstance(operand, Mapping):
         return {name: _comparable(field, one, depth + 1) for name, one in operand.items()}
     if getattr(operand, "ndim", 0):
         raise FilterError(
-            f"{field!r} can be compared with what JSON holds, got {type(operand).__name__}; "
-            "write .tolist() behind it"
+            f"{field!r} can be compared with JSON values, got {type(operand).__name__}; "
+            "convert it with .tolist()"
         )
     return operand
 
 
 def _one_of(field: str, operand: Any) -> Predicate:
-    """Tell whether a value equals one of a list, however long it is."""
-    wanted = [_comparable(field, one) for one in _listed(field, operand)]
+    """Hold for values equal to one of a list, in constant time for strings."""
+    wanted = [_comparable(field, one) for one in _as_list(field, operand)]
     texts = frozenset(one for one in wanted if isinstance(one, str))
     rest = [one for one in wanted if not isinstance(one, str)]
 
     def holds(value: Any) -> bool:
         if isinstance(value, str) and value in texts:
             return True
-        return any(_same(value, one) for one in rest)
+        return any(_json_equal(value, one) for one in rest)
 
     return holds
 
 
-def _each(test: Predicate) -> Predicate:
-    """Hold for a value, or for one element of a list."""
+def _any_element(test: Predicate) -> Predicate:
+    """Hold for a value that passes the test, or a list with an element that does."""
 
     def holds(value: Any) -> bool:
         if value is MISSING:
@@ -255,7 +258,7 @@ def _each(test: Predicate) -> Predicate:
 
 def _equal(field: str, operand: Any) -> Predicate:
     wanted = _comparable(field, operand)
-    return _each(lambda value: _same(value, wanted))
+    return _any_element(lambda value: _json_equal(value, wanted))
 
 
 def _inverse(maker: Callable[[str, Any], Predicate]) -> Callable[[str, Any], Predicate]:
@@ -278,19 +281,19 @@ def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[str, Any], Predic
             comparable = isinstance(value, family) and not isinstance(value, bool)
             return comparable and compare(value, operand)
 
-        return _each(test)
+        return _any_element(test)
 
     return make
 
 
-def _listed(field: str, operand: Any) -> list[Any]:
+def _as_list(field: str, operand: Any) -> list[Any]:
     if not isinstance(operand, list | tuple | set | frozenset):
         raise FilterError(f"a list of values fits {field!r}, got {_brief(operand)}")
     return list(operand)
 
 
 def _member(field: str, operand: Any) -> Predicate:
-    return _each(_one_of(field, operand))
+    return _any_element(_one_of(field, operand))
 
 
 def _elements(value: Any) -> list[Any]:
@@ -304,7 +307,7 @@ def _contains(field: str, operand: Any) -> Predicate:
         if isinstance(value, str) and isinstance(wanted, str):
             return wanted in value
         if isinstance(value, list):
-            return any(_same(element, wanted) for element in value)
+            return any(_json_equal(element, wanted) for element in value)
         return isinstance(value, dict) and isinstance(wanted, str) and wanted in value
 
     return holds
@@ -316,10 +319,10 @@ def _overlaps(field: str, operand: Any) -> Predicate:
 
 
 def _covers(field: str, operand: Any) -> Predicate:
-    wanted = [_comparable(field, one) for one in _listed(field, operand)]
+    wanted = [_comparable(field, one) for one in _as_list(field, operand)]
     return lambda value: (
         value is not MISSING
-        and all(any(_same(element, one) for element in _elements(value)) for one in wanted)
+        and all(any(_json_equal(element, one) for element in _elements(value)) for one in wanted)
     )
 
 
@@ -340,7 +343,7 @@ def _text_match(fold: bool) -> Callable[[str, Any], Predicate]:
         if not isinstance(operand, str):
             raise FilterError(f"a str is looked for in {field!r}, got {_brief(operand)}")
         wanted = operand.casefold() if fold else operand
-        return _each(
+        return _any_element(
             lambda value: isinstance(value, str) and wanted in (value.casefold() if fold else value)
         )
 

@@ -1,6 +1,6 @@
-"""How large things may get. What is larger is refused with an error that names the limit.
+"""Size limits. Larger input is rejected with an error that names the limit.
 
-Limits bound what one request can cost, and keep every database's columns wide enough.
+They bound the cost of one request, and fit the column types of every database.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ __all__ = [
 
 #: Characters of the id of a chunk, document, recall, actor or origin.
 MAX_ID = 512
-#: Characters of a chunk's text. A chunk is a passage; this is for those who never split.
+#: Characters of a chunk's text. A chunk should be a passage; this is for unsplit documents.
 MAX_TEXT = 10_000_000
 #: Characters of a title.
 MAX_TITLE = 4096
-#: Tags given with one chunk, and characters of one.
+#: Tags given with one chunk, and characters of each.
 MAX_TAGS = 256
 MAX_TAG = 512
 #: A chunk's metadata as JSON, in UTF-8.
 MAX_METADATA_BYTES = 1_000_000
 #: Characters of a question.
 MAX_QUERY_CHARACTERS = 65_536
-#: Lists and objects within each other, the metadata itself included. Readers of JSON give up
-#: at 200, and a recall wraps a chunk in a few levels more.
+#: Levels of lists and objects, the metadata itself included. JSON readers give up at 200,
+#: and a recall wraps a chunk in a few more.
 MAX_METADATA_DEPTH = 128
-#: Chunks of a search of the caller's own.
+#: Chunks that a caller's own search may return.
 MAX_SEEDS = 100_000
-#: Characters of one line of exported feedback.
+#: Characters per line of exported feedback.
 MAX_FEEDBACK_LINE = 50_000_000
 #: Converting one file, unless the caller says otherwise: wall time, memory of the process
 #: that converts, characters of text (if more than the file has bytes), and chunks.

@@ -1,4 +1,4 @@
-"""Telling how far a long call has come."""
+"""Report the progress of a long call."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ __all__ = ["progress"]
 def progress(
     show: bool, on_progress: Callable[[int, int | None], Any] | None, *, what: str = "chunks"
 ) -> Iterator[Callable[[int, int | None], None]]:
-    """Give a function to be called with (done, total or None).
+    """Yield a function to call with (done, total or None).
 
     Parameters
     ----------
     show : bool
-        Draw a bar on standard error.
+        Draw a progress bar on standard error.
     on_progress : callable, optional
-        Also told.
+        Called with the same arguments.
     what : str
-        What is counted.
+        The unit that is counted, shown beside the bar.
     """
     if not show:
         yield lambda done, total: on_progress(done, total) if on_progress else None

@@ -1,4 +1,4 @@
-"""What users may plug in. A plain object with these methods fits; no base class."""
+"""Extension points. Any object with the right methods fits; no base class is needed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ __all__ = [
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Text to vectors. Any LangChain ``Embeddings`` fits as it is."""
+    """Maps text to vectors. Any LangChain ``Embeddings`` fits."""
 
     def embed_documents(self, texts: list[str], /) -> Any:
-        """Embed passages, in order: one vector each, as lists or an array."""
+        """Embed passages; return one vector each, in order, as lists or an array."""
         ...
 
     def embed_query(self, text: str, /) -> Any:
@@ -33,26 +33,26 @@ class Embedder(Protocol):
 
 
 class Tagger(Protocol):
-    """A chunk to tags, beside those that are found without any model."""
+    """Maps a chunk to tags, in addition to those found without a model."""
 
     def __call__(self, chunk: Chunk, /) -> Iterable[str]: ...
 
 
 class AnswerStore(Protocol):
-    """Keeps what a tagger answered, by its name and the content of the chunk."""
+    """Stores the answers of taggers, by the tagger's name and the chunk's content."""
 
     def get(self, tagger: str, wanted: Sequence[Chunk], /) -> dict[int, tuple[str, ...]]:
-        """Return the answers that are kept, by position."""
+        """Return the stored answers by position."""
         ...
 
     def put(self, tagger: str, answers: Mapping[int, tuple[Chunk, Sequence[str]]], /) -> None:
-        """Keep answers."""
+        """Store answers."""
         ...
 
 
 @runtime_checkable
 class BatchTagger(Protocol):
-    """A tagger that is given many chunks at once, and tells what that took."""
+    """A tagger that tags many chunks at once and reports the cost."""
 
     def tag_chunks(
         self,
@@ -62,31 +62,31 @@ class BatchTagger(Protocol):
         store: AnswerStore | None = None,
         on_progress: Callable[[int], object] | None = None,
     ) -> tuple[list[tuple[str, ...]], TaggingReport]:
-        """Return tags by position, none where it failed, and a report."""
+        """Return tags by position, empty where tagging failed, and a report."""
         ...
 
 
 class CueModel(Protocol):
-    """A question to the concepts that a recall should start from."""
+    """Maps a question to the concepts that a recall should start from."""
 
     def __call__(self, query: str, /) -> Iterable[str]: ...
 
 
 class Search(Protocol):
-    """A search of your own: a question to pairs of chunk id and score, better ones higher."""
+    """A custom search: maps a question to (chunk id, score) pairs; higher is better."""
 
     def __call__(self, query: str, /) -> Iterable[tuple[str, float]]: ...
 
 
 class TextSource(Protocol):
-    """Ids to texts, where another store keeps them (``Settings(keep_text=False)``).
+    """Maps ids to texts that an external store keeps (``Settings(keep_text=False)``).
 
-    Asked for many ids at once: all hits of a recall, or up to 500 chunks that are matched
-    again. It gives a mapping from id to text, or to a :class:`~hebbgraph.Chunk` that has
-    it; an id that it does not know is left out, or maps to None. The text must be the one
-    that was added, to the letter: another one counts as changed.
+    Called with many ids at once: all hits of a recall, or up to 500 chunks to match again.
+    Returns a mapping from id to text, or to a :class:`~hebbgraph.Chunk` with that text;
+    unknown ids are omitted or map to None. A text must equal the one that was added,
+    character by character, or it counts as changed.
 
-    Several threads may call it at once. What it raises becomes a
+    May be called from several threads at once. An exception it raises is reported as a
     :class:`~hebbgraph.TextSourceError`.
     """
 
@@ -94,6 +94,6 @@ class TextSource(Protocol):
 
 
 class Progress(Protocol):
-    """Told how far a long call has come."""
+    """Receives the progress of a long call."""
 
     def __call__(self, done: int, total: int | None, /) -> Any: ...

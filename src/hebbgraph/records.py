@@ -1,7 +1,7 @@
-"""The records that cross the border of the index: chunks in, recalls out.
+"""The records that go into the index and come out of it: chunks, recalls, feedback, reports.
 
-All are frozen pydantic models: they can be kept, compared, sent as JSON
-(``model_dump_json``) and read back (``model_validate_json``) without the index.
+All are frozen pydantic models. They can be stored, compared, serialised to JSON
+(``model_dump_json``) and loaded again (``model_validate_json``) without the index.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ __all__ = [
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 _FLATTEN = "flatten it, or keep it elsewhere and its key here"
-# Controls but tab and line ends, and halves of surrogate pairs.
+# Control characters other than tab and line ends, and lone surrogates.
 _UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
 
 
 def _unstorable(text: str) -> str | None:
-    """Name the first character that no database can be trusted with, if any."""
+    """Describe the first character that some databases cannot store, if any."""
     found = _UNSTORABLE.search(text)
     if found is None:
         return None
@@ -53,7 +53,7 @@ def _unstorable(text: str) -> str | None:
 
 
 def storable(text: str) -> str:
-    r"""Put spaces where there are characters that no database can be trusted with.
+    r"""Replace characters that some databases cannot store with spaces.
 
     >>> storable("ice\x00trade")
     'ice trade'
@@ -62,7 +62,7 @@ def storable(text: str) -> str:
 
 
 def text_hash(title: str, text: str) -> str:
-    """Return 16 hex digits that differ when the text does: what was cited is this text.
+    """Return a hash of title and text, 16 hex digits, that identifies what was cited.
 
     >>> text_hash("Owl", "Owls hunt at night.")
     '0810f9ff18fd5a7a'
@@ -76,20 +76,20 @@ class Chunk(BaseModel):
     Parameters
     ----------
     text : str
-        What is searched and shown. May be empty if there is a title.
+        The text that is searched and shown. May be empty if there is a title.
     id : str, optional
-        At most 512 characters, unique in its namespace; the same id replaces.
-        Left out, it is the SHA-256 of document id, title and text (32 hex digits),
+        At most 512 characters, unique in its namespace; adding an existing id replaces
+        that chunk. By default the SHA-256 of document id, title and text (32 hex digits),
         so that adding the same text twice keeps one chunk.
     title : str
-        Title or heading; its phrase becomes a tag that other chunks are matched with.
+        Title or heading. It becomes a tag of every chunk that mentions it.
     metadata : dict
         Any JSON object that nests at most 128 deep; what filters look at.
     document_id : str, optional
-        The document that the chunk was cut from; ``HebbianIndex.delete(document_id=...)``
-        removes all of its chunks.
+        The document that the chunk comes from; ``HebbianIndex.delete(document_id=...)``
+        removes all chunks of a document.
     tags : tuple of str
-        Tags given by the caller, beside those that the tagger finds.
+        Tags given by the caller, in addition to those the tagger finds.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class Chunk(BaseModel):
     def _text_is_storable(cls, value: str) -> str:
         if (found := _unstorable(value)) is not None:
             raise ValueError(f"{found}; remove it before adding the chunk")
-        if len(value) > MAX_TEXT:  # here: pydantic's own check says less of half a surrogate pair
+        if len(value) > MAX_TEXT:  # pydantic's max_length would hide the message on surrogates
             raise ValueError(f"{len(value)} characters, at most {MAX_TEXT}; split the text")
         return value
 
@@ -132,7 +132,7 @@ class Chunk(BaseModel):
     @field_validator("metadata")
     @classmethod
     def _metadata_is_storable(cls, value: dict[str, JsonValue]) -> dict[str, JsonValue]:
-        if value:  # NaN, or half a surrogate pair
+        if value:  # dumping raises for NaN and lone surrogates
             size = len(json.dumps(value, allow_nan=False, ensure_ascii=False).encode())
             if size > MAX_METADATA_BYTES:
                 raise ValueError(
@@ -159,12 +159,12 @@ class Chunk(BaseModel):
 
     @classmethod
     def coerce(cls, value: Chunk | dict[str, Any] | str) -> Self | Chunk:
-        """Read a chunk from what callers pass to ``HebbianIndex.add``.
+        """Convert an argument of ``HebbianIndex.add`` to a chunk.
 
         Raises
         ------
         InvalidChunkError
-            With the reason, and the id where there is one.
+            With the reason, and the id if there is one.
         """
         if isinstance(value, Chunk):
             # Looked at again: a dict can be changed, and a copy is made without a look.
@@ -175,7 +175,7 @@ class Chunk(BaseModel):
             value = {"text": value}
         if not isinstance(value, dict):
             raise InvalidChunkError(
-                f"a chunk is a Chunk, a dict or a str, got {type(value).__name__}"
+                f"a chunk must be a Chunk, a dict or a str, got {type(value).__name__}"
             )
         try:
             return cls.model_validate(value)
@@ -191,7 +191,7 @@ class Chunk(BaseModel):
 class Cue(BaseModel):
     """A known tag that the query names.
 
-    ``weight`` is ``log(1 + N / df)``: rare tags say more.
+    ``weight`` is ``log(1 + N / df)``: rare tags weigh more.
     """
 
     model_config = _FROZEN
@@ -201,11 +201,11 @@ class Cue(BaseModel):
 
 
 class PathStep(BaseModel):
-    """One node on the way from the query to a hit.
+    """One node on the path from the query to a hit.
 
     ``kind`` is ``query``, ``tag``, ``chunk`` or ``episode``; ``value`` is the tag's
-    phrase, the chunk's id or the episode's id (empty for the query); ``title`` names a
-    chunk for readers; ``weight`` is the activation that arrived over this step.
+    phrase, the chunk's id or the episode's id (empty for the query); ``title`` is the
+    chunk's title; ``weight`` is the activation that arrived over this step.
     """
 
     model_config = _FROZEN
@@ -217,10 +217,10 @@ class PathStep(BaseModel):
 
 
 class Hit(BaseModel):
-    """One retrieved chunk: its score (descending), rank (from 1) and strongest path.
+    """A retrieved chunk with its score, rank (from 1) and strongest path.
 
-    Where texts are kept elsewhere, ``text_hash`` says which text it is about, whether
-    ``chunk.text`` has it or not.
+    With an external text store, ``text_hash`` identifies the indexed text, whether
+    ``chunk.text`` holds it or not.
     """
 
     model_config = _FROZEN
@@ -233,14 +233,14 @@ class Hit(BaseModel):
 
     @property
     def lacks_text(self) -> bool:
-        """Whether the store that keeps the texts did not give this one back."""
+        """Whether the external text store did not return the indexed text."""
         if self.text_hash is None:
             return False
         return self.text_hash != text_hash(self.chunk.title, self.chunk.text)
 
     @property
     def hash_of_text(self) -> str:
-        """Say which text it is about; see :func:`text_hash`."""
+        """Hash of the indexed text; see :func:`text_hash`."""
         return self.text_hash or text_hash(self.chunk.title, self.chunk.text)
 
     @property
@@ -263,23 +263,23 @@ class Hit(BaseModel):
 
 
 class Recall(BaseModel):
-    """One retrieval: a self-contained record that can be kept and handed back.
+    """One retrieval: a self-contained record that can be stored and passed back later.
 
     Attributes
     ----------
     id : str
     namespace, strategy, query : str
     cues : tuple of Cue
-        Empty when the query names no known tag; ``notes`` then says so.
+        Empty if the query names no known tag; ``notes`` then says so.
     hits : tuple of Hit, best first
     notes : tuple of str
-        What the reader should know, e.g. ``"no known tag in the query"``.
+        Remarks for the reader, e.g. ``"no known tag in the query"``.
     generation : int
-        The state of the index that answered.
+        State of the index that answered.
     created_at : float
         Seconds since the epoch (UTC).
     vector : tuple of float, optional
-        The query's embedding, when there was an embedder.
+        Embedding of the query, if there was an embedder.
     """
 
     model_config = _FROZEN
@@ -301,7 +301,7 @@ class Recall(BaseModel):
 
 
 class ShownChunk(BaseModel):
-    """A chunk that stood in the prompt: its rank in the recall, and what its text was."""
+    """A chunk that was in the prompt: its rank in the recall, and the hash of its text."""
 
     model_config = _FROZEN
 
@@ -311,30 +311,30 @@ class ShownChunk(BaseModel):
 
 
 class Feedback(BaseModel):
-    """Which of the shown chunks an answer cited, with all that learning reads of it.
+    """Which of the shown chunks an answer cited, and everything learning needs.
 
     Attributes
     ----------
     id, namespace, recall_id : str
     actor : str, optional
-        Who gave it; None is the application itself, which is trusted.
+        Who gave the feedback; None is the application itself, which is trusted.
     origin : str
         Where it was imported from; empty if it was given here.
     created_at : float
         Seconds since the epoch (UTC).
     shown : tuple of ShownChunk
     cited, rejected : tuple of str
-        Ids among those shown.
+        Ids of shown chunks.
     cues : tuple of Cue
         Phrase keys of the query, and their weights.
     terms : tuple of (str, float)
         Hashes of the query's words, and their weights.
     paths : tuple of tuple of PathStep
-        How the cited chunks were found.
+        Paths to the cited chunks.
     vector : tuple of float, optional
-        The query's embedding in half precision, and the ``embedder`` that made it.
+        Embedding of the query in half precision, made by ``embedder``.
     query : str, optional
-        The question itself; kept only if the setting ``store_queries`` says so.
+        The question itself; stored only with the setting ``store_queries``.
     """
 
     model_config = _FROZEN
@@ -357,11 +357,11 @@ class Feedback(BaseModel):
 
 
 class LearnedEffect(BaseModel):
-    """What one feedback does to the score of one chunk.
+    """The effect of one feedback on the score of one chunk.
 
-    ``family`` says over which kind of learned edge (``cue``, ``pair``, ``episode`` or
-    ``path``), ``source`` from which phrase, chunk or past recall; ``effect`` is its part
-    of the change of the score.
+    ``family`` is the kind of learned edge (``cue``, ``pair``, ``episode`` or ``path``),
+    ``source`` the phrase, chunk or past recall it starts from, and ``effect`` its share
+    of the change in score.
     """
 
     model_config = _FROZEN
@@ -381,18 +381,18 @@ class Explanation(BaseModel):
     ----------
     chunk_id : str
     rank : int, optional
-        In the recall; None if the chunk was not among its hits.
+        Rank in the recall; None if the chunk was not among its hits.
     score, direct, activation : float, in [0, 1]
-        The score now, what the chunk says by itself, and what arrived over the graph.
+        The current score, its direct evidence, and what arrived over the graph.
     path : tuple of PathStep
-        The strongest way to it.
+        The strongest path to the chunk.
     cues : tuple of Cue
     tags : tuple of str
-        The chunk's own.
+        The chunk's tags.
     unlearned_score : float, in [0, 1]
-        What the score would be without feedback.
+        The score without any feedback.
     learned : tuple of LearnedEffect
-        Which feedback moved the score, and by how much; the strongest first.
+        Effects of past feedback on the score, the strongest first.
     """
 
     model_config = _FROZEN
@@ -410,22 +410,22 @@ class Explanation(BaseModel):
 
 
 class PruneReport(BaseModel):
-    """What ``prune`` would cut, or has cut.
+    """What ``prune`` would remove, or has removed.
 
     Attributes
     ----------
     min_weight : float
         The threshold.
     edges : dict of str to int
-        How many learned edges there are, by family.
+        Number of learned edges, by family.
     weak : dict of str to int
-        How many of them recalls pass over, being weaker than the threshold.
+        Number of edges below the threshold, which recalls ignore.
     masked : dict of str to int
-        How many point to a chunk that is gone or has another text by now.
+        Number of edges to chunks that were deleted or whose text has changed.
     feedback : int
-        How many feedbacks teach nothing any more: all of their edges are weak or masked.
+        Number of feedbacks without effect: all their edges are weak or masked.
     erased : int
-        How many of these were erased.
+        Number of these that were erased.
     """
 
     model_config = _FROZEN
@@ -444,13 +444,13 @@ class Colony(BaseModel):
     Attributes
     ----------
     id : int
-        Stays with the colony while chunks come and go: ``where={"$colony": id}``.
+        Stable while chunks come and go; filter with ``where={"$colony": id}``.
     name : str
-        Its most telling tags.
+        Its most characteristic tags.
     tags : tuple of str
-        More of them, the most telling first.
+        More tags, the most characteristic first.
     chunks : int
-        How many it has.
+        Number of chunks.
     """
 
     model_config = _FROZEN
@@ -462,7 +462,7 @@ class Colony(BaseModel):
 
 
 class Finding(BaseModel):
-    """Something that does not hold. ``repaired`` says whether it does now."""
+    """A problem in the index. ``repaired`` says whether it has been fixed."""
 
     model_config = _FROZEN
 
@@ -484,16 +484,16 @@ class Finding(BaseModel):
 
 
 class DoctorReport(BaseModel):
-    """What ``doctor`` found.
+    """The report of ``doctor``.
 
     Attributes
     ----------
     generation : int
     chunks, feedbacks : int
     findings : tuple of Finding
-        What does not hold; none if all is well.
+        Problems; empty if there are none.
     notes : tuple of str
-        What the reader may want to do, though nothing is wrong.
+        Advice, though nothing is wrong.
     """
 
     model_config = _FROZEN
@@ -506,26 +506,26 @@ class DoctorReport(BaseModel):
 
     @property
     def ok(self) -> bool:
-        """Whether all holds, now."""
+        """Whether there are no problems, or all have been repaired."""
         return all(finding.repaired for finding in self.findings)
 
 
 class TaggingReport(BaseModel):
-    """What tagging by a model took.
+    """The outcome and cost of tagging with a model.
 
     Attributes
     ----------
     tagged : int
-        Chunks with an answer, from the model or kept from before.
+        Chunks with an answer, new or stored.
     cached : int
-        Those of them whose answer was kept from before, and cost nothing.
+        Chunks among them whose answer was stored and cost nothing.
     calls : int
-        Calls of a language model, failed ones included.
+        Calls of a language model, including failed ones.
     input_tokens, output_tokens : int
-        As far as the model tells.
+        As far as the model reports them.
     failed : tuple of (chunk id, reason)
-        They keep the tags that are found without a model; ``HebbianIndex.retag`` asks
-        about them again.
+        These chunks keep the tags found without a model; ``HebbianIndex.retag`` tries
+        them again.
     """
 
     model_config = _FROZEN
@@ -538,7 +538,7 @@ class TaggingReport(BaseModel):
     failed: tuple[tuple[str, str], ...] = ()
 
     def __add__(self, other: TaggingReport) -> TaggingReport:
-        """Return both together."""
+        """Add up two reports."""
         mine, theirs = self.model_dump(), other.model_dump()
         return TaggingReport(**{name: mine[name] + theirs[name] for name in mine})
 
@@ -546,9 +546,9 @@ class TaggingReport(BaseModel):
 class AddReport(BaseModel):
     """What one ``add`` committed.
 
-    ``unchanged`` counts chunks that were already there, equal in every field; they
-    cost nothing and keep what was learned about them. ``deleted`` counts chunks that a
-    replaced document no longer has. ``tagging`` is None without a tagger.
+    ``unchanged`` counts chunks that already existed, equal in every field; they cost
+    nothing and keep their learned weights. ``deleted`` counts chunks that a replaced
+    document no longer has. ``tagging`` is None without a tagger.
     """
 
     model_config = _FROZEN

@@ -164,7 +164,7 @@ def test_the_kind_of_export(unchanged: HebbianIndex) -> None:
 # -- adding ------------------------------------------------------------------------------
 
 INVALID: list[tuple[Any, str]] = [
-    (None, "a chunk is a Chunk, a dict or a str, got NoneType"),
+    (None, "a chunk must be a Chunk, a dict or a str, got NoneType"),
     (b"bytes", "got bytes"),
     (5, "got int"),
     ({"text": None}, "text: .*valid string"),

@@ -323,12 +323,12 @@ def test_in_memory(tmp_path: Path) -> None:
 
 
 def test_a_named_actor_is_capped_here_too(taught: HebbianIndex) -> None:
-    from hebbgraph.neural.collection import read_collection
+    from hebbgraph.neural.training_data import read_training_data
 
     for n in range(25):
         recall = taught.recall(f"owl {n}", k=4)
         taught.reinforce(recall, [recall.hits[0].chunk.id], actor="eve")
-    credits = np.array([one.credit for one in read_collection(taught).questions])
+    credits = np.array([one.credit for one in read_training_data(taught).questions])
     assert credits[-1] == pytest.approx(20 / 25)  # of the credit that she would have alone
     assert credits[0] == pytest.approx(1 / np.sqrt(2))
 

@@ -1,8 +1,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hebbgraph.testing.phrase_matcher import PhraseMatcher
 from hebbgraph.text import (
-    PhraseMatcher,
     acronym_expansions,
     candidates,
     display,
@@ -11,9 +11,8 @@ from hebbgraph.text import (
     proposals,
     tokenize,
 )
-from hebbgraph.text.folding import fold
-from hebbgraph.text.scripts import is_unspaced
-from hebbgraph.text.tokens import word_tokens
+from hebbgraph.text.characters import fold, is_unspaced
+from hebbgraph.text.tokens import tokenize_word
 
 # Characters that meet in real text, and that break tokenizers; then anything at all.
 TRICKY = (
@@ -60,7 +59,7 @@ def test_tokens_of_a_text_are_those_of_its_words(left, right):
 
 @given(texts)
 def test_tokens_of_a_text_are_those_between_its_whitespace(text):
-    assert tokenize(text) == [token for word in text.split() for token in word_tokens(word)]
+    assert tokenize(text) == [token for word in text.split() for token in tokenize_word(word)]
 
 
 @given(texts)

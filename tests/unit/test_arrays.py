@@ -9,11 +9,12 @@ from hypothesis import strategies as st
 
 from hebbgraph.arrays import (
     GrowableArray,
-    among,
-    best,
-    best_per_owner,
+    RaggedArray,
     concatenated_ranges,
+    is_in,
     sum_by,
+    top_n,
+    top_n_per_owner,
     transpose,
     unique,
 )
@@ -90,20 +91,40 @@ def test_sum_by() -> None:
 
 def test_among_few_and_many() -> None:
     values = np.arange(20)
-    assert np.flatnonzero(among(values, np.array([3, 5]))).tolist() == [3, 5]
-    assert np.flatnonzero(among(values, np.arange(0, 20, 2))).tolist() == list(range(0, 20, 2))
-    assert not among(values, np.array([], np.int64)).any()
+    assert np.flatnonzero(is_in(values, np.array([3, 5]))).tolist() == [3, 5]
+    assert np.flatnonzero(is_in(values, np.arange(0, 20, 2))).tolist() == list(range(0, 20, 2))
+    assert not is_in(values, np.array([], np.int64)).any()
 
 
 def test_best_keeps_equals_but_not_without_bound() -> None:
-    assert best(np.array([1.0, 5.0, 5.0, 5.0]), 2).tolist() == [1, 2, 3]
-    assert len(best(np.ones(100), 2)) == 8
+    assert top_n(np.array([1.0, 5.0, 5.0, 5.0]), 2).tolist() == [1, 2, 3]
+    assert len(top_n(np.ones(100), 2)) == 8
 
 
 def test_best_per_owner() -> None:
     owner = np.array([0, 0, 0, 1, 1])
     values = np.array([1.0, 2.0, 2.0, 1.0, 3.0])
-    marked = best_per_owner(owner, values, 2, 1)
+    marked = top_n_per_owner(owner, values, 2, 1)
     assert np.flatnonzero(marked).tolist() == [1, 2, 4]
-    assert best_per_owner(owner, values, 2, 3).all()
-    assert len(best_per_owner(np.array([], np.int64), np.array([]), 0, 1)) == 0
+    assert top_n_per_owner(owner, values, 2, 3).all()
+    assert len(top_n_per_owner(np.array([], np.int64), np.array([]), 0, 1)) == 0
+
+
+_LISTS = st.lists(st.lists(st.integers(0, 99), max_size=4), min_size=1, max_size=6)
+
+
+@given(_LISTS, st.data())
+def test_ragged_arrays_give_back_what_was_put_in(
+    lists: list[list[int]], data: st.DataObject
+) -> None:
+    ragged = RaggedArray(np.int32)
+    for one in lists:
+        ragged.extend([len(one)], one)
+    which = data.draw(st.lists(st.sampled_from(range(len(lists))), max_size=8))
+    for held, asked in (
+        (ragged, which),
+        (ragged.take(np.array(which, np.int64)), range(len(which))),
+    ):
+        counts, positions = held.positions(np.array([*asked], dtype=np.int64))
+        found = np.split(held.values[positions], np.cumsum(counts))[:-1]
+        assert [one.tolist() for one in found] == [lists[at] for at in which]

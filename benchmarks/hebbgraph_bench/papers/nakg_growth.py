@@ -13,7 +13,7 @@ from time import process_time
 from typing import NamedTuple
 
 import numpy as np
-from hebbgraph.neural.clusters import clusters_of
+from hebbgraph.neural.clusters import cluster_chunks
 from hebbgraph.neural.parameters import NeuralSettings
 from numpy.typing import NDArray
 
@@ -92,7 +92,7 @@ def measure_growth(
     require_neural("this study")
     import torch
     from hebbgraph.neural.modules import Nakg
-    from hebbgraph.neural.propagation import derive
+    from hebbgraph.neural.propagation import derive_layer
 
     settings = settings or NeuralSettings(seed=seed)
     with torch.random.fork_rng(devices=[]):
@@ -105,7 +105,7 @@ def measure_growth(
             on_step(f"growth: {n:,} chunks")
         vectors = simulated(n, dimension=dimension, seed=seed)
         began = process_time()
-        clusters = clusters_of(
+        clusters = cluster_chunks(
             vectors,
             eps=settings.eps,
             min_samples=settings.min_samples,
@@ -113,7 +113,7 @@ def measure_growth(
             seed=seed,
         )
         clustered = process_time()
-        edges, _ = derive(model, vectors, clusters)
+        edges, _ = derive_layer(model, vectors, clusters)
         derived = process_time()
         kept = sum(column.nbytes for column in edges) * 12 // 20 + vectors.nbytes // 2
         points.append(

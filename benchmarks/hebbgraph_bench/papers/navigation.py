@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hebbgraph.formulas.communities import rand_index
+from hebbgraph.formulas.communities import adjusted_rand_index
 from hebbgraph.records import Chunk
 
 from hebbgraph_bench import metrics
@@ -171,7 +171,9 @@ def _partition(index: HebbianIndex) -> dict[str, int]:
 
 
 def _agreement(one: dict[str, int], other: dict[str, int], ids: Sequence[str]) -> float:
-    return rand_index(np.array([one[id_] for id_ in ids]), np.array([other[id_] for id_ in ids]))
+    return adjusted_rand_index(
+        np.array([one[id_] for id_ in ids]), np.array([other[id_] for id_ in ids])
+    )
 
 
 def grids(name: str, points: Sequence[NavigationPoint]) -> list[Grid]:

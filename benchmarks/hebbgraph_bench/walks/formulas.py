@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray, best
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, top_n
 from hebbgraph.graph.tag_graph import TagGraph
 from numpy.typing import NDArray
 
@@ -69,7 +69,7 @@ def _start(question: Question, edges: _Edges) -> _Start:
     weight = np.log1p(n / edges.df[cues]) ** 2
     share = p.cue_share if len(cues) else 0.0
     candidates, f = question.evidence.chunks, question.evidence.values
-    at = best(f, p.n_seeds)  # with all that tie with the last, as spreading takes them
+    at = top_n(f, p.n_seeds)  # with all that tie with the last, as spreading takes them
     if not f[at].max(initial=0.0) > 0:
         seeds, mass = candidates[:0], f[:0]
     else:

@@ -90,9 +90,9 @@ def opened(
     model = _loaded(embedder)
     named = None
     if tagger is not None:
-        from hebbgraph.taggers.named import tagger_named
+        from hebbgraph.taggers.loading import load_tagger
 
-        named = tagger_named(tagger, model)
+        named = load_tagger(tagger, model)
     with HebbianIndex.open(
         db,
         embedder=model,

@@ -24,7 +24,12 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.artifacts import remove
-from hebbgraph.formulas.communities import ColonyParameters, colony_weights, find_colonies, moved
+from hebbgraph.formulas.communities import (
+    ColonyParameters,
+    colony_weights,
+    find_colonies,
+    local_moving,
+)
 from hebbgraph.formulas.weighted_graph import WeightedGraph
 from hebbgraph.graph.chunk_edges import SimilarityOf, chunk_edges
 from hebbgraph.graph.tag_graph import TagGraph
@@ -287,7 +292,7 @@ class Colonies:
         widowed = np.concatenate((before.source[gone], before.target[gone]))
         touched = np.concatenate((graph.rows[new], widowed, *_ends(state, graph.rows[new])))
         queue = np.flatnonzero(np.isin(rows, touched))
-        labels = moved(joined, labels, queue.tolist(), resolution=self.parameters.resolution)
+        labels = local_moving(joined, labels, queue.tolist(), resolution=self.parameters.resolution)
         return self._numbered(state, joined, labels, before)
 
     def _numbered(

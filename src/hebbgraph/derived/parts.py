@@ -36,7 +36,7 @@ from hebbgraph.store.history import NEVER, Commit
 from hebbgraph.store.leftovers import sweep
 from hebbgraph.store.truth import Changes, FeedbackState, Truth
 from hebbgraph.text import lexical_terms
-from hebbgraph.text.reader import ReadTexts, TextReader
+from hebbgraph.text.reader import TextReader, TokenizedTexts
 from hebbgraph.vectors.file import VectorFile
 from hebbgraph.vectors.searching import VectorSearch, check_installed
 from hebbgraph.vectors.table import VectorTable
@@ -527,7 +527,7 @@ class Derived:
 
     def _read(
         self, graph: TagGraph, rows: IntArray, *, terms: bool
-    ) -> Iterator[tuple[IntArray, ReadTexts, list[Entry]]]:
+    ) -> Iterator[tuple[IntArray, TokenizedTexts, list[Entry]]]:
         """Read the texts of rows a page at a time; those that are gone are left out.
 
         With ``terms``, also what the lexical index is to hold of them.

@@ -1,1 +1,23 @@
-"""Pure functions on arrays: every formula of the index, and nothing that knows a chunk."""
+"""Every formula of the index, as pure functions on arrays of small integers and floats.
+
+Nothing here knows texts, settings or files.
+
+==================== ================================================================
+``adjacency``        what formulas read of the graph, and sets of weighted edges
+``weighted_graph``   an undirected graph whose weights may change
+``evidence``         direct evidence: lexical and dense scores, fused
+``activation``       spreading activation over the incidence graph (the default)
+``paths``            what flowed in each step, and the strongest path to a chunk
+``neighbourhood``    BambooKG's recall
+``breadth_first``    Bio-RAG's recall
+``relevance``        NAKG's relevance
+``diversity``        maximal marginal relevance (MMR)
+``plasticity``       learning rules: how a citation changes a weight
+``homeostasis``      caps and normalisation that apply when learned weights are read
+``learned_edges``    learned edges as spreading follows them
+``communities``      colonies: Louvain, kept up to date by local moves
+==================== ================================================================
+
+``neighbourhood`` and ``breadth_first`` each share their name with a strategy in
+:mod:`hebbgraph.recall.strategies`: the formula here, its use on an index there.
+"""

@@ -1,30 +1,30 @@
-r"""Spreading activation over the incidence graph: the default way to recall.
+r"""Spreading activation over the incidence graph: the default strategy.
 
-Direct evidence (:mod:`hebbgraph.formulas.evidence`) says how well a chunk answers the
-query by itself. Activation says how well it is linked with what the query names. The
-two are joined like independent causes, so neither has to be scaled to the other, and
-good direct evidence is never outvoted:
+Direct evidence (:mod:`hebbgraph.formulas.evidence`) measures how well a chunk by itself
+answers the query; activation, how well it is connected to what the query names. The two
+combine like independent causes (noisy-or), so neither needs rescaling, and good direct
+evidence is never outvoted:
 
 .. math:: score(c) = 1 - \bigl(1 - f(c)^a\bigr)\bigl(1 - \frac{x(c)}{x(c) + \kappa}\bigr)
 
 where :math:`f` is the direct evidence and :math:`x` the activation credited to the chunk.
 
-How far the graph is trusted follows from the kind of edge and the history of the mass;
-no number is fitted to a corpus.
+How far the graph is trusted depends on the kind of edge and on the history of the mass;
+no constant is fitted to a corpus.
 
-*Edges.* A tag that is a chunk's own title (without one, the name that it opens by
-defining) says what the chunk is about; a tag that is mentioned says little.
-Mass crosses a tag in three ways: along a **link**, to the chunk
-that the tag entitles; along a **backlink**, from the chunk that the tag entitles to
-those that mention it; along a **co-mention**, from a mention to a mention. Never from
-title to title: chunks under one heading are no evidence for each other; and where n
-chunks share a title, it says 1/n as much about each, and a link passes 1/n of the mass.
+*Edges.* A tag that is a chunk's title (or, without one, the name that the chunk opens by
+defining) says what the chunk is about; a mentioned tag says little. Mass crosses a tag in
+three ways: along a **link**, to the chunk whose title the tag is; along a **backlink**,
+from that chunk to the chunks that mention the tag; and along a **co-mention**, from one
+mention to another. It never crosses from title to title, since chunks under one heading
+are no evidence for each other. If n chunks share a title, a link passes 1/n of the mass
+to each.
 
-*Mass.* It is **trusted** once it has stood on a chunk whose title the query names, or
-has crossed a learned edge. Only trusted mass uses co-mentions: otherwise they count
-again what lexical search has already counted, and drown direct evidence. So a question
-that names what some chunk is about travels freely; one that names nothing known follows
-links only, and where there are none it keeps its direct ranking.
+*Mass.* Mass is **trusted** once it has been on a chunk whose title the query names, or
+has crossed a learned edge. Only trusted mass uses co-mentions; for other mass they would
+count again what lexical search has counted, and drown direct evidence. So if a query
+names what some chunk is about, its activation travels freely; otherwise it follows links
+only, and without links the direct ranking stands.
 
 One step, from chunks with mass :math:`m_c` to chunks with mass :math:`m_{c'}`:
 
@@ -36,7 +36,7 @@ One step, from chunks with mass :math:`m_c` to chunks with mass :math:`m_{c'}`:
 with specificity :math:`w_t = \log(1 + N / df_t)^2`;
 :math:`g` = ``inhibition`` for tags that the query names, else 1; :math:`s` =
 ``title_salience`` for links, 1 for mentions (a backlink is shared among mentions
-alone); leak :math:`\lambda`: a tag that leads to nothing relevant loses its mass.
+only); leak :math:`\lambda`: a tag that leads to nothing relevant loses its mass.
 
 The cost depends on seeds, beam and fan-out, not on the number of chunks.
 """
@@ -53,32 +53,32 @@ from hebbgraph.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    among,
-    among_sorted,
-    best,
-    best_per_owner,
+    is_in,
+    is_in_sorted,
     sum_by,
+    top_n,
+    top_n_per_owner,
     unique_inverse,
 )
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.adjacency import IncidenceView, PlasticEdges
-from hebbgraph.formulas.paths import Edges, Flows, Layer, Path, strongest_path
+from hebbgraph.formulas.paths import EdgeFlow, Flows, Layer, Path, strongest_path
 
 __all__ = ["Activation", "DirectEvidence", "RowMask", "SpreadingParameters", "spread"]
 
 RowMask: TypeAlias = Callable[[IntArray], BoolArray] | BoolArray
-"""Which chunks take part: an array indexed by chunk, or a function of chunk ids."""
+"""Which chunks take part: a mask indexed by chunk, or a function of chunk numbers."""
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
 
 
 class DirectEvidence(Protocol):
-    """What spreading needs of :class:`hebbgraph.formulas.evidence.Evidence`."""
+    """The part of :class:`hebbgraph.formulas.evidence.Evidence` that spreading reads."""
 
     @property
     def chunks(self) -> IntArray:
-        """The candidates: ascending and different."""
+        """The candidates, strictly ascending."""
         ...
 
     @property
@@ -98,38 +98,39 @@ class SpreadingParameters:
     Parameters
     ----------
     n_seeds : int, at least 1
-        Chunks from which activation starts, the best by direct evidence.
+        Number of chunks where activation starts, the best by direct evidence.
     sharpness : float, positive
-        A seed starts with mass proportional to evidence ** sharpness. Wide seeds
-        collapse to plain search.
+        A seed starts with mass proportional to evidence ** sharpness. With low values,
+        spreading collapses to plain search.
     cue_share : float, in [0, 1]
         Share of the mass that starts on the query's tags, if it names any.
     inhibition : float, in [0, 1]
-        Weight of tags that the query already names, so that flow goes to new ones.
+        Weight of tags that the query already names, so that mass flows to new ones
+        (lateral inhibition).
     n_steps : int, at least 0
-        Steps chunk → tag → chunk after the seeds.
+        Number of steps chunk → tag → chunk.
     title_salience : float, at least 0
-        How many mentions a title is worth to a tag that passes mass on.
+        Weight of a title, in mentions, when a tag passes mass on.
     leak : float, positive
-        Weight of "none of these chunks" when a tag passes mass on, in mentions.
+        Weight of "none of these chunks", in mentions, when a tag passes mass on.
     mention_credit : float, in [0, 1]
         Share of the mass arriving by co-mention that counts for the score.
     untitled_trust : float, in [0, 1]
-        Share of a seed's mass that is trusted if the seed has no title at all, so that
-        nothing can tell whether the query names what it is about.
+        Trusted share of the mass of a seed without title, for which nothing tells whether
+        the query names what it is about.
     hub_share, hub_floor, hub_cap
-        A tag in more than ``clip(hub_share * n_chunks, hub_floor, hub_cap)`` chunks
-        passes nothing.
+        Tags of more than ``clip(hub_share * n_chunks, hub_floor, hub_cap)`` chunks are
+        hubs and pass nothing.
     tags_per_chunk : int, at least 1
         A chunk passes mass to this many of its tags, the rarest.
     beam : int, at least 1
-        This many chunks pass mass on in a step, the most active.
+        This many chunks, the most active, pass mass on in a step.
     tag_beam : int, at least 1
-        This many tags pass mass on in a step, those with most of it.
+        This many tags, those with most mass, pass mass on in a step.
     evidence_power : float, positive
-        ``a`` in the score: how sharply direct evidence is read.
+        ``a`` in the score: larger values favour strong direct evidence.
     half_saturation : float, positive
-        ``kappa`` in the score: the activation that is worth one half.
+        ``kappa`` in the score: the activation that counts one half.
     """
 
     n_seeds: int = 5
@@ -175,26 +176,26 @@ class SpreadingParameters:
                 raise ParameterError(f"{name} must be positive, got {getattr(self, name)!r}")
 
     def hub_cut(self, n_chunks: int) -> int:
-        """Return the largest document frequency at which a tag still passes mass."""
+        """Return the largest document frequency of a tag that is not a hub."""
         return int(min(max(self.hub_share * n_chunks, self.hub_floor), self.hub_cap))
 
 
 @dataclass(frozen=True)
 class Activation:
-    """What spreading found.
+    """The result of spreading.
 
     Parameters
     ----------
     chunks : ndarray of int64, shape (n,), ascending
-        All candidates and all chunks that activation reached.
+        All candidates, and all chunks that activation reached.
     scores : ndarray of float64, shape (n,), in [0, 1]
     direct, arrived : ndarray of float64, shape (n,)
         The two causes: ``evidence ** evidence_power`` and ``x / (x + half_saturation)``.
     cues : ndarray of int64
-        The tags of the query that were not cut as hubs.
+        The query's tags, without hubs.
     cue_mass : ndarray of float64, same shape
     layers : tuple of Layer
-        What flowed where, for :meth:`path`.
+        The flows of each step, for :meth:`path`.
     """
 
     chunks: IntArray
@@ -206,10 +207,10 @@ class Activation:
     layers: tuple[Layer, ...]
 
     def top(self, k: int, *, tolerance: float = 1e-9) -> tuple[IntArray, FloatArray]:
-        """Return the k best chunks, best first, and all that tie with the last of them.
+        """Return the k best chunks, best first, and all that tie with the last one.
 
-        The caller breaks ties (scores within ``tolerance``) and cuts to k. Here equal
-        scores are ordered by chunk number.
+        Scores within ``tolerance`` of the last one tie; the caller breaks ties and cuts
+        to k. Equal scores are ordered by chunk number here.
         """
         if k < len(self.chunks):
             last = np.partition(self.scores, len(self.scores) - k)[-k] - tolerance
@@ -220,12 +221,12 @@ class Activation:
         return self.chunks[kept], self.scores[kept]
 
     def path(self, chunk: int) -> Path:
-        """Return the strongest way from the query to a chunk.
+        """Return the strongest path from the query to a chunk.
 
         Raises
         ------
         KeyError
-            If the chunk was neither a candidate nor reached.
+            If the chunk is not a candidate and was not reached.
         """
         at = int(np.searchsorted(self.chunks, chunk))
         if at == len(self.chunks) or self.chunks[at] != chunk:
@@ -252,18 +253,18 @@ def spread(
     view : IncidenceView
         The graph.
     cues : ndarray of int, shape (n_cues,)
-        Different tags that the query names.
+        Distinct tags that the query names.
     evidence : DirectEvidence
         Candidates and direct evidence.
     parameters : SpreadingParameters, optional
-        The defaults, if left out.
+        Default values if omitted.
     allowed : ndarray of bool indexed by chunk, or callable, optional
         Chunks that take part. Others neither receive nor pass mass, and are in no path.
     plastic : PlasticEdges, optional
         Learned edges.
     extra_seeds : (chunks, mass), optional
-        Further trusted mass to start with, such as that of remembered episodes; it
-        counts as having arrived.
+        Additional trusted mass, such as that of recalled episodes. It counts towards the
+        score.
 
     Returns
     -------
@@ -271,7 +272,7 @@ def spread(
 
     Examples
     --------
-    Chunk 0 is entitled 0 and mentions tag 1, which is the title of chunk 1:
+    Chunk 0 has title 0 and mentions tag 1, which is the title of chunk 1:
 
     >>> from hebbgraph.testing.array_view import ArrayView
     >>> from hebbgraph.formulas.evidence import Evidence
@@ -290,7 +291,7 @@ def spread(
         candidates, f = candidates[keep], f[keep]
     step = _Step(view, cues, evidence, p, allowed, plastic)
 
-    # Layer 0: cues light up the chunks that they entitle; the seeds start.
+    # Layer 0: cues pass mass to the chunks whose titles they are, and the seeds start.
     share = p.cue_share if len(step.cues) else 0.0
     total = step.cue_weight.sum() or 1.0
     cue_mass = share * step.cue_weight / total
@@ -309,7 +310,7 @@ def spread(
         extra, extra_mass = extra_seeds
         keep = _mask(allowed, extra)
         extra, extra_mass = extra[keep], extra_mass[keep]
-        step.least = 0.0 if plastic is None else plastic.least
+        step.min_mass = 0.0 if plastic is None else plastic.min_mass
         starts.append((extra, extra_mass, np.zeros(len(extra))))
         arrivals.append((extra, extra_mass))
     layer.start(starts)
@@ -346,11 +347,11 @@ def spread(
 
 
 class _Step:
-    """One step chunk → tag → chunk, and what it needs to know of the query.
+    """One step chunk → tag → chunk for a given query.
 
-    Mass on tags is a (2, n_tags) array: what came from mentions, and what came from
-    chunks that the tag entitles. The former goes on along links and co-mentions, the
-    latter along backlinks.
+    Mass on tags is a (2, n_tags) array: mass that came from mentions, which continues
+    along links and co-mentions, and mass that came from the chunks whose title the tag
+    is, which continues along backlinks.
     """
 
     def __init__(
@@ -368,7 +369,7 @@ class _Step:
         self.cut = parameters.hub_cut(view.n_chunks)
         self.allowed = allowed
         self.plastic = plastic
-        self.least = 0.0  # until learning has moved any mass
+        self.min_mass = 0.0  # until mass crosses a learned edge
         cues = np.unique(np.asarray(cues, dtype=np.int64))
         df = view.df(cues)
         keep = (df > 0) & (df <= self.cut)
@@ -376,33 +377,33 @@ class _Step:
         self.cue_weight = self.specificity(df[keep])
 
     def specificity(self, df: IntArray) -> FloatArray:
-        """Return how much a tag in ``df`` chunks says."""
+        """Return the specificity of tags with document frequency ``df``."""
         weight: FloatArray = np.log1p(self.view.n_chunks / df) ** 2
         return weight
 
     def trust(self, seeds: IntArray) -> FloatArray:
-        """Return which share of each seed's mass is trusted."""
+        """Return the trusted share of each seed's mass."""
         p = self.parameters
         owner, tags, is_title = self.view.tags_of(seeds)
         owner, tags = owner[is_title], tags[is_title]
         trust = np.full(len(seeds), p.untitled_trust)
         trust[owner] = 0.0
-        trust[owner[among(tags, self.cues)]] = 1.0
+        trust[owner[is_in(tags, self.cues)]] = 1.0
         return trust
 
     def advance(self, before: Layer, depth: int) -> Layer | None:
-        """Pass on the mass that a layer ended with; None if none is left."""
+        """Pass on the mass of a layer; None if there is none."""
         p = self.parameters
         sources, trusted, plain = before.strongest(p.beam)
         if not len(sources):
             return None
         owner, tags, is_title = self.view.tags_of(sources)
         df = self.view.df(tags)
-        keep = (df > 1) & (df <= self.cut)  # a tag of this chunk alone leads nowhere
+        keep = (df > 1) & (df <= self.cut)  # a tag of a single chunk leads nowhere
         owner, tags, is_title, df = owner[keep], tags[keep], is_title[keep], df[keep]
         weight = self.specificity(df)
-        weight[among(tags, self.cues)] *= p.inhibition
-        keep = best_per_owner(owner, weight, len(sources), p.tags_per_chunk)
+        weight[is_in(tags, self.cues)] *= p.inhibition
+        keep = top_n_per_owner(owner, weight, len(sources), p.tags_per_chunk)
         owner, tags, is_title, weight = owner[keep], tags[keep], is_title[keep], weight[keep]
         total = sum_by(owner, weight, len(sources))
         total[total == 0] = 1.0
@@ -410,8 +411,8 @@ class _Step:
         out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
         reached, position = unique_inverse(tags)
         if len(reached) > p.tag_beam:
-            kept = best(sum_by(position, out_trusted + out_plain, len(reached)), p.tag_beam)
-            keep = among_sorted(position, kept)
+            kept = top_n(sum_by(position, out_trusted + out_plain, len(reached)), p.tag_beam)
+            keep = is_in_sorted(position, kept)
             owner, tags, is_title = owner[keep], tags[keep], is_title[keep]
             out_trusted, out_plain = out_trusted[keep], out_plain[keep]
             reached, position = unique_inverse(tags)
@@ -424,7 +425,7 @@ class _Step:
             depth=depth,
             leaping=(sources, trusted + plain),
         )
-        layer.came_from(sources[owner], tags, out_trusted + out_plain)
+        layer.set_sources(sources[owner], tags, out_trusted + out_plain)
         return layer
 
     def from_tags(
@@ -441,15 +442,14 @@ class _Step:
         Parameters
         ----------
         tags : ndarray of int, shape (n,)
-            Different tags.
+            Distinct tags.
         trusted, plain : ndarray of float64, shape (2, n)
-            Their mass: from mentions, and from the chunks that they entitle.
+            Their mass: from mentions, and from the chunks whose title they are.
         depth : int
-            How many steps it is from the query. From its cues, at 0, trusted mass uses no
-            co-mentions, since lexical search has already found the chunks that mention
-            them.
+            Number of steps from the query. At 0, from the cues, mass uses no co-mentions,
+            since lexical search has already found the chunks that mention them.
         leaping : (chunks, mass), optional
-            What learned chunk → chunk edges start from.
+            Sources of learned chunk → chunk edges.
         """
         p = self.parameters
         hops = learned = None
@@ -457,7 +457,7 @@ class _Step:
             tags, trusted, plain, hops = self._hop(self.plastic, tags, trusted, plain, depth)
             learned = self._learned(self.plastic, tags, trusted + plain, leaping, depth)
             if learned or hops:
-                self.least = self.plastic.least
+                self.min_mass = self.plastic.min_mass
         owner, chunks, is_title = self.view.chunks_of(tags)
         keep = _mask(self.allowed, chunks)
         if not keep.all():
@@ -478,7 +478,7 @@ class _Step:
         flow_plain = link * plain[0][owner] + back * plain[1][owner]
         credit = flow_trusted + flow_plain + p.mention_credit * mention
         flows = Flows(tags[owner], chunks, flow_trusted + mention, flow_plain, credit)
-        return Layer.gather(reached, every, flows, learned, hops=hops, least=self.least)
+        return Layer.gather(reached, every, flows, learned, hops=hops, min_mass=self.min_mass)
 
     def _hop(
         self,
@@ -487,8 +487,8 @@ class _Step:
         trusted: FloatArray,
         plain: FloatArray,
         depth: int,
-    ) -> tuple[IntArray, FloatArray, FloatArray, Edges | None]:
-        """Add what learned tag → tag edges pass; it counts as trusted, from mentions."""
+    ) -> tuple[IntArray, FloatArray, FloatArray, EdgeFlow | None]:
+        """Add the flows over learned tag → tag edges, as trusted mass from mentions."""
         owner, targets, weight = plastic.between_tags(tags, depth)
         if not len(owner):
             return tags, trusted, plain, None
@@ -497,7 +497,7 @@ class _Step:
         if not keep.all():
             owner, targets, weight = owner[keep], targets[keep], weight[keep]
         mass = (trusted[0] + trusted[1] + plain[0] + plain[1])[owner] * weight
-        # New tags come behind the others: there are few, and their order does not matter.
+        # Append new tags: there are few, and their order does not matter.
         at = {tag: number for number, tag in enumerate(tags.tolist())}
         position = [at.setdefault(target, len(at)) for target in targets.tolist()]
         none = np.zeros((2, len(at) - len(tags)))
@@ -513,8 +513,8 @@ class _Step:
         on_tags: FloatArray,
         leaping: tuple[IntArray, FloatArray],
         depth: int,
-    ) -> Edges | None:
-        """Return what learned edges pass to chunks that take part; see :attr:`Layer.learned`."""
+    ) -> EdgeFlow | None:
+        """Return the flows over learned edges to allowed chunks; see :attr:`Layer.learned`."""
         passed = plastic.into_chunks(tags, on_tags[0] + on_tags[1], *leaping, depth)
         if not len(passed[0]):
             return None
@@ -528,10 +528,10 @@ class _Step:
 def _seeds(
     candidates: IntArray, f: FloatArray, parameters: SpreadingParameters
 ) -> tuple[IntArray, FloatArray]:
-    """Return the best candidates and their shares of the starting mass."""
+    """Return the best candidates and their shares of the initial mass."""
     if not len(candidates):
         return _NO_INTS, _NO_FLOATS
-    at = best(f, parameters.n_seeds)
+    at = top_n(f, parameters.n_seeds)
     highest = float(f[at].max())
     if highest <= 0:
         return _NO_INTS, _NO_FLOATS

@@ -1,4 +1,4 @@
-"""What spreading reads of the graph, and the edges that learning may add to it."""
+"""The graph as spreading reads it: incidence, and sets of weighted edges."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ import numpy as np
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = [
+    "EdgeRow",
     "EdgeSet",
     "IncidenceView",
     "PlasticEdges",
-    "Row",
     "edge_arrays",
 ]
 
 _NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0, np.float64)
 
 
-Row: TypeAlias = Sequence[tuple[int, float]]
-"""Targets and weights of the edges that leave one node."""
+EdgeRow: TypeAlias = Sequence[tuple[int, float]]
+"""Targets and weights of the edges leaving one node."""
 
 
 def edge_arrays(
@@ -47,7 +47,7 @@ class IncidenceView(Protocol):
 
     @property
     def n_chunks(self) -> int:
-        """How many chunks there are, for the idf."""
+        """Number of chunks, for the idf."""
         ...
 
     def tags_of(self, chunks: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
@@ -59,7 +59,7 @@ class IncidenceView(Protocol):
         ...
 
     def df(self, tags: IntArray, /) -> IntArray:
-        """Return how many chunks hold each tag."""
+        """Return the document frequency of each tag."""
         ...
 
 
@@ -72,7 +72,7 @@ class EdgeSet:
     sources : ndarray of int, shape (n_edges,), ascending
     targets : ndarray of int, shape (n_edges,)
     weights : ndarray of float, shape (n_edges,), in [0, 1]
-        The share of the source's mass that passes.
+        Share of the source's mass that passes.
 
     Examples
     --------
@@ -89,12 +89,12 @@ class EdgeSet:
 
     @classmethod
     def empty(cls) -> Self:
-        """No edge."""
+        """Return a set without edges."""
         return cls(_NO_INTS, _NO_INTS, _NO_FLOATS)
 
     @classmethod
     def from_arrays(cls, sources: IntArray, targets: IntArray, weights: FloatArray) -> Self:
-        """Group edges given in any order."""
+        """Build a set from edges in any order."""
         order = np.argsort(sources, kind="stable")
         return cls(sources[order], targets[order], weights[order])
 
@@ -102,12 +102,12 @@ class EdgeSet:
         return len(self.sources)
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``sources``, target, weight) of the edges that leave them."""
+        """Return (position in ``sources``, target, weight) of their outgoing edges."""
         if not len(self.sources):
             return _NO_INTS, _NO_INTS, _NO_FLOATS
         first = self.sources.searchsorted(sources, side="left")
         counts = self.sources.searchsorted(sources, side="right") - first
-        if not counts.any():  # as of most tags that a step reaches
+        if not counts.any():  # the common case
             return _NO_INTS, _NO_INTS, _NO_FLOATS
         owner = np.repeat(np.arange(len(sources)), counts)
         ends = np.cumsum(counts)
@@ -120,29 +120,29 @@ _NO_EDGES = EdgeSet.empty()
 
 @dataclass(frozen=True)
 class PlasticEdges:
-    """Learned edges that spreading reads beside the static graph; neutral when empty.
+    """Learned edges that spreading follows beside the static graph; neutral when empty.
 
-    Mass that flows over them counts as trusted: it was cited, not merely mentioned.
+    Mass that flows over them is trusted, because citations, not mere mentions, made them.
 
     Parameters
     ----------
     tag_to_chunk : EdgeSet
         Also followed from the query's cues.
     chunk_to_chunk, tag_to_tag : EdgeSet
-    least : float, at least 0
-        Mass up to this is not passed over a learned edge, nor over others once learning
-        has moved any mass: it would spread so thin that it costs more than it changes.
+    min_mass : float, at least 0
+        Smaller flows are dropped: on learned edges always, on static edges once any mass
+        has crossed a learned one. Mass spread that thin costs more than it changes.
     """
 
     tag_to_chunk: EdgeSet = _NO_EDGES
     chunk_to_chunk: EdgeSet = _NO_EDGES
     tag_to_tag: EdgeSet = _NO_EDGES
-    least: float = 0.0
+    min_mass: float = 0.0
 
     def between_tags(self, tags: IntArray, depth: int) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``tags``, target, weight) of the edges to tags.
+        """Return (position in ``tags``, target, weight) of the edges from tags to tags.
 
-        They are followed ``depth`` steps from the query.
+        ``depth`` is the number of steps from the query.
         """
         return self.tag_to_tag.of(tags)
 
@@ -154,24 +154,24 @@ class PlasticEdges:
         on_chunks: FloatArray,
         depth: int,
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Pass mass on to chunks.
+        """Pass mass from tags and chunks to chunks.
 
         Parameters
         ----------
         tags, chunks : ndarray of int
-            Where the mass lies.
+            Nodes that hold mass.
         on_tags, on_chunks : ndarray of float
-            How much on each.
+            The mass on each.
         depth : int
-            How many steps it is from the query.
+            Number of steps from the query.
 
         Returns
         -------
         sources : ndarray of int
-            A tag, or, where it is negative, ``~source`` is a chunk.
+            A tag if not negative; otherwise ``~source`` is a chunk.
         targets : ndarray of int
         mass : ndarray of float
-            What passes.
+            Mass that flows over each edge.
 
         Examples
         --------

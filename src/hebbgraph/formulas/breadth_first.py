@@ -1,16 +1,19 @@
-"""Bio-RAG's recall, as the paper has it: breadth-first search over weighted edges.
+"""Bio-RAG's recall as published: breadth-first search over weighted edges.
 
-Seeds are the nodes whose label contains a word of the query. From each a breadth-first
-search passes edges of at least a minimum weight, the strong ones of a node first, until
-it has seen 200 nodes. A document that it reaches scores ``alpha * (sum of the weights on
-its path) + beta * (overlap of terms)``, and in the end ``(1 - mu) * similarity + mu *
-(that score)`` [1]_, sections 2.2 and 2.4.
+Seeds are the nodes whose label contains a word of the query. From each seed, a
+breadth-first search follows edges of at least a minimum weight, the strongest of a node
+first, until it has visited 200 nodes. A document it reaches scores ``alpha * (sum of
+weights on the path) + beta * (term overlap)``, and finally ``(1 - mu) * similarity + mu *
+score`` [1]_, sections 2.2 and 2.4.
 
-The paper gives two numbers, 200 nodes and ``mu = 0.5``, and leaves open: ``alpha`` and
-``beta``; the minimum weight; which way round labels and words contain each other; which
-of several seeds' paths to a document counts; how the sum of weights, which grows with the
-length of the path, comes to the scale of a cosine. What we take is in
+The paper gives two numbers, 200 nodes and ``mu = 0.5``. It leaves open ``alpha`` and
+``beta``; the minimum weight; whether labels contain words or words contain labels; which
+path counts when several seeds reach a document; and how the sum of weights, which grows
+with path length, is brought to the scale of a cosine. Our choices are in
 :class:`BreadthFirstParameters`.
+
+Two halves of one idea: this is the formula; the strategy that runs it on an index is
+:mod:`hebbgraph.recall.strategies.breadth_first`.
 
 References
 ----------
@@ -46,45 +49,45 @@ __all__ = [
 ]
 
 NeighboursOf: TypeAlias = Callable[[NDArray[np.int64]], tuple[IntArray, IntArray, FloatArray]]
-"""From nodes to (position in them, neighbour, weight of the edge)."""
+"""Maps nodes to (position in them, neighbour, weight) of their edges."""
 
 _BLOCK_GROWTH = 4
 
 
 @dataclass(frozen=True, slots=True)
 class BreadthFirstParameters:
-    """The constants of the paper, with its values where it gives any.
+    """The constants of Bio-RAG, with the paper's values where it gives any.
 
     Parameters
     ----------
     max_nodes : int, at least 1
-        Nodes that the search from one seed sees at most, the seed aside: 200 in the paper.
+        Nodes visited from one seed, not counting the seed. Paper: 200.
     mu : float, in [0, 1]
-        Share of the graph in the final score: 0.5 in the paper.
+        Share of the graph in the final score. Paper: 0.5.
     alpha, beta : float, at least 0
-        Weights of the path and of the overlap of terms. Left open by the paper.
+        Weights of the path and of the term overlap. Not in the paper.
     min_weight : float, at least 0
-        Weaker edges are not passed. Left open.
+        Weaker edges are not followed. Not in the paper.
     combine : {"best", "sum"}
-        What counts when several seeds lead to a document: the strongest path, or all.
-        Left open.
+        Whether the strongest path or the sum over all seeds counts. Not in the paper.
     seeds_per_word : int, at least 1
-        Of the labels that contain a word, those which it fills best. Left open; the paper
-        takes all, of some 2,000.
+        Number of seeds per word of the query: the shortest labels that contain it. Not in
+        the paper, which takes all of its roughly 2,000 nodes.
     shortest_word : int, at least 1
-        Shorter words of a query are no seeds. Left open.
+        Shorter words of a query select no seeds. Not in the paper.
     unit : float, positive
-        In the index: what one chunk that holds two tags adds to their edge, which
-        weighs at most 1. Left open.
+        In an index: the weight that each common chunk adds to the edge between two tags,
+        up to 1. Not in the paper.
     mention : float, in [0, 1]
-        In the index: the edge of a chunk and a tag that is not its title. Left open.
+        In an index: weight of the edge between a chunk and a tag that is not its title.
+        Not in the paper.
     max_df : int, at least 1
-        In the index: tags of more chunks take no part. Ours; the paper's graph is small.
+        In an index: tags of more chunks are ignored. Ours; the paper's graph is small.
 
     Raises
     ------
     ParameterError
-        If one lies outside its range.
+        If a value lies outside its range.
     """
 
     max_nodes: int = 200
@@ -101,36 +104,36 @@ class BreadthFirstParameters:
 
     def __post_init__(self) -> None:
         if not 0 <= self.mu <= 1:
-            raise ParameterError(f"mu lies in [0, 1], got {self.mu!r}")
+            raise ParameterError(f"mu must lie in [0, 1], got {self.mu!r}")
         if min(self.alpha, self.beta, self.min_weight) < 0:
             raise ParameterError(
-                "alpha, beta and min_weight are not negative, got "
+                "alpha, beta and min_weight must not be negative, got "
                 f"{self.alpha!r}, {self.beta!r} and {self.min_weight!r}"
             )
         for name in ("max_nodes", "seeds_per_word", "shortest_word", "max_df"):
             if getattr(self, name) < 1:
-                raise ParameterError(f"{name} is at least 1, got {getattr(self, name)!r}")
+                raise ParameterError(f"{name} must be at least 1, got {getattr(self, name)!r}")
         if self.unit <= 0 or not 0 <= self.mention <= 1:
             raise ParameterError(
-                "unit is positive and mention lies in [0, 1], got "
+                "unit must be positive and mention lie in [0, 1], got "
                 f"{self.unit!r} and {self.mention!r}"
             )
         if self.combine not in ("best", "sum"):
-            raise ParameterError(f"combine is 'best' or 'sum', got {self.combine!r}")
+            raise ParameterError(f"combine must be 'best' or 'sum', got {self.combine!r}")
 
 
 class Expansion(NamedTuple):
-    """What the search from one seed saw, in that order; the seed comes first.
+    """The nodes visited from one seed, in order; the seed comes first.
 
     Attributes
     ----------
     nodes : ndarray of int64, shape (n,)
     parents : ndarray of int64, shape (n,)
-        Position in ``nodes`` of where each was reached from; -1 for the seed.
+        Position in ``nodes`` of each node's predecessor; -1 for the seed.
     weights : ndarray of float64, shape (n,)
-        Of the edge that reached it; 0 for the seed.
+        Weight of the edge from the predecessor; 0 for the seed.
     totals : ndarray of float64, shape (n,)
-        Sum of the weights on the way from the seed.
+        Sum of the weights on the path from the seed.
     """
 
     nodes: NDArray[np.int64]
@@ -140,7 +143,7 @@ class Expansion(NamedTuple):
 
 
 class Reached(NamedTuple):
-    """Documents that some search reached, ascending.
+    """Documents reached from any seed, ascending.
 
     Attributes
     ----------
@@ -148,7 +151,7 @@ class Reached(NamedTuple):
     totals : ndarray of float64, shape (n,)
         Sum of the weights on the strongest path, or on the paths from all seeds.
     expansion, position : ndarray of int64, shape (n,)
-        Where the strongest path ends.
+        End of the strongest path: number of the expansion, and position in it.
     """
 
     targets: NDArray[np.int64]
@@ -158,7 +161,7 @@ class Reached(NamedTuple):
 
 
 class Labels:
-    """Labels of nodes, to be searched for words inside of them.
+    """Node labels, searchable for substrings.
 
     Parameters
     ----------
@@ -178,7 +181,7 @@ class Labels:
         self._starts = [0, *accumulate(length + 1 for length in self._lengths)]
 
     def containing(self, word: str, *, limit: int) -> NDArray[np.int64]:
-        """Return the labels that contain a word, those which it fills best first."""
+        """Return up to ``limit`` labels that contain a word, the shortest first."""
         word = word.casefold()
         found: list[int] = []
         at = self._text.find(word) if word else -1
@@ -193,21 +196,21 @@ class Labels:
 def expand(
     neighbours: NeighboursOf, seed: int, *, min_weight: float = 0.05, max_nodes: int = 200
 ) -> Expansion:
-    """Search breadth-first from one node, the strong edges of each node first.
+    """Search breadth-first from one node, following the strongest edges of a node first.
 
     Parameters
     ----------
     neighbours : callable
     seed : int
     min_weight : float
-        Weaker edges are not passed.
+        Weaker edges are not followed.
     max_nodes : int
-        Stop after so many nodes, the seed aside.
+        Stop after this many nodes, not counting the seed.
 
     Returns
     -------
     Expansion
-        Among equally strong edges of a node, the smaller neighbour comes first.
+        Ties between the edges of a node go to the smaller neighbour.
 
     Examples
     --------
@@ -220,7 +223,7 @@ def expand(
     nodes = np.array([seed], dtype=np.int64)
     parents = np.array([-1], dtype=np.int64)
     weights, totals = np.zeros(1), np.zeros(1)
-    passed, block = 0, 1  # nodes whose edges were followed; how many are taken at once
+    passed, block = 0, 1  # nodes expanded so far; nodes to expand at once
     while passed < len(nodes) <= max_nodes:
         frontier = nodes[passed : passed + block]
         owner, targets, strength = neighbours(frontier)
@@ -228,7 +231,7 @@ def expand(
         owner, targets, strength = owner[keep], targets[keep], strength[keep]
         order = np.lexsort((targets, -strength, owner))
         owner, targets, strength = owner[order], targets[order], strength[order]
-        _, at = np.unique(targets, return_index=True)  # each by its first way
+        _, at = np.unique(targets, return_index=True)  # the first edge to each target
         at.sort()
         at = at[: max_nodes + 1 - len(nodes)]
         parent = owner[at] + passed
@@ -237,7 +240,7 @@ def expand(
         weights = np.concatenate((weights, strength[at]))
         totals = np.concatenate((totals, totals[parent] + strength[at]))
         passed += len(frontier)
-        block *= _BLOCK_GROWTH  # a queue: the order is that of one node after the other
+        block *= _BLOCK_GROWTH  # blocks keep the order of expanding node by node
     return Expansion(nodes, parents, weights, totals)
 
 
@@ -247,13 +250,13 @@ def gather(
     *,
     combine: Literal["best", "sum"] = "best",
 ) -> Reached:
-    """Bring together the documents that the searches from all seeds reached.
+    """Merge the documents reached from all seeds.
 
     Parameters
     ----------
     expansions : sequence of Expansion
     is_target : callable
-        Tells which nodes are documents.
+        Returns which nodes are documents.
     combine : {"best", "sum"}
     """
     parts = []
@@ -276,7 +279,7 @@ def gather(
 
 
 def path_to(expansion: Expansion, position: int) -> list[int]:
-    """Return the nodes from the seed to the one at ``position``.
+    """Return the nodes on the path from the seed to ``position``.
 
     Examples
     --------
@@ -295,17 +298,17 @@ def path_to(expansion: Expansion, position: int) -> list[int]:
 def hybrid_score(
     totals: FloatArray, overlap: FloatArray, *, alpha: float = 0.5, beta: float = 0.5
 ) -> FloatArray:
-    """Return ``alpha * totals + beta * overlap``, scaled so that the highest is 1.
+    """Return ``alpha * totals + beta * overlap``, scaled to a maximum of 1.
 
-    The paper does not scale; its sum of weights has no bound, and beside a similarity of
-    at most 1 the share ``mu`` would mean nothing.
+    The paper does not scale; but its sum of weights is unbounded, so ``mu`` could not
+    balance it against a similarity of at most 1.
 
     Parameters
     ----------
     totals : ndarray of float, shape (n,)
-        Sum of the weights on the way to each document.
+        Sum of the weights on the path to each document.
     overlap : ndarray of float, shape (n,), in [0, 1]
-        Share of the query's terms that it holds.
+        Share of the query's terms that each document holds.
 
     Examples
     --------

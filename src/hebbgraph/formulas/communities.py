@@ -1,10 +1,9 @@
-"""Colonies: communities of chunks, found, kept up to date, and named by their tags.
+"""Colonies: communities of chunks, found by Louvain and maintained by local moves.
 
-Chunks that hold the same tags are joined, and the Louvain method [1]_ (networkx) splits
-the graph into communities. When chunks come and go, the old partition is brought up to
-date by local moves around what changed, Louvain's own first phase started from where it
-ended ([2]_ does the same and calls it naive-dynamic): a chunk joins the neighbouring
-colony that gains most modularity, or stays. Nothing else is computed again.
+Chunks that share tags are joined by edges, and the Louvain method [1]_ (networkx)
+partitions the graph. When chunks come and go, only nodes near the change move: each joins
+the neighbouring colony with the largest gain in modularity, or stays. This is Louvain's
+first phase, started from the old partition (naive-dynamic in [2]_).
 
 References
 ----------
@@ -29,11 +28,11 @@ from hebbgraph.formulas.weighted_graph import WeightedGraph
 
 __all__ = [
     "ColonyParameters",
+    "adjusted_rand_index",
     "colony_weights",
     "find_colonies",
+    "local_moving",
     "modularity",
-    "moved",
-    "rand_index",
 ]
 
 _MAX_VISITS = 20
@@ -42,29 +41,29 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class ColonyParameters:
-    """How chunks are joined and split into colonies.
+    """How chunks are joined by edges and partitioned into colonies.
 
     Parameters
     ----------
     alpha, beta : float, at least 0
-        Weights of similarity and of the overlap of tags, as in Bio-RAG, section 2.1,
-        which gives no numbers.
+        Weights of similarity and of tag overlap, as in Bio-RAG, section 2.1, which gives
+        no numbers.
     gamma : float, in [0, 1]
-        What is left of an edge between two colonies.
+        Factor on edges between colonies.
     tau : float, in [0, 1]
-        Similarity above which an edge between colonies needs no shared tag. In an index
-        every edge comes from a shared tag, so there it decides nothing.
+        Similarity above which an edge between colonies needs no shared tag. No effect in
+        an index, where every edge comes from a shared tag.
     resolution : float, positive
         Larger values make more, smaller colonies.
     nearest : int, at least 1
-        Of a chunk's edges the strongest so many are kept.
+        Number of strongest edges kept per chunk.
     max_df : int, at least 2
-        Tags of more chunks join nothing.
+        Tags of more chunks create no edges.
 
     Raises
     ------
     ParameterError
-        If one lies outside its range.
+        If a value lies outside its range.
     """
 
     alpha: float = 0.5
@@ -78,16 +77,16 @@ class ColonyParameters:
     def __post_init__(self) -> None:
         if min(self.alpha, self.beta) < 0 or self.alpha + self.beta == 0:
             raise ParameterError(
-                f"alpha and beta are not negative, nor both 0, got {self.alpha!r}, {self.beta!r}"
+                f"alpha and beta must not be negative nor both 0, got {self.alpha!r}, {self.beta!r}"
             )
         for name in ("gamma", "tau"):
             if not 0 <= getattr(self, name) <= 1:
-                raise ParameterError(f"{name} lies in [0, 1], got {getattr(self, name)!r}")
+                raise ParameterError(f"{name} must lie in [0, 1], got {getattr(self, name)!r}")
         if self.resolution <= 0:
-            raise ParameterError(f"resolution is positive, got {self.resolution!r}")
+            raise ParameterError(f"resolution must be positive, got {self.resolution!r}")
         if self.nearest < 1 or self.max_df < 2:
             raise ParameterError(
-                "nearest is at least 1 and max_df at least 2, got "
+                "nearest must be at least 1 and max_df at least 2, got "
                 f"{self.nearest!r} and {self.max_df!r}"
             )
 
@@ -104,15 +103,15 @@ def colony_weights(
 ) -> NDArray[np.float64]:
     """Return Bio-RAG's weights of edges between documents.
 
-    ``w = alpha * similarity + beta * overlap`` inside a colony; ``gamma * w`` across
-    colonies, and only if the two share an entity or their similarity exceeds ``tau``
-    [1]_, section 2.1. The paper gives no numbers.
+    ``w = alpha * similarity + beta * overlap`` within a colony. Between colonies it is
+    ``gamma * w`` if the documents share an entity or their similarity exceeds ``tau``,
+    else 0 [1]_, section 2.1. The paper gives no numbers.
 
     Parameters
     ----------
     similarity, overlap : ndarray of float, shape (n,), in [0, 1]
     same : ndarray of bool, shape (n,)
-        Whether both ends lie in one colony.
+        Whether both ends are in the same colony.
 
     References
     ----------
@@ -138,14 +137,14 @@ def find_colonies(
     resolution: float = 1.0,
     seed: int = 0,
 ) -> NDArray[np.int64]:
-    """Split a graph into communities by the Louvain method.
+    """Partition a graph into communities by the Louvain method.
 
     Parameters
     ----------
     n_nodes : int
     sources, targets : ndarray of int, shape (n_edges,)
     weights : ndarray of float, shape (n_edges,)
-        Edges of weight 0 or less are left out.
+        Edges of weight 0 or less are ignored.
     resolution : float, positive
         Larger values make more, smaller colonies.
     seed : int
@@ -153,15 +152,15 @@ def find_colonies(
     Returns
     -------
     ndarray of int64, shape (n_nodes,)
-        The colony of each node, numbered by its smallest node; a node without edges is
-        one of its own.
+        Colony of each node, numbered by its smallest node. An isolated node is a colony
+        of its own.
 
     Examples
     --------
     >>> find_colonies(5, np.array([0, 2]), np.array([1, 3]), np.ones(2)).tolist()
     [0, 0, 2, 2, 4]
     """
-    import networkx as nx  # not needed before somebody asks for colonies
+    import networkx as nx  # slow to import, and few calls need it
 
     graph: nx.Graph[int] = nx.Graph()
     graph.add_nodes_from(range(n_nodes))
@@ -176,36 +175,36 @@ def find_colonies(
     return colony
 
 
-def moved(
+def local_moving(
     graph: WeightedGraph,
     colony: NDArray[np.int64],
     queue: Iterable[int],
     *,
     resolution: float = 1.0,
 ) -> NDArray[np.int64]:
-    """Let nodes move to the neighbouring colony that gains most modularity.
+    """Move queued nodes to the neighbouring colony with the largest modularity gain.
 
-    Louvain's local moving from a partition that is there, for the nodes that are queued;
-    a node that moves queues those neighbours that it has left behind or come to.
+    Louvain's local moving phase, started from a given partition. A node that moves
+    queues its neighbours outside the new colony.
 
     Parameters
     ----------
     graph : WeightedGraph
     colony : ndarray of int64, shape (n_nodes,)
-        Untouched.
+        The partition to start from; not modified.
     queue : iterable of int
-        Nodes to look at, in this order.
+        Nodes to visit first, in order.
     resolution : float, positive
 
     Returns
     -------
     ndarray of int64, shape (n_nodes,)
-        Never of lower modularity than ``colony``.
+        A partition whose modularity is at least that of ``colony``.
 
     Examples
     --------
     >>> pair = WeightedGraph(3, [0, 1], [1, 2], [1.0, 1.0])
-    >>> moved(pair, np.array([0, 0, 2]), [2]).tolist()
+    >>> local_moving(pair, np.array([0, 0, 2]), [2]).tolist()
     [0, 0, 0]
     """
     result = np.array(colony, dtype=np.int64)
@@ -236,7 +235,7 @@ def moved(
             gain = links[label] - resolution * own * held[label] / total
             if gain > most + _TINY:
                 best, most = label, gain
-        if most < -_TINY:  # better alone
+        if most < -_TINY:  # a colony of its own is better
             best, alone = alone, alone + 1
             held[best] = 0.0
         held[best] += own
@@ -268,10 +267,10 @@ def modularity(graph: WeightedGraph, colony: IntArray, *, resolution: float = 1.
     return float(2 * inside / total - resolution * np.sum((held / total) ** 2))
 
 
-def rand_index(one: IntArray, other: IntArray) -> float:
+def adjusted_rand_index(one: IntArray, other: IntArray) -> float:
     """Return the adjusted Rand index of two partitions of the same nodes [1]_.
 
-    1 if they are the same, about 0 if they agree no more than by chance.
+    1 for equal partitions, about 0 for agreement by chance.
 
     References
     ----------
@@ -279,9 +278,9 @@ def rand_index(one: IntArray, other: IntArray) -> float:
 
     Examples
     --------
-    >>> rand_index(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
+    >>> adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
     1.0
-    >>> round(rand_index(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), 9)
+    >>> round(adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), 9)
     -0.5
     """
     n = len(one)

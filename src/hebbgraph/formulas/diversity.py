@@ -1,4 +1,4 @@
-"""Choosing items that are relevant, yet unlike each other."""
+"""Diversity: choose items that are relevant and unlike each other."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def marginal_relevance(
     relevance : ndarray of float64, shape (n,)
     similarity : ndarray of float64, shape (n, n)
     count : int
-        How many items to choose.
+        Number of items to choose.
     diversity : float, in [0, 1]
         0 chooses the most relevant, however alike. It is one minus the paper's lambda.
 

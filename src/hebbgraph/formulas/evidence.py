@@ -1,4 +1,4 @@
-"""Direct evidence: how well each chunk answers the query by itself, in [0, 1]."""
+"""Direct evidence: how well a chunk by itself answers the query, in [0, 1]."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 
 from hebbgraph.arrays import FloatArray, IntArray, unique_inverse
 
-__all__ = ["Evidence", "fuse", "inhibited", "reciprocal_rank_fusion", "remembered"]
+__all__ = ["Evidence", "fuse", "inhibit", "memoize_similarity", "reciprocal_rank_fusion"]
 
 _NO_FLOATS = np.empty(0, np.float64)
-#: Rough evidence of a chunk that no search returned.
+#: Approximate evidence of a chunk that no search returned.
 _NOBODY, _UNKNOWN = np.array([-1]), np.array([0.05])
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """Direct evidence of the candidates, and a way to ask for that of other chunks.
+    """Direct evidence of the candidates, and of any other chunk on demand.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Evidence:
         The candidates.
     values : ndarray of float64, shape (n,), in [0, 1]
     elsewhere : float or callable
-        Evidence of chunks that are no candidates: a number, or a function of their ids.
+        Evidence of all other chunks: a number, or a function of chunk numbers.
 
     Examples
     --------
@@ -40,24 +40,24 @@ class Evidence:
     values: FloatArray
     elsewhere: float | Callable[[IntArray], FloatArray] = 0.05
 
-    def roughly(self, chunks: IntArray) -> FloatArray:
-        """Return the evidence of any chunks, that of other than candidates being little.
+    def approximate(self, chunks: IntArray) -> FloatArray:
+        """Return the evidence of any chunks, taking .05 for all that are not candidates.
 
-        For questions about many chunks: it looks at no vector.
+        Cheap for many chunks, because it computes no similarities.
         """
-        known, values = self._and_unknown
+        known, values = self._padded
         at = self.chunks.searchsorted(chunks)
         at[known[at] != chunks] = len(self.chunks)
         found: FloatArray = values[at]
         return found
 
     @cached_property
-    def _and_unknown(self) -> tuple[IntArray, FloatArray]:
-        """The candidates and their values, and at the end one that stands for all others."""
+    def _padded(self) -> tuple[IntArray, FloatArray]:
+        """The candidates and their values, plus a last entry for all other chunks."""
         return np.concatenate((self.chunks, _NOBODY)), np.concatenate((self.values, _UNKNOWN))
 
     def of(self, chunks: IntArray) -> FloatArray:
-        """Return the evidence of any chunks, in their order."""
+        """Return the evidence of any chunks, in the given order."""
         if not len(self.chunks):
             found = np.zeros(len(chunks), np.bool_)
             held: FloatArray = np.zeros(len(chunks))
@@ -88,26 +88,25 @@ def fuse(
     """Fuse lexical and dense scores into direct evidence.
 
     ``dense_weight * dense + (1 - dense_weight) * bm25``, where BM25 is divided by its
-    best score, and the cosine is scaled from its lowest to its highest value over the
-    candidates. Candidates are all chunks that either search returned; a chunk that
-    lexical search did not return has no lexical score. Without dense scores it is the
-    scaled BM25 alone.
+    maximum, and the cosine is min-max scaled over the candidates: all chunks that either
+    search returned. A chunk that lexical search did not return has a lexical score of 0.
+    Without dense scores, evidence is the scaled BM25 alone.
 
     Parameters
     ----------
     lexical_chunks : ndarray of int, shape (n,)
-        Different chunks, in any order.
+        Distinct chunks, in any order.
     lexical_scores : ndarray of float, shape (n,), at least 0
         BM25.
     dense_chunks, dense_scores : ndarray, shape (m,), optional
         The nearest chunks and their cosines.
     similarity : callable, optional
-        Cosine of any chunks to the query; needed with ``dense_chunks``.
+        Cosine of any chunks to the query; required with ``dense_chunks``.
     dense_weight : float, in [0, 1]
         Weight of the dense score.
     floor : float, in [0, 1]
-        Without dense scores: the evidence of a chunk that lexical search did not return,
-        so that activation can reach passages that share no word with the query.
+        Without dense scores, the evidence of chunks that lexical search did not return, so
+        that activation can reach passages that share no word with the query.
 
     Examples
     --------
@@ -121,7 +120,7 @@ def fuse(
         order = np.argsort(lexical_chunks)
         return Evidence(lexical_chunks[order], scaled[order].astype(np.float64), floor)
     if similarity is None:
-        raise TypeError("similarity is needed to score chunks that dense search did not return")
+        raise TypeError("similarity is required to score chunks that dense search did not return")
     chunks, position = unique_inverse(np.concatenate([lexical_chunks, dense_chunks]))
     lexical = np.zeros(len(chunks))
     lexical[position[: len(lexical_chunks)]] = scaled
@@ -142,8 +141,10 @@ def fuse(
     return Evidence(chunks, values, elsewhere)
 
 
-def remembered(similarity: Callable[[IntArray], FloatArray]) -> Callable[[IntArray], FloatArray]:
-    """Compute each chunk's similarity once: steps of spreading meet the same chunks again."""
+def memoize_similarity(
+    similarity: Callable[[IntArray], FloatArray],
+) -> Callable[[IntArray], FloatArray]:
+    """Memoize similarities by chunk: successive steps of spreading reach the same chunks."""
     chunks, values = np.empty(0, np.int64), _NO_FLOATS
 
     def of(others: IntArray) -> FloatArray:
@@ -162,8 +163,8 @@ def remembered(similarity: Callable[[IntArray], FloatArray]) -> Callable[[IntArr
     return of
 
 
-def inhibited(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evidence:
-    """Multiply the evidence of some candidates by a factor; that of other chunks is little.
+def inhibit(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evidence:
+    """Multiply the evidence of some candidates by a factor; other chunks are ignored.
 
     Parameters
     ----------
@@ -174,7 +175,7 @@ def inhibited(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evide
     Examples
     --------
     >>> evidence = Evidence(np.array([2, 5]), np.array([1.0, 0.5]))
-    >>> less = inhibited(evidence, np.array([3, 5]), np.array([0.1, 0.5]))
+    >>> less = inhibit(evidence, np.array([3, 5]), np.array([0.1, 0.5]))
     >>> less.values.tolist(), evidence.values.tolist()
     ([1.0, 0.25], [1.0, 0.5])
     """

@@ -1,9 +1,9 @@
-"""The plastic overlay: what recalls see of raw learned weights.
+"""Homeostasis: from raw learned weights to the bounded weights that recalls see.
 
-Formulas that act whenever edges are read, and write nothing back: actors are capped and
-put together, weak and surplus edges passed over, and what leaves a node or reaches a
-chunk is kept within bounds (homeostasis). Where nothing was learned there is no edge, so
-an empty overlay changes nothing.
+These formulas apply whenever learned edges are read, and write nothing back. They cap the
+influence of each actor and pool the actors, drop weak and surplus edges, and bound what
+leaves a node and what reaches a chunk. Without learned edges they have nothing to act on,
+so an empty overlay changes no score.
 """
 
 from __future__ import annotations
@@ -16,28 +16,29 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray, IntArray, unique_inverse
 
 __all__ = [
-    "Rows",
+    "OutgoingEdges",
     "actor_scales",
-    "as_activation",
-    "bounded_rows",
-    "expectation",
-    "pooled",
-    "target_scale",
-    "unless_same",
+    "bound_outgoing",
+    "chance_to_activation",
+    "citation_chance",
+    "discount_unless_same",
+    "pool_weights",
+    "target_scales",
 ]
 
 
 def actor_scales(events: FloatArray, *, at_least: float, share: float) -> NDArray[np.float64]:
-    """Return by how much the influence of each actor is scaled down.
+    """Return the factor that caps the influence of each actor.
 
     ``min(1, max(at_least, share * events of all others) / events)``. The first actor is
-    the application itself and is not scaled.
+    the application itself and is not capped.
 
     Parameters
     ----------
     events : ndarray of float, shape (n_actors,)
-        How many feedbacks each gave.
+        Number of feedbacks of each actor.
     at_least : float
+        Number of feedbacks that every actor may give in full.
     share : float, in [0, 1]
 
     Examples
@@ -51,28 +52,30 @@ def actor_scales(events: FloatArray, *, at_least: float, share: float) -> NDArra
     return np.asarray(scales, dtype=np.float64)
 
 
-def target_scale(credit: FloatArray, *, in_credit: float) -> NDArray[np.float64]:
-    """Return by how much edges into chunks that are cited all the time are scaled down.
+def target_scales(credit: FloatArray, *, in_credit: float) -> NDArray[np.float64]:
+    """Return the factor that scales down edges into frequently cited chunks.
 
-    ``min(1, √(in_credit / credit))``: that a chunk is cited says less the more often it
-    is, and no chunk grows into an attractor.
+    ``min(1, √(in_credit / credit))``: the more often a chunk is cited, the less each
+    citation says, and no chunk becomes an attractor.
 
     Examples
     --------
-    >>> target_scale(np.array([1.0, 10.0, 40.0]), in_credit=10).tolist()
+    >>> target_scales(np.array([1.0, 10.0, 40.0]), in_credit=10).tolist()
     [1.0, 1.0, 0.5]
     """
     scales = np.sqrt(in_credit / np.maximum(credit, in_credit))
     return np.asarray(scales, dtype=np.float64)
 
 
-def pooled(target: IntArray, weight: FloatArray) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Put together what several actors, or several sources, learned about the same target.
+def pool_weights(
+    target: IntArray, weight: FloatArray
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Pool the weights that several actors, or several sources, give to the same target.
 
-    Like independent causes: ``1 - Π(1 - w)`` over positive weights, minus the same over
-    the absolute values of negative ones. With the soft bound of
-    :func:`hebbgraph.formulas.plasticity.hebb` and no decay, positive weights come out as if one
-    actor had taken all the lessons.
+    Weights combine like independent causes (noisy-or): ``1 - Π(1 - w)`` over positive
+    weights, minus the same over absolute values of negative ones. With the soft bound of
+    :func:`hebbgraph.formulas.plasticity.hebb` and no decay, positive weights come out as if
+    one actor had given all the feedback.
 
     Parameters
     ----------
@@ -81,17 +84,17 @@ def pooled(target: IntArray, weight: FloatArray) -> tuple[NDArray[np.int64], NDA
 
     Returns
     -------
-    target : ndarray of int64, shape (m,), ascending and different
+    target : ndarray of int64, shape (m,), strictly ascending
     weight : ndarray of float64, shape (m,), in [-1, 1]
 
     Examples
     --------
-    >>> pooled(np.array([7, 3, 7]), np.array([0.5, -0.2, 0.5]))
+    >>> pool_weights(np.array([7, 3, 7]), np.array([0.5, -0.2, 0.5]))
     (array([3, 7]), array([-0.2 ,  0.75]))
     """
     different, position = unique_inverse(target)
     together = np.empty(len(different))
-    together[position] = weight  # one that is alone comes out as it is
+    together[position] = weight  # a single weight stays exactly as it is
     if len(different) < len(target):
         several = (np.bincount(position) > 1)[position]
         position, weight = position[several], weight[several]
@@ -102,10 +105,10 @@ def pooled(target: IntArray, weight: FloatArray) -> tuple[NDArray[np.int64], NDA
     return different.astype(np.int64), together
 
 
-class Rows(NamedTuple):
-    """What leaves some nodes: numbers of the present graph, and weights.
+class OutgoingEdges(NamedTuple):
+    """Learned edges leaving some nodes, in the numbers of the current graph.
 
-    ``owner`` ascends; it says from which of the nodes that were asked for each edge comes.
+    ``owner`` is the position of each edge's source among the requested nodes; it ascends.
     """
 
     owner: NDArray[np.int64]
@@ -113,25 +116,25 @@ class Rows(NamedTuple):
     weights: NDArray[np.float64]
 
 
-def bounded_rows(
-    rows: Rows,
+def bound_outgoing(
+    rows: OutgoingEdges,
     n: int,
     *,
     min_weight: float,
     fan_out: int | IntArray,
     out_strength: float,
-) -> Rows:
-    """Prune, bound and normalise what leaves each of ``n`` nodes.
+) -> OutgoingEdges:
+    """Prune and normalise the edges leaving each of ``n`` nodes.
 
-    Weights below ``min_weight`` are passed over, of the others of one node the ``fan_out``
-    largest kept (of equals those that come first; one number, or one for each node), and
-    scaled down to the sum ``out_strength`` if they exceed it.
+    Edges below ``min_weight`` are dropped. Each node keeps its ``fan_out`` strongest edges
+    (one number, or one per node; ties go to the first), and their weights are scaled down
+    if their sum exceeds ``out_strength``.
 
     Examples
     --------
     >>> weights = np.array([0.9, 0.01, 0.6, 0.5, 0.3])
-    >>> rows = Rows(np.array([0, 0, 0, 0, 1]), np.arange(5), weights)
-    >>> found = bounded_rows(rows, 2, min_weight=0.02, fan_out=2, out_strength=1.0)
+    >>> rows = OutgoingEdges(np.array([0, 0, 0, 0, 1]), np.arange(5), weights)
+    >>> found = bound_outgoing(rows, 2, min_weight=0.02, fan_out=2, out_strength=1.0)
     >>> [column.round(3).tolist() for column in found]
     [[0, 0, 1], [0, 2, 4], [0.6, 0.4, 0.3]]
     """
@@ -145,21 +148,21 @@ def bounded_rows(
     owner, weights = rows.owner[keep], rows.weights[keep]
     total = np.bincount(owner, weights=weights, minlength=n)
     weights = weights * (out_strength / np.maximum(total, out_strength))[owner]
-    return Rows(owner, rows.targets[keep], weights)
+    return OutgoingEdges(owner, rows.targets[keep], weights)
 
 
-def expectation(weighted: FloatArray, likeness: float, *, prior: float) -> NDArray[np.float64]:
-    """Return how far past queries lead one to expect each chunk: a kernel estimate.
+def citation_chance(weighted: FloatArray, likeness: float, *, prior: float) -> NDArray[np.float64]:
+    """Estimate the chance that each chunk is cited, from similar past queries.
 
-    ``Σ likeness · weight / (prior + Σ likeness)`` [1]_, as Nadaraya and Watson would
-    estimate the chance of being cited, with a prior of nothing.
+    ``Σ likeness · weight / (prior + Σ likeness)``: the Nadaraya–Watson kernel estimate
+    [1]_, shrunk towards 0 by a prior.
 
     Parameters
     ----------
     weighted : ndarray of float, shape (n_chunks,)
         ``Σ likeness · weight`` over past queries, weights in [0, 1].
     likeness : float
-        The sum of how much each past query is like the present one.
+        ``Σ likeness``: the summed similarity of past queries to the current one.
     prior : float, positive
 
     References
@@ -168,41 +171,40 @@ def expectation(weighted: FloatArray, likeness: float, *, prior: float) -> NDArr
 
     Examples
     --------
-    >>> expectation(np.array([0.7, 0.2]), 0.7, prior=0.3).tolist()
+    >>> citation_chance(np.array([0.7, 0.2]), 0.7, prior=0.3).tolist()
     [0.7, 0.2]
     """
     return np.asarray(weighted / (prior + likeness), dtype=np.float64)
 
 
-def unless_same(factor: float, same: float) -> float:
-    """Return what a doubt leaves of a past query: ``same + (1 - same) * factor``.
+def discount_unless_same(factor: float, same: float) -> float:
+    """Discount a past query unless it asks the same: ``same + (1 - same) * factor``.
 
-    A past query either asks the same as the present one, and then what it led to answers
-    it, or is about something near, and then a factor in [0, 1] says how far it counts.
+    If a past query asks the same as the current one, its citations count in full; if it
+    is merely related, they count by ``factor``.
 
     Parameters
     ----------
     factor : float, in [0, 1]
     same : float, in [0, 1]
-        The chance that both ask the same.
+        Probability that both queries ask the same.
 
     Examples
     --------
-    >>> [round(unless_same(0.2, same), 3) for same in (0.0, 0.5, 1.0)]
+    >>> [round(discount_unless_same(0.2, same), 3) for same in (0.0, 0.5, 1.0)]
     [0.2, 0.6, 1.0]
     """
     return same + (1.0 - same) * factor
 
 
-def as_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray[np.float64]:
-    """Return the activation that stands for a chance: ``gain`` times its odds.
+def chance_to_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray[np.float64]:
+    """Convert a probability to activation: ``gain`` times its odds, capped at ``at_most``.
 
-    Spreading reads activation x as x / (x + κ), so odds times κ read as the chance
-    itself.
+    Scores use x / (x + κ) of activation x, so odds times κ yield the probability itself.
 
     Examples
     --------
-    >>> as_activation(np.array([0.0, 0.5, 1.0]), gain=0.2, at_most=0.6).round(3).tolist()
+    >>> chance_to_activation(np.array([0.0, 0.5, 1.0]), gain=0.2, at_most=0.6).round(3).tolist()
     [0.0, 0.2, 0.6]
     """
     odds = chance / np.maximum(1.0 - chance, 1e-9)

@@ -1,4 +1,4 @@
-"""Learned edges as recalls read them: rows by source, and what passes over them."""
+"""Learned edges as spreading follows them: rows by source, and the mass they carry."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from hebbgraph.arrays import (
     FloatArray,
     GrowableArray,
     IntArray,
-    among,
-    best,
     concatenated_ranges,
+    is_in,
+    top_n,
 )
-from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges, Row, edge_arrays
+from hebbgraph.formulas.adjacency import EdgeRow, EdgeSet, PlasticEdges, edge_arrays
 
-__all__ = ["GateOf", "LearnedEdges", "PooledEdges", "RowPool"]
+__all__ = ["EdgePool", "GateOf", "LearnedEdges", "PooledEdges"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
-#: Up to so many tags are looked up one by one.
+#: Up to this many tags, a loop is faster than arrays.
 _FEW = 6
 
 GateOf: TypeAlias = Callable[[IntArray], FloatArray]
 
 
-class RowPool:
-    """Rows of learned edges by source, each replaced when it has changed.
+class EdgePool:
+    """Learned edges by source; the row of a source can be replaced.
 
     Parameters
     ----------
     size : int
-        Sources are numbers below it; negative ones count from the end, as in any array.
+        Sources lie below this; negative ones count from the end, as in arrays.
 
     Examples
     --------
-    >>> pool = RowPool(3)
+    >>> pool = EdgePool(3)
     >>> pool.put(np.array([1]), np.array([1, 1]), np.array([4, 8]), np.array([0.5, 0.25]))
     >>> owner, targets, weights = pool.of(np.array([0, 1, 2]))
     >>> owner.tolist(), targets.tolist(), weights.tolist()
@@ -49,18 +49,18 @@ class RowPool:
     """
 
     def __init__(self, size: int) -> None:
-        #: Where the row of each source starts, and how long it is.
+        #: Start and length of each source's row.
         self._start = np.zeros(size, np.int32)
         self._count = np.zeros(size, np.int32)
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
 
     def __len__(self) -> int:
-        """Return at least as many as there are edges: replaced rows count until all are."""
+        """Return an upper bound on the number of edges; replaced rows count until cleared."""
         return len(self._targets)
 
     def grow(self, size: int) -> None:
-        """Let there be more sources; none of them may be negative."""
+        """Make room for more sources; only valid if no source is negative."""
         more = np.zeros(max(size - len(self._start), 0), np.int32)
         self._start = np.concatenate((self._start, more))
         self._count = np.concatenate((self._count, more))
@@ -79,9 +79,9 @@ class RowPool:
         Parameters
         ----------
         changed : ndarray of int
-            Their numbers; they lose what they had.
+            Sources whose rows are replaced.
         sources, targets, weights : ndarray, shape (n_edges,)
-            What leaves them now, in any order; within one row it is kept.
+            Their new edges, in any order; each row keeps its order.
         """
         self._count[changed] = 0
         order = sources.argsort(kind="stable")
@@ -93,15 +93,15 @@ class RowPool:
         self._targets.extend(targets[order])
         self._weights.extend(weights[order])
 
-    def row(self, source: int) -> Row:
-        """Return (target, weight) of the edges that leave one source."""
+    def row(self, source: int) -> EdgeRow:
+        """Return (target, weight) of the edges leaving one source."""
         start = int(self._start[source])
         here = slice(start, start + int(self._count[source]))
         targets, weights = self._targets.view[here].tolist(), self._weights.view[here].tolist()
         return list(zip(targets, weights, strict=True))
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``sources``, target, weight) of the edges that leave them."""
+        """Return (position in ``sources``, target, weight) of their outgoing edges."""
         counts = self._count[sources]
         at = concatenated_ranges(self._start[sources], counts)
         if not len(at):
@@ -111,33 +111,33 @@ class RowPool:
 
 
 class LearnedEdges(EdgeSet):
-    """Rows of several pools, as spreading reads them.
+    """Several pools as one edge set, with weights scaled when read.
 
     Parameters
     ----------
-    pools : sequence of RowPool or EdgeSet
+    pools : sequence of EdgePool or EdgeSet
     gain : float
-        What weights are multiplied with.
+        Factor on all weights.
     gate : callable, optional
-        From targets to another factor, such as the direct evidence for them.
+        Maps targets to a further factor, such as their direct evidence.
 
     Examples
     --------
-    >>> pool = RowPool(2)
+    >>> pool = EdgePool(2)
     >>> pool.put(np.array([1]), np.array([1]), np.array([4]), np.array([0.5]))
     >>> edges = LearnedEdges([pool], gain=2.0)
     >>> [column.tolist() for column in edges.of(np.array([0, 1]))]
     [[1], [4], [1.0]]
     """
 
-    _pools: Sequence[RowPool | EdgeSet]
+    _pools: Sequence[EdgePool | EdgeSet]
     _gain: float
     _gate: GateOf | None
     _n: int
 
     def __init__(
         self,
-        pools: Sequence[RowPool | EdgeSet],
+        pools: Sequence[EdgePool | EdgeSet],
         *,
         gain: float = 1.0,
         gate: GateOf | None = None,
@@ -152,7 +152,7 @@ class LearnedEdges(EdgeSet):
         return self._n
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``sources``, target, weight) of the edges that leave them."""
+        """Return (position in ``sources``, target, weight) of their outgoing edges."""
         parts = [found for pool in self._pools if len((found := pool.of(sources))[0])]
         if not parts:
             return _NO_INTS, _NO_INTS, _NO_FLOATS
@@ -166,35 +166,34 @@ class LearnedEdges(EdgeSet):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PooledEdges(PlasticEdges):
-    """Learned edges into chunks from one pool, asked once a step; and the others.
+    """Learned edges into chunks from one pool, looked up once per step, and other edges.
 
-    What passes is the mass of the source times a gain, the weight, and how well the target
-    answers the question by itself.
+    An edge of the pool carries the mass of its source times gain, weight, and the direct
+    evidence of its target.
 
     Parameters
     ----------
-    hops : dict of tag to Row
-        From cues to tags.
-    pool : RowPool
-        Of tags, at their numbers; of tags as cues, at number + ``shift``; of chunks, from
-        the end: at ``~chunk``.
+    hops : dict of tag to EdgeRow
+        Edges from cues to tags.
+    pool : EdgePool
+        Edges of tag ``t`` are at ``t``, those of ``t`` as a cue at ``t + shift``, those of
+        chunk ``c`` at ``~c``, counted from the end.
     shift : int
-        How many tags there are.
+        Number of tags.
     cues : ndarray of int
-        The tags that the query names.
+        Tags that the query names.
     tag_gain, chunk_gain : float
     gate : callable
-        From targets to direct evidence.
+        Maps targets to direct evidence.
     limit : int
-        So many edges of the pool are followed in one step, those over which most passes, and
-        those over which as much passes as over the last of them.
+        Number of pool edges followed per step: those that carry most mass, ties included.
     n_steps : int
-        In so many steps, the cues' own included, the pool is asked; hops are followed in
-        that one alone, and other edges in all.
+        Number of steps in which the pool is used, that of the cues included. Hops are
+        followed from the cues only, other edges in every step.
 
     Examples
     --------
-    >>> pool = RowPool(5)
+    >>> pool = EdgePool(5)
     >>> sources, weights = np.array([1, 1, -1]), np.array([0.5, 0.25, 0.5])
     >>> pool.put(np.array([1, -1]), sources, np.array([3, 4, 3]), weights)
     >>> edges = PooledEdges(
@@ -205,7 +204,7 @@ class PooledEdges(PlasticEdges):
     ...     tag_gain=1.0,
     ...     chunk_gain=0.5,
     ...     gate=lambda chunks: np.where(chunks == 3, 1.0, 0.1),
-    ...     least=0.01,
+    ...     min_mass=0.01,
     ... )
     >>> ones = np.ones(1)
     >>> passed = edges.into_chunks(np.array([1]), ones, np.array([0]), ones, 1)
@@ -213,8 +212,8 @@ class PooledEdges(PlasticEdges):
     [[1, 1, -1], [3, 4, 3], [0.5, 0.025, 0.25]]
     """
 
-    hops: Mapping[int, Row]
-    pool: RowPool
+    hops: Mapping[int, EdgeRow]
+    pool: EdgePool
     shift: int
     cues: IntArray
     tag_gain: float
@@ -224,7 +223,7 @@ class PooledEdges(PlasticEdges):
     n_steps: int = 1 << 30
 
     def has_learned(self, cues: IntArray) -> BoolArray:
-        """Tell from which cues a learned edge is followed."""
+        """Return which cues have learned edges that are followed."""
         found = [
             self.n_steps > 0 and (cue in self.hops or bool(self.pool.row(cue + self.shift)))
             for cue in cues.tolist()
@@ -232,7 +231,7 @@ class PooledEdges(PlasticEdges):
         return np.array(found, np.bool_)
 
     def between_tags(self, tags: IntArray, depth: int) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``tags``, target, weight) of the edges to tags."""
+        """Return (position in ``tags``, target, weight) of the edges from tags to tags."""
         if depth > 0 or not self.n_steps:
             return self.tag_to_tag.of(tags)
         learned = edge_arrays(
@@ -252,18 +251,18 @@ class PooledEdges(PlasticEdges):
         on_chunks: FloatArray,
         depth: int,
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Pass mass on to chunks; see :meth:`PlasticEdges.into_chunks`."""
+        """Pass mass to chunks; see :meth:`PlasticEdges.into_chunks`."""
         passed: tuple[IntArray, IntArray, FloatArray] = (_NO_INTS, _NO_INTS, _NO_FLOATS)
         if depth < self.n_steps:
             few = len(tags) <= _FEW and not len(chunks)
-            edges = self._of_few(tags) if few else self._of_many(tags, chunks)
+            edges = self._edges_one_by_one(tags) if few else self._edges_at_once(tags, chunks)
             passed = self._passed(np.concatenate((tags, ~chunks)), on_tags, on_chunks, edges)
         if not (len(self.tag_to_chunk) or len(self.chunk_to_chunk)):
             return passed
         return _joined(passed, super().into_chunks(tags, on_tags, chunks, on_chunks, depth))
 
-    def _of_few(self, tags: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """What :meth:`_of_many` does, one by one: of a few tags, that is done sooner."""
+    def _edges_one_by_one(self, tags: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return what :meth:`_edges_at_once` does; faster for a few tags."""
         cues = self.cues.tolist()
         return edge_arrays(
             [
@@ -273,9 +272,11 @@ class PooledEdges(PlasticEdges):
             ]
         )
 
-    def _of_many(self, tags: IntArray, chunks: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in tags and then chunks, target, weight) of the edges of the pool."""
-        shifted = tags + self.shift * among(tags, self.cues)
+    def _edges_at_once(
+        self, tags: IntArray, chunks: IntArray
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in tags followed by chunks, target, weight) of the pool's edges."""
+        shifted = tags + self.shift * is_in(tags, self.cues)
         return self.pool.of(np.concatenate((shifted, ~chunks)))
 
     def _passed(
@@ -290,9 +291,9 @@ class PooledEdges(PlasticEdges):
             return edges
         mass = np.concatenate((on_tags * self.tag_gain, on_chunks * self.chunk_gain))
         amount = mass[owner] * weights * self.gate(targets)
-        kept = (amount > self.least).nonzero()[0]
+        kept = (amount > self.min_mass).nonzero()[0]
         if len(kept) > self.limit:
-            kept = kept[best(amount[kept], self.limit)]
+            kept = kept[top_n(amount[kept], self.limit)]
         return sources[owner[kept]], targets[kept], amount[kept]
 
 

@@ -1,13 +1,16 @@
-"""BambooKG's recall, as the paper has it: neighbours by co-occurrence, then their chunks.
+"""BambooKG's recall as published: neighbours by co-occurrence, then their chunks.
 
-For each tag that the query names, the ``first`` strongest neighbours and, through them,
-the ``second`` strongest second-degree neighbours; every chunk that contributed to one of
-these edges is context [1]_, section 3.2. The paper does not rank its context; here a
-chunk counts the edges that it contributed to, so that a top k can be taken.
+Each tag that the query names selects its ``first`` strongest neighbours and, through
+them, the ``second`` strongest second-degree neighbours. Every chunk that contributed to
+one of these edges is context [1]_, section 3.2. The paper does not rank its context; here
+chunks rank by the number of edges they contributed to, so that a top k can be taken.
 
-The paper's tagger gives a fixed number of tags a chunk (section 3.1.2). Ours finds more,
-so a chunk enters with its own titles and its rarest tags, and hubs are cut: without both,
-R@5 on MuSiQue is .19 instead of .49.
+The paper's tagger assigns a fixed number of tags per chunk (section 3.1.2). Ours finds
+more, so each chunk takes part with its own titles and rarest tags only, and hubs are cut;
+without both, R@5 on MuSiQue is .19 instead of .49.
+
+Two halves of one idea: this is the formula; the strategy that runs it on an index is
+:mod:`hebbgraph.recall.strategies.neighbourhood`.
 
 References
 ----------
@@ -25,13 +28,14 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.formulas.adjacency import IncidenceView
 
-__all__ = ["Context", "FixedTags", "retrieved_edges", "supporting_chunks"]
+__all__ = ["Context", "FixedTagGraph", "retrieved_edges", "supporting_chunks"]
 
 
 class Context(NamedTuple):
-    """Chunks that contributed to the retrieved edges.
+    """Chunks that contributed to retrieved edges.
 
-    ``edge`` names, for each chunk, the first of its edges in the order of retrieval.
+    ``n_edges`` counts the edges of each chunk; ``edge`` is the first of them, in order of
+    retrieval.
     """
 
     chunks: NDArray[np.int64]
@@ -40,19 +44,19 @@ class Context(NamedTuple):
 
 
 @dataclass(frozen=True)
-class FixedTags:
-    """A graph in which each chunk has a fixed number of tags.
+class FixedTagGraph:
+    """The tag graph, restricted to a fixed number of tags per chunk.
 
     Parameters
     ----------
     view : IncidenceView
     allowed : ndarray of bool, shape (n_slots,)
-        Chunks that exist and pass the filter; others contribute to no edge.
+        Chunks that exist and pass the filter; others contribute no edges.
     order : ndarray of uint64, shape (n_tags,)
-        Breaks ties between equally rare tags, and equally strong neighbours.
+        Breaks ties between equally rare tags and between equally strong neighbours.
     tags_per_chunk : int
     hub_cut : int
-        A tag in more chunks than this takes no part.
+        Tags of more chunks than this are ignored.
     """
 
     view: IncidenceView
@@ -73,7 +77,7 @@ class FixedTags:
         return owner[rank < self.tags_per_chunk], tags[rank < self.tags_per_chunk]
 
     def chunks(self, tag: int) -> NDArray[np.int64]:
-        """Return the chunks that enter with a tag, ascending."""
+        """Return the chunks that take part with a tag, ascending."""
         _, chunks, _ = self.view.chunks_of(np.array([tag]))
         chunks = chunks[self.allowed[chunks]]
         if len(chunks) > self.hub_cut:
@@ -82,7 +86,7 @@ class FixedTags:
         return np.sort(chunks[owner[tags == tag]]).astype(np.int64)
 
     def neighbours(self, tag: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the tags that share a chunk with a tag, strongest first, and weights."""
+        """Return the tags that share a chunk with a tag, strongest first, and their weights."""
         _, tags = self.rows(self.chunks(tag))
         others, weights = np.unique(tags[tags != tag], return_counts=True)
         ranked = np.lexsort((self.order[others], -weights))
@@ -90,17 +94,17 @@ class FixedTags:
 
 
 def retrieved_edges(
-    graph: FixedTags, cues: IntArray, *, first: int = 5, second: int = 3
+    graph: FixedTagGraph, cues: IntArray, *, first: int = 5, second: int = 3
 ) -> NDArray[np.int64]:
     """Select the edges of the query's subgraph.
 
     Parameters
     ----------
-    graph : FixedTags
+    graph : FixedTagGraph
     cues : ndarray of int
         Tags that the query names.
     first, second : int
-        How many first- and second-degree neighbours a cue takes ("5-3" in the paper).
+        Numbers of first- and second-degree neighbours per cue ("5-3" in the paper).
 
     Returns
     -------
@@ -130,18 +134,18 @@ def retrieved_edges(
     return np.array(list(edges), dtype=np.int64).reshape(-1, 2)
 
 
-def supporting_chunks(graph: FixedTags, edges: NDArray[np.int64]) -> Context:
+def supporting_chunks(graph: FixedTagGraph, edges: NDArray[np.int64]) -> Context:
     """Return the chunks that hold both ends of an edge.
 
     Parameters
     ----------
-    graph : FixedTags
+    graph : FixedTagGraph
     edges : ndarray of int64, shape (n_edges, 2)
 
     Returns
     -------
     Context
-        Chunks ascending, each with the number of edges that it contributed to.
+        Chunks, ascending, with the number of edges each contributed to.
     """
     held = {tag: graph.chunks(tag) for tag in np.unique(edges).tolist()}
     contributed = [

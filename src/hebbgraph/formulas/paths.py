@@ -1,4 +1,4 @@
-"""What flowed where while activation spread, and the strongest way to a chunk."""
+"""The flows of each spreading step, and the strongest path to a chunk."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from hebbgraph.arrays import FloatArray, IntArray, best, sum_by, unique_inverse
+from hebbgraph.arrays import FloatArray, IntArray, sum_by, top_n, unique_inverse
 
-__all__ = ["Edges", "Flows", "Layer", "Path", "PathNode", "strongest_path"]
+__all__ = ["EdgeFlow", "Flows", "Layer", "Path", "PathNode", "strongest_path"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
 
-Edges: TypeAlias = tuple[IntArray, IntArray, FloatArray]
-"""Sources, targets, and the mass that flowed from one to the other."""
+EdgeFlow: TypeAlias = tuple[IntArray, IntArray, FloatArray]
+"""Sources and targets of edges, and the mass that flowed over each."""
 
-_NO_EDGES: Edges = (_NO_INTS, _NO_INTS, _NO_FLOATS)
+_NO_EDGES: EdgeFlow = (_NO_INTS, _NO_INTS, _NO_FLOATS)
 
 
 class PathNode(NamedTuple):
-    """One node on the way from the query; ``weight`` is the mass that arrived on it.
+    """One node on the path from the query; ``weight`` is the mass that arrived on it.
 
-    A way starts behind the query: its first node is a cue, or a seed.
+    The first node of a path is a cue or a seed.
     """
 
     kind: Literal["tag", "chunk"]
@@ -38,9 +38,10 @@ Path: TypeAlias = tuple[PathNode, ...]
 
 
 class Flows(NamedTuple):
-    """What passes from tags to chunks; all arrays have shape (n_edges,).
+    """Flows from tags to chunks; all arrays have shape (n_edges,).
 
-    ``trusted`` and ``plain`` sum to the mass; ``credit`` is what counts for the score.
+    ``trusted`` and ``plain`` add up to the mass; ``credit`` is the part that counts for
+    the score.
     """
 
     tags: IntArray
@@ -50,10 +51,10 @@ class Flows(NamedTuple):
     credit: FloatArray
 
 
-class _Ways:
-    """Edges by target, found by bisection."""
+class _Inflow:
+    """Flows by target, found by bisection."""
 
-    def __init__(self, edges: Edges) -> None:
+    def __init__(self, edges: EdgeFlow) -> None:
         self._targets: list[int] = []
         if len(edges[1]):
             sources, targets, mass = edges
@@ -63,7 +64,7 @@ class _Ways:
             self._sources = sources[order]
 
     def into(self, target: int) -> list[tuple[float, int]]:
-        """Return (-mass, source) of the edges into a node: the strongest comes first."""
+        """Return (-mass, source) of the flows into a node, the strongest first."""
         first = bisect_left(self._targets, target)
         last = bisect_right(self._targets, target, first)
         if first == last:
@@ -74,49 +75,48 @@ class _Ways:
 
 @dataclass
 class Layer:
-    """The chunks that one step reached, and the flows that reached them.
+    """The chunks that one step reached, and the flows that led there.
 
     Parameters
     ----------
     receivers : ndarray of int64, shape (n,), ascending
     trusted, plain : ndarray of float64, shape (n,)
-        The mass that arrived on each in this step.
+        Mass that arrived on each receiver.
     credit : ndarray of float64, shape (n,)
-        How much of it counts for the score.
+        The part of it that counts for the score.
     passed : (tags, chunks, mass)
-        What passed from tags to chunks over the edges of the graph.
+        Flows from tags to chunks over the static graph.
     learned : (sources, chunks, mass)
-        What passed to chunks over learned edges. A source is a tag, or, where it is
-        negative, ``~source`` is a chunk.
+        Flows to chunks over learned edges. A source is a tag if not negative; otherwise
+        ``~source`` is a chunk.
     hops : (tags, tags, mass)
-        What passed over learned tag → tag edges.
+        Flows over learned tag → tag edges.
     sources : (chunks, tags, mass)
-        What passed from the chunks of the layer before to the tags; empty if the tags
-        are the query's cues.
+        Flows from the previous layer's chunks to the tags; empty if the tags are cues.
     seeds : ndarray of int64, ascending
-        Chunks from which mass started in this layer, with ``seed_trusted``, ``seed_plain``.
+        Chunks where mass starts in this layer: ``seed_trusted`` and ``seed_plain``.
     """
 
     receivers: IntArray
     trusted: FloatArray
     plain: FloatArray
     credit: FloatArray
-    passed: Edges
-    learned: Edges = _NO_EDGES
-    hops: Edges = _NO_EDGES
-    sources: Edges = _NO_EDGES
+    passed: EdgeFlow
+    learned: EdgeFlow = _NO_EDGES
+    hops: EdgeFlow = _NO_EDGES
+    sources: EdgeFlow = _NO_EDGES
     seeds: IntArray = field(default_factory=lambda: _NO_INTS)
     seed_trusted: FloatArray = field(default_factory=lambda: _NO_FLOATS)
     seed_plain: FloatArray = field(default_factory=lambda: _NO_FLOATS)
 
     @cached_property
     def arrived(self) -> dict[int, float]:
-        """The mass that arrived on each chunk."""
+        """Mass that arrived on each chunk."""
         return dict(zip(self.receivers.tolist(), (self.trusted + self.plain).tolist(), strict=True))
 
     @cached_property
-    def flows(self) -> Edges:
-        """What passed from tags to chunks, over learned edges too."""
+    def flows(self) -> EdgeFlow:
+        """Flows from tags to chunks, learned edges included."""
         sources, chunks, mass = self.learned
         taught = sources >= 0
         return (
@@ -126,31 +126,31 @@ class Layer:
         )
 
     @cached_property
-    def leaps(self) -> Edges:
-        """What passed from chunks to chunks, over learned edges."""
+    def leaps(self) -> EdgeFlow:
+        """Flows from chunks to chunks, over learned edges."""
         sources, chunks, mass = self.learned
         leapt = sources < 0
         return ~sources[leapt], chunks[leapt], mass[leapt]
 
     @cached_property
-    def into_chunks(self) -> _Ways:
-        """What flowed into each chunk from tags, over the edges of the graph."""
-        return _Ways(self.passed)
+    def chunk_inflow(self) -> _Inflow:
+        """Flows into each chunk from tags, over the static graph."""
+        return _Inflow(self.passed)
 
     @cached_property
-    def taught(self) -> _Ways:
-        """What flowed into each chunk over learned edges; sources as in ``learned``."""
-        return _Ways(self.learned)
+    def learned_inflow(self) -> _Inflow:
+        """Flows into each chunk over learned edges; sources as in ``learned``."""
+        return _Inflow(self.learned)
 
     @cached_property
-    def hopped(self) -> _Ways:
-        """What flowed into each tag over learned edges from tags."""
-        return _Ways(self.hops)
+    def hop_inflow(self) -> _Inflow:
+        """Flows into each tag over learned edges from tags."""
+        return _Inflow(self.hops)
 
     @cached_property
-    def into_tags(self) -> _Ways:
-        """What flowed into each tag from chunks."""
-        return _Ways(self.sources)
+    def tag_inflow(self) -> _Inflow:
+        """Flows into each tag from chunks."""
+        return _Inflow(self.sources)
 
     @classmethod
     def gather(
@@ -158,30 +158,30 @@ class Layer:
         reached: IntArray,
         position: IntArray,
         flows: Flows,
-        learned: Edges | None = None,
+        learned: EdgeFlow | None = None,
         *,
-        hops: Edges | None = None,
-        least: float = 0.0,
+        hops: EdgeFlow | None = None,
+        min_mass: float = 0.0,
     ) -> Self:
-        """Sum what arrives by receiver.
+        """Sum the flows by receiver.
 
         Parameters
         ----------
         reached : ndarray of int
-            The different chunks of ``flows`` and ``learned``, ascending.
+            The distinct chunks of ``flows`` and ``learned``, ascending.
         position : ndarray of int
-            Where among them each chunk of ``flows`` is, and then each of ``learned``.
+            Index in ``reached`` of each chunk of ``flows``, then of ``learned``.
         flows : Flows
-            Over the edges of the graph; those of a mass up to ``least`` are left out.
+            Flows over the static graph; those of at most ``min_mass`` are dropped.
         learned : (sources, chunks, mass), optional
-            Over learned edges; it counts as trusted.
+            Flows over learned edges; they count as trusted.
         hops : (tags, tags, mass), optional
-            Over learned edges to tags, for :func:`strongest_path`.
-        least : float, at least 0
+            Flows over learned edges to tags, for :func:`strongest_path`.
+        min_mass : float, at least 0
         """
         n, n_flows = len(reached), len(flows.chunks)
         mass = flows.trusted + flows.plain
-        alive = (mass > least).nonzero()[0]
+        alive = (mass > min_mass).nonzero()[0]
         at = position[:n_flows][alive]
         trusted = sum_by(at, flows.trusted[alive], n)
         plain = sum_by(at, flows.plain[alive], n)
@@ -201,12 +201,12 @@ class Layer:
             hops=hops or _NO_EDGES,
         )
 
-    def came_from(self, chunks: IntArray, tags: IntArray, mass: FloatArray) -> None:
-        """Note what the chunks of the layer before gave to the tags."""
+    def set_sources(self, chunks: IntArray, tags: IntArray, mass: FloatArray) -> None:
+        """Record the flows from the previous layer's chunks to the tags."""
         self.sources = (chunks, tags, mass)
 
     def start(self, parts: Sequence[tuple[IntArray, FloatArray, FloatArray]]) -> None:
-        """Let mass start here: (chunks, trusted, plain), repeated chunks add up."""
+        """Add starting mass, given as (chunks, trusted, plain); repeated chunks add up."""
         seeds, position = unique_inverse(np.concatenate([chunks for chunks, _, _ in parts]))
         n = len(seeds)
         self.seeds = seeds
@@ -214,22 +214,23 @@ class Layer:
         self.seed_plain = sum_by(position, np.concatenate([mass for _, _, mass in parts]), n)
 
     def strongest(self, limit: int) -> tuple[IntArray, FloatArray, FloatArray]:
-        """Return the chunks with most mass, seeds included: chunks, trusted, plain."""
+        """Return (chunks, trusted, plain) of the chunks with most mass, seeds included."""
         chunks, trusted, plain = self.receivers, self.trusted, self.plain
         if len(self.seeds):
             both = np.concatenate([chunks, self.seeds])
             chunks, position = unique_inverse(both)
             trusted = sum_by(position, np.concatenate([trusted, self.seed_trusted]), len(chunks))
             plain = sum_by(position, np.concatenate([plain, self.seed_plain]), len(chunks))
-        at = best(trusted + plain, limit)
+        at = top_n(trusted + plain, limit)
         return chunks[at], trusted[at], plain[at]
 
 
 def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrived: float) -> Path:
-    """Return the strongest way from the query to a chunk.
+    """Return the strongest path from the query to a chunk.
 
-    It is the chunk alone if direct evidence outweighs what arrived; else, from the step
-    in which most arrived, each time the strongest predecessor that is not yet on the way.
+    If direct evidence outweighs arrived activation, the path is the chunk alone.
+    Otherwise it is traced back from the step in which most mass arrived, always to the
+    strongest predecessor that is not yet on the path.
 
     Examples
     --------
@@ -263,10 +264,10 @@ def _seeded_on(layer: Layer, chunk: int) -> float:
 
 
 def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]) -> Path | None:
-    """Return the strongest way on which ``chunk`` received mass in step ``depth``."""
+    """Return the strongest path by which ``chunk`` received mass in step ``depth``."""
     layer = layers[depth]
-    ways = [(against, "tag", tag) for against, tag in layer.into_chunks.into(chunk)]
-    if more := layer.taught.into(chunk):
+    ways = [(against, "tag", tag) for against, tag in layer.chunk_inflow.into(chunk)]
+    if more := layer.learned_inflow.into(chunk):
         ways += [
             (against, "tag", source) if source >= 0 else (against, "chunk", ~source)
             for against, source in more
@@ -286,10 +287,10 @@ def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...
 def _trace_chunk(
     layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]
 ) -> Path | None:
-    """Return the strongest way to a chunk that passed mass on after step ``depth``."""
+    """Return the strongest path to a chunk that passed mass on after step ``depth``."""
     if chunk in seen or depth < 0:
         return None
-    if _arrived_on(layers[depth], chunk) > 0:  # of a seed that a cue entitles, name the cue
+    if _arrived_on(layers[depth], chunk) > 0:  # a seed whose title is a cue: show the cue
         path = _trace(layers, depth, chunk, (*seen, chunk))
         if path is not None:
             return path
@@ -300,16 +301,16 @@ def _trace_chunk(
 def _trace_tag(
     layers: Sequence[Layer], depth: int, tag: int, seen: tuple[int, ...], hopped: bool = False
 ) -> Path | None:
-    """Return the strongest way to a tag of step ``depth``."""
+    """Return the strongest path to a tag of step ``depth``."""
     layer = layers[depth]
     if depth == 0:
-        hops = [] if hopped else layer.hopped.into(tag)
+        hops = [] if hopped else layer.hop_inflow.into(tag)
         if not hops:
             return (PathNode("tag", tag, 0.0),)
         against, source = hops[0]
         return (PathNode("tag", source, 0.0), PathNode("tag", tag, -against))
-    ways = [(against, "chunk", node) for against, node in layer.into_tags.into(tag)]
-    if not hopped and (more := layer.hopped.into(tag)):
+    ways = [(against, "chunk", node) for against, node in layer.tag_inflow.into(tag)]
+    if not hopped and (more := layer.hop_inflow.into(tag)):
         ways = sorted([*ways, *((against, "tag", node) for against, node in more)])
     for against, kind, node in ways:
         before = (

@@ -1,13 +1,12 @@
-"""Learning rules: how one cited path changes the weights of its edges.
+"""Learning rules: how one feedback changes the weights of the edges it touches.
 
-A rule is a pure function on arrays, chosen by name or given as it is::
+A rule is a pure function on arrays, selected by name or passed in::
 
     def my_rule(weight, credit, length, *, learning_rate, w_max, w_min):
         return weight + learning_rate * credit
 
-It sees the edges that one feedback touches. Whatever else keeps weights sane (decay,
-caps, normalisation) lies outside, in :mod:`hebbgraph.formulas.homeostasis`, and holds for any
-rule.
+Decay, caps and normalisation are not part of a rule. They live in
+:mod:`hebbgraph.formulas.homeostasis` and apply to every rule.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ __all__ = ["RULES", "LearningRule", "bio_rag", "find_rule", "hebb"]
 
 
 class LearningRule(Protocol):
-    """What a rule takes and returns; a plain function will do."""
+    """Signature of a learning rule; a plain function will do."""
 
     def __call__(
         self,
@@ -37,7 +36,7 @@ class LearningRule(Protocol):
         w_max: float,
         w_min: float,
     ) -> NDArray[np.float64]:
-        """Return the new weights; ``weight`` stays untouched."""
+        """Return the new weights; ``weight`` is not modified."""
         ...
 
 
@@ -51,20 +50,20 @@ def hebb(
     w_max: float = 1.0,
     w_min: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Strengthen what led to a citation, weaken what did not, with soft bounds.
+    """Strengthen edges that led to a citation and weaken the others, with soft bounds.
 
-    ``w + learning_rate * credit * (w_max - w)`` where credit is positive, and
-    ``w + learning_rate * |credit| * (w_min - w)`` where it is negative: growth slows near
-    either bound, so weights stay between them [1]_.
+    ``w + learning_rate * credit * (w_max - w)`` for positive credit, and
+    ``w + learning_rate * |credit| * (w_min - w)`` for negative credit. Changes slow down
+    near either bound, so weights stay in [w_min, w_max] [1]_.
 
     Parameters
     ----------
     weight : ndarray of float64, shape (n_edges,), in [w_min, w_max]
     credit : ndarray of float64, shape (n_edges,), in [-1, 1]
-        Activity before times activity behind the edge: positive for a cited chunk,
-        negative for one that was shown in vain.
+        Presynaptic times postsynaptic activity: positive for a cited chunk, negative for
+        a chunk that was shown but not cited.
     length : ndarray of float64, shape (n_edges,), at least 1
-        Edges on the way from the query; not used by this rule.
+        Number of edges on the path from the query; not used by this rule.
     learning_rate : float, in (0, 1], per feedback
     w_max, w_min : float
 
@@ -100,16 +99,16 @@ def bio_rag(
 ) -> NDArray[np.float64]:
     """Bio-RAG's rule: ``w + learning_rate * relevance / path length``, clipped.
 
-    The paper's reinforcement is additive and does not saturate [1]_; the clip keeps a
-    weight a share of mass. Its decay, ``w ← (1 − λ) w`` for what an event does not
-    reinforce, is the setting ``half_life_events`` with
+    The paper's reinforcement is additive and does not saturate [1]_. Clipping is ours: a
+    weight is a share of mass. The paper's decay, ``w ← (1 − λ) w`` for edges that an
+    event does not reinforce, corresponds to the setting
     ``half_life_events = log 2 / -log(1 - λ)``.
 
     Parameters
     ----------
     weight : ndarray of float64, shape (n_edges,), in [w_min, w_max]
     credit : ndarray of float64, shape (n_edges,), in [-1, 1]
-        The paper's relevance Δ; negative credit is ours.
+        The paper's relevance Δ. Negative credit is ours.
     length : ndarray of float64, shape (n_edges,), at least 1
     learning_rate : float, in (0, 1], per feedback
     w_max, w_min : float
@@ -131,7 +130,7 @@ RULES: Mapping[str, LearningRule] = {"hebb": hebb, "bio_rag": bio_rag}
 
 
 def find_rule(rule: str | LearningRule) -> LearningRule:
-    """Return a rule by its name; a function is returned as it is.
+    """Return the rule with this name; a callable is returned as is.
 
     Raises
     ------
@@ -142,6 +141,6 @@ def find_rule(rule: str | LearningRule) -> LearningRule:
         return rule
     if rule not in RULES:
         raise ParameterError(
-            f"a learning rule is one of {', '.join(RULES)}, or a function; got {rule!r}"
+            f"learning rule must be one of {', '.join(RULES)}, or a function; got {rule!r}"
         )
     return RULES[rule]

@@ -1,8 +1,8 @@
-"""NeuralRecall in three parts: terms, their order, and meaning.
+"""NAKG's relevance: term presence, word order and semantic similarity.
 
-NAKG's relevance [1]_ weighs them 40, 30 and 30 %, with "rank-based decay" and "aggressive
-score separation with temperature scaling (T = 8)". What each part computes it says in three
-words each; the formulas here are our reading of them.
+NAKG [1]_ weights the three parts 40, 30 and 30 %, with "rank-based decay" and "aggressive
+score separation with temperature scaling (T = 8)". The paper describes each part in three
+words; the formulas are our reading of them.
 
 References
 ----------
@@ -21,34 +21,41 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
 
-__all__ = ["NeuralRecall", "rank_decay", "relevance", "separated", "term_presence", "word_order"]
+__all__ = [
+    "NeuralRecall",
+    "rank_decay",
+    "relevance",
+    "separate_scores",
+    "term_presence",
+    "word_order",
+]
 
 _PREFIX = 4
 
 
 @dataclass(frozen=True, kw_only=True)
 class NeuralRecall:
-    """How recalls read a trained layer: the constants of relevance, and its part in spreading.
+    """How recalls use a trained layer: constants of relevance, and its part in spreading.
 
     Parameters
     ----------
     term_share, order_share, semantic_share : float, at least 0
         Weights of the parts. Paper: 0.4, 0.3, 0.3.
     partial_credit : float, in [0, 1]
-        What a term counts of which only the beginning matches; ours.
+        Credit for a term of which only a prefix matches; ours.
     temperature : float, positive
         Separation of scores. Paper: 8.
     rank_decay : float, in (0, 1]
-        Factor from rank to rank. The paper names none.
+        Factor from one rank to the next. The paper gives none.
     candidates : int, at least 1
-        Chunks that are scored: so many by meaning, and as many by terms.
+        Chunks to score: this many by vectors and as many by terms.
     edge_gain : float, in [0, 1]
-        Share of a chunk's activation that passes over its neural edges in spreading; 0
-        leaves them out.
+        Share of a chunk's activation that flows over its neural edges in spreading; 0
+        disables them.
     fan_out : int, at least 1
-        The heaviest edges of a chunk that take part in spreading.
+        Number of a chunk's strongest neural edges that spreading follows.
     propagated : bool
-        Whether dense search of the default strategy reads propagated vectors in place of
+        Whether dense search in the default strategy uses propagated vectors instead of
         the chunks' own.
     """
 
@@ -81,8 +88,8 @@ class NeuralRecall:
 def term_presence(query: Sequence[str], chunk: Sequence[str], *, partial: float = 0.5) -> float:
     """Return the share of the query's terms that a chunk holds, in [0, 1].
 
-    A term that is not there counts ``partial`` if one of the chunk's terms begins like it
-    (one is the beginning of the other, of four letters or more).
+    A missing term counts ``partial`` if it is a prefix of one of the chunk's terms, or one
+    of them is a prefix of it, with at least four letters.
 
     Examples
     --------
@@ -107,11 +114,11 @@ def term_presence(query: Sequence[str], chunk: Sequence[str], *, partial: float 
 
 
 def word_order(query: Sequence[str], chunk: Sequence[str]) -> float:
-    """Return how near neighbours in the query stand in a chunk, in their order, in [0, 1].
+    """Return how well a chunk keeps the query's word order, in [0, 1].
 
-    The mean over neighbouring terms of ``1 / d``, where the second stands ``d`` terms
-    behind the first at the nearest place; 0 where it never follows. A query of one term
-    has no order: 0.
+    The mean of ``1 / d`` over adjacent terms of the query, where ``d`` is the smallest
+    distance at which the second follows the first in the chunk; 0 if it never does, or if
+    the query has one term.
 
     Examples
     --------
@@ -137,7 +144,7 @@ def word_order(query: Sequence[str], chunk: Sequence[str]) -> float:
 def relevance(
     terms: FloatArray, order: FloatArray, semantic: FloatArray, parameters: NeuralRecall
 ) -> NDArray[np.float64]:
-    """Weigh the three parts.
+    """Return the weighted mean of the three parts.
 
     Parameters
     ----------
@@ -165,12 +172,12 @@ def relevance(
     return np.asarray(weighed / total, dtype=np.float64)
 
 
-def separated(scores: FloatArray, *, temperature: float = 8.0) -> NDArray[np.float64]:
-    """Set scores further apart around one half: ``sigmoid(T * (s - 0.5))``.
+def separate_scores(scores: FloatArray, *, temperature: float = 8.0) -> NDArray[np.float64]:
+    """Separate scores around one half: ``sigmoid(T * (s - 0.5))``.
 
     Examples
     --------
-    >>> separated(np.array([0.25, 0.5, 0.75])).round(3)
+    >>> separate_scores(np.array([0.25, 0.5, 0.75])).round(3)
     array([0.119, 0.5  , 0.881])
     """
     return np.asarray(1.0 / (1.0 + np.exp(-temperature * (scores - 0.5))), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""An undirected graph with one weight an edge, read row by row; weights may change."""
+"""An undirected weighted graph in compressed rows; weights may change, edges may not."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ __all__ = ["WeightedGraph"]
 
 
 class WeightedGraph:
-    """Edges by number, each with two ends and a weight.
+    """An undirected graph whose edges are numbered.
 
     Parameters
     ----------
     n_nodes : int
     sources, targets : array_like of int, shape (n_edges,)
-        The two ends, in any order; no edge twice, no loop.
+        The two ends of each edge, in either order; no duplicates, no loops.
     weights : array_like of float, shape (n_edges,)
 
     Attributes
     ----------
     sources, targets : ndarray of int64, the smaller end first
     weights : ndarray of float64
-        May be written to; the structure may not.
+        May be modified in place; the other arrays may not.
 
     Raises
     ------
     ParameterError
-        For a loop, an edge that occurs twice, or an end that is no node.
+        For a loop, a duplicate edge, or an end outside ``[0, n_nodes)``.
 
     Examples
     --------
@@ -57,9 +57,9 @@ class WeightedGraph:
         self.targets: NDArray[np.int64] = np.maximum(one, other)
         self.weights: NDArray[np.float64] = np.array(weights, np.float64)
         if (self.sources == self.targets).any():
-            raise ParameterError("an edge joins two different nodes")
+            raise ParameterError("an edge must join two different nodes, got a loop")
         if len(one) and not 0 <= self.sources.min() <= self.targets.max() < n_nodes:
-            raise ParameterError(f"the ends of edges are nodes below {n_nodes}")
+            raise ParameterError(f"the ends of edges must lie in [0, {n_nodes})")
         numbers = np.arange(len(one))
         ends = np.concatenate((self.sources, self.targets))
         others = np.concatenate((self.targets, self.sources))
@@ -69,14 +69,14 @@ class WeightedGraph:
         self._numbers = np.concatenate((numbers, numbers))[order]
         same = (np.diff(ends[order]) == 0) & (np.diff(self._others) == 0)
         if same.any():
-            raise ParameterError("an edge occurs twice; add its weights up first")
+            raise ParameterError("an edge occurs twice; sum its weights first")
 
     def __len__(self) -> int:
         return len(self.weights)
 
     @property
     def mean_degree(self) -> float:
-        """Edges of a node, on average."""
+        """Mean number of edges per node."""
         return 2 * len(self) / self.n_nodes if self.n_nodes else 0.0
 
     def neighbours(self, nodes: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
@@ -93,7 +93,7 @@ class WeightedGraph:
         Raises
         ------
         ParameterError
-            If the nodes are not joined.
+            If there is no such edge.
         """
         here = slice(self._indptr[one], self._indptr[one + 1])
         at = int(np.searchsorted(self._others[here], other))
@@ -101,10 +101,10 @@ class WeightedGraph:
             raise ParameterError(f"no edge joins {one} and {other}")
         return int(self._numbers[here][at])
 
-    def kept(self, keep: BoolArray) -> Self:
-        """Return the graph with some of its edges; nodes stay."""
+    def subgraph(self, keep: BoolArray) -> Self:
+        """Return a graph of all nodes and the edges in ``keep``."""
         return type(self)(self.n_nodes, self.sources[keep], self.targets[keep], self.weights[keep])
 
     def copy(self) -> Self:
-        """Return the graph with weights of its own."""
-        return self.kept(np.ones(len(self), np.bool_))
+        """Return a copy that can be modified independently."""
+        return self.subgraph(np.ones(len(self), np.bool_))

@@ -1,1 +1,18 @@
-"""The incidence graph of chunks and tags, and what can be read off it."""
+"""The graph of chunks and tags, in arrays.
+
+Data flows through the room in this order:
+
+==================== ================================================================
+``packed_strings``   many short strings in one array of bytes
+``trie``             prefixes of phrases by hash
+``phrases``          the vocabulary, and pass 2: matching it against texts
+``incidence``        postings: the tags of each chunk, the chunks of each tag
+``tag_graph``        all of these for one namespace, advanced step by step
+``cooccurrence``     tag – tag edges, the projection of the incidence graph
+``aliases``          edges between variants of one tag
+``chunk_edges``      edges between chunks, from which colonies are found
+``neural_layer``     edges and vectors left by training (numpy only)
+``statistics``       the graph in numbers
+``export``           the graph for networkx
+==================== ================================================================
+"""

@@ -1,13 +1,13 @@
-"""Variants of one concept, joined by edges of their own: derived, light, never merged.
+"""Alias edges join tags that are variants of one concept. The tags are never merged.
 
-Three kinds, each found from the vocabulary as it is, and gone with the tags:
+Aliases are derived from the current vocabulary and vanish with it. There are three kinds:
 
-- **spelling**: equal but for inflection, spaces and hyphens: "schooner" and "schooners",
-  "spider man" and "spiderman". (Case, accents and the dots of "U.S." are folded away
-  before a phrase becomes a tag.)
-- **acronyms**: the initials of another tag: "us army" and "united states army"; a bare
-  acronym ("nato") only with an expansion that shares a chunk with it.
-- **vectors**: embeddings that are almost the same.
+- **spelling**: equal up to inflection, spaces and hyphens: "schooner" and "schooners",
+  "spider man" and "spiderman". (Case, accents and the dots of "U.S." are folded before a
+  phrase becomes a tag.)
+- **acronyms**: one spells out the other: "us army" and "united states army". A bare
+  acronym ("nato") is joined only to an expansion that shares a chunk with it.
+- **vectors**: embeddings that are almost equal.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ __all__ = [
     "AliasKind",
     "Aliases",
     "acronym_pairs",
-    "near_pairs",
+    "similar_pairs",
     "spelling_pairs",
 ]
 
 AliasKind: TypeAlias = Literal["spelling", "acronyms", "vectors"]
 Pair: TypeAlias = tuple[int, int]
 
-_SHORTEST = 4  # characters of a spelling that says enough
-_LARGEST_GROUP = 8  # tags of one spelling; more of them are no variants of a name
+_SHORTEST = 4  # characters; shorter spellings coincide by chance
+_LARGEST_GROUP = 8  # tags of one spelling; larger groups are not variants of a name
 _LONGEST_EXPANSION = 8  # words
 _LEAST_COSINE = 0.95
 _BLOCK = 2048
 
 
 def spelling_pairs(keys: Sequence[str], language: str = "english") -> list[Pair]:
-    """Return pairs of phrases that differ in inflection, spaces and hyphens alone.
+    """Return pairs of phrases that differ only in inflection, spaces and hyphens.
 
     Examples
     --------
@@ -72,14 +72,14 @@ def _spelling(key: str, language: str) -> str:
 
 
 def acronym_pairs(keys: Sequence[str], share_a_chunk: Callable[[int, int], bool]) -> list[Pair]:
-    """Return pairs of a phrase with initials and one that spells them out.
+    """Return pairs of a phrase with initials and a phrase that spells them out.
 
     Parameters
     ----------
     keys : sequence of str
     share_a_chunk : callable
-        Whether two of them, by position, are tags of one chunk. Bare acronyms, and those
-        with several expansions, are joined only to expansions that do.
+        Whether two phrases, by position, are tags of one chunk. Required of bare acronyms
+        and of acronyms with several expansions.
 
     Examples
     --------
@@ -102,7 +102,7 @@ def acronym_pairs(keys: Sequence[str], share_a_chunk: Callable[[int, int], bool]
 
 
 def _contractions(key: str) -> Iterator[str]:
-    """Yield a phrase with its first or last words, or all, as initials."""
+    """Yield a phrase with its first words, last words or all words as initials."""
     words = key.split(" ")
     if not 2 <= len(words) <= _LONGEST_EXPANSION or not key.isascii():
         return
@@ -119,12 +119,12 @@ def _contractions(key: str) -> Iterator[str]:
                 yield " ".join([*words[:first], initials, *words[last:]])
 
 
-def near_pairs(vectors: NDArray[np.float32], least: float = _LEAST_COSINE) -> list[Pair]:
-    """Return pairs of unit vectors whose cosine is at least so much.
+def similar_pairs(vectors: NDArray[np.float32], least: float = _LEAST_COSINE) -> list[Pair]:
+    """Return pairs of unit vectors whose cosine is at least ``least``.
 
     Examples
     --------
-    >>> near_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], np.float32))
+    >>> similar_pairs(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0]], np.float32))
     [(0, 2)]
     """
     pairs = []
@@ -138,16 +138,16 @@ def near_pairs(vectors: NDArray[np.float32], least: float = _LEAST_COSINE) -> li
 
 
 class Aliases:
-    """The alias edges of a graph, found anew when it has changed.
+    """The alias edges of a graph, recomputed when the graph changes.
 
     Parameters
     ----------
     kinds : collection of {"spelling", "acronyms", "vectors"}
     weight : float, in [0, 1]
-        The share of a tag's activation that passes to each of its variants.
+        Share of a tag's activation that passes to each alias.
     language : str
     embed : callable, optional
-        Phrases to unit vectors, or None where there is no embedder; for ``vectors``.
+        Maps phrases to unit vectors, or returns None without an embedder; for ``vectors``.
     """
 
     def __init__(
@@ -167,7 +167,7 @@ class Aliases:
         self._edges = EdgeSet.empty()
 
     def edges(self, graph: TagGraph) -> EdgeSet:
-        """Return them for a graph, whose owner holds its lock."""
+        """Return the alias edges of a graph. The caller holds its lock."""
         if not self.kinds:
             return self._edges
         if self._of is None or self._of[0] is not graph or self._of[1] != graph.generation:
@@ -184,7 +184,7 @@ class Aliases:
         if "acronyms" in self.kinds:
             pairs.update(acronym_pairs(keys, _sharing(graph, tags)))
         if "vectors" in self.kinds and (vectors := self._embedded(keys)) is not None:
-            pairs.update(near_pairs(vectors))
+            pairs.update(similar_pairs(vectors))
         if not pairs:
             return EdgeSet.empty()
         ends = tags[np.array(sorted(pairs), dtype=np.int64)]

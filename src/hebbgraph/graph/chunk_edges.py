@@ -1,4 +1,4 @@
-"""Edges between chunks: shared tags and similar vectors, the strongest of each chunk."""
+"""Edges between chunks, weighted by shared tags and similar vectors; the strongest of each."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from hebbgraph.formulas.communities import ColonyParameters
 __all__ = ["ChunkEdges", "SimilarityOf", "chunk_edges"]
 
 SimilarityOf: TypeAlias = Callable[[IntArray, IntArray], FloatArray]
-"""From two arrays of chunks to the cosine of each pair; 0 where one has no vector."""
+"""Maps two arrays of chunks to the cosine of each pair; 0 where a vector is missing."""
 
 _BLOCK = 500
 
 
 class ChunkEdges(NamedTuple):
-    """Undirected edges, each once, ``source < target``, with their two parts.
+    """Undirected chunk – chunk edges, ``source < target``.
 
-    ``similarity`` and ``overlap`` lie in [0, 1].
+    ``similarity`` and ``overlap``, the two parts of the weight, lie in [0, 1].
     """
 
     source: NDArray[np.int64]
@@ -40,17 +40,17 @@ def chunk_edges(
     *,
     similarity: SimilarityOf | None = None,
 ) -> ChunkEdges:
-    """Join chunks to those that share tags with them.
+    """Join chunks that share tags.
 
-    The overlap of two chunks is the sum of ``log(1 + N / df)`` over the tags that both
-    hold, divided by the smaller of their own sums; tags of more than ``max_df`` chunks do
-    not count. Of each of ``chunks`` the ``nearest`` strongest edges stay.
+    The overlap of two chunks is the sum of ``log(1 + N / df)`` over their common tags,
+    divided by the smaller of the two chunks' own sums. Tags of more than ``max_df`` chunks
+    are ignored. Each of ``chunks`` keeps its ``nearest`` strongest edges.
 
     Parameters
     ----------
     view : IncidenceView
     chunks : ndarray of int
-        Whose edges are wanted; the other ends may be any allowed chunk.
+        One end of the edges; the other may be any allowed chunk.
     allowed : ndarray of bool, shape (n_slots,)
     parameters : ColonyParameters
     similarity : callable, optional
@@ -64,7 +64,7 @@ def chunk_edges(
     ([0], [1], [1.0])
     """
     parts = [
-        _block(view, chunks[start : start + _BLOCK], allowed, parameters, similarity)
+        _block_edges(view, chunks[start : start + _BLOCK], allowed, parameters, similarity)
         for start in range(0, len(chunks), _BLOCK)
     ]
     if not parts:
@@ -76,7 +76,7 @@ def chunk_edges(
     return ChunkEdges(source[first], target[first], cosine[first], overlap[first])
 
 
-def _block(
+def _block_edges(
     view: IncidenceView,
     chunks: IntArray,
     allowed: BoolArray,
@@ -95,7 +95,7 @@ def _block(
     at, theirs = keys // len(allowed), keys % len(allowed)
     ends, back = np.unique(theirs, return_inverse=True)
     smaller = np.minimum(
-        np.bincount(owner, idf, len(chunks))[at], _held(view, ends, p.max_df)[back]
+        np.bincount(owner, idf, len(chunks))[at], _idf_sums(view, ends, p.max_df)[back]
     )
     overlap = np.minimum(shared / np.where(smaller > 0, smaller, 1.0), 1.0)
     mine = chunks[at].astype(np.int64)
@@ -116,8 +116,8 @@ def _tags_of(
     return owner[keep], tags[keep], df[keep]
 
 
-def _held(view: IncidenceView, chunks: IntArray, max_df: int) -> NDArray[np.float64]:
-    """Sum of idf over the tags of each chunk."""
+def _idf_sums(view: IncidenceView, chunks: IntArray, max_df: int) -> NDArray[np.float64]:
+    """Return the sum of idf over the tags of each chunk."""
     owner, _, df = _tags_of(view, chunks, max_df)
     weights = np.log1p(view.n_chunks / np.maximum(df, 1))
     return np.bincount(owner, weights, len(chunks)).astype(np.float64)

@@ -1,9 +1,8 @@
-"""The co-occurrence graph: the projection of the incidence graph on its tags.
+"""The co-occurrence graph: the projection of the incidence graph onto its tags.
 
-Two tags are joined by an edge whose weight is the number of chunks that hold both
-(BambooKG [1]_, section 3.1.3). An edge is built when a chunk is indexed: its postings
-*are* the edges, each chunk a clique. They are counted when read, so that there is no
-second copy that a delete could leave behind.
+The weight of an edge is the number of chunks that hold both tags (BambooKG [1]_, section
+3.1.3). Postings already are these edges, each chunk being a clique of its tags. Edges are
+counted when read, so no second copy can outlive a deleted chunk.
 
 References
 ----------
@@ -20,11 +19,11 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import IntArray
 from hebbgraph.graph.incidence import Incidence
 
-__all__ = ["Edges", "edges", "neighbours"]
+__all__ = ["CooccurrenceEdges", "cooccurrence_edges", "neighbours"]
 
 
-class Edges(NamedTuple):
-    """Undirected edges, each once, ``source < target``; weights are counts of chunks."""
+class CooccurrenceEdges(NamedTuple):
+    """Undirected tag – tag edges, ``source < target``; weights are numbers of chunks."""
 
     source: NDArray[np.int64]
     target: NDArray[np.int64]
@@ -32,7 +31,7 @@ class Edges(NamedTuple):
 
 
 def neighbours(incidence: Incidence, tag: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the tags that occur together with a tag, and in how many chunks.
+    """Return the tags that co-occur with a tag, and in how many chunks.
 
     Parameters
     ----------
@@ -49,8 +48,10 @@ def neighbours(incidence: Incidence, tag: int) -> tuple[NDArray[np.int64], NDArr
     return others.astype(np.int64), weights.astype(np.int64)
 
 
-def edges(incidence: Incidence, chunks: IntArray, *, min_weight: int = 1) -> Edges:
-    """Return every edge between tags of the given chunks.
+def cooccurrence_edges(
+    incidence: Incidence, chunks: IntArray, *, min_weight: int = 1
+) -> CooccurrenceEdges:
+    """Return all edges between the tags of the given chunks.
 
     Parameters
     ----------
@@ -58,15 +59,15 @@ def edges(incidence: Incidence, chunks: IntArray, *, min_weight: int = 1) -> Edg
     chunks : ndarray of int
         Usually all live ones.
     min_weight : int
-        Leave out edges seen in fewer chunks.
+        Omit edges that occur in fewer chunks.
 
     Notes
     -----
-    Takes memory for every pair of tags in every chunk: for export and statistics.
+    Memory grows with the number of tag pairs per chunk; meant for export and statistics.
     """
     indptr, tags, _ = incidence.postings(chunks)
     counts = np.diff(indptr)
-    # Chunks with equally many tags are paired together: one matrix a size.
+    # Pair the tags of all chunks with equally many tags in one matrix.
     pairs = []
     n_tags = int(tags.max(initial=0)) + 1
     for size in np.unique(counts[counts > 1]).tolist():
@@ -76,8 +77,8 @@ def edges(incidence: Incidence, chunks: IntArray, *, min_weight: int = 1) -> Edg
         pairs.append((grid[:, left] * n_tags + grid[:, right]).ravel())
     if not pairs:
         nothing = np.empty(0, dtype=np.int64)
-        return Edges(nothing, nothing, nothing)
+        return CooccurrenceEdges(nothing, nothing, nothing)
     keys, weight = np.unique(np.concatenate(pairs), return_counts=True)
     strong = weight >= min_weight
     keys = keys[strong]
-    return Edges(keys // n_tags, keys % n_tags, weight[strong].astype(np.int64))
+    return CooccurrenceEdges(keys // n_tags, keys % n_tags, weight[strong].astype(np.int64))

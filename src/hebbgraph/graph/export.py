@@ -1,4 +1,4 @@
-"""The graph as networkx sees it."""
+"""The graph as networkx graphs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import networkx as nx
 import numpy as np
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.graph.cooccurrence import edges
+from hebbgraph.graph.cooccurrence import cooccurrence_edges
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.text import display
 
@@ -16,9 +16,10 @@ __all__ = ["colony_graph", "incidence_graph", "tag_graph"]
 
 
 def tag_graph(graph: TagGraph) -> nx.Graph[str]:
-    """Return tags joined by how many chunks hold both (edge attribute ``weight``).
+    """Return the co-occurrence graph of tags.
 
-    Nodes carry ``df``, the number of chunks that hold the tag.
+    The edge attribute ``weight`` counts the chunks that hold both tags, the node
+    attribute ``df`` those that hold the tag.
     """
     live = np.flatnonzero(graph.alive)
     result: nx.Graph[str] = nx.Graph(generation=graph.generation)
@@ -26,7 +27,7 @@ def tag_graph(graph: TagGraph) -> nx.Graph[str]:
     used = np.unique(graph.incidence.postings(live).tags)
     for tag, df in zip(used.tolist(), graph.df(used).tolist(), strict=True):
         result.add_node(display(keys[tag]), df=df)
-    for source, target, weight in zip(*edges(graph.incidence, live), strict=True):
+    for source, target, weight in zip(*cooccurrence_edges(graph.incidence, live), strict=True):
         result.add_edge(display(keys[source]), display(keys[target]), weight=int(weight))
     return result
 
@@ -39,16 +40,16 @@ def colony_graph(
     ids: Mapping[int, str],
     names: Mapping[int, str],
 ) -> nx.Graph[str]:
-    """Return chunks, joined as colonies were found from them.
+    """Return the graph of chunks in which colonies were found.
 
-    Nodes carry ``colony`` (-1 for none) and ``name``, the colony's; edges ``weight``.
+    Nodes carry ``colony`` (-1 for none) and ``name``, the colony's name; edges ``weight``.
 
     Parameters
     ----------
     generation : int
     rows, colony : ndarray of int, shape (n,)
     edges : (sources, targets, weights)
-        Positions in ``rows``.
+        Sources and targets are positions in ``rows``.
     ids : mapping of row to chunk id
     names : mapping of colony to its name
     """
@@ -65,7 +66,7 @@ def colony_graph(
 
 
 def incidence_graph(graph: TagGraph, ids: Mapping[int, str]) -> nx.Graph[str]:
-    """Return chunks and tags, joined where a chunk holds a tag.
+    """Return the bipartite graph of chunks and tags.
 
     Nodes are named ``chunk:<id>`` and ``tag:<phrase>``, with attributes ``bipartite``
     (0 for chunks, 1 for tags) and ``label``; edges carry ``is_title``.

@@ -1,4 +1,4 @@
-"""Which chunk holds which tag: compressed arrays in a few levels."""
+"""The incidence graph of chunks and tags: compressed rows and columns, in a few levels."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray, concatenated_ranges, transpose
 
-__all__ = ["Columns", "Incidence", "Postings"]
+__all__ = ["Incidence", "Postings", "TagColumns"]
 
 _NO_INTS = np.empty(0, dtype=np.int32)
 _NO_BOOLS = np.empty(0, dtype=np.bool_)
 _NOWHERE = -1
-#: A level that has outgrown this share of the one below is merged into it, so that there
-#: are few, and a row is moved a bounded number of times.
+#: A level larger than one in this many rows of the level below is merged into it. So there
+#: are few levels, and each row moves a bounded number of times.
 _MERGE_SHARE = 8
 
 
 class Postings(NamedTuple):
-    """Compressed rows: the tags of each chunk.
+    """The tags of each chunk, as compressed sparse rows.
 
-    ``tags[indptr[i]:indptr[i + 1]]`` are those of chunk ``i``, ascending and different;
-    ``is_title`` tells which of them are the chunk's own title.
+    ``tags[indptr[i]:indptr[i + 1]]`` are the tags of chunk ``i``, strictly ascending;
+    ``is_title`` marks the chunk's own titles among them.
     """
 
     indptr: NDArray[np.int64]
@@ -33,12 +33,15 @@ class Postings(NamedTuple):
 
     @classmethod
     def empty(cls) -> Self:
-        """No chunk."""
+        """Return postings of no chunk."""
         return cls(np.zeros(1, dtype=np.int64), _NO_INTS, _NO_BOOLS)
 
 
-class Columns(NamedTuple):
-    """Compressed columns: the chunks of each tag, ascending, and whose title it is."""
+class TagColumns(NamedTuple):
+    """The chunks of each tag, as compressed sparse columns: the inverted postings.
+
+    Chunks ascend within a tag; ``is_title`` marks those whose title the tag is.
+    """
 
     indptr: NDArray[np.int64]
     chunks: NDArray[np.int32]
@@ -46,12 +49,15 @@ class Columns(NamedTuple):
 
 
 class _Level(NamedTuple):
-    """Rows set at about the same time; ``slots`` and ``tags`` None for all from 0 on."""
+    """Rows set at about the same time.
+
+    ``slots`` and ``tags`` name the rows and columns; None means 0, 1, 2, …
+    """
 
     slots: NDArray[np.int64] | None
     rows: Postings
     tags: NDArray[np.int64] | None
-    columns: Columns
+    columns: TagColumns
 
     @property
     def n_rows(self) -> int:
@@ -59,32 +65,32 @@ class _Level(NamedTuple):
 
     @classmethod
     def of(cls, slots: NDArray[np.int64], rows: Postings) -> _Level:
-        """Make a level of rows whose slots ascend."""
+        """Build a level from rows whose slots ascend."""
         tags, codes = np.unique(rows.tags, return_inverse=True)
         indptr, owners, order = transpose(rows.indptr, codes, len(tags))
-        columns = Columns(indptr, slots[owners].astype(np.int32), rows.is_title[order])
+        columns = TagColumns(indptr, slots[owners].astype(np.int32), rows.is_title[order])
         return cls(slots, rows, tags.astype(np.int64), columns)
 
 
 class Incidence:
-    """The bipartite graph chunk – tag; it is never changed, see :meth:`updated`.
+    """The bipartite graph chunk – tag. Immutable; :meth:`updated` returns a new one.
 
-    Chunks and tags are small integers. The base level holds rows from 0 on, perhaps
-    mapped into memory; each level above holds rows that were set later. A chunk's row is
-    that of the one level that it belongs to, and rows of it below are passed over.
+    Chunks and tags are small integers. The base level, possibly memory-mapped, holds rows
+    from 0 on; each level above holds rows that were set later. Each chunk belongs to one
+    level, and its rows in lower levels are ignored.
 
     Parameters
     ----------
     base : Postings
     n_tags : int
-    columns : Columns, optional
-        ``base`` by tag, if that is known.
+    columns : TagColumns, optional
+        The transpose of ``base``, if known.
     """
 
-    def __init__(self, base: Postings, n_tags: int, columns: Columns | None = None) -> None:
+    def __init__(self, base: Postings, n_tags: int, columns: TagColumns | None = None) -> None:
         if columns is None:
             indptr, chunks, order = transpose(base.indptr, base.tags, n_tags)
-            columns = Columns(indptr, chunks, base.is_title[order])
+            columns = TagColumns(indptr, chunks, base.is_title[order])
         n_rows = len(base.indptr) - 1
         self._levels: list[_Level] = [_Level(None, base, None, columns)]
         self._level_of = np.zeros(n_rows, dtype=np.int8)
@@ -93,16 +99,16 @@ class Incidence:
 
     @property
     def n_levels(self) -> int:
-        """How many levels a reader looks at."""
+        """Number of levels."""
         return len(self._levels)
 
     @property
     def delta_size(self) -> int:
-        """How many rows lie above the base level."""
+        """Number of rows above the base level."""
         return sum(level.n_rows for level in self._levels[1:])
 
     def df(self, tags: IntArray) -> NDArray[np.int32]:
-        """Return how many chunks hold each tag."""
+        """Return the document frequency of each tag."""
         known = tags < len(self._df)
         if known.all():
             return self._df[tags]
@@ -113,7 +119,7 @@ class Incidence:
     # -- reading --------------------------------------------------------------------
 
     def row(self, chunk: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-        """Return the tags of one chunk and which are its title."""
+        """Return the tags of one chunk, and which of them are its titles."""
         _, tags, is_title = self.tags_of(np.array([chunk]))
         return tags.astype(np.int32), is_title
 
@@ -194,15 +200,15 @@ class Incidence:
         return _concatenate(parts)
 
     def postings(self, chunks: IntArray) -> Postings:
-        """Return the rows of these chunks, in this order."""
+        """Return the rows of these chunks, in the given order."""
         owner, tags, is_title = self.tags_of(chunks)
         indptr = np.zeros(len(chunks) + 1, dtype=np.int64)
         np.cumsum(np.bincount(owner, minlength=len(chunks)), out=indptr[1:])
         return Postings(indptr, tags.astype(np.int32), is_title)
 
     @property
-    def columns(self) -> Columns | None:
-        """The columns of the base level, if that is all there is."""
+    def columns(self) -> TagColumns | None:
+        """The columns of the base level, or None if there are other levels."""
         return self._levels[0].columns if self._all_in_base else None
 
     # -- changing -------------------------------------------------------------------
@@ -210,21 +216,20 @@ class Incidence:
     def updated(
         self, n_chunks: int, n_tags: int, removed: IntArray, changed: IntArray, rows: Postings
     ) -> Incidence:
-        """Return the graph with some rows cleared and others set.
+        """Return a graph with some rows cleared and others replaced.
 
-        It shares what has not changed, and may replace the present one in one step while
-        others still read that.
+        It shares unchanged arrays with this one, which remains valid for its readers.
 
         Parameters
         ----------
         n_chunks, n_tags : int
-            The new size, not less than before.
+            The new size, at least the old one.
         removed : ndarray of int64
-            Chunks to take all tags from.
-        changed : ndarray of int64, different
-            Chunks that get new rows in place of what they had.
+            Chunks whose rows are cleared.
+        changed : ndarray of int64, distinct
+            Chunks whose rows are replaced.
         rows : Postings
-            The rows of ``changed``.
+            The new rows of ``changed``.
         """
         if not any(level.n_rows for level in self._levels):
             return _first(n_chunks, n_tags, changed, rows)
@@ -259,7 +264,7 @@ class Incidence:
         return last.n_rows * _MERGE_SHARE > below.n_rows
 
     def _merge(self) -> None:
-        """Put the last two levels together."""
+        """Merge the last two levels."""
         number = len(self._levels) - 2
         below = self._levels[number]
         within = np.flatnonzero(self._level_of >= number)
@@ -270,7 +275,7 @@ class Incidence:
             np.cumsum(indptr, out=indptr)
             base = Postings(indptr, rows.tags, rows.is_title)
             column_indptr, chunks, order = transpose(base.indptr, base.tags, len(self._df))
-            columns = Columns(column_indptr, chunks, base.is_title[order])
+            columns = TagColumns(column_indptr, chunks, base.is_title[order])
             merged = _Level(None, base, None, columns)
             self._level_of[:] = 0
         else:
@@ -280,7 +285,7 @@ class Incidence:
 
 
 def _first(n_chunks: int, n_tags: int, slots: IntArray, rows: Postings) -> Incidence:
-    """Return a graph of these rows alone, which need no level above an empty base."""
+    """Return a graph of these rows only, as its base level."""
     order = np.argsort(slots, kind="stable")
     if not np.array_equal(order, np.arange(len(order))):
         rows, slots = _reordered(rows, order), slots[order]

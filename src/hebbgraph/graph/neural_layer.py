@@ -1,7 +1,7 @@
-"""What training leaves to recalls: edges and vectors as plain arrays, no torch.
+"""The trained neural layer as recalls read it: edges and vectors in arrays, without torch.
 
-A layer names chunks by row of the truth. Rows are never used twice and a replaced chunk
-gets a new one, so a chunk that is gone or has changed is masked by its row alone.
+A layer refers to chunks by their row in the truth. Rows are never reused, and a replaced
+chunk gets a new one, so deleted and changed chunks are masked by row.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ __all__ = ["LayerInGraph", "LayerStamp", "NeuralLayer", "strongest_edges"]
 
 @dataclass(frozen=True, kw_only=True)
 class LayerStamp:
-    """What a layer was made from.
+    """What a layer was trained on.
 
     Attributes
     ----------
     generation : int
-        The state of the truth.
+        State of the truth.
     embedder : str
-        The model of the vectors.
+        Name of the embedding model.
     epoch : int
-        Grows when another model takes over.
+        Increases when another embedding model takes over.
     feedback_used : int
-        How many feedbacks took part in training.
+        Number of feedbacks in the training data.
     feedback_removed : int
-        The log's count of removals then: if more was removed since, the layer may hold
-        what was to be forgotten, and rests.
+        Number of removals in the log at the time. Once it is exceeded, the layer may
+        contain something that was to be forgotten, and is not used.
     mark : int or None
         Tells the generation from the same number in another history of the truth. None
-        for a layer from before there were marks, which its rows and ids must vouch for.
+        for a layer made before there were marks; its rows and ids must match instead.
     """
 
     generation: int
@@ -58,16 +58,16 @@ class NeuralLayer:
     ----------
     stamp : LayerStamp
     rows : ndarray of int64, shape (n,), ascending
-        Of the truth.
+        Rows in the truth.
     id_prefixes : ndarray of uint64, shape (n,)
-        Of the chunks' ids, to tell when the truth is another one.
+        Prefixes of the chunk ids, to detect that the truth is a different one.
     vectors : ndarray of float16, shape (n, dimension), unit length
     clusters : ndarray of int32, shape (n,)
     sources, targets : ndarray of int32, shape (n_edges,)
         Positions in ``rows``.
     weights : ndarray of float32, shape (n_edges,), in [0, 1]
     report : dict
-        How training went; JSON.
+        Training report, as JSON.
     """
 
     stamp: LayerStamp
@@ -81,7 +81,7 @@ class NeuralLayer:
     report: dict[str, Any]
 
     def in_graph(self, graph: TagGraph, *, fan_out: int) -> LayerInGraph:
-        """Read it in the numbers of a graph; what is no longer there is left out.
+        """Map the layer to the slots of a graph, masking chunks that no longer exist.
 
         The caller holds the lock on the graph.
         """
@@ -96,7 +96,7 @@ class NeuralLayer:
 
 @dataclass(frozen=True)
 class LayerInGraph:
-    """A layer in the slots of one graph at one generation.
+    """A layer mapped to the slots of one graph at one generation.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class LayerInGraph:
     graph : TagGraph
     generation : int
     slots : ndarray of int64, shape (n,)
-        Of each chunk of the layer; -1 where it is gone or has changed.
+        Slot of each chunk of the layer; -1 if it was deleted or changed.
     fan_out : int
     """
 
@@ -115,7 +115,7 @@ class LayerInGraph:
     fan_out: int
 
     def fits(self, layer: NeuralLayer, graph: TagGraph, fan_out: int) -> bool:
-        """Tell whether it is still the reading of this layer through this graph."""
+        """Return whether this is still the current mapping of ``layer`` to ``graph``."""
         return (
             self.layer is layer
             and self.graph is graph
@@ -124,7 +124,7 @@ class LayerInGraph:
         )
 
     def counts(self) -> dict[str, int]:
-        """Return how much of the layer is live, and what it was trained on."""
+        """Return the number of live chunks and edges, and the generation of training."""
         live = self.slots >= 0
         edges = live[self.layer.sources] & live[self.layer.targets]
         return {
@@ -135,7 +135,7 @@ class LayerInGraph:
 
     @cached_property
     def edges(self) -> EdgeSet:
-        """The edges that recalls follow: the heaviest of each chunk, sums at most 1."""
+        """The edges that recalls follow: the strongest of each chunk, summing to at most 1."""
         sources, targets = self.slots[self.layer.sources], self.slots[self.layer.targets]
         live = (sources >= 0) & (targets >= 0)
         return strongest_edges(
@@ -145,21 +145,21 @@ class LayerInGraph:
 
     @cached_property
     def matrix(self) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Slots (ascending) and propagated vectors of the live chunks."""
+        """Slots, ascending, and propagated vectors of the live chunks."""
         live = np.flatnonzero(self.slots >= 0)
         live = live[np.argsort(self.slots[live], kind="stable")]
         return self.slots[live], self.layer.vectors[live].astype(np.float32)
 
 
 def strongest_edges(edges: EdgeSet, fan_out: int) -> EdgeSet:
-    """Keep the heaviest edges of each source, and scale what leaves it down to 1.
+    """Keep the strongest edges of each source, and scale their sum down to at most 1.
 
     Parameters
     ----------
     edges : EdgeSet
-        In any order.
+        Edges in any order.
     fan_out : int
-        Of equals, the smaller target stays.
+        Number of edges to keep per source; ties go to the smaller target.
 
     Examples
     --------

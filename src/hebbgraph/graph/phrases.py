@@ -1,4 +1,4 @@
-"""Phrases: their numbers, how often they are candidates, and which form the vocabulary."""
+"""Phrases: their numbers and candidate counts, the vocabulary, and matching it (pass 2)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, GrowableArray, IntArray, unique
-from hebbgraph.graph.keys import Keys, packed
-from hebbgraph.graph.spans import SpanTable, find
+from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
+from hebbgraph.graph.trie import PhraseTrie, find_sorted
 from hebbgraph.text.hashing import PhraseHasher
-from hebbgraph.text.reader import ReadTexts, TextReader
+from hebbgraph.text.reader import TextReader, TokenizedTexts
 
 __all__ = ["PhraseArrays", "PhraseTable"]
 
@@ -24,11 +24,11 @@ _SALT_BYTES = 16
 
 
 class PhraseArrays(NamedTuple):
-    """Phrases as arrays: what a snapshot keeps.
+    """All phrases as arrays, as saved in a snapshot. Field names are file names.
 
-    Keys as UTF-8 and where each begins; counts by number; the numbers in the order of
-    their hashes; a number for ties; the beginnings of the vocabulary's phrases by hash,
-    with the phrase that each is, or -1, and whether a phrase goes on from there.
+    ``key_data`` and ``key_offsets`` hold the packed keys; the counts are indexed by phrase
+    number; ``phrase_order`` breaks ties; ``sorted_hashes`` and ``sorted_numbers`` look up
+    phrases by hash; ``span_*`` are the nodes of the trie of the vocabulary.
     """
 
     salt: NDArray[np.uint8]
@@ -46,25 +46,26 @@ class PhraseArrays(NamedTuple):
 
     @classmethod
     def empty(cls) -> Self:
-        """No phrase."""
+        """Return arrays without phrases, with a random salt."""
         ints, hashes = np.empty(0, np.int32), np.empty(0, np.uint64)
         salt = np.frombuffer(os.urandom(_SALT_BYTES), np.uint8)
-        data, offsets = packed(())
+        data, offsets = pack_strings(())
         flags = np.empty(0, np.bool_)
         return cls(salt, data, offsets, ints, ints, ints, hashes, hashes, ints, hashes, ints, flags)
 
 
 class PhraseTable:
-    """Every phrase that some live chunk proposes, numbered.
+    """Numbers every phrase that a live chunk proposes, and matches those in the vocabulary.
 
-    A phrase is *known* while it is an anchor (a title) of a live chunk, or a candidate of
-    at least two: every chunk that mentions it holds it. A *given* phrase is a tag of the
-    chunks that it was given to, whether known or not. Looked for in other chunks, it would
-    hide the shorter known phrases inside of it and bring back what the giver left out: on
-    musique_train100, tags of a language model then lowered recall@5 from .79 to .75.
+    A phrase is *known* while it is an anchor (a title) of one live chunk or a candidate
+    of two; every chunk that mentions it holds it as a tag. A *given* phrase is a tag of
+    the chunks it was given to, known or not, and is not matched in other chunks: there
+    it would hide the shorter known phrases inside it, and undo the giver's selection.
+    Matching the tags of a language model lowered recall@5 on musique_train100 from .79 to
+    .75.
 
-    Phrases lie in arrays, perhaps mapped into memory; those that are new since in a
-    dictionary, small because the owner folds it into new arrays in time.
+    Phrases live in arrays, possibly memory-mapped. New ones are collected in a dictionary,
+    which the owner folds into new arrays before it grows large.
 
     Parameters
     ----------
@@ -75,58 +76,58 @@ class PhraseTable:
         arrays = PhraseArrays.empty() if arrays is None else arrays
         self._arrays = arrays
         self._hasher = PhraseHasher(arrays.salt.tobytes())
-        self.keys = Keys(arrays.key_data, arrays.key_offsets)
+        self.keys = PackedStrings(arrays.key_data, arrays.key_offsets)
         self._fresh: dict[str, int] = {}
         self._candidates = GrowableArray(np.int32, arrays.candidate_counts)
         self._anchors = GrowableArray(np.int32, arrays.anchor_counts)
         self._given = GrowableArray(np.int32, arrays.given_counts)
         self._order = GrowableArray(np.uint64, arrays.phrase_order)
         self._has_given: bool | None = None
-        self._spans = SpanTable(arrays.span_hashes, arrays.span_numbers, arrays.span_extends)
+        self._trie = PhraseTrie(arrays.span_hashes, arrays.span_numbers, arrays.span_extends)
 
     def __len__(self) -> int:
         return len(self.keys)
 
     @property
     def n_fresh(self) -> int:
-        """How many phrases came since the arrays were made."""
+        """Number of phrases added since the arrays were built."""
         return len(self._fresh)
 
     @property
     def candidate_counts(self) -> NDArray[np.int32]:
-        """Live chunks that propose each phrase."""
+        """Number of live chunks that propose each phrase."""
         return self._candidates.view
 
     @property
     def anchor_counts(self) -> NDArray[np.int32]:
-        """Live chunks that each phrase is a title of."""
+        """Number of live chunks whose title each phrase is."""
         return self._anchors.view
 
     @property
     def given_counts(self) -> NDArray[np.int32]:
-        """Live chunks that each phrase was given to."""
+        """Number of live chunks each phrase was given to."""
         return self._given.view
 
     @property
     def order(self) -> NDArray[np.uint64]:
-        """A number for each phrase that follows from its text alone, for breaking ties."""
+        """Tie-breaker for each phrase, derived from its text alone."""
         return self._order.view
 
     @property
     def in_vocabulary(self) -> NDArray[np.bool_]:
-        """Which phrases are tags: the known and the given ones."""
+        """Mask of the phrases that are tags, known or given."""
         everything = np.arange(len(self))
         return self.are_known(everything) | self.are_given(everything)
 
     def are_known(self, numbers: IntArray) -> NDArray[np.bool_]:
-        """Tell which of these are tags of every chunk that mentions them."""
+        """Return which of these phrases are known: tags of every chunk that mentions them."""
         known: NDArray[np.bool_] = (self.anchor_counts[numbers] > 0) | (
             self.candidate_counts[numbers] >= _MIN_CANDIDATES
         )
         return known
 
     def are_given(self, numbers: IntArray) -> NDArray[np.bool_]:
-        """Tell which of these were given to some live chunk."""
+        """Return which of these phrases were given to a live chunk."""
         given: NDArray[np.bool_] = self.given_counts[numbers] > 0
         return given
 
@@ -140,10 +141,10 @@ class PhraseTable:
     # -- numbers --------------------------------------------------------------------
 
     def intern(self, keys: Sequence[str]) -> list[int]:
-        """Return the number of each phrase, giving new ones to new phrases."""
+        """Return the number of each phrase, numbering new ones."""
         fresh = self._fresh
         unknown = [key for key in dict.fromkeys(keys) if key not in fresh]
-        held = self._held(unknown)
+        held = self._find_packed(unknown)
         new = [key for key in unknown if key not in held]
         if new:
             for key in new:
@@ -163,15 +164,15 @@ class PhraseTable:
         return self.numbers([key]).get(key)
 
     def numbers(self, keys: Sequence[str]) -> dict[str, int]:
-        """Return the numbers of those phrases that there are, all looked up at once."""
+        """Return the numbers of the phrases that exist, in one lookup."""
         fresh = {key: self._fresh[key] for key in keys if key in self._fresh}
-        return fresh | self._held([key for key in keys if key not in fresh])
+        return fresh | self._find_packed([key for key in keys if key not in fresh])
 
-    def _held(self, keys: Sequence[str]) -> dict[str, int]:
-        """The numbers of those that lie in the arrays."""
+    def _find_packed(self, keys: Sequence[str]) -> dict[str, int]:
+        """Return the numbers of the phrases in the base arrays."""
         if not len(self._arrays.sorted_hashes) or not keys:
             return {}
-        at = find(self._arrays.sorted_hashes, self._hasher.phrases(keys))
+        at = find_sorted(self._arrays.sorted_hashes, self._hasher.hash_phrases(keys))
         numbers = np.where(at >= 0, self._arrays.sorted_numbers[at], -1)
         return {
             key: number for key, number in zip(keys, numbers.tolist(), strict=True) if number >= 0
@@ -182,14 +183,14 @@ class PhraseTable:
     def count(
         self, added: IntArray, added_anchors: IntArray, removed: IntArray, removed_anchors: IntArray
     ) -> tuple[list[int], list[int]]:
-        """Count candidates up and down.
+        """Update the candidate counts.
 
-        Each array names a phrase once for every chunk that gains or loses it.
+        Each array lists a phrase once for every chunk that gains or loses it.
 
         Returns
         -------
         entered, left : lists of int
-            Phrases that became known, and that no longer are.
+            Phrases that became known, and phrases that ceased to be.
         """
         touched = unique(np.concatenate((added, added_anchors, removed, removed_anchors)))
         before = self.are_known(touched)
@@ -201,63 +202,65 @@ class PhraseTable:
         after = self.are_known(touched)
         entered = touched[after & ~before]
         left = touched[before & ~after]
-        self._enter(entered)
+        self._add_to_trie(entered)
         return entered.tolist(), left.tolist()
 
     def count_given(self, added: IntArray, removed: IntArray) -> None:
-        """Count given tags up and down; each array names one once for every chunk."""
+        """Update the counts of given tags; each array lists a phrase once per chunk."""
         given = self._given.writable()
         before = given[added] > 0
         np.add.at(given, added, 1)
         np.subtract.at(given, removed, 1)
         self._has_given = None
-        self._enter(unique(added[~before]))
+        self._add_to_trie(unique(added[~before]))
 
-    def _enter(self, numbers: IntArray) -> None:
-        """Let searches find these phrases. Those that leave stay there, and are passed over."""
-        hashes, last = self._hasher.prefixes([self.keys[at] for at in numbers.tolist()])
+    def _add_to_trie(self, numbers: IntArray) -> None:
+        """Make these phrases matchable. Phrases that leave stay in the trie and are ignored."""
+        hashes, last = self._hasher.hash_prefixes([self.keys[at] for at in numbers.tolist()])
         named = np.full(len(hashes), -1, dtype=np.int32)
         named[last] = numbers
         extends = np.ones(len(hashes), dtype=np.bool_)
         extends[last] = False
-        self._spans.put(hashes, named, extends)
+        self._trie.insert(hashes, named, extends)
 
     def match(
         self, passages: Sequence[Sequence[str]], *, given: bool = False
     ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]:
-        """Find phrases in many passages at once: leftmost first, the longest, disjoint.
+        """Find phrases in many passages: leftmost longest, without overlap.
 
         Parameters
         ----------
         passages : sequence of lists of tokens
         given : bool
-            Look for the given phrases; else for the known ones.
+            Match the given phrases instead of the known ones.
 
         Returns
         -------
         owner : ndarray of int64, shape (n,), ascending
-            The passage of each phrase found.
+            Passage of each occurrence.
         starts, stops : ndarrays of int64, shape (n,)
-            Where in that passage it stands, in order; one that occurs twice is there twice.
+            Token range of each occurrence within its passage, ascending.
         numbers : ndarray of int32, shape (n,)
+            Phrase of each occurrence.
 
         Notes
         -----
-        What :class:`~hebbgraph.text.PhraseMatcher` finds, token by token for all
-        passages together, so that no Python object stands for a phrase.
+        All passages advance together, one token per pass, so no Python object is created
+        per phrase. Results equal those of
+        :class:`hebbgraph.testing.phrase_matcher.PhraseMatcher`, the oracle in the tests.
         """
         lengths = np.fromiter(map(len, passages), np.int64, len(passages))
-        hashes = self._hasher.tokens(chain.from_iterable(passages))
+        hashes = self._hasher.hash_tokens(chain.from_iterable(passages))
         return self._match(hashes, np.arange(len(hashes)), lengths, given)
 
     def match_texts(
-        self, texts: ReadTexts
+        self, texts: TokenizedTexts
     ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]:
-        """Find the known phrases in texts, as :meth:`match` does in lists of their tokens."""
+        """Find the known phrases in tokenised texts; see :meth:`match`."""
         return self._match(texts.hashes, texts.tokens, texts.lengths, given=False)
 
     def reader(self, language: str, earlier: TextReader | None = None) -> TextReader:
-        """Return what reads texts for :meth:`match_texts`: an earlier one, if it does."""
+        """Return a reader for :meth:`match_texts`; ``earlier`` is reused if its salt fits."""
         if earlier is not None and earlier.salt == self._hasher.salt:
             return earlier
         return TextReader(self._hasher, language)
@@ -265,11 +268,11 @@ class PhraseTable:
     def _match(
         self, different: NDArray[np.uint64], tokens: IntArray, lengths: IntArray, given: bool
     ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]:
-        """Match tokens given by where the hash of each stands among some."""
+        """Match tokens given as indices into ``different``, an array of hashes."""
         wanted = self.are_given if given else self.are_known
         ends = np.cumsum(lengths)
         end = np.repeat(ends, lengths)
-        best, extends = self._first(different, tokens, wanted)
+        best, extends = self._match_tokens(different, tokens, wanted)
         at = np.arange(len(tokens))
         stop = at + 1
         hashes = different[tokens]
@@ -280,29 +283,29 @@ class PhraseTable:
             at = at[longer]
             if not len(at):
                 break
-            spans = self._hasher.extended(spans[longer], hashes[at + size])
+            spans = self._hasher.extend(spans[longer], hashes[at + size])
             size += 1
-            numbers, extends = self._spans.find(spans)
+            numbers, extends = self._trie.find(spans)
             found = np.flatnonzero(numbers >= 0)
             found = found[wanted(numbers[found])]
             best[at[found]] = numbers[found]
             stop[at[found]] = at[found] + size
-        starts = _disjoint(np.flatnonzero(best >= 0), stop)
+        starts = _keep_disjoint(np.flatnonzero(best >= 0), stop)
         owner: IntArray = np.searchsorted(ends, starts, "right")
         first = (ends - lengths)[owner]
         return owner, starts - first, stop[starts] - first, best[starts]
 
-    def _first(
+    def _match_tokens(
         self,
         different: NDArray[np.uint64],
         tokens: IntArray,
         wanted: Callable[[IntArray], BoolArray],
     ) -> tuple[NDArray[np.int32], BoolArray]:
-        """Return the phrase that each token is, or -1, and whether one goes on from there."""
+        """Return the phrase equal to each token, or -1, and whether longer phrases exist."""
         occurs = np.zeros(len(different), dtype=np.bool_)
         occurs[tokens] = True
-        here = np.flatnonzero(occurs)  # each different one is looked up once
-        numbers, extends = self._spans.find(different[here])
+        here = np.flatnonzero(occurs)  # look up each distinct token once
+        numbers, extends = self._trie.find(different[here])
         named = np.flatnonzero(numbers >= 0)
         named = named[wanted(numbers[named])]
         best = np.full(len(different), -1, dtype=np.int32)
@@ -313,13 +316,13 @@ class PhraseTable:
     # -- as arrays ------------------------------------------------------------------
 
     def arrays(self, used: BoolArray) -> PhraseArrays:
-        """Return these phrases alone, numbered anew in their order."""
+        """Return the ``used`` phrases as new base arrays, renumbered in order."""
         renumbered = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
         kept = np.flatnonzero(used)
-        data, offsets = self.keys.taken(kept)
+        data, offsets = self.keys.take(kept)
         old = self._arrays
         fresh = list(self._fresh)
-        hashes = np.concatenate((old.sorted_hashes, self._hasher.phrases(fresh)))
+        hashes = np.concatenate((old.sorted_hashes, self._hasher.hash_phrases(fresh)))
         numbers = np.concatenate(
             (
                 old.sorted_numbers,
@@ -329,7 +332,7 @@ class PhraseTable:
         numbers = renumbered[numbers]
         hashes, numbers = hashes[numbers >= 0], numbers[numbers >= 0]
         order = np.argsort(hashes, kind="stable")
-        spans = self._spans.renumbered(renumbered)
+        spans = self._trie.renumbered(renumbered)
         return PhraseArrays(
             old.salt,
             data,
@@ -344,11 +347,11 @@ class PhraseTable:
         )
 
 
-def _disjoint(starts: IntArray, stop: NDArray[np.int64]) -> IntArray:
-    """Of spans in order, keep each that begins after the end of the last one kept."""
+def _keep_disjoint(starts: IntArray, stop: NDArray[np.int64]) -> IntArray:
+    """Keep, from left to right, each span that begins after the last one kept has ended."""
     stops = stop[starts]
-    # Where all before has ended, a group begins; within one, each that is kept leads to the
-    # next, and all groups take that step together.
+    # Overlapping spans form groups. Within a group, each kept span determines the next;
+    # all groups take that step together.
     reached = np.maximum.accumulate(stops)
     at = np.flatnonzero(np.concatenate((np.ones(1, np.bool_), starts[1:] >= reached[:-1])))
     if len(at) >= len(starts):

@@ -1,4 +1,4 @@
-"""What a graph looks like, in numbers."""
+"""The graph in numbers: sizes, density, degrees."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from hebbgraph.graph.cooccurrence import edges
+from hebbgraph.graph.cooccurrence import cooccurrence_edges
 from hebbgraph.graph.tag_graph import TagGraph
 
 __all__ = ["Stats", "graph_stats"]
@@ -26,18 +26,18 @@ class Stats(BaseModel):
     edges : int
         Tag – tag co-occurrence edges.
     density : float, in [0, 1]
-        Share of all possible tag – tag edges that exist (Bio-RAG's failed at 0.125).
+        Share of all possible tag – tag edges that exist (Bio-RAG failed at 0.125).
     tags_per_chunk : float
     untagged_share : float, in [0, 1]
-        Share of chunks without any tag; only direct search finds them.
+        Share of chunks without tags, which only direct search finds.
     degrees : dict
-        Percentiles of the number of neighbours of a tag.
+        Percentiles of the degree of a tag.
     generation : int
     neural : dict
-        Of the trained neural layer, if there is one: ``chunks`` that it knows, ``edges``
-        between them, and the ``generation`` that it was trained on.
+        For a trained neural layer: its live ``chunks`` and ``edges``, and the
+        ``generation`` it was trained on. Empty without one.
     colonies : int
-        Communities of chunks; 0 if none were ever asked for.
+        Communities of chunks; 0 if they were never computed.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -58,12 +58,12 @@ class Stats(BaseModel):
 def graph_stats(
     graph: TagGraph, neural: Mapping[str, int] | None = None, *, colonies: int = 0
 ) -> Stats:
-    """Count a graph, whose colonies were counted elsewhere."""
+    """Return the statistics of a graph."""
     live = np.flatnonzero(graph.alive)
     indptr, tags, _ = graph.incidence.postings(live)
     per_chunk = np.diff(indptr)
     used = np.unique(tags)
-    joined = edges(graph.incidence, live)
+    joined = cooccurrence_edges(graph.incidence, live)
     degrees = np.bincount(
         np.searchsorted(used, np.concatenate((joined.source, joined.target))), minlength=len(used)
     )

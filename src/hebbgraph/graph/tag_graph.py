@@ -1,8 +1,8 @@
-"""The graph of one namespace: chunks by number, phrases, and the incidence between them.
+"""The graph of one namespace: chunks, phrases, and the incidence between them.
 
-Numbers given to chunks (*slots*) and phrases are private to one process; what they stand
-for (rows of the truth, phrase keys) is not. Built from the same chunks, two graphs hold
-the same vocabulary and postings, whatever happened on the way.
+The numbers of chunks (*slots*) and phrases are private to a process; the rows of the
+truth and the phrase keys that they stand for are not. Two graphs of the same chunks hold
+the same vocabulary and postings, whatever their history.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ from hebbgraph.arrays import (
     transpose,
     unique,
 )
-from hebbgraph.graph.incidence import Columns, Incidence, Postings
+from hebbgraph.graph.incidence import Incidence, Postings, TagColumns
 from hebbgraph.graph.phrases import PhraseArrays, PhraseTable
-from hebbgraph.text.reader import ReadTexts
+from hebbgraph.text.reader import TokenizedTexts
 
 __all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange"]
 
 _TITLE, _GIVEN, _OTHER = 0, 1, 2
-#: The subject of an untitled chunk says what it is about, as a title does.
+#: The subject of an untitled chunk counts as its title.
 _KIND_CODES = {"title": _TITLE, "subject": _TITLE, "given": _GIVEN}
 _FIRST = itemgetter(0)
-#: With more dead chunks or new phrases than this share, the graph is made anew.
+#: The graph is folded once more than one in this many chunks is dead, or phrase is new.
 _FOLD_SHARE = 8
 _FOLD_MIN = 256
-_PAGE = 512  # chunks whose candidates are numbered together
+_PAGE = 512  # chunks staged under one lock
 
 
 class VocabularyChange(NamedTuple):
-    """Phrases that became known, and that no longer are."""
+    """Phrases that became known, and phrases that ceased to be."""
 
     entered: list[int]
     left: list[int]
 
 
 class TaggedChunks:
-    """Chunks with the tags found in them, in flat arrays: no object a posting."""
+    """Chunks and the tags found in them, in flat arrays."""
 
     def __init__(self) -> None:
         self._slots: list[NDArray[np.int64]] = []
@@ -66,7 +66,7 @@ class TaggedChunks:
         tags: NDArray[np.int32],
         is_title: NDArray[np.bool_],
     ) -> None:
-        """Add chunks with so many tags each (ascending, different)."""
+        """Add chunks; ``counts`` says how many of ``tags`` (ascending, distinct) each has."""
         self._slots.append(slots)
         self._counts.append(counts)
         self._tags.append(tags)
@@ -74,7 +74,7 @@ class TaggedChunks:
 
     @property
     def slots(self) -> NDArray[np.int64]:
-        """The chunks, in the order they were added."""
+        """The chunks, in order of addition."""
         return np.concatenate((np.empty(0, np.int64), *self._slots))
 
     @property
@@ -88,7 +88,7 @@ class TaggedChunks:
 
 
 class GraphArrays(NamedTuple):
-    """Chunks, their candidates, and postings by chunk and by tag: what a snapshot keeps."""
+    """Chunks, candidates and postings, as saved in a snapshot. Field names are file names."""
 
     rows: NDArray[np.int64]
     id_prefixes: NDArray[np.uint64]
@@ -104,16 +104,16 @@ class GraphArrays(NamedTuple):
 
 
 class TagGraph:
-    """Chunks, phrases and postings, brought from generation to generation.
+    """Chunks, phrases and postings, advanced from one generation to the next.
 
-    A step has two halves, so that what is slow (matching text) lies between them:
-    :meth:`stage` counts candidates and says what the vocabulary gained and lost;
-    :meth:`commit` sets postings and makes the step visible.
+    A step has two halves, so that the slow part, matching text, can run between them:
+    :meth:`stage` counts candidates and reports how the vocabulary changes, :meth:`commit`
+    installs the postings and makes the step visible.
 
     Attributes
     ----------
     generation : int
-        The state of the truth that the postings stand for.
+        State of the truth that the postings reflect.
     mark : int
         Tells it from a state of the same number in another history of the truth.
     phrases : PhraseTable
@@ -129,7 +129,7 @@ class TagGraph:
         self.incidence = Incidence(
             Postings(arrays.posting_indptr, arrays.posting_tags, arrays.posting_is_title),
             len(self.phrases),
-            Columns(arrays.column_indptr, arrays.column_chunks, arrays.column_is_title),
+            TagColumns(arrays.column_indptr, arrays.column_chunks, arrays.column_is_title),
         )
         self._rows = GrowableArray(np.int64, arrays.rows)
         self._alive = GrowableArray(np.bool_, np.ones(len(arrays.rows), dtype=np.bool_))
@@ -141,7 +141,7 @@ class TagGraph:
 
     @classmethod
     def empty(cls) -> Self:
-        """No chunk, before the first generation."""
+        """Return the graph without chunks, at generation 0."""
         ints = np.empty(0, dtype=np.int32)
         zero = np.zeros(1, dtype=np.int64)
         return cls(
@@ -166,17 +166,17 @@ class TagGraph:
 
     @property
     def n_slots(self) -> int:
-        """How many slots there are, those of deleted chunks included."""
+        """Number of slots, including those of deleted chunks."""
         return len(self._rows)
 
     @property
     def n_chunks(self) -> int:
-        """How many chunks are live."""
+        """Number of live chunks."""
         return self._n_live
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        """Which slots hold a live chunk."""
+        """Mask of the slots that hold a live chunk."""
         return self._alive.view
 
     @property
@@ -186,11 +186,11 @@ class TagGraph:
 
     @property
     def id_prefixes(self) -> NDArray[np.uint64]:
-        """The first eight bytes of each chunk's id, as a number: they order as ids do."""
+        """The first eight bytes of each chunk's id, as a number that sorts like the id."""
         return self._id_prefixes.view
 
     def slots_of(self, rows: IntArray) -> NDArray[np.int64]:
-        """Return the slots of the rows that are known and live; others are left out."""
+        """Return the slots of the live rows among these; others are omitted."""
         known = self._rows.view
         if not len(known):
             return np.empty(0, dtype=np.int64)
@@ -208,17 +208,17 @@ class TagGraph:
         *,
         lock: AbstractContextManager[object] | None = None,
     ) -> VocabularyChange:
-        """Count the candidates of chunks that come and go.
+        """Count the candidates of added and removed chunks.
 
         Parameters
         ----------
         removed : ndarray of int64
             Slots of live chunks.
         added : iterable of (row, id prefix, candidate keys by kind)
-            Rows ascending, above all that are known. They get slots, but are not live
-            before :meth:`commit`.
+            Rows ascend, above all existing ones. They get slots, but are not live until
+            :meth:`commit`.
         lock : context manager, optional
-            Held while something changes that readers look at, and not while more is fetched.
+            Held while shared state changes, and released while ``added`` is read.
         """
         lock = nullcontext() if lock is None else lock
         lost, lost_anchors, lost_given = self._staged_candidates(removed)
@@ -255,7 +255,7 @@ class TagGraph:
         self._candidate_indptr.extend(before + np.array(ends, dtype=np.int64))
 
     def _staged_candidates(self, slots: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Phrases once for each slot that proposes, is entitled by, and was given them."""
+        """Return candidates, titles and given tags, each listed once per slot."""
         indptr = self._candidate_indptr.view
         starts = indptr[slots]
         counts = indptr[slots + 1] - starts
@@ -269,18 +269,18 @@ class TagGraph:
             unique(pairs[kinds == _GIVEN]) % n_phrases,
         )
 
-    def tag(self, into: TaggedChunks, slots: IntArray, texts: ReadTexts) -> None:
-        """Match the texts of chunks with the vocabulary (pass 2).
+    def tag(self, into: TaggedChunks, slots: IntArray, texts: TokenizedTexts) -> None:
+        """Match the vocabulary against the texts of chunks (pass 2).
 
-        Their titles or subjects, and the tags given by a model or the caller, are their tags in
-        any case.
+        Titles, subjects and given tags become tags whether the text mentions them or not.
 
         Parameters
         ----------
         into : TaggedChunks
+            Receives the tags.
         slots : ndarray of int64, shape (n,)
-        texts : ReadTexts
-            Of these chunks, read by a reader of :attr:`phrases`.
+        texts : TokenizedTexts
+            Texts of these chunks, tokenised by a reader of :attr:`phrases`.
         """
         chunk_of = np.repeat(np.arange(len(slots)), texts.n_texts)
         text, _, _, found = self.phrases.match_texts(texts)
@@ -308,7 +308,7 @@ class TagGraph:
         )
 
     def incidence_after(self, removed: IntArray, tagged: TaggedChunks) -> Incidence:
-        """Return the postings as :meth:`commit` will set them; slow, and changes nothing."""
+        """Return the incidence for :meth:`commit`. Slow; changes nothing."""
         return self.incidence.updated(
             self.n_slots, len(self.phrases), removed, tagged.slots, tagged.postings
         )
@@ -316,10 +316,10 @@ class TagGraph:
     def commit(
         self, generation: int, removed: IntArray, incidence: Incidence, *, mark: int = 0
     ) -> None:
-        """Make a step visible: its postings are there, and removed chunks are not."""
+        """Install new postings, and make the step visible."""
         alive = self._alive.writable()
-        # A staged chunk that was deleted before its text could be read lives on without
-        # tags; the next step removes it, candidates and all.
+        # A staged chunk whose text was deleted before it could be read stays without tags;
+        # the next step removes it and its candidates.
         alive[self._n_committed :] = True
         alive[removed] = False
         self._n_committed = len(alive)
@@ -329,7 +329,7 @@ class TagGraph:
 
     @property
     def is_due_for_folding(self) -> bool:
-        """Whether so much has changed that new base arrays pay."""
+        """Whether enough has changed for new base arrays to pay off."""
         dead = self.n_slots - self._n_live
         return dead > max(_FOLD_MIN, self.n_slots // _FOLD_SHARE) or self.phrases.n_fresh > max(
             _FOLD_MIN, len(self.phrases) // _FOLD_SHARE
@@ -338,7 +338,7 @@ class TagGraph:
     # -- as arrays ------------------------------------------------------------------
 
     def arrays(self) -> tuple[GraphArrays, PhraseArrays]:
-        """Return the graph without dead chunks and phrases."""
+        """Return the graph as arrays, without dead chunks and phrases."""
         live = np.flatnonzero(self.alive)
         indptr = self._candidate_indptr.view
         counts = indptr[live + 1] - indptr[live]
@@ -364,15 +364,15 @@ class TagGraph:
         return arrays, self.phrases.arrays(used)
 
     def folded(self) -> TagGraph:
-        """Return the same graph with everything in its base arrays."""
+        """Return the same graph with all changes folded into new base arrays."""
         return TagGraph(self.generation, *self.arrays(), mark=self.mark)
 
     # -- reading by phrase ----------------------------------------------------------
 
     def cues(self, tokens: list[str]) -> list[int]:
-        """Return the tags that a query's tokens name and some live chunk holds.
+        """Return the tags that a query names, if a live chunk holds them.
 
-        Known phrases in the order of the tokens, then given ones that are not part of one.
+        Known phrases come first, in query order, then given phrases outside of these.
         """
         _, first, last, known = self.phrases.match([tokens])
         if not self.phrases.has_given:
@@ -385,13 +385,13 @@ class TagGraph:
         return tags[self.incidence.df(tags) > 0].tolist() if len(tags) else []
 
     def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
-        """Gather the tags of several chunks; see :meth:`Incidence.tags_of`."""
+        """Return the tags of several chunks; see :meth:`Incidence.tags_of`."""
         return self.incidence.tags_of(chunks)
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
-        """Gather the chunks of several tags; see :meth:`Incidence.chunks_of`."""
+        """Return the chunks of several tags; see :meth:`Incidence.chunks_of`."""
         return self.incidence.chunks_of(tags)
 
     def df(self, tags: IntArray) -> IntArray:
-        """Return how many chunks hold each tag."""
+        """Return the document frequency of each tag."""
         return self.incidence.df(tags)

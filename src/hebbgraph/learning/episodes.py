@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import best, sum_by
+from hebbgraph.arrays import sum_by, top_n
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
@@ -172,7 +172,7 @@ class Episodes:
         dot = sum_by(np.concatenate(numbers), np.concatenate(products), len(self.nodes))
         at = (dot > low * norm).nonzero()[0]
         if len(at) > _CANDIDATES:
-            at = at[best(dot[at], _CANDIDATES)]
+            at = at[top_n(dot[at], _CANDIDATES)]
         return [
             (number, min((product / norm - low) / (1.0 - low), 1.0))
             for number, product in zip(at.tolist(), dot[at].tolist(), strict=True)

@@ -11,18 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.formulas.adjacency import PlasticEdges, Row
+from hebbgraph.formulas.adjacency import EdgeRow, PlasticEdges
 from hebbgraph.formulas.homeostasis import (
-    Rows,
+    OutgoingEdges,
     actor_scales,
-    as_activation,
-    bounded_rows,
-    expectation,
-    pooled,
-    target_scale,
-    unless_same,
+    bound_outgoing,
+    chance_to_activation,
+    citation_chance,
+    discount_unless_same,
+    pool_weights,
+    target_scales,
 )
-from hebbgraph.formulas.learned_edges import GateOf, LearnedEdges, PooledEdges, RowPool
+from hebbgraph.formulas.learned_edges import EdgePool, GateOf, LearnedEdges, PooledEdges
 from hebbgraph.formulas.paths import PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import ActiveEpisode
@@ -74,7 +74,7 @@ class Recollection:
     def _expected(self, sums: Mapping[int, float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return chunks, ascending, and how far past queries lead one to expect each."""
         slots = sorted(sums)
-        return np.array(slots, np.int64), expectation(
+        return np.array(slots, np.int64), citation_chance(
             np.array([sums[slot] for slot in slots]),
             sum(self.likeness),
             prior=self.overlay.settings.episode_prior,
@@ -105,7 +105,7 @@ class Recollection:
         likeness = []
         for like, row, same in zip(self.likeness, self.opinions, self.same, strict=True):
             wanted = [seen[slot] for slot, opinion in row.items() if opinion > 0]
-            likeness.append(like * unless_same(max(wanted, default=0.0) ** power, same))
+            likeness.append(like * discount_unless_same(max(wanted, default=0.0) ** power, same))
         return Recollection(self.overlay, self.active, tuple(likeness), self.opinions, self.same)
 
     def seeds(
@@ -119,13 +119,16 @@ class Recollection:
         wanted: dict[int, float] = {}
         for row, like, same in zip(self.opinions, self.likeness, self.same, strict=True):
             for slot, opinion in row.items():
-                if opinion > 0 and (gain := like * opinion * unless_same(seen[slot], same)) > 0:
+                if (
+                    opinion > 0
+                    and (gain := like * opinion * discount_unless_same(seen[slot], same)) > 0
+                ):
                     wanted[slot] = wanted.get(slot, 0.0) + gain
         if not wanted:
             return None
         slots, chance = self._expected(wanted)
         settings = self.overlay.settings
-        return slots, as_activation(
+        return slots, chance_to_activation(
             chance, gain=settings.episode_gain, at_most=settings.episode_share
         )
 
@@ -221,10 +224,10 @@ class Overlay:
         self._n_tags = len(graph.phrases)
         #: Of a tag, what any mass on it follows; at its number + n_tags, what a cue does;
         #: of a chunk, at ~slot: counted from the end.
-        self._to_chunk = RowPool(2 * self._n_tags + graph.n_slots)
-        self._hops = RowPool(self._n_tags)
+        self._to_chunk = EdgePool(2 * self._n_tags + graph.n_slots)
+        self._hops = EdgePool(self._n_tags)
         #: Of a past query, by its node: what it thinks of which slots.
-        self._opinions = RowPool(0)
+        self._opinions = EdgePool(0)
         self._changed: set[tuple[Family, int]] | None = None
         self._fresh = False
         self._actor_scale = np.ones(1)
@@ -254,7 +257,7 @@ class Overlay:
         if self._changed is None:
             for pool in (self._to_chunk, self._hops, self._opinions):
                 pool.clear()
-            self._target_scale = target_scale(
+            self._target_scale = target_scales(
                 self._weights.credits(), in_credit=self.settings.in_credit
             )
             self._actor_scale = actor_scales(
@@ -347,7 +350,7 @@ class Overlay:
             gate=evidence,
             limit=_MAX_EDGES,
             n_steps=settings.learned_steps,
-            least=_LEAST,
+            min_mass=_LEAST,
         )
 
     def path_edges(self) -> PlasticEdges:
@@ -407,7 +410,7 @@ class Overlay:
         known = (target < len(self._target_scale)) & (weight > 0)
         weight[known] *= self._target_scale[target[known]]
         n = max(len(self.number), 1)
-        key, weight = pooled((family.astype(np.int64) * n + source) * n + target, weight)
+        key, weight = pool_weights((family.astype(np.int64) * n + source) * n + target, weight)
         owner = key // n
         return _Net(owner // n, owner % n, self.number[key % n], weight)
 
@@ -416,8 +419,8 @@ class Overlay:
         first = np.ones(len(net.source), np.bool_)
         first[1:] = (net.source[1:] != net.source[:-1]) | (net.family[1:] != net.family[:-1])
         on_path = np.isin(net.family[first], _ON_PATH)
-        rows = bounded_rows(
-            Rows(first.cumsum() - 1, np.arange(len(first)), net.weight),
+        rows = bound_outgoing(
+            OutgoingEdges(first.cumsum() - 1, np.arange(len(first)), net.weight),
             len(on_path),
             min_weight=self.settings.min_weight,
             fan_out=np.minimum(self.settings.fan_out, np.where(on_path, _PATH_FAN_OUT, _ANY)),
@@ -461,12 +464,12 @@ class Overlay:
         return Recollection(self, (), (), (), ())
 
 
-def _pooled_rows(rows: Sequence[Row]) -> dict[int, float]:
+def _pooled_rows(rows: Sequence[EdgeRow]) -> dict[int, float]:
     edges = [edge for row in rows for edge in row]
     if not edges:
         return {}
     targets, weights = zip(*edges, strict=True)
-    found = pooled(np.array(targets), np.array(weights))
+    found = pool_weights(np.array(targets), np.array(weights))
     return dict(zip(*(column.tolist() for column in found), strict=True))
 
 

@@ -1,4 +1,4 @@
-"""Models on disk: safetensors, nothing is pickled."""
+"""Models on disk, as safetensors; nothing is pickled."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from hebbgraph.neural.parameters import NeuralSettings
 __all__ = ["load_checkpoint", "save_checkpoint"]
 
 _FORMAT = "1"
-#: Settings that say which tensors there are.
+#: Settings that determine the shapes of the tensors.
 _SHAPES = ("heads", "head_size", "edge_layers", "hidden", "layers", "layer_heads")
 
 
 def save_checkpoint(model: Nakg, path: str | Path) -> None:
-    """Write a model with its settings, in one step."""
+    """Write a model and its settings atomically."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
@@ -40,24 +40,25 @@ def save_checkpoint(model: Nakg, path: str | Path) -> None:
 
 
 def load_checkpoint(path: str | Path, settings: NeuralSettings | None = None) -> Nakg:
-    """Read a model.
+    """Load a model.
 
     Parameters
     ----------
     path : path
     settings : NeuralSettings, optional
-        To go on with; its shapes are those of the checkpoint. Left out, all are.
+        Settings to continue with; shapes always come from the checkpoint. By default, all
+        settings do.
 
     Raises
     ------
     StorageError
-        If it is not there, is damaged, or holds something else.
+        If the file is missing, damaged, or not a checkpoint.
     """
     try:
         with safe_open(str(path), framework="pt") as file:
             metadata = file.metadata() or {}
             if metadata.get("format") != _FORMAT:
-                raise ValueError("it is no checkpoint of hebbgraph")
+                raise ValueError("it is not a checkpoint of hebbgraph")
             saved = NeuralSettings(**json.loads(metadata["settings"]))
             if settings is None:
                 settings = saved

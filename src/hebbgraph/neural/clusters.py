@@ -1,12 +1,11 @@
-"""Clusters of chunks, so that pairs are compared within clusters only.
+"""Clusters of chunks: only pairs within a cluster are compared.
 
-DBSCAN [1]_ with the constants of NAKG. What the paper leaves open, and what is done here:
+DBSCAN [1]_ with the constants of NAKG. Our choices where the paper leaves them open:
 
 - *Distance*: ``1 - cos``, so ``eps = 0.5`` joins chunks with a cosine of at least 0.5.
-- *Noise*: chunks that DBSCAN puts in no cluster join the one whose centre is nearest; the
-  paper wants every chunk to have links. Where DBSCAN finds no cluster at all, all chunks
-  are one.
-- *Large clusters*: split by bisecting k-means until none is larger than asked for.
+- *Noise*: chunks in no cluster join the one with the nearest centre, since the paper wants
+  every chunk to have links. If DBSCAN finds no cluster, all chunks form one.
+- *Large clusters*: split by bisecting k-means down to ``max_cluster`` chunks.
 
 References
 ----------
@@ -24,20 +23,20 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray
 from hebbgraph.extras import require
 
-__all__ = ["Clusters", "clusters_of"]
+__all__ = ["Clusters", "cluster_chunks"]
 
 
 class Clusters(NamedTuple):
-    """Which chunks are compared with each other.
+    """A partition of the chunks.
 
     Attributes
     ----------
     labels : ndarray of int64, shape (n_chunks,)
-        From 0; every chunk is in one cluster.
+        Cluster of each chunk, from 0.
     n_dense : int
-        How many clusters DBSCAN found.
+        Number of clusters that DBSCAN found.
     n_noise : int
-        How many chunks it left out of all of them.
+        Number of chunks that DBSCAN assigned to none.
     """
 
     labels: NDArray[np.int64]
@@ -51,7 +50,7 @@ class Clusters(NamedTuple):
         return [part for part in np.split(order, ends[:-1]) if len(part)]
 
 
-def clusters_of(
+def cluster_chunks(
     vectors: FloatArray, *, eps: float, min_samples: int, max_cluster: int, seed: int
 ) -> Clusters:
     """Cluster chunks by their vectors.
@@ -63,7 +62,7 @@ def clusters_of(
         Cosine distance.
     min_samples, max_cluster : int
     seed : int
-        Of k-means.
+        Seed of k-means.
 
     Raises
     ------
@@ -74,14 +73,14 @@ def clusters_of(
     --------
     >>> angles = np.radians([0, 5, 10, 90, 95, 100, 48])
     >>> vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    >>> found = clusters_of(vectors, eps=0.1, min_samples=3, max_cluster=9, seed=0)
+    >>> found = cluster_chunks(vectors, eps=0.1, min_samples=3, max_cluster=9, seed=0)
     >>> found.labels.tolist(), found.n_dense, found.n_noise
     ([0, 0, 0, 1, 1, 1, 0], 2, 1)
     """
     cluster = require("sklearn.cluster", extra="neural", purpose="finding clusters")
     if not len(vectors):
         return Clusters(np.empty(0, np.int64), 0, 0)
-    # On unit vectors |a - b|² = 2 (1 - cos), which scikit-learn has a fast routine for.
+    # For unit vectors |a - b|² = 2 (1 - cos), and Euclidean distance is scikit-learn's fast path.
     radius = float(np.sqrt(2.0 * eps))
     found = cluster.DBSCAN(eps=radius, min_samples=min_samples, algorithm="brute").fit_predict(
         vectors
@@ -101,7 +100,7 @@ def clusters_of(
 def _split(
     vectors: FloatArray, labels: NDArray[np.int64], max_cluster: int, seed: int
 ) -> NDArray[np.int64]:
-    """Bisect clusters until none is too large; number them by their first chunk."""
+    """Bisect clusters until none is too large; number them by first chunk."""
     from sklearn.cluster import KMeans
 
     done: list[NDArray[np.int64]] = []
@@ -115,7 +114,7 @@ def _split(
         side = np.zeros(len(members), np.int64)
         if not (inside == inside[0]).all():
             side = KMeans(2, n_init=1, max_iter=50, random_state=seed).fit_predict(inside)
-        if (side == side[0]).all():  # equal, or too nearly so for k-means
+        if (side == side[0]).all():  # vectors are equal, or too close for k-means
             side = np.arange(len(members)) % 2
         waiting += [members[side == 0], members[side == 1]]
     split = np.empty(len(labels), dtype=np.int64)

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from hebbgraph.neural.clusters import Clusters
-from hebbgraph.neural.epochs import OnEpoch, Phase, until_no_better
+from hebbgraph.neural.early_stopping import OnEpoch, Phase, train_with_early_stopping
 from hebbgraph.neural.examples import Pairs, held_back
 from hebbgraph.neural.modules import Nakg
 from hebbgraph.neural.parameters import NeuralSettings
@@ -22,7 +22,7 @@ __all__ = ["train_edges"]
 
 @dataclass(frozen=True)
 class _PairTask:
-    """One cluster: which entries of its matrix are looked at, and what they should be."""
+    """One cluster: entries of its weight matrix, and their targets."""
 
     members: NDArray[np.int64]
     rows: NDArray[np.int64]
@@ -39,7 +39,7 @@ def train_edges(
     settings: NeuralSettings,
     on_epoch: OnEpoch | None = None,
 ) -> Phase:
-    """Train the Edge Transformer on positives within clusters and drawn negatives."""
+    """Train the Edge Transformer on positives within clusters and sampled negatives."""
     pairs = pairs.within(clusters.labels)
     judged = held_back(len(pairs.first), settings.held_back, settings.seed)
     learned, kept_back = pairs.where(~judged), pairs.where(judged)
@@ -47,7 +47,7 @@ def train_edges(
     if not len(learned.first) or not settings.edge_epochs:
         return Phase()
     members = clusters.members()
-    # Held-back positives are no negatives either.
+    # Held-back positives must not be sampled as negatives.
     known = _by_cluster(pairs, clusters)
     tests = _tasks(kept_back, known, clusters, members, settings, np.random.default_rng(rng))
     if len(tests) > settings.clusters_per_epoch:
@@ -82,14 +82,14 @@ def train_edges(
             torch.nn.utils.clip_grad_norm_(model.edges.parameters(), 1.0)
             optimizer.step()
 
-    before, after, epochs = until_no_better(
+    before, after, epochs = train_with_early_stopping(
         model, epoch, judge, settings.edge_epochs, settings.patience, "edges", on_epoch
     )
     return Phase(epochs, len(learned.first), len(kept_back.first), before, after)
 
 
 def _by_cluster(pairs: Pairs, clusters: Clusters) -> dict[int, NDArray[np.int64]]:
-    """Which pairs lie in each cluster, by position."""
+    """Return the positions of the pairs in each cluster."""
     labels = clusters.labels[pairs.first]
     order = np.argsort(labels, kind="stable")
     found, starts = np.unique(labels[order], return_index=True)
@@ -104,7 +104,7 @@ def _tasks(
     settings: NeuralSettings,
     rng: np.random.Generator,
 ) -> list[_PairTask]:
-    """Both directions of each pair, and negatives drawn from the same cluster."""
+    """Combine both directions of each pair with negatives sampled from the same cluster."""
     tasks = []
     for label, at in sorted(_by_cluster(pairs, clusters).items()):
         inside = members[label]

@@ -1,4 +1,4 @@
-"""Which pairs of a cluster become edges: dynamic thresholds over learned weights."""
+"""Select the edges of a cluster, by dynamic thresholds over learned weights."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 
-__all__ = ["Edges", "minimum_links", "selected"]
+__all__ = ["NeuralEdges", "minimum_links", "select_edges"]
 
 
-class Edges(NamedTuple):
-    """Directed weighted edges between numbered chunks."""
+class NeuralEdges(NamedTuple):
+    """Directed, weighted chunk – chunk edges."""
 
     sources: NDArray[np.int64]
     targets: NDArray[np.int64]
     weights: NDArray[np.float32]
 
     @classmethod
-    def concatenated(cls, parts: list[Edges]) -> Edges:
-        """Put the edges of several clusters together."""
+    def concatenated(cls, parts: list[NeuralEdges]) -> NeuralEdges:
+        """Concatenate the edges of several clusters."""
         if not parts:
             return cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
         return cls(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -37,17 +37,17 @@ def minimum_links(
     literal_chunks: int = 2_000,
     cap: int = 32,
 ) -> int:
-    """Return how many links each chunk of a cluster keeps in any case.
+    """Return the minimal number of links per chunk in a cluster.
 
-    ``max(at_least, share * n)`` [1]_, rounded up, for a cluster of ``n``: a collection of
-    up to ``literal_chunks`` chunks takes it literally, a larger one never asks for more
-    than ``cap``. The paper's N may also be read as all documents; but 0.3 of all
-    documents a document is quadratic, and the paper claims O(N log N).
+    ``max(at_least, share * n)`` [1]_, rounded up, for a cluster of ``n`` chunks; in
+    collections of more than ``literal_chunks`` chunks, at most ``cap``. The paper's N may
+    also mean all documents, but linking each document to 0.3 of all others is quadratic,
+    and the paper claims O(N log N).
 
     Parameters
     ----------
     n, n_chunks : int
-        Chunks in the cluster and in the collection.
+        Number of chunks in the cluster and in the collection.
 
     References
     ----------
@@ -66,17 +66,17 @@ def minimum_links(
     return max(0, min(wanted, n - 1))
 
 
-def selected(weights: FloatArray, *, minimum: int, deviations: float) -> BoolArray:
-    """Choose the edges of one cluster: dynamic thresholds, and a minimum of links.
+def select_edges(weights: FloatArray, *, minimum: int, deviations: float) -> BoolArray:
+    """Select the edges of one cluster by a dynamic threshold and a minimal number of links.
 
-    An edge stays if its weight exceeds the mean of its row by so many standard deviations,
-    or if it is among the ``minimum`` heaviest of its row (of equals, those that come
-    first). No chunk is linked with itself.
+    An edge is kept if its weight exceeds the mean of its row by ``deviations`` standard
+    deviations, or if it is among the ``minimum`` strongest of its row (ties go to the
+    first). Chunks are not linked to themselves.
 
     Parameters
     ----------
     weights : ndarray of float, shape (n, n), in [0, 1]
-        ``weights[i, j]`` is that of the edge i → j; the diagonal is passed over.
+        ``weights[i, j]`` is the weight of the edge i → j; the diagonal is ignored.
     minimum : int, in [0, n - 1]
     deviations : float
 
@@ -88,7 +88,7 @@ def selected(weights: FloatArray, *, minimum: int, deviations: float) -> BoolArr
     --------
     >>> weights = np.array([[0.0, 0.9, 0.1, 0.2], [0.5, 0.0, 0.5, 0.5],
     ...                     [0.3, 0.2, 0.0, 0.1], [0.1, 0.2, 0.3, 0.0]])
-    >>> selected(weights, minimum=1, deviations=1.0).astype(int)
+    >>> select_edges(weights, minimum=1, deviations=1.0).astype(int)
     array([[0, 1, 0, 0],
            [1, 0, 0, 0],
            [1, 0, 0, 0],
@@ -109,10 +109,10 @@ def selected(weights: FloatArray, *, minimum: int, deviations: float) -> BoolArr
     return chosen
 
 
-def edges_of(members: IntArray, weights: FloatArray, chosen: BoolArray) -> Edges:
-    """Return the chosen edges of a cluster in the numbers of the collection."""
+def edges_in_cluster(members: IntArray, weights: FloatArray, chosen: BoolArray) -> NeuralEdges:
+    """Return the chosen edges of a cluster, renumbered to the whole collection."""
     rows, columns = np.nonzero(chosen)
-    return Edges(
+    return NeuralEdges(
         np.asarray(members[rows], dtype=np.int64),
         np.asarray(members[columns], dtype=np.int64),
         np.asarray(weights[rows, columns], dtype=np.float32),

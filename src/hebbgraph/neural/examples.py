@@ -1,4 +1,4 @@
-"""What the edges are trained on: pairs that need no labels, and the feedback log."""
+"""Training examples: pairs that share tags, and questions from the feedback log."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.graph.incidence import Postings
 
-__all__ = ["LearnedQuestion", "Pairs", "co_cited", "held_back", "tag_pairs"]
+__all__ = ["LearnedQuestion", "Pairs", "co_cited_pairs", "held_back", "tag_pairs"]
 
 
 @dataclass(frozen=True)
 class LearnedQuestion:
-    """One feedback, in the numbers of the collection.
+    """One feedback, with chunks numbered as in the training data.
 
     Attributes
     ----------
     vector : ndarray of float32, shape (dimension,), optional
-        The question's embedding.
+        Embedding of the question.
     cited : tuple of int
-        Different, in the order of the feedback.
+        Distinct chunks, in the order of the feedback.
     credit : float, in (0, 1]
-        What the feedback counts: shared among many cited, capped for a busy actor.
+        Weight of the feedback: shared among cited chunks, and capped per actor.
     """
 
     vector: NDArray[np.float32] | None
@@ -36,7 +36,7 @@ class LearnedQuestion:
 
 
 class Pairs(NamedTuple):
-    """Undirected pairs of chunks with weights; ``first < second``, different, sorted."""
+    """Weighted undirected pairs of chunks: ``first < second``, distinct, sorted."""
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
@@ -44,7 +44,7 @@ class Pairs(NamedTuple):
 
     @classmethod
     def gathered(cls, first: IntArray, second: IntArray, weights: FloatArray) -> Pairs:
-        """Order pairs; of equal ones the largest weight counts."""
+        """Build from unordered pairs; duplicates keep the largest weight."""
         low, high = np.minimum(first, second), np.maximum(first, second)
         order = np.lexsort((-np.asarray(weights), high, low))
         low, high, held = low[order], high[order], np.asarray(weights, dtype=np.float32)[order]
@@ -55,29 +55,29 @@ class Pairs(NamedTuple):
 
     @classmethod
     def joined(cls, parts: Sequence[Pairs]) -> Pairs:
-        """Put pairs of several kinds together."""
+        """Merge several sets of pairs."""
         columns = (np.concatenate(column) for column in zip(*parts, strict=True))
         return cls.gathered(*columns)
 
     def within(self, labels: IntArray) -> Pairs:
-        """Return the pairs whose chunks are in one cluster."""
+        """Return the pairs whose chunks share a cluster."""
         return self.where(labels[self.first] == labels[self.second])
 
     def where(self, keep: NDArray[np.bool_]) -> Pairs:
-        """Return the pairs that a mask names."""
+        """Return the pairs selected by a mask."""
         return Pairs(self.first[keep], self.second[keep], self.weights[keep])
 
 
 def tag_pairs(postings: Postings, *, rare_df: int, title_df: int) -> Pairs:
-    """Return pairs that need no labels, all of weight 1.
+    """Return pairs of related chunks that need no labels, all of weight 1.
 
-    Chunks that share a tag held by at most ``rare_df`` chunks; and a chunk with another
-    one that names its title, if at most ``title_df`` chunks hold that tag. Chunks under
-    one title are no pair by that title.
+    Two chunks pair up if they share a tag that at most ``rare_df`` chunks hold, or if one
+    mentions the other's title and at most ``title_df`` chunks hold that tag. A title that
+    both chunks have does not pair them.
 
     Examples
     --------
-    Chunk 0 is entitled 0, chunk 1 mentions it; chunks 1 and 2 share tag 5:
+    Chunk 0 has title 0, chunk 1 mentions it; chunks 1 and 2 share tag 5:
 
     >>> postings = Postings(np.array([0, 1, 3, 4]), np.array([0, 0, 5, 5], np.int32),
     ...                     np.array([True, False, False, False]))
@@ -90,7 +90,7 @@ def tag_pairs(postings: Postings, *, rare_df: int, title_df: int) -> Pairs:
     tags, chunks, is_title = postings.tags[order], chunks[order], postings.is_title[order]
     df = np.bincount(tags) if len(tags) else np.empty(0, np.int64)
     first, second = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
-    # Postings of one tag lie side by side: partners at every distance within it.
+    # The postings of a tag are adjacent, so compare neighbours at every distance.
     for gap in range(1, max(rare_df, title_df)):
         near, far = slice(None, -gap), slice(gap, None)
         if gap >= len(tags):
@@ -107,12 +107,12 @@ def tag_pairs(postings: Postings, *, rare_df: int, title_df: int) -> Pairs:
     return Pairs.gathered(low, high, np.ones(len(low)))
 
 
-def co_cited(questions: Iterable[LearnedQuestion], *, weight: float) -> Pairs:
-    """Return the pairs that were cited together, weighted by credit.
+def co_cited_pairs(questions: Iterable[LearnedQuestion], *, weight: float) -> Pairs:
+    """Return the pairs of chunks cited together, weighted by credit.
 
     Examples
     --------
-    >>> pairs = co_cited([LearnedQuestion(None, (4, 1), 0.5)], weight=4.0)
+    >>> pairs = co_cited_pairs([LearnedQuestion(None, (4, 1), 0.5)], weight=4.0)
     >>> pairs.first.tolist(), pairs.second.tolist(), pairs.weights.tolist()
     ([1], [4], [2.0])
     """
@@ -128,7 +128,7 @@ def co_cited(questions: Iterable[LearnedQuestion], *, weight: float) -> Pairs:
 
 
 def held_back(n: int, share: float, seed: int) -> NDArray[np.bool_]:
-    """Draw which of n are held back: none of fewer than five, at least one of more.
+    """Sample which of n examples to hold back: none of fewer than five, else at least one.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """The Edge Transformer and the graph-attention layers (plain torch).
 
-Everything here works on the chunks of one cluster: dense matrices of at most a few hundred
-rows. Neither module knows positions, so the order of the chunks does not matter.
+Modules operate on the chunks of one cluster, as dense matrices of at most a few hundred
+rows. Neither encodes positions, so the order of the chunks does not matter.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ __all__ = ["EdgeTransformer", "GraphAttention", "Nakg"]
 
 
 class EdgeTransformer(nn.Module):
-    """Weights of all pairs of a cluster [1]_, equation 1.
+    """Computes the weights of all pairs in a cluster [1]_, equation 1.
 
-    ``e_ij = sigmoid(T * MLP([h_i || h_j || cos(h_i, h_j)]))``, where ``h`` went through
-    multi-head self-attention over the cluster first ("local document features with global
-    context", figure 3). The perceptron's first layer is applied to the three parts one by
-    one and summed, which is the same as applying it to their concatenation and spares n²
-    copies of the features.
+    ``e_ij = sigmoid(T * MLP([h_i || h_j || cos(h_i, h_j)]))``, where ``h`` has passed
+    multi-head self-attention over the cluster ("local document features with global
+    context", figure 3). The first layer of the MLP is applied to the three parts
+    separately and summed: equal to applying it to their concatenation, without n² copies
+    of the features.
 
     Parameters
     ----------
     dimension : int
-        Of the vectors.
+        Dimension of the vectors.
     settings : NeuralSettings
 
     References
@@ -55,22 +55,22 @@ class EdgeTransformer(nn.Module):
         self.target = nn.Linear(inner, settings.hidden, bias=False)
         self.cosine = nn.Linear(1, settings.hidden)
         self.out = nn.Linear(settings.hidden, 1)
-        self.scale = dimension**0.5  # numbers of unit vectors are small; of these, about 1
+        self.scale = dimension**0.5  # brings the components of unit vectors to about 1
         self._start_as_cosine()
 
     @torch.no_grad()
     def _start_as_cosine(self) -> None:
-        """Let the perceptron begin as ``cos - 0.5``; training departs from there."""
+        """Initialise the MLP to ``cos - 0.5``, approximately."""
         self.source.weight[0] = 0.0
         self.target.weight[0] = 0.0
         self.cosine.weight[0] = 1.0
-        self.cosine.bias[0] = 1.0  # never cut by the rectifier
+        self.cosine.bias[0] = 1.0  # keeps the ReLU linear
         self.out.weight *= 0.1
         self.out.weight[0, 0] = 1.0
         self.out.bias[0] = -1.5
 
     def forward(self, vectors: Tensor) -> Tensor:
-        """Return ``T * MLP``, the logits of the weights.
+        """Return ``T * MLP``: the logits of the weights.
 
         Parameters
         ----------
@@ -79,7 +79,7 @@ class EdgeTransformer(nn.Module):
         Returns
         -------
         Tensor of float32, shape (n, n)
-            Row i holds the edges that leave chunk i; the diagonal means nothing.
+            Row i holds the edges leaving chunk i; the diagonal is meaningless.
         """
         h = self.features(self.scale * vectors)
         for layer in self.layers:
@@ -93,11 +93,11 @@ class EdgeTransformer(nn.Module):
 class GraphAttention(nn.Module):
     """One graph-attention layer with a residual connection [1]_, equation 2.
 
-    ``h_i + g * elu(Σ_j α_ij W h_j)``. The attention over the neighbours of i is that of
-    graph attention networks [2]_, weighted by the learned edges: ``α_ij ∝ e_ij *
-    exp(leaky_relu(a·W h_i + b·W h_j))``, one ``a, b`` a head. ``W`` starts as the identity
-    and the gate ``g`` small, so an untrained layer averages a little with neighbours and
-    destroys nothing.
+    ``h_i + g * elu(Σ_j α_ij W h_j)``. Attention over the neighbours of i is that of graph
+    attention networks [2]_, weighted by the learned edges: ``α_ij ∝ e_ij *
+    exp(leaky_relu(a·W h_i + b·W h_j))``, with ``a, b`` per head. ``W`` starts as the
+    identity and the gate ``g`` is small, so an untrained layer mixes in a little of the
+    neighbours and preserves the vectors.
 
     Parameters
     ----------
@@ -124,14 +124,14 @@ class GraphAttention(nn.Module):
             self.out.weight.copy_(self.value.weight.T)
 
     def attention(self, values: Tensor, log_weights: Tensor) -> Tensor:
-        """Return ``α``, shape (heads, n, n): rows sum to 1, or are 0 without neighbours.
+        """Return ``α``, shape (heads, n, n); rows sum to 1, or to 0 without neighbours.
 
         Parameters
         ----------
         values : Tensor, shape (n, heads, size)
             ``W h`` of all chunks.
         log_weights : Tensor, shape (n, n)
-            Logarithms of the edges i → j, minus infinity where there is none.
+            Log weights of the edges i → j, minus infinity where there is none.
         """
         source = torch.einsum("nhs,hs->hn", values, self.from_source)
         target = torch.einsum("nhs,hs->hn", values, self.from_target)
@@ -141,7 +141,7 @@ class GraphAttention(nn.Module):
         return torch.softmax(scores, dim=2).masked_fill(alone, 0.0)
 
     def forward(self, h: Tensor, log_weights: Tensor) -> Tensor:
-        """Propagate once; shape (n, dimension) as ``h``."""
+        """Propagate once; the result has the shape of ``h``, (n, dimension)."""
         values = self.value(h).view(len(h), self.heads, -1)
         heard = torch.einsum("hij,jhs->ihs", self.attention(values, log_weights), values)
         message = self.out(heard.reshape(len(h), -1))
@@ -149,7 +149,7 @@ class GraphAttention(nn.Module):
 
 
 class Nakg(nn.Module):
-    """Edge Transformer and graph attention together.
+    """The NAKG model: Edge Transformer and graph attention.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class Nakg(nn.Module):
         )
 
     def propagate(self, vectors: Tensor, logits: Tensor, chosen: Tensor) -> Tensor:
-        """Return the vectors that the chosen edges lead to, at unit length.
+        """Propagate vectors along the chosen edges; return them at unit length.
 
         Parameters
         ----------

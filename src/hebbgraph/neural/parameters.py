@@ -1,4 +1,4 @@
-"""The constants of NAKG: the paper's where it names one, ours where it does not."""
+"""The constants of NAKG: the paper's where it gives them, ours otherwise."""
 
 from __future__ import annotations
 
@@ -16,70 +16,71 @@ class NeuralSettings:
     Parameters
     ----------
     eps : float, positive
-        Cosine distance at which two chunks are neighbours for DBSCAN. Paper: 0.5; it does
-        not say of which distance.
+        Cosine distance within which chunks are neighbours for DBSCAN. Paper: 0.5, of an
+        unnamed distance.
     min_samples : int, at least 1
-        Neighbours that make a core chunk. Paper: 5.
+        Neighbours of a core chunk. Paper: 5.
     max_cluster : int, at least 2
-        Larger clusters are split until none has more chunks.
+        Clusters are split until none has more chunks than this.
     heads, head_size : int, at least 1
         Attention of the Edge Transformer. Paper: 8 heads of 64 in section 7, 12 heads in
         section 3.3.
     edge_layers : int, at least 0
-        Its attention layers. Paper: "multiple".
+        Attention layers of the Edge Transformer. Paper: "multiple".
     hidden : int, at least 1
-        Width of the perceptron over pairs; not in the paper.
+        Width of the MLP over pairs. Not in the paper.
     temperature : float, positive
         ``T`` in ``sigmoid(T * MLP)``. Paper: 8.
     link_share : float, in [0, 1]
-        A chunk keeps at least this share of its cluster as links. Paper: 0.3.
+        Minimal number of links per chunk, as a share of its cluster. Paper: 0.3.
     min_links : int, at least 0
-        And at least so many. Paper: 2.
+        Minimal number of links per chunk. Paper: 2.
     literal_chunks : int, at least 0
-        Up to so many chunks the two rules hold literally ...
+        Collections of up to this many chunks apply both minima as they are.
     link_cap : int, at least 1
-        ... in larger collections no rule asks for more links a chunk than this.
+        In larger collections, no minimum exceeds this.
     threshold_deviations : float
-        Dynamic threshold: links beyond those stay if their weight exceeds the mean of the
-        chunk's weights by so many standard deviations. Ours: the paper names no rule.
+        Further links are kept if their weight exceeds the mean of the chunk's weights by
+        this many standard deviations. Ours: the paper gives no rule.
     layers : int, at least 0
         Graph-attention layers. Paper: 3.
     layer_heads : int, at least 1
-        Heads of each. Paper: not told; 8 as in the Edge Transformer.
+        Heads per layer. Not in the paper; 8 as in the Edge Transformer.
     gate : float
-        What the residual connections start with as the weight of what neighbours say; ours.
+        Initial weight of the neighbours in the residual connections. Ours.
     rare_df : int, at least 2
-        Chunks that share a tag in at most so many chunks are positives.
+        Chunks that share a tag of at most this many chunks are positives.
     title_df : int, at least 2
-        A chunk that mentions another's title is one, if at most so many chunks hold it.
+        A chunk that mentions another's title forms a positive with it, if at most this
+        many chunks hold that tag.
     negatives : int, at least 1
-        Pairs of the same cluster drawn for each positive.
+        Negatives sampled per positive, from the same cluster.
     co_cited_weight : float, at least 0
-        Weight of a co-cited pair among the positives (1: a pair found by tags), times the
-        credit of the feedback.
+        Weight of a co-cited pair, times the credit of the feedback. Pairs found by tags
+        weigh 1.
     held_back : float, in (0, 1)
-        Share of questions and of pairs that are not trained on, but decide when to stop.
+        Share of pairs and of questions held back for early stopping.
     edge_epochs, retrieval_epochs : int, at least 0
-        At most so many passes in the second and third phase.
+        Maximal number of epochs in the second and third phase.
     patience : int, at least 1
-        Passes without a better value on what was held back, before a phase ends.
+        A phase stops after this many epochs without improvement on held-back examples.
     clusters_per_epoch : int, at least 1
-        The second phase looks at so many clusters in a pass, drawn at random.
+        Clusters sampled per epoch in the second phase.
     batch_chunks : int, at least 1
-        The third phase ranks a cited chunk among about so many chunks.
+        Approximate number of chunks among which the third phase ranks a cited one.
     batch_questions : int, at least 1
-        Questions in one step of the third phase.
+        Questions per step of the third phase.
     edge_learning_rate, retrieval_learning_rate : float, positive
-        Of AdamW. In the third phase the Edge Transformer, trained already, goes on with a
-        tenth of its own.
+        Learning rates of AdamW. In the third phase, the already trained Edge Transformer
+        continues with a tenth of its own.
     contrast : float, positive
         Temperature of the contrastive loss.
     stay_close : float, at least 0
         Weight of ``1 - cos`` between a chunk's propagated vector and its own, in the third
-        phase: few citations must not bend vectors that they say nothing about.
+        phase, so that few citations do not distort unrelated vectors.
     seed : int
-        Of everything that is drawn. On the CPU, with as many threads, the same seed gives
-        the same layer.
+        Seed of all random choices. On the CPU, with the same number of threads, the same
+        seed gives the same layer.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""From a trained model to edges and propagated vectors, cluster by cluster."""
+"""Derive edges and propagated vectors from a trained model, cluster by cluster."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from torch import Tensor
 
 from hebbgraph.arrays import FloatArray
 from hebbgraph.neural.clusters import Clusters
-from hebbgraph.neural.edges import Edges, edges_of, minimum_links, selected
+from hebbgraph.neural.edges import NeuralEdges, edges_in_cluster, minimum_links, select_edges
 from hebbgraph.neural.modules import Nakg
 
-__all__ = ["derive", "propagated"]
+__all__ = ["derive_layer", "propagate_cluster"]
 
 
-def derive(
+def derive_layer(
     model: Nakg, vectors: FloatArray, clusters: Clusters
-) -> tuple[Edges, NDArray[np.float32]]:
-    """Return the edges and propagated vectors of a whole collection, cluster by cluster.
+) -> tuple[NeuralEdges, NDArray[np.float32]]:
+    """Return the edges and propagated vectors of all chunks.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def derive(
     edges : Edges
     vectors : ndarray of float32, shape (n_chunks, dimension), unit length
     """
-    parts: list[Edges] = []
+    parts: list[NeuralEdges] = []
     result = np.array(vectors, dtype=np.float32)
     model.eval()
     with torch.inference_mode():
@@ -40,9 +40,9 @@ def derive(
             logits = model.edges(h)
             chosen = _chosen(model, logits, len(vectors))
             weights = torch.sigmoid(logits).numpy()
-            parts.append(edges_of(members, weights, chosen.numpy()))
+            parts.append(edges_in_cluster(members, weights, chosen.numpy()))
             result[members] = model.propagate(h, logits, chosen).numpy()
-    return Edges.concatenated(parts), result
+    return NeuralEdges.concatenated(parts), result
 
 
 def _chosen(model: Nakg, logits: Tensor, n_chunks: int) -> Tensor:
@@ -57,11 +57,11 @@ def _chosen(model: Nakg, logits: Tensor, n_chunks: int) -> Tensor:
     )
     weights = torch.sigmoid(logits.detach()).numpy()
     return torch.from_numpy(
-        selected(weights, minimum=minimum, deviations=settings.threshold_deviations)
+        select_edges(weights, minimum=minimum, deviations=settings.threshold_deviations)
     )
 
 
-def propagated(model: Nakg, h: Tensor, n_chunks: int) -> Tensor:
-    """Return the vectors of one cluster after they flowed over its edges, with gradients."""
+def propagate_cluster(model: Nakg, h: Tensor, n_chunks: int) -> Tensor:
+    """Return the propagated vectors of one cluster, with gradients."""
     logits = model.edges(h)
     return model.propagate(h, logits, _chosen(model, logits, n_chunks))

@@ -1,4 +1,4 @@
-"""How training went."""
+"""Reports of training."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ __all__ = ["NeuralReport", "PhaseReport"]
 
 
 class PhaseReport(BaseModel):
-    """One phase of training.
+    """The outcome of one training phase.
 
     Attributes
     ----------
     epochs : int
-        Passes, those after the best one included; 0 if there was nothing to train on.
+        Epochs run, including those after the best one; 0 if there was nothing to train on.
     examples, held_back : int
-        Pairs or questions that were trained on, and that decided when to stop.
+        Number of pairs or questions trained on, and held back for early stopping.
     before, after : float, optional
-        Loss on what was held back, before the phase and at its best.
+        Held-back loss before the phase and at its best.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -36,18 +36,19 @@ class NeuralReport(BaseModel):
     ----------
     chunks, edges : int
     clusters : int
-        After splitting.
+        Number of clusters after splitting.
     dense_clusters, noise : int
-        What DBSCAN found by itself, and how many chunks it left out of all clusters.
+        Number of clusters that DBSCAN found, and of chunks it assigned to none.
     tag_pairs : int
         Positives found by tags.
     tag_pairs_within : float, in [0, 1]
-        Share of them within one cluster: edges can stand for no others.
+        Share of them within one cluster; only these can become edges.
     co_cited_pairs : int
-        Pairs that were cited together in the feedback log.
+        Pairs cited together in the feedback log.
     co_cited_within : float, in [0, 1]
+        Share of them within one cluster.
     questions : int
-        Feedbacks that were learned from.
+        Number of feedbacks used.
     edge_phase, retrieval_phase : PhaseReport
     seconds : float
     """

@@ -1,6 +1,6 @@
-"""Phase 3: questions are brought near the chunks that were cited for them.
+"""Phase 3: bring questions close to the chunks cited for them.
 
-A contrastive loss over the propagated vectors; gradients pass through the edges.
+A contrastive loss over the propagated vectors; gradients flow through the edges.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from hebbgraph.neural.clusters import Clusters
-from hebbgraph.neural.epochs import OnEpoch, Phase, until_no_better
+from hebbgraph.neural.early_stopping import OnEpoch, Phase, train_with_early_stopping
 from hebbgraph.neural.examples import LearnedQuestion
 from hebbgraph.neural.modules import Nakg
 from hebbgraph.neural.parameters import NeuralSettings
-from hebbgraph.neural.propagation import propagated
+from hebbgraph.neural.propagation import propagate_cluster
 
 __all__ = ["train_retrieval"]
 
@@ -32,7 +32,7 @@ def train_retrieval(
     settings: NeuralSettings,
     on_epoch: OnEpoch | None = None,
 ) -> Phase:
-    """Train the whole model on questions and what was cited for them."""
+    """Train the whole model on questions and the chunks cited for them."""
     if not learned or not settings.retrieval_epochs:
         return Phase()
     members = clusters.members()
@@ -49,7 +49,7 @@ def train_retrieval(
         for label in sorted(needed):
             chunks = members[label]
             h = vectors[torch.from_numpy(chunks)]
-            parts.append(propagated(model, h, n_chunks))
+            parts.append(propagate_cluster(model, h, n_chunks))
             own.append(h)
             inside.append(chunks)
         z, h = torch.cat(parts), torch.cat(own)
@@ -82,7 +82,7 @@ def train_retrieval(
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
 
-    before, after, epochs = until_no_better(
+    before, after, epochs = train_with_early_stopping(
         model, epoch, judge, settings.retrieval_epochs, settings.patience, "retrieval", on_epoch
     )
     return Phase(epochs, len(learned), len(judged), before, after)
@@ -94,7 +94,7 @@ def _contrast(
     place: NDArray[np.int64],
     settings: NeuralSettings,
 ) -> Tensor:
-    """InfoNCE of each cited chunk against all that are not cited for the question."""
+    """Return the InfoNCE loss of each cited chunk against all chunks not cited."""
     asked = torch.from_numpy(np.stack([one.vector for one in questions if one.vector is not None]))
     scores = asked @ z.T / settings.contrast
     cited = torch.zeros(scores.shape, dtype=torch.bool)

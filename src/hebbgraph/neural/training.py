@@ -1,11 +1,11 @@
 """The three phases of training, on arrays.
 
-1. The encoder is pretrained and frozen: the vectors of the index are taken as they are.
+1. The encoder is pretrained and frozen: the index's vectors are used as they are.
 2. The Edge Transformer learns which pairs belong together (binary cross entropy).
-3. The whole model learns to bring a question near the chunks that were cited for it
-   (contrastive loss over the propagated vectors), gradients passing through the edges.
+3. The whole model learns to bring a question close to the chunks cited for it (contrastive
+   loss over the propagated vectors); gradients flow through the edges.
 
-Phases 2 and 3 stop when what was held back no longer gets better, and keep the best state.
+Phases 2 and 3 stop early, on held-back examples, and keep the best state.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ import torch
 
 from hebbgraph.arrays import FloatArray
 from hebbgraph.neural.clusters import Clusters
+from hebbgraph.neural.early_stopping import OnEpoch, Phase
 from hebbgraph.neural.edge_training import train_edges
-from hebbgraph.neural.epochs import OnEpoch, Phase
-from hebbgraph.neural.examples import LearnedQuestion, Pairs, co_cited, held_back
+from hebbgraph.neural.examples import LearnedQuestion, Pairs, co_cited_pairs, held_back
 from hebbgraph.neural.modules import Nakg
 from hebbgraph.neural.parameters import NeuralSettings
 from hebbgraph.neural.retrieval_training import train_retrieval
 
-__all__ = ["Trained", "train_model"]
+__all__ = ["TrainingResult", "train_model"]
 
 
 @dataclass(frozen=True)
-class Trained:
-    """What training leads to."""
+class TrainingResult:
+    """The trained model, and the outcome of both phases."""
 
     model: Nakg
     edge_phase: Phase = field(default_factory=Phase)
@@ -47,7 +47,7 @@ def train_model(
     *,
     model: Nakg | None = None,
     on_epoch: OnEpoch | None = None,
-) -> Trained:
+) -> TrainingResult:
     """Run phases 2 and 3.
 
     Parameters
@@ -57,12 +57,12 @@ def train_model(
     pairs : Pairs
         Positives that need no labels.
     questions : sequence of LearnedQuestion
-        The feedback log; may be empty, and the third phase then is.
+        Examples from the feedback log. If empty, the third phase is skipped.
     settings : NeuralSettings
     model : Nakg, optional
-        To go on with; left out, a new one.
+        Model to continue training; by default, a new one.
     on_epoch : callable, optional
-        Called with the phase, passes done, and passes at most.
+        Called with the phase, the number of epochs done, and their maximum.
     """
     with _seeded(settings.seed):
         if model is None:
@@ -72,7 +72,7 @@ def train_model(
         kept_back = held_back(len(asked), settings.held_back, settings.seed)
         learned = [one for one, held in zip(asked, kept_back, strict=True) if not held]
         judged = [one for one, held in zip(asked, kept_back, strict=True) if held]
-        cited = co_cited(learned, weight=settings.co_cited_weight)
+        cited = co_cited_pairs(learned, weight=settings.co_cited_weight)
         edge_phase = train_edges(
             model, tensor, clusters, Pairs.joined([pairs, cited]), settings, on_epoch
         )
@@ -85,12 +85,12 @@ def train_model(
             settings,
             on_epoch,
         )
-    return Trained(model, edge_phase, retrieval_phase)
+    return TrainingResult(model, edge_phase, retrieval_phase)
 
 
 @contextmanager
 def _seeded(seed: int) -> Iterator[None]:
-    """Draw from a seed, and leave the caller's generator as it was."""
+    """Seed torch, and restore the caller's random state afterwards."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         yield

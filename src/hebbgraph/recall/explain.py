@@ -89,7 +89,7 @@ def _learned_effects(
         found,
         slot,
         score - unlearned,
-        evidence=request.evidence.roughly,
+        evidence=request.evidence.approximate,
         weights=namespace.learned.weights,
         events=namespace.learned.events,
     )

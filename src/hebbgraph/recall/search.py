@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.evidence import Evidence, fuse, remembered
+from hebbgraph.formulas.evidence import Evidence, fuse, memoize_similarity
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recall.masks import Passing
 from hebbgraph.recall.question import Question
@@ -85,7 +85,7 @@ class DirectSearch:
             lexical_scores,
             slots.slots[found.positions],
             found.cosines,
-            similarity=remembered(similarity) if found.every is None else similarity,
+            similarity=memoize_similarity(similarity) if found.every is None else similarity,
         )
 
 
@@ -147,13 +147,13 @@ def _plan(graph: TagGraph, passing: Passing) -> _Plan:
     if n_allowed == n_chunks:
         return _Plan(0.0, _CANDIDATES)
 
-    def among(n: int) -> int:
+    def is_in(n: int) -> int:
         """About so many of n rank above the last candidate that is allowed."""
         return max(int(_CANDIDATES * min(_MARGIN * n / max(n_allowed, 1), n)), 1)
 
-    plans = [_Plan(_HIT * among(n_chunks), among(n_chunks))]
+    plans = [_Plan(_HIT * is_in(n_chunks), is_in(n_chunks))]
     if cover is not None:
-        limit = among(cover.n_chunks)
+        limit = is_in(cover.n_chunks)
         plans.append(_Plan(_LOOKUP * len(cover.terms) + _HIT * limit, limit, facts=cover.terms))
     if _LOOKUP * n_allowed < min(plan.microseconds for plan in plans):
         return _Plan(_LOOKUP * n_allowed, _CANDIDATES, only=graph.rows[allowed].tolist())

@@ -1,18 +1,18 @@
-"""Tags by models, beside those that are found without one.
+"""Taggers that use a model; their tags add to those found without one.
 
-A tagger is a callable from a chunk to tags (:class:`hebbgraph.protocols.Tagger`); those
-here are some that ask a model. Each brings in its library when it is made:
+A tagger is any callable from a chunk to tags (:class:`hebbgraph.protocols.Tagger`). These
+import their library on construction:
 
 ==================== ====================================== ==================
-tagger               what it asks                           extra
+tagger               model                                  extra
 ==================== ====================================== ==================
 ``LLMTagger``        any chat model, LLM or callable        ``llm``
 ``SpacyTagger``      a spaCy pipeline                       ``spacy``
 ``GlinerTagger``     a GLiNER model                         ``gliner``
-``KeyphraseTagger``  the embedder that the index has        none of its own
+``KeyphraseTagger``  the embedder of the index              none
 ==================== ====================================== ==================
 
-``LLMCues`` lets a language model name the cues of a question.
+``LLMCues`` asks a language model for the cues of a question.
 """
 
 from __future__ import annotations

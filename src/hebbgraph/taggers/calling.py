@@ -1,4 +1,4 @@
-"""Calls that may fail, stall or come too fast: deadlines, pace, retries."""
+"""Timeouts, rate limits and retries for calls of a model."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any, TypeVar
 
 from hebbgraph.extras import require
 
-__all__ = ["Pace", "StalledError", "retrying", "within"]
+__all__ = ["RateLimiter", "StalledError", "call_with_timeout", "retrying"]
 
 _T = TypeVar("_T")
 
 
 class StalledError(TimeoutError):
-    """A call that took longer than it may."""
+    """A call exceeded its timeout."""
 
 
-def within(seconds: float, call: Callable[[], _T]) -> _T:
-    """Return what a call returns, or raise StalledError when it takes longer.
+def call_with_timeout(seconds: float, call: Callable[[], _T]) -> _T:
+    """Run a call with a timeout; raise StalledError when it is exceeded.
 
-    The call goes on in a daemon thread of its own, for nothing can end it; its answer is
-    dropped.
+    A thread cannot be killed, so a stalled call goes on in a daemon thread, and its
+    answer is dropped.
 
     Examples
     --------
-    >>> within(5.0, lambda: 7)
+    >>> call_with_timeout(5.0, lambda: 7)
     7
     """
     done: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
@@ -49,13 +49,13 @@ def within(seconds: float, call: Callable[[], _T]) -> _T:
     return result
 
 
-class Pace:
-    """At most so many calls a minute, evenly spaced, over all threads.
+class RateLimiter:
+    """Spaces calls evenly over time, across all threads.
 
     Parameters
     ----------
     per_minute : float or None
-        None: no limit.
+        Maximal number of calls per minute; None for no limit.
     """
 
     def __init__(self, per_minute: float | None) -> None:
@@ -74,14 +74,14 @@ class Pace:
 
 
 def retrying(retries: int, wait_seconds: float, stop: threading.Event) -> Any:
-    """Return tenacity's controller: exponential waits with jitter, up to a minute.
+    """Return a tenacity retry loop with jittered exponential backoff, up to a minute.
 
     Raises
     ------
     MissingExtraError
         If tenacity is not installed.
     """
-    tenacity = require("tenacity", extra="llm", purpose="tagging by a language model")
+    tenacity = require("tenacity", extra="llm", purpose="tagging with a language model")
     return tenacity.Retrying(
         stop=tenacity.stop_any(
             tenacity.stop_after_attempt(retries + 1), tenacity.stop_when_event_set(stop)

@@ -1,24 +1,25 @@
-"""Cues by a language model: which concepts a question should start from."""
+"""Cues from a language model: the concepts that a recall should start from."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.taggers.calling import within
-from hebbgraph.taggers.models import asking, model_name
-from hebbgraph.taggers.output import MAX_TAG_CHARACTERS, concepts_in
+from hebbgraph.taggers.calling import call_with_timeout
+from hebbgraph.taggers.models import model_name, wrap_model
+from hebbgraph.taggers.output import MAX_TAG_CHARACTERS, parse_concepts
 from hebbgraph.taggers.prompt import cue_prompt
 
 __all__ = ["LLMCues"]
 
 
 class LLMCues:
-    """Asks a language model once a question, outside of any lock; off unless you ask for it.
+    """Asks a language model for the concepts of a question. Optional.
 
-    For ``HebbianIndex.open(..., cue_model=LLMCues(model))``. The index takes from the
-    answer what it knows as a tag, and nothing else. If the call fails or takes too long,
-    the recall goes on with the cues that the question names, and says so.
+    Pass it as ``HebbianIndex.open(..., cue_model=LLMCues(model))``. It is called once per
+    recall, outside of any lock, and only known tags are taken from its answer. If the
+    call fails or times out, the recall uses the cues that the question names, and says so
+    in its notes.
 
     Parameters
     ----------
@@ -36,23 +37,23 @@ class LLMCues:
     def __init__(self, model: Any, *, max_cues: int = 8, timeout_seconds: float = 20.0) -> None:
         if max_cues < 1 or timeout_seconds <= 0:
             raise ParameterError(
-                "max_cues is at least 1 and timeout_seconds positive, "
+                "max_cues must be at least 1 and timeout_seconds positive, "
                 f"got {max_cues!r} and {timeout_seconds!r}"
             )
-        self._ask = asking(model)
+        self._ask = wrap_model(model)
         self.model_name = model_name(model)
         self.max_cues = max_cues
         self.timeout_seconds = timeout_seconds
 
     def __call__(self, query: str, /) -> list[str]:
-        """Name concepts.
+        """Return the concepts of a question.
 
         Raises
         ------
         Exception
-            Whatever the model raises; StalledError; GarbledAnswerError.
+            Anything the model raises; StalledError; GarbledAnswerError.
         """
         prompt = cue_prompt(query, count=self.max_cues)
-        answer = within(self.timeout_seconds, lambda: self._ask(prompt))
-        concepts = [one for one in concepts_in(answer.text) if len(one) <= MAX_TAG_CHARACTERS]
+        answer = call_with_timeout(self.timeout_seconds, lambda: self._ask(prompt))
+        concepts = [one for one in parse_concepts(answer.text) if len(one) <= MAX_TAG_CHARACTERS]
         return concepts[: self.max_cues]

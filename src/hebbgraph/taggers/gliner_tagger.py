@@ -1,4 +1,4 @@
-"""Tags by GLiNER: entities of kinds that you name in plain words."""
+"""Tags from GLiNER: entities of types that you describe in plain words."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class GlinerTagger:
     model : str or gliner.GLiNER
         A loaded model, or the name or path of one ("urchade/gliner_small-v2.1").
     labels : sequence of str
-        What to look for, in the words that the model was trained with.
+        Entity types to look for, in the vocabulary of the model.
     threshold : float, in [0, 1]
-        Least score of an entity.
+        Minimal score of an entity.
     tags_per_chunk : int, at least 1
-        The best by score.
+        Number of entities to keep, by score.
 
     Raises
     ------
@@ -42,7 +42,7 @@ class GlinerTagger:
         tags_per_chunk: int = 16,
     ) -> None:
         if not labels:
-            raise ParameterError("GLiNER looks for labels; name at least one")
+            raise ParameterError("labels must name at least one entity type, got none")
         self.model_name = model if isinstance(model, str) else type(model).__name__
         self.model = _load(model) if isinstance(model, str) else model
         self.labels = list(labels)
@@ -51,7 +51,7 @@ class GlinerTagger:
 
     @property
     def name(self) -> str:
-        """The model and the labels."""
+        """Model and labels."""
         return f"gliner:{self.model_name}:{','.join(self.labels)}"
 
     def __call__(self, chunk: Chunk, /) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
-"""Tags by an embedder: the phrases of a chunk that lie closest to it, unlike each other.
+"""Tags from an embedder: phrases of a chunk that are close to it and unlike each other.
 
-As KeyBERT [1]_ does it, over the embedder that the index has anyway. Written here in a few
-lines, since the library would bring scikit-learn and a model of its own.
+KeyBERT's method [1]_ with the embedder of the index. Implemented here in a few lines,
+since the library depends on scikit-learn and loads a model of its own.
 
 References
 ----------
@@ -26,11 +26,11 @@ from hebbgraph.text.tokens import stop_words
 __all__ = ["KeyphraseTagger", "phrases_of"]
 
 _BREAK = re.compile(r"[.,;:!?()\[\]{}\"“”\n]+")
-_MAX_PHRASES = 200  # of one chunk that are embedded: the most frequent
+_MAX_PHRASES = 200  # embedded per chunk, the most frequent
 
 
 def phrases_of(chunk: Chunk, max_words: int = 3) -> list[str]:
-    """Return the phrases of a chunk: its names, and runs of words between stop words.
+    """Return the names in a chunk and its runs of words between stop words.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def phrases_of(chunk: Chunk, max_words: int = 3) -> list[str]:
 
 
 class KeyphraseTagger:
-    """Tags by the embedder of the index, as KeyBERT chooses keyphrases.
+    """Chooses keyphrases with the embedder of the index, like KeyBERT.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class KeyphraseTagger:
     ) -> None:
         if tags_per_chunk < 1 or max_words < 1 or not 0 <= diversity <= 1:
             raise ParameterError(
-                "tags_per_chunk and max_words are at least 1 and diversity in [0, 1], got "
+                "tags_per_chunk and max_words must be at least 1 and diversity in [0, 1], got "
                 f"{tags_per_chunk!r}, {max_words!r} and {diversity!r}"
             )
         self.embedder = embedder
@@ -100,7 +100,7 @@ class KeyphraseTagger:
 
     @property
     def name(self) -> str:
-        """The embedder's name and the constants."""
+        """Name of the embedder, and the parameters."""
         constants = f"{self.tags_per_chunk}:{self.diversity:g}:{self.max_words}"
         return f"keyphrases:{embedder_name(self.embedder)}:{constants}"
 

@@ -1,4 +1,4 @@
-"""Tags by a language model: several chunks a call, calls in parallel, answers kept."""
+"""Tags from a language model: several chunks per call, parallel calls, stored answers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any, Literal, NamedTuple
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import AnswerStore
 from hebbgraph.records import Chunk, TaggingReport
-from hebbgraph.taggers.calling import Pace, retrying, within
-from hebbgraph.taggers.models import asking, model_name
-from hebbgraph.taggers.output import GarbledAnswerError, clean_tags, in_text, tags_in
+from hebbgraph.taggers.calling import RateLimiter, call_with_timeout, retrying
+from hebbgraph.taggers.models import model_name, wrap_model
+from hebbgraph.taggers.output import GarbledAnswerError, clean_tags, occurs_in, parse_tags
 from hebbgraph.taggers.prompt import PROMPT_VERSION, tag_prompt
 from hebbgraph.text import phrase_key
 
@@ -22,11 +22,11 @@ __all__ = ["LLMTagger"]
 
 MAX_VOCABULARY = 2000
 _REASON_CHARACTERS = 200
-_SINGLES = 3  # chunks of a silent group that are asked about alone, if that is in vain too
+_SINGLES = 3  # after this many single chunks of a failed group fail too, skip the others
 
 
 class _Event(NamedTuple):
-    """What a worker has to tell."""
+    """A message from a worker thread."""
 
     kind: Literal["tags", "failed", "called", "broken", "done"]
     at: int = -1
@@ -37,50 +37,52 @@ class _Event(NamedTuple):
 
 
 class LLMTagger:
-    """Asks a language model for a fixed number of tags a chunk (extra ``llm``).
+    """Asks a language model for a fixed number of tags per chunk (extra ``llm``).
 
-    They come on top of those that are found without a model: a chunk whose tagging fails
-    keeps the latter, and is listed. Answers are kept in the index by content, prompt and
-    model, as they come in: a second run asks nothing, an interrupted one goes on.
+    These tags add to those found without a model. A chunk whose tagging fails keeps the
+    latter and is listed in the report. Answers are stored in the index as they arrive,
+    by content, prompt and model, so a second run asks nothing and an interrupted run
+    resumes.
 
-    What chunks say never acts as an instruction: they are quoted as JSON between random
-    boundaries, and what comes back is data of a fixed shape, cut in number and length,
-    reduced to letters and digits, and (by default) found again in the chunk's own text.
-    So the worst that a hostile text can do is to choose its own tags among its own words.
+    Chunk texts are never treated as instructions. They are quoted as JSON between random
+    boundaries; the answer is parsed as data of a fixed form, limited in number and length,
+    reduced to letters and digits, and by default must occur in the chunk's own text. So a
+    hostile text can at worst choose its own tags from its own words.
 
     Parameters
     ----------
     model : object
         A LangChain chat model, a LlamaIndex LLM, or a callable from str to str.
     tags_per_chunk : int, at least 1
-        What is asked for, and at most taken.
+        Number of tags to ask for, and the maximum kept.
     domain : str
         What the model should look for: "contract law: parties, clauses, deadlines".
     vocabulary : iterable of str
-        If given, tags are chosen from these alone.
+        If given, tags are chosen from these only.
     from_text : bool
-        Keep only tags that the chunk's title or text has, inflection aside. Without it a
-        model may also name what is only implied, and a hostile text may suggest any tag
-        for the chunks in the same call.
+        Keep only tags that occur in the chunk's title or text, up to inflection. If False,
+        the model may also name what is only implied, and a hostile text may suggest any
+        tag for the chunks in the same call.
     chunks_per_call : int, at least 1
     max_characters : int, at least 1
-        Of each chunk's text; the rest is not sent.
+        Text sent per chunk; the rest is omitted.
     concurrency : int, at least 1
-        Calls at a time.
+        Number of parallel calls.
     requests_per_minute : float, optional
     timeout_seconds : float, positive
-        For one call. One that stalls goes on unseen, since nothing can end it.
+        Timeout of one call. A stalled call goes on in the background, since a thread
+        cannot be killed.
     retries : int, at least 0
-        How often a group of chunks is asked about again, after exponential waits; each
-        chunk that then has no tags is asked about by itself, as often.
+        How often to retry a group of chunks, with exponential backoff. Chunks that still
+        have no tags are then asked about one by one, with as many retries.
     retry_wait_seconds : float, at least 0
-        Before the first retry, at most; doubled with each.
+        Maximal wait before the first retry; doubles with each.
     give_up_after : int, at least 1
-        After so many groups in a row without one answer, the rest is not asked about.
+        After this many consecutive groups without any answer, stop asking.
     name : str, optional
-        Of the model, in the key of kept answers; left out, what the model calls itself.
+        Name of the model in the key of stored answers; by default, the model's own.
     language : str
-        Of the stemmer that compares tags with text.
+        Language of the stemmer that compares tags with text.
 
     Raises
     ------
@@ -124,24 +126,24 @@ class LLMTagger:
         }
         for parameter, count in counts.items():
             if count < 1:
-                raise ParameterError(f"{parameter} is at least 1, got {count!r}")
+                raise ParameterError(f"{parameter} must be at least 1, got {count!r}")
         if retries < 0 or retry_wait_seconds < 0:
             raise ParameterError(
-                "retries and retry_wait_seconds are at least 0, "
+                "retries and retry_wait_seconds must be at least 0, "
                 f"got {retries!r} and {retry_wait_seconds!r}"
             )
         if timeout_seconds <= 0 or (requests_per_minute is not None and requests_per_minute <= 0):
             raise ParameterError(
-                "timeout_seconds and requests_per_minute are positive, "
+                "timeout_seconds and requests_per_minute must be positive, "
                 f"got {timeout_seconds!r} and {requests_per_minute!r}"
             )
         self.vocabulary = tuple(vocabulary)
         if len(self.vocabulary) > MAX_VOCABULARY:
             raise ParameterError(
-                f"a vocabulary of at most {MAX_VOCABULARY} phrases fits a prompt, "
+                f"vocabulary must have at most {MAX_VOCABULARY} phrases to fit a prompt, "
                 f"got {len(self.vocabulary)}"
             )
-        self._ask = asking(model)
+        self._ask = wrap_model(model)
         self._known = frozenset(filter(None, map(phrase_key, self.vocabulary)))
         if self.vocabulary and not self._known:
             raise ParameterError("no phrase of the vocabulary can be a tag")
@@ -157,12 +159,12 @@ class LLMTagger:
         self.retry_wait_seconds = retry_wait_seconds
         self.give_up_after = give_up_after
         self.language = language
-        self._pace = Pace(requests_per_minute)
-        retrying(retries, retry_wait_seconds, threading.Event())  # here, not at the first call
+        self._rate_limiter = RateLimiter(requests_per_minute)
+        retrying(retries, retry_wait_seconds, threading.Event())  # fail now if tenacity is missing
 
     @property
     def name(self) -> str:
-        """Model and prompt: answers under one name may stand for each other."""
+        """Model and prompt. Answers stored under one name are interchangeable."""
         asked = [
             PROMPT_VERSION,
             self.model_name,
@@ -177,7 +179,7 @@ class LLMTagger:
         return f"llm:{self.model_name[:100]}:{digest}"
 
     def __call__(self, chunk: Chunk, /) -> tuple[str, ...]:
-        """Tag one chunk; none if that fails."""
+        """Tag one chunk; returns no tags if that fails."""
         return self.tag_chunks([chunk])[0][0]
 
     def tag_chunks(
@@ -194,21 +196,21 @@ class LLMTagger:
         ----------
         chunks : sequence of Chunk
         store : AnswerStore, optional
-            Looked into first, and given each answer as it comes.
+            Consulted first; receives each answer as it arrives.
         on_progress : callable, optional
-            Told how many chunks are done, failed ones included.
+            Called with the number of chunks done, including failed ones.
 
         Returns
         -------
         list of tuple of str, TaggingReport
-            Tags by position, none where it failed; and what it took.
+            Tags by position, empty where tagging failed; and a report.
         """
         tags: dict[int, tuple[str, ...]] = {}
         if store is not None:
             kept = store.get(self.name, chunks)
             tags.update({at: kept[at] for at in range(len(chunks)) if at in kept})
         n_cached = len(tags)
-        # What has the same content is asked about once.
+        # Ask only once about chunks with equal content.
         first: dict[tuple[str, str], int] = {}
         twin = {at: first.setdefault((c.title, c.text), at) for at, c in enumerate(chunks)}
         missing = [at for at in range(len(chunks)) if at not in tags and twin[at] == at]
@@ -248,7 +250,7 @@ class LLMTagger:
     # -- calling --------------------------------------------------------------------
 
     def _events(self, chunks: Sequence[Chunk], missing: list[int]) -> Iterator[list[_Event]]:
-        """Run the calls in threads; yield what they tell, in the thread that asked."""
+        """Run the calls in threads; yield their events in the calling thread."""
         size = self.chunks_per_call
         groups = [missing[at : at + size] for at in range(0, len(missing), size)]
         if not groups:
@@ -256,17 +258,17 @@ class LLMTagger:
         waiting: queue.SimpleQueue[list[int]] = queue.SimpleQueue()
         for group in groups:
             waiting.put(group)
-        told: queue.SimpleQueue[_Event] = queue.SimpleQueue()
+        queued_events: queue.SimpleQueue[_Event] = queue.SimpleQueue()
         stop = threading.Event()
-        run = _Run(self, chunks, waiting, told, stop)
+        run = _Run(self, chunks, waiting, queued_events, stop)
         n_running = min(self.concurrency, len(groups))
         for _ in range(n_running):
             threading.Thread(target=run.work, name="hebbgraph-tagger", daemon=True).start()
         try:
             while n_running:
-                events = [told.get()]
-                while not told.empty():
-                    events.append(told.get())
+                events = [queued_events.get()]
+                while not queued_events.empty():
+                    events.append(queued_events.get())
                 for event in events:
                     if event.kind == "broken":
                         assert event.error is not None
@@ -277,7 +279,7 @@ class LLMTagger:
             stop.set()
 
     def prompt(self, chunks: Sequence[Chunk]) -> str:
-        """Return what the model is asked about some chunks."""
+        """Return the prompt for some chunks."""
         return tag_prompt(
             chunks,
             count=self.tags_per_chunk,
@@ -288,14 +290,14 @@ class LLMTagger:
         )
 
     def read(self, answer: str, chunks: Sequence[Chunk]) -> dict[int, tuple[str, ...]]:
-        """Read an answer about some chunks: usable tags by position.
+        """Parse an answer about some chunks; return usable tags by position.
 
         Raises
         ------
         GarbledAnswerError
         """
         found = {}
-        for at, tags in tags_in(answer, len(chunks)).items():
+        for at, tags in parse_tags(answer, len(chunks)).items():
             usable = clean_tags(tags, self.tags_per_chunk, self._accepts(chunks[at]))
             if usable:
                 found[at] = usable
@@ -304,30 +306,30 @@ class LLMTagger:
     def _accepts(self, chunk: Chunk) -> Callable[[str], bool]:
         if self._known:
             return self._known.__contains__
-        return in_text(chunk, self.language) if self.from_text else lambda tag: True
+        return occurs_in(chunk, self.language) if self.from_text else lambda tag: True
 
 
 class _Run:
-    """One call of :meth:`LLMTagger.tag_chunks`, as its threads see it."""
+    """The shared state of the threads in one call of :meth:`LLMTagger.tag_chunks`."""
 
     def __init__(
         self,
         tagger: LLMTagger,
         chunks: Sequence[Chunk],
         waiting: queue.SimpleQueue[list[int]],
-        told: queue.SimpleQueue[_Event],
+        events: queue.SimpleQueue[_Event],
         stop: threading.Event,
     ) -> None:
         self.tagger = tagger
         self.chunks = chunks
         self.waiting = waiting
-        self.told = told
+        self.events = events
         self.stop = stop
         self.lock = threading.Lock()
         self.silent_groups = 0
 
     def work(self) -> None:
-        """Take groups until none is left."""
+        """Process groups until none is left."""
         try:
             while not self.stop.is_set():
                 try:
@@ -335,10 +337,10 @@ class _Run:
                 except queue.Empty:
                     break
                 self._group(group)
-        except BaseException as error:  # ours, not the model's: the caller is to see it
-            self.told.put(_Event("broken", error=error))
+        except BaseException as error:  # our own bug, not the model's: raise it in the caller
+            self.events.put(_Event("broken", error=error))
         finally:
-            self.told.put(_Event("done"))
+            self.events.put(_Event("done"))
 
     def _group(self, group: list[int]) -> None:
         tagger = self.tagger
@@ -348,10 +350,10 @@ class _Run:
             return
         pending = self._asked(group)
         if len(group) > 1:
-            # One chunk may spoil the answer about its neighbours, so each gets its own.
+            # One chunk may spoil the answer for the whole group, so ask about each alone.
             for tried, at in enumerate(list(pending)):
                 if self.stop.is_set() or (tried >= _SINGLES and len(pending) == len(group)):
-                    break  # it is not the chunks
+                    break  # the model fails, whatever the chunk
                 alone = self._asked([at])
                 pending.update(alone)
                 if not alone:
@@ -361,40 +363,42 @@ class _Run:
         self._fail(pending)
 
     def _asked(self, group: list[int]) -> dict[int, str]:
-        """Ask about a group, again and again; return why those without tags have none."""
+        """Ask about a group, with retries; return the reason for each chunk without tags."""
         tagger = self.tagger
         pending = dict.fromkeys(group, "interrupted")
         try:
             for attempt in retrying(tagger.retries, tagger.retry_wait_seconds, self.stop):
                 with attempt:
                     self._ask(pending)
-        except Exception as error:  # the caller is told by chunk
+        except Exception as error:  # reported per chunk
             pending.update(dict.fromkeys(pending, _reason(error)))
         return pending
 
     def _ask(self, pending: dict[int, str]) -> None:
-        """Ask once; what is answered leaves ``pending``, and what is left is an error."""
+        """Ask once; remove answered chunks from ``pending``, and raise if any remain."""
         tagger = self.tagger
         order = list(pending)
         asked = [self.chunks[at] for at in order]
-        tagger._pace.wait(self.stop)
-        if self.stop.is_set():  # whoever asked is gone: nothing more is paid for
+        tagger._rate_limiter.wait(self.stop)
+        if self.stop.is_set():  # the caller is gone, so pay for no more calls
             raise InterruptedError("the caller has stopped")
         tokens = (0, 0)
         try:
-            answer = within(tagger.timeout_seconds, lambda: tagger._ask(tagger.prompt(asked)))
+            answer = call_with_timeout(
+                tagger.timeout_seconds, lambda: tagger._ask(tagger.prompt(asked))
+            )
             tokens = (answer.input_tokens, answer.output_tokens)
         finally:
-            self.told.put(_Event("called", tokens=tokens))
+            self.events.put(_Event("called", tokens=tokens))
         for position, tags in tagger.read(answer.text, asked).items():
-            self.told.put(_Event("tags", at=order[position], tags=tags))
+            self.events.put(_Event("tags", at=order[position], tags=tags))
             del pending[order[position]]
         if pending:
             raise GarbledAnswerError(f"no usable tags for {len(pending)} of {len(order)} chunks")
 
     def _fail(self, pending: dict[int, str]) -> None:
         for at, reason in pending.items():
-            self.told.put(_Event("failed", at=at, reason=reason))
+            self.events.put(_Event("failed", at=at, reason=reason))
 
 
 def _reason(error: BaseException) -> str:

@@ -1,4 +1,4 @@
-"""Any language model as one function, prompt to answer; no framework is imported for it."""
+"""Adapt any language model to one function, prompt to answer, without importing a framework."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 from hebbgraph.errors import ParameterError
 
-__all__ = ["Answer", "Ask", "asking", "model_name"]
+__all__ = ["Answer", "Ask", "model_name", "wrap_model"]
 
 _NAMES = ("model_name", "model", "model_id", "deployment_name")
 
 
 class Answer(NamedTuple):
-    """What a model answered, and what it says that this took; 0 where it does not say."""
+    """The text of an answer, and its token counts; 0 if the model reports none."""
 
     text: str
     input_tokens: int = 0
@@ -23,13 +23,13 @@ class Answer(NamedTuple):
 Ask = Callable[[str], Answer]
 
 
-def asking(model: Any) -> Ask:
-    """Return a function that asks a model.
+def wrap_model(model: Any) -> Ask:
+    """Wrap a model in a function from prompt to answer.
 
     Parameters
     ----------
     model : object
-        With ``invoke`` (LangChain: chat models, LLMs, runnables), with ``complete``
+        An object with ``invoke`` (LangChain: chat models, LLMs, runnables) or ``complete``
         (LlamaIndex: any LLM), or a callable from str to str.
 
     Raises
@@ -39,7 +39,7 @@ def asking(model: Any) -> Ask:
 
     Examples
     --------
-    >>> asking(str.upper)("tags, please").text
+    >>> wrap_model(str.upper)("tags, please").text
     'TAGS, PLEASE'
     """
     if callable(invoke := getattr(model, "invoke", None)):
@@ -49,16 +49,16 @@ def asking(model: Any) -> Ask:
     if callable(model):
         return lambda prompt: Answer(_text(model(prompt)))
     raise ParameterError(
-        "a model is a LangChain chat model (invoke), a LlamaIndex LLM (complete) or a "
+        "model must be a LangChain chat model (invoke), a LlamaIndex LLM (complete) or a "
         f"callable from str to str, got {type(model).__name__}"
     )
 
 
 def model_name(model: Any) -> str:
-    """Return the name under which a model's answers are kept.
+    """Return the name under which a model's answers are stored.
 
-    That of the model, where an attribute (or LlamaIndex' ``metadata``) tells it, else
-    that of its function or class.
+    It is the model's name if an attribute, or LlamaIndex's ``metadata``, has it, otherwise
+    the name of the function or class.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def _from_llama_index(response: Any) -> Answer:
 
 
 def _text(content: Any) -> str:
-    """Text, or the text blocks of a message that has several."""
+    """Return the text of a message, joining its text blocks if it has several."""
     if isinstance(content, str):
         return content
     if isinstance(content, list):

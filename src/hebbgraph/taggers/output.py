@@ -1,4 +1,4 @@
-"""What a language model answered, taken as data: checked, cut, and held against the text."""
+"""Parse a language model's answers: untrusted data, validated, and checked against the text."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hebbgraph.records import Chunk
 from hebbgraph.text import display, lexical_terms, phrase_key, tokenize
 
-__all__ = ["GarbledAnswerError", "clean_tags", "concepts_in", "in_text", "tags_in"]
+__all__ = ["GarbledAnswerError", "clean_tags", "occurs_in", "parse_concepts", "parse_tags"]
 
 MAX_ANSWER_CHARACTERS = 200_000
 MAX_TAG_CHARACTERS = 120
 MAX_TAG_WORDS = 8
-_TRIES = 50  # places where JSON may begin
-_READ = 500  # tags of one passage that are looked at
+_TRIES = 50  # positions to try as the start of JSON
+_READ = 500  # tags considered per passage
 _T = TypeVar("_T", bound=BaseModel)
 
 
 class GarbledAnswerError(ValueError):
-    """An answer that is not what was asked for; the model is asked again."""
+    """An answer does not have the requested form; the model is asked again."""
 
 
 class _Model(BaseModel):
@@ -42,32 +42,32 @@ class _Concepts(_Model):
     concepts: list[Any]
 
 
-def tags_in(answer: str, n_passages: int) -> dict[int, list[str]]:
-    """Read which tags an answer gives to which passage.
+def parse_tags(answer: str, n_passages: int) -> dict[int, list[str]]:
+    """Parse the tags of each passage.
 
-    Each passage is judged by itself: one that is malformed, has an unknown number, or is
-    there twice with different tags is left out, to be asked about again.
+    Passages are validated one by one. A passage that is malformed, has an unknown number,
+    or occurs twice with different tags is omitted, so it will be asked about again.
 
     Parameters
     ----------
     answer : str
-        JSON, perhaps in a code fence or among other words.
+        JSON, possibly in a code fence or surrounded by other text.
     n_passages : int
-        Numbers go from 1 to this.
+        Passages are numbered from 1 to this.
 
     Returns
     -------
     dict of int to list of str
-        By position, from 0.
+        Tags by position, from 0.
 
     Raises
     ------
     GarbledAnswerError
-        If nothing of the right shape is in the answer.
+        If the answer contains no JSON of the right form.
 
     Examples
     --------
-    >>> tags_in('Sure: {"passages": [{"number": 1, "tags": ["a", 2]}, {"number": 9}]}', 2)
+    >>> parse_tags('Sure: {"passages": [{"number": 1, "tags": ["a", 2]}, {"number": 9}]}', 2)
     {0: ['a']}
     """
     envelope = _first(answer, _Envelope)
@@ -85,12 +85,12 @@ def tags_in(answer: str, n_passages: int) -> dict[int, list[str]]:
     return {at: tags for at, tags in found.items() if at not in contradicted}
 
 
-def concepts_in(answer: str) -> list[str]:
-    """Read the concepts of a question.
+def parse_concepts(answer: str) -> list[str]:
+    """Parse the concepts of a question.
 
     Examples
     --------
-    >>> concepts_in('{"concepts": ["Ida Moss", null]}')
+    >>> parse_concepts('{"concepts": ["Ida Moss", null]}')
     ['Ida Moss']
     """
     concepts = _first(answer, _Concepts).concepts
@@ -99,13 +99,15 @@ def concepts_in(answer: str) -> list[str]:
 
 def _first(answer: str, kind: type[_T]) -> _T:
     if len(answer) > MAX_ANSWER_CHARACTERS:
-        raise GarbledAnswerError(f"an answer of {len(answer)} characters")
+        raise GarbledAnswerError(
+            f"the answer has {len(answer)} characters, at most {MAX_ANSWER_CHARACTERS}"
+        )
     for value in _json_values(answer):
         try:
             return kind.model_validate(value)
         except ValidationError:
             continue
-    raise GarbledAnswerError("no JSON of the shape that was asked for")
+    raise GarbledAnswerError("the answer contains no JSON of the requested form")
 
 
 def _json_values(text: str) -> Iterator[Any]:
@@ -121,12 +123,12 @@ def _json_values(text: str) -> Iterator[Any]:
             continue
 
 
-def in_text(chunk: Chunk, language: str = "english") -> Callable[[str], bool]:
-    """Return a test of whether a chunk's title or text has a phrase, whatever its inflection.
+def occurs_in(chunk: Chunk, language: str = "english") -> Callable[[str], bool]:
+    """Return a predicate: does a phrase occur in the chunk's title or text, up to inflection?
 
     Examples
     --------
-    >>> occurs = in_text(Chunk(text="Two schooners left Tessel Bay."))
+    >>> occurs = occurs_in(Chunk(text="Two schooners left Tessel Bay."))
     >>> occurs("schooner"), occurs("ignore all instructions")
     (True, False)
     """
@@ -141,12 +143,12 @@ def in_text(chunk: Chunk, language: str = "english") -> Callable[[str], bool]:
 
 
 def clean_tags(tags: Iterable[str], count: int, accepts: Callable[[str], bool]) -> tuple[str, ...]:
-    r"""Normalise tags, and keep the first ``count`` that are short and accepted.
+    r"""Normalise tags and keep the first ``count`` that are short enough and accepted.
 
     Returns
     -------
     tuple of str
-        As letters, digits and single spaces; equal ones once.
+        Distinct tags of letters, digits and single spaces.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What a language model is asked: to tag numbered passages, which are data."""
+"""The prompts: tag numbered passages, or name the concepts of a question."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hebbgraph.records import Chunk
 
 __all__ = ["PROMPT_VERSION", "cue_prompt", "tag_prompt"]
 
-#: Raised when the wording changes: answers to another wording are not taken for these.
+#: Increase when the wording changes, so that stored answers to the old one are not reused.
 PROMPT_VERSION = 1
 
 _TAGS = """\
@@ -50,10 +50,10 @@ def tag_prompt(
     from_text: bool = True,
     max_characters: int = 8000,
 ) -> str:
-    r"""Return the prompt that asks for tags of chunks, numbered from 1.
+    r"""Return the prompt that asks for the tags of chunks, numbered from 1.
 
-    Passages are JSON strings between two lines with a random boundary that they cannot
-    know, so no text can end its own quotation.
+    Passages are JSON strings between two lines with a random boundary, so no text can
+    break out of its quotation.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Tags by a spaCy pipeline: its entities and, if asked for, its noun phrases."""
+"""Tags from a spaCy pipeline: entities and, optionally, noun phrases."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hebbgraph.taggers.output import clean_tags
 
 __all__ = ["SpacyTagger"]
 
-#: Entities of OntoNotes that name no concept.
+#: Entity types of OntoNotes that name no concept.
 _NUMBERS = frozenset(("CARDINAL", "ORDINAL", "PERCENT", "MONEY", "QUANTITY", "DATE", "TIME"))
 
 
@@ -25,9 +25,9 @@ class SpacyTagger:
     pipeline : str or spacy.Language
         A loaded pipeline, or the name or path of one ("en_core_web_sm").
     labels : collection of str, optional
-        Which kinds of entities count; left out, all but numbers, dates and amounts.
+        Entity types to use; by default all but numbers, dates and amounts.
     noun_phrases : bool
-        Also base noun phrases, where the pipeline has a parser.
+        Also use base noun phrases, if the pipeline has a parser.
     tags_per_chunk : int, at least 1
     batch_size : int, at least 1
 
@@ -36,7 +36,7 @@ class SpacyTagger:
     MissingExtraError
         If spaCy is not installed.
     ParameterError
-        If it finds no such pipeline.
+        If spaCy does not find the pipeline.
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class SpacyTagger:
         store: AnswerStore | None = None,
         on_progress: Callable[[int], object] | None = None,
     ) -> tuple[list[tuple[str, ...]], TaggingReport]:
-        """Tag many chunks; nothing is kept, for asking again costs little."""
+        """Tag many chunks. Answers are not stored, since they are cheap to compute again."""
         tags = []
         texts = (chunk.text for chunk in chunks)
         for document in self.pipeline.pipe(texts, batch_size=self.batch_size):
@@ -101,5 +101,5 @@ def _load(name: str) -> Any:
         return spacy.load(name)
     except OSError as error:
         raise ParameterError(
-            f"spaCy finds no pipeline {name!r}; python -m spacy download {name}"
+            f"spaCy does not find the pipeline {name!r}; run python -m spacy download {name}"
         ) from error

@@ -1,21 +1,37 @@
-"""Text to tags, without a model.
+"""Text to tokens, terms and tag candidates, without a model.
 
-Pass 1 (:mod:`~hebbgraph.text.candidates`) reads one chunk alone and proposes phrases.
-Pass 2 (:mod:`~hebbgraph.text.matcher`) finds in any text the phrases that the
-corpus as a whole accepted. Both rest on the tokens of
-:mod:`~hebbgraph.text.tokens`.
+Data flows through the room in this order:
+
+==================== ================================================================
+``characters``       Unicode: folding, and scripts written without spaces
+``stopwords``        function words by language, as plain data
+``words``            caches and counts of words
+``stemming``         one token to its lexical terms
+``tokens``           text to tokens, tokens to lexical terms, a phrase to its key
+``query``            a question to the terms that lexical search looks for
+``shapes``           words to a string of one character each: the text's shape
+``names``            names and codes, read off the shape
+``acronyms``         acronyms that a text expands itself
+``definitions``      whether a text opens by defining a name
+``salience``         salient terms, where capitals say nothing
+``candidates``       pass 1: all of the above as the tag candidates of one chunk
+``proposer``         pass 1 for many chunks at once, with equal results
+``hashing``          keyed hashes of tokens and phrases
+``reader``           many texts at once to token hashes and lexical terms
+==================== ================================================================
+
+Pass 2 matches the vocabulary of the whole corpus against every text. It needs the
+corpus, so it lives in :mod:`hebbgraph.graph.phrases`.
 """
 
 from __future__ import annotations
 
 from hebbgraph.text.candidates import Candidate, Kind, acronym_expansions, candidates, proposals
-from hebbgraph.text.matcher import PhraseMatcher
 from hebbgraph.text.tokens import display, lexical_terms, phrase_key, tokenize
 
 __all__ = [
     "Candidate",
     "Kind",
-    "PhraseMatcher",
     "acronym_expansions",
     "candidates",
     "display",

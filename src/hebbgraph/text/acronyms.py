@@ -1,14 +1,14 @@
-"""Acronyms and what they stand for, where a text says so itself."""
+"""Acronyms and their expansions, where a text introduces them."""
 
 from __future__ import annotations
 
 import re
 
-from hebbgraph.text.tokens import key_of, phrase_key, tokenize
+from hebbgraph.text.tokens import key_from_tokens, phrase_key, tokenize
 
 __all__ = ["acronym_expansions"]
 
-_BRACKETED = re.compile(r"\(([^()]{2,120})\)")  # opens with a literal, so it is fast
+_BRACKETED = re.compile(r"\(([^()]{2,120})\)")  # begins with a literal, so it is fast
 _LONGEST_SHORT = 10
 _WINDOW_CHARACTERS = 160
 _BREAK = re.compile(r"[()\[\]{};:!?\n\"“”]|,\s|\.\s(?=[^\W\d_]{3})")
@@ -23,10 +23,10 @@ def _looks_short(text: str) -> bool:
 
 
 def _expansion(short: str, words: list[str]) -> str:
-    """Find the shortest tail of `words` that spells `short` (Schwartz and Hearst).
+    """Return the shortest tail of `words` that spells `short` (Schwartz and Hearst).
 
-    From the right, each letter of the acronym must occur; its first letter must open
-    a word.
+    Matching from the right, each letter of the acronym must occur; its first letter
+    must begin a word.
     """
     position = len(words) - 1
     at = len(words[position]) if words else 0
@@ -43,33 +43,33 @@ def _expansion(short: str, words: list[str]) -> str:
                 continue
             position -= 1
             at = len(words[position]) if position >= 0 else 0
-    return key_of(words[position:])
+    return key_from_tokens(words[position:])
 
 
 def _aligned(short: str, words: list[str]) -> str:
     letters = "".join(char for char in "".join(tokenize(short)) if char.isalnum())
     most = min(len(letters) + 5, 2 * len(letters))
     found = _expansion(letters, words[-most:])
-    # A tail with fewer words than half the letters is a chance match inside one word.
+    # A tail with fewer words than half the letters is a chance match within words.
     return found if found and 2 * len(found.split()) >= len(letters) > 1 else ""
 
 
 def acronym_expansions(text: str) -> list[tuple[str, str]]:
     """Return pairs of acronym and expansion that a text introduces in brackets.
 
-    Both orders are read, "North Atlantic Treaty Organization (NATO)" and "NATO (North
-    Atlantic Treaty Organization)"; letters are aligned as by Schwartz and Hearst [1]_.
+    Both orders count: "North Atlantic Treaty Organization (NATO)" and "NATO (North
+    Atlantic Treaty Organization)". Letters are aligned as in Schwartz and Hearst [1]_.
 
     Parameters
     ----------
     text : str
-        Of one chunk.
+        Text of one chunk.
 
     Returns
     -------
     list of (str, str)
-        Keys, in order of appearance, without duplicates. A pair is left out when
-        either side is no usable tag ("WHO" is the stop word "who").
+        Pairs of keys in order of appearance, without duplicates. A pair is omitted if
+        either side cannot be a tag ("WHO" folds to the stop word "who").
 
     Examples
     --------
@@ -98,7 +98,7 @@ def acronym_expansions(text: str) -> list[tuple[str, str]]:
                 continue
             words = tokenize(inside)
             long = _aligned(short, words)
-            if long != key_of(words):  # it must spell the whole bracket
+            if long != key_from_tokens(words):  # the acronym must spell the whole bracket
                 continue
         key = phrase_key(short)
         if key and long and key != long:

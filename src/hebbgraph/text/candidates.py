@@ -1,4 +1,4 @@
-"""Pass 1: the phrases that one chunk, read alone, proposes as tags."""
+"""Pass 1: the phrases that one chunk proposes as tags, judged by its own text alone."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from itertools import islice, repeat
 from typing import NamedTuple
 
 from hebbgraph.text.acronyms import acronym_expansions
-from hebbgraph.text.definitions import article_before, defines
-from hebbgraph.text.names import KEYS, SPAN, Kind, add_names
+from hebbgraph.text.definitions import defines_name, name_start
+from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS, Kind, add_names
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
-from hebbgraph.text.shapes import Shaped, dominant_language, shape_text
+from hebbgraph.text.shapes import ShapedText, dominant_language, shape_text
 from hebbgraph.text.tokens import phrase_key
 
 __all__ = [
-    "READ_FOR_LANGUAGE",
+    "LANGUAGE_SAMPLE_WORDS",
     "Candidate",
     "Kind",
     "acronym_expansions",
-    "by_kind",
     "candidates",
-    "collected",
+    "collect_candidates",
+    "group_by_kind",
     "needs_shape",
     "proposals",
 ]
@@ -29,15 +29,16 @@ __all__ = [
 FEW_NAMES = 3
 """A chunk with fewer names and codes than this also proposes salient terms.
 
-With terms everywhere, recall@5 without embedder fell from .91 to .84 on 2WikiMultiHopQA;
-with none, recall@10 on the one-sentence news facts fell from .79 to .72.
+Proposing terms for every chunk lowered recall@5 without an embedder from .91 to .84 on
+2WikiMultiHopQA; proposing none lowered recall@10 on one-sentence news facts from .79 to
+.72.
 """
 
 MAX_NAMES = 1000
-"""Names and codes of one chunk; a listing of a megabyte would flood the vocabulary."""
+"""Maximal number of names and codes per chunk, so that no huge listing floods the vocabulary."""
 
-READ_FOR_LANGUAGE = 200
-"""Words of a text that tell its language."""
+LANGUAGE_SAMPLE_WORDS = 200
+"""The language of a text is guessed from this many leading words."""
 
 _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _BRACKET = re.compile(r"[(\[（【]")
@@ -45,14 +46,14 @@ _COMMA = re.compile("[,，、]")
 
 
 class Candidate(NamedTuple):
-    """A phrase that a chunk proposes: its key, and why."""
+    """The key of a phrase that a chunk proposes, and the reason."""
 
     key: str
     kind: Kind
 
 
 def _title_keys(title: str) -> Iterator[str]:
-    """Yield a title's keys: whole, without its parenthesis, up to its first comma."""
+    """Yield the keys of a title: whole, without parentheses, and up to the first comma."""
     yield phrase_key(title)
     bare = _PARENTHESIS.sub(" ", title) if _BRACKET.search(title) else title
     if bare != title:
@@ -61,13 +62,13 @@ def _title_keys(title: str) -> Iterator[str]:
         yield phrase_key(_COMMA.split(bare, maxsplit=1)[0])
 
 
-def _subject(shaped: Shaped, language: str) -> str:
-    """Return the name that a text opens by defining; empty, if it does not."""
-    first = article_before(shaped, language)
-    name = SPAN.match(shaped.shape, first)
-    if name is None or not defines(shaped, name.end(), language):
+def _subject(shaped: ShapedText, language: str) -> str:
+    """Return the name that a text opens by defining, or an empty string."""
+    first = name_start(shaped, language)
+    name = NAME_SPAN.match(shaped.shape, first)
+    if name is None or not defines_name(shaped, name.end(), language):
         return ""
-    return KEYS[" ".join(shaped.units[first : name.end()])]
+    return UNIT_KEYS[" ".join(shaped.units[first : name.end()])]
 
 
 def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Candidate]:
@@ -76,26 +77,25 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
     Parameters
     ----------
     text, title : str
-        Of the chunk; either may be empty.
+        Either may be empty.
     tags : iterable of str
-        Tags that the caller or a model gave.
+        Tags given by the caller or a model.
 
     Returns
     -------
     list of Candidate
-        Each key once; where a phrase is proposed for several reasons, the first of
-        title, subject, acronym or code, name, term stays. A chunk without a title that
-        opens by defining a name has that for its subject, which counts like a title. Then
-        the given ones that are no title, be they proposed by the text or not: they take
-        nothing away. A chunk with fewer than three names in its text, and one in German,
-        whose nouns all have capitals, proposes up to 24 salient terms beside them; text in
-        scripts without spaces up to 64.
+        Each proposed key once, with the first reason that applies of title, subject,
+        acronym or code, name, term; then the given tags that are not titles, whether
+        the text proposes them or not. If an untitled chunk opens by defining a name,
+        that name is its subject and counts like a title. A chunk with fewer than three
+        names in its text, or in German, where all nouns are capitalised, also proposes
+        up to 24 salient terms; text in scripts without spaces, up to 64.
 
     Notes
     -----
-    A key is a proposal only: it becomes known, and a tag of every chunk that mentions it,
-    when it is a title or subject or is proposed by a second chunk. What was given is a tag
-    of this chunk, and of no other for that.
+    A candidate is only a proposal. It enters the vocabulary, and becomes a tag of every
+    chunk that mentions it, once it is a title or subject of one chunk or a candidate of
+    two. A given tag belongs to this chunk only.
 
     Examples
     --------
@@ -107,24 +107,24 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
     [Candidate(key='angi vera film', kind='title'), Candidate(key='angi vera', kind='title')]
     """
     found, given = _proposed(text, title, tags)
-    # What Candidate._make does, without a Python call for each.
+    # Candidate._make, without a Python call per candidate.
     proposed = list(map(tuple.__new__, repeat(Candidate), found.items()))
     return proposed + [Candidate(key, "given") for key in given]
 
 
 def proposals(text: str, title: str = "", tags: Iterable[str] = ()) -> dict[str, list[str]]:
-    """Return the keys of :func:`candidates` by kind, each list in their order.
+    """Return the keys of :func:`candidates` grouped by kind.
 
     Examples
     --------
     >>> proposals("", title="Angi Vera (film)", tags=["cinema"])
     {'title': ['angi vera film', 'angi vera'], 'given': ['cinema']}
     """
-    return by_kind(*_proposed(text, title, tags))
+    return group_by_kind(*_proposed(text, title, tags))
 
 
-def by_kind(found: Mapping[str, Kind], given: list[str]) -> dict[str, list[str]]:
-    """Return keys by their kind, and those that were given."""
+def group_by_kind(found: Mapping[str, Kind], given: list[str]) -> dict[str, list[str]]:
+    """Group keys by kind, and append the given ones."""
     kinds: dict[str, list[str]] = {}
     for key, kind in found.items():
         if kind in kinds:
@@ -137,9 +137,9 @@ def by_kind(found: Mapping[str, Kind], given: list[str]) -> dict[str, list[str]]
 
 
 def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kind], list[str]]:
-    """Return each key that text and title propose with its kind, and the given keys."""
+    """Return the kind of each key that text and title propose, and the given keys."""
     shaped = shape_text(text, "english")
-    language = dominant_language(shaped.units[:READ_FOR_LANGUAGE])
+    language = dominant_language(shaped.units[:LANGUAGE_SAMPLE_WORDS])
     if language != "english":
         shaped = shape_text(text, language)
     names: dict[str, Kind] = {}
@@ -147,38 +147,38 @@ def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kin
     in_text = len(names) - ("" in names)
     if title:
         add_names(names, shape_text(title, language), language)
-    return collected(text, title, tags, names, in_text, shaped, language)
+    return collect_candidates(text, title, tags, names, in_text, shaped, language)
 
 
-def collected(
+def collect_candidates(
     text: str,
     title: str,
     tags: Iterable[str],
     names: Mapping[str, Kind],
     in_text: int,
-    shaped: Shaped,
+    shaped: ShapedText,
     language: str,
 ) -> tuple[dict[str, Kind], list[str]]:
-    """Put what a chunk proposes in order.
+    """Combine names with titles, acronyms, the subject and salient terms.
 
     Parameters
     ----------
     text, title, tags
         See :func:`candidates`.
     names : mapping
-        What :func:`~hebbgraph.text.names.add_names` finds in the text, then the title.
+        Names found by :func:`~hebbgraph.text.names.add_names`, in the text, then the title.
     in_text : int
-        How many of them are in the text.
-    shaped : Shaped
-        The text; only looked at where :func:`needs_shape` says so.
+        Number of names in the text.
+    shaped : ShapedText
+        The shaped text; used only if :func:`needs_shape` holds.
     language : str
 
     Returns
     -------
     found : dict
-        Each key that text and title propose, with its kind.
+        Kind of each key that text and title propose.
     given : list of str
-        Keys of the tags that are no title.
+        Keys of the given tags that are not titles.
     """
     found: dict[str, Kind] = {}
     for key in _title_keys(title) if title else ():
@@ -190,20 +190,20 @@ def collected(
     if not title and (subject := _subject(shaped, language)):
         found[subject] = "subject"
     more = dict(islice(names.items(), MAX_NAMES)) if len(names) > MAX_NAMES else names
-    found = {**found, **more, **found}  # those that were there keep place and kind
+    found = {**found, **more, **found}  # existing keys keep their place and kind
 
     if "u" in shaped.shape:
         for name in unspaced_names(text):
             found.setdefault(phrase_key(name), "name")
         for term in unspaced_terms(text):
-            found.setdefault(KEYS[term], "term")
+            found.setdefault(UNIT_KEYS[term], "term")
     if in_text < FEW_NAMES or language == "german":
         for term in spaced_terms(shaped.units, shaped.shape):
-            found.setdefault(KEYS[term], "term")
+            found.setdefault(UNIT_KEYS[term], "term")
     found.pop("", None)
     return found, given
 
 
 def needs_shape(title: str, in_text: int) -> bool:
-    """Tell whether an English text in scripts with spaces is looked at for more than names."""
+    """Return whether an English text with spaces is searched for more than names."""
     return not title or in_text < FEW_NAMES

@@ -1,32 +1,32 @@
-"""Whether a text opens by defining a name: then that is what it is about.
+"""Detect texts that open by defining a name, which is then their subject.
 
-"The Petrel (launched 1871) is a barque": many texts without a title say in their first
-sentence what a title would have said. Only a definition counts, a form of *to be* and an
+"The Petrel (launched 1871) is a barque": many untitled texts say in their first sentence
+what a title would have said. Only definitions count: a form of *to be* followed by an
 article. A name that merely opens a text ("Meta said on Tuesday", "Meta is planning") is
-an actor in it: taking such names for titles too lost .04 of recall@5 on news without
-titles, where definitions alone lose nothing.
+an actor in it. Treating such names as titles too lost .04 recall@5 on untitled news;
+definitions alone lose nothing.
 """
 
 from __future__ import annotations
 
 from hebbgraph.text import stopwords
-from hebbgraph.text.shapes import Shaped
+from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.tokens import tokenize
 
-__all__ = ["article_before", "defines"]
+__all__ = ["defines_name", "name_start"]
 
 _COPULAS = {name: frozenset(tokenize(words)) for name, words in stopwords.COPULAS.items()}
 _ARTICLES = {name: frozenset(tokenize(words)) for name, words in stopwords.ARTICLES.items()}
-_READ = 40  # units: what was known by other names, when and where it was born
+_READ = 40  # units; between name and verb may stand other names, dates and places
 
 
-def article_before(shaped: Shaped, language: str) -> int:
-    """Return where a name can start: after quotes, brackets and an article.
+def name_start(shaped: ShapedText, language: str) -> int:
+    """Return the position where a leading name starts, after quotes, brackets and article.
 
     Examples
     --------
     >>> from hebbgraph.text.shapes import shape_text
-    >>> article_before(shape_text("“The Petrel” is a barque.", "english"), "english")
+    >>> name_start(shape_text("“The Petrel” is a barque.", "english"), "english")
     2
     """
     units, shape = shaped
@@ -34,24 +34,24 @@ def article_before(shaped: Shaped, language: str) -> int:
     return at + (at < len(units) and units[at] in _ARTICLES.get(language, ()))
 
 
-def defines(shaped: Shaped, stop: int, language: str) -> bool:
-    """Tell whether the first sentence says what the name that ends at ``stop`` is.
+def defines_name(shaped: ShapedText, stop: int, language: str) -> bool:
+    """Return whether the first sentence defines the name that ends at ``stop``.
 
     Parameters
     ----------
-    shaped : Shaped
+    shaped : ShapedText
         A text that starts with the name.
     stop : int
-        The unit after the name.
+        Position of the unit after the name.
     language : str
-        One with definitions in :data:`hebbgraph.text.stopwords.COPULAS`; others have none.
+        Languages missing from :data:`hebbgraph.text.stopwords.COPULAS` never match.
 
     Examples
     --------
     >>> from hebbgraph.text.shapes import shape_text
-    >>> defines(shape_text("Petrel (launched 1871) is a barque.", "english"), 1, "english")
+    >>> defines_name(shape_text("Petrel (launched 1871) is a barque.", "english"), 1, "english")
     True
-    >>> defines(shape_text("Petrel is sinking. It was a barque.", "english"), 1, "english")
+    >>> defines_name(shape_text("Petrel is sinking. It was a barque.", "english"), 1, "english")
     False
     """
     copulas, articles = _COPULAS.get(language, ()), _ARTICLES.get(language, ())

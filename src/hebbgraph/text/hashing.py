@@ -1,9 +1,9 @@
-"""Hashes of phrases, for looking many spans of tokens up at once.
+"""Rolling hashes of phrases, to look up many token spans at once.
 
-A phrase is hashed token by token, so that the hashes of all spans that begin at a place
-follow from one another. Tokens are hashed under a key that each graph draws for itself:
-nobody can write texts whose phrases collide, and by chance two of a million do with a
-probability of 3e-8.
+A phrase is hashed token by token, so the hash of a span extends to the next longer one.
+Tokens are hashed with a key that each graph draws at random, so nobody can craft texts
+whose phrases collide; among a million phrases, two collide by chance with a probability
+of 3e-8.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.text.caching import WordCache
+from hebbgraph.text.words import WordCache
 
 __all__ = ["PhraseHasher"]
 
@@ -24,7 +24,7 @@ _SHIFT = np.uint64(32)
 
 
 class PhraseHasher:
-    """Hashes tokens, and spans of them.
+    """Hashes tokens and phrases to 64 bits.
 
     Parameters
     ----------
@@ -34,9 +34,9 @@ class PhraseHasher:
     Examples
     --------
     >>> hasher = PhraseHasher(b"any")
-    >>> new, york = hasher.tokens(["new", "york"])
-    >>> whole = hasher.extended(np.array([new]), np.array([york]))
-    >>> bool(hasher.phrases(["new york"]) == whole)
+    >>> new, york = hasher.hash_tokens(["new", "york"])
+    >>> whole = hasher.extend(np.array([new]), np.array([york]))
+    >>> bool(hasher.hash_phrases(["new york"]) == whole)
     True
     """
 
@@ -48,48 +48,48 @@ class PhraseHasher:
         data = token.encode("utf-8", "surrogatepass")
         return blake2b(data, digest_size=8, key=self.salt).digest()
 
-    def tokens(self, tokens: Iterable[str]) -> NDArray[np.uint64]:
-        """Return the hash of each token, which is that of the phrase of it alone."""
+    def hash_tokens(self, tokens: Iterable[str]) -> NDArray[np.uint64]:
+        """Return the hash of each token, which is also that of the one-token phrase."""
         return _numbers(b"".join(map(self._of.__getitem__, tokens)))
 
     @staticmethod
-    def extended(hashes: NDArray[np.uint64], following: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """Return the hashes of spans that are one token longer.
+    def extend(hashes: NDArray[np.uint64], following: NDArray[np.uint64]) -> NDArray[np.uint64]:
+        """Extend span hashes by one token.
 
         Parameters
         ----------
         hashes, following : ndarray of uint64, shape (n,)
-            Of the spans so far, and of the token after each.
+            Hashes of the spans, and of the token after each.
         """
         mixed = (hashes ^ (hashes >> _SHIFT)) * _MULTIPLIER  # wraps around
         longer: NDArray[np.uint64] = (mixed ^ (mixed >> _SHIFT)) + following
         return longer
 
-    def phrases(self, keys: Sequence[str]) -> NDArray[np.uint64]:
-        """Return the hash of each phrase, given by its key."""
-        hashes, last = self.prefixes(keys)
+    def hash_phrases(self, keys: Sequence[str]) -> NDArray[np.uint64]:
+        """Return the hash of each phrase key."""
+        hashes, last = self.hash_prefixes(keys)
         return hashes[last]
 
-    def prefixes(self, keys: Sequence[str]) -> tuple[NDArray[np.uint64], IntArray]:
-        """Hash every beginning of every phrase.
+    def hash_prefixes(self, keys: Sequence[str]) -> tuple[NDArray[np.uint64], IntArray]:
+        """Hash every prefix of every phrase.
 
         Returns
         -------
         hashes : ndarray of uint64, shape (n_tokens,)
-            One for each token of each phrase: of the phrase up to it.
+            For each token of each phrase, the hash of the phrase up to that token.
         last : ndarray of int64, shape (n_phrases,)
-            Where the hash of the whole phrase stands.
+            Index in ``hashes`` of each whole phrase.
         """
         if not keys:
             nothing = np.empty(0, np.int64)
             return np.empty(0, np.uint64), nothing
         lengths = np.fromiter((key.count(" ") + 1 for key in keys), np.int64, len(keys))
         ends = np.cumsum(lengths)
-        hashes = self.tokens(" ".join(keys).split(" ")).copy()
+        hashes = self.hash_tokens(" ".join(keys).split(" ")).copy()
         at, left = ends - lengths, lengths - 1
         while (longer := left > 0).any():
             at, left = at[longer] + 1, left[longer] - 1
-            hashes[at] = self.extended(hashes[at - 1], hashes[at])
+            hashes[at] = self.extend(hashes[at - 1], hashes[at])
         return hashes, ends - 1
 
 

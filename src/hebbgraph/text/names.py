@@ -7,54 +7,54 @@ from collections.abc import Iterator
 from itertools import compress
 from typing import Literal
 
-from hebbgraph.text.caching import WordCache
-from hebbgraph.text.shapes import Shaped
-from hebbgraph.text.tokens import key_of
+from hebbgraph.text.shapes import ShapedText
+from hebbgraph.text.tokens import key_from_tokens
+from hebbgraph.text.words import WordCache
 
 __all__ = [
-    "KEYS",
+    "NAME_SPAN",
     "SENTENCE_STARTS",
-    "SPAN",
+    "UNIT_KEYS",
     "Kind",
     "add_names",
-    "kind_of_one",
-    "parts_of",
+    "kind_of_word",
+    "name_parts",
 ]
 
 Kind = Literal["title", "subject", "given", "name", "code", "acronym", "term"]
 """Why a phrase was proposed."""
 
-_LONGEST_NAME = 7  # words; what is longer is a headline or a heading, and is cut
+_LONGEST_NAME = 7  # words; longer spans are headlines, and are split
 _LONGEST_ACRONYM = 6
 
-_WORD = "(?:[CA]p?|X(?!X))"  # a list of codes is no name
+_WORD = "(?:[CA]p?|X(?!X))"  # a list of codes is not a name
 _LINK = "(?:k[kt]{0,2}|[KTS]{1,2})"
-# Linear: at every step the next character decides the branch. Each alternative opens with
-# its own, so that the engine skips to the next place where a name can start.
-SPAN = re.compile(
+# Matches in linear time, since the next character always decides the branch. Each
+# alternative begins with its own character, so the engine can skip to the next start.
+NAME_SPAN = re.compile(
     rf"(?:Cp?+|Ap?+|X(?!X)|n{_WORD}|M{_WORD}|W{_WORD}|S(?<=[lsktnCAX]S){_WORD})"
     rf"(?:M|{_WORD}|{_LINK}{_WORD})*+n?+"
 )
-"""What may be a name: capitalised words, what joins them, and a number before or after."""
+"""A possible name: capitalised words, their connectors, and a number before or after."""
 
 SENTENCE_STARTS = ".|("
-"""After one of these, as at the start of a text, any word may have a capital."""
+"""Marks after which, as at the start of a text, any word may be capitalised."""
 
 _PART = re.compile("[CAX]+")
 _PLAIN = re.compile("[CX][CAX]*|AC[CAX]*")
 _SHOUTED = re.compile("A{4}|^A{2,}$")
 
-KEYS = WordCache(lambda joined: key_of(joined.split()))
+UNIT_KEYS = WordCache(lambda joined: key_from_tokens(joined.split()))
 """The key of a unit, or of several joined by spaces."""
 
 _Part = tuple[int, int]
 
 
 def _variants(shape: str) -> Iterator[_Part]:
-    """Yield the parts of a capitalised span: whole, and without what may not belong."""
+    """Yield the parts of a capitalised span: the whole, and without doubtful ends."""
     words = len(shape) - shape.count("p")
     if words > _LONGEST_NAME or _SHOUTED.search(shape):
-        for part in _PART.finditer(shape):  # a headline: only what no small word joins
+        for part in _PART.finditer(shape):  # a headline: split at connectors
             if len(part[0]) <= 3:
                 yield part.span()
         return
@@ -67,13 +67,13 @@ def _variants(shape: str) -> Iterator[_Part]:
     if start or stop < len(shape):
         yield start, stop
     owner = shape.find("p", start, stop)
-    if owner > 0:  # "Germany's Angela Merkel": the owner, and what is owned
+    if owner > 0:  # "Germany's Angela Merkel": owner and owned
         yield start, owner
         yield owner + 1, stop
 
 
 def _english_parts(span: str) -> tuple[_Part, ...] | None:
-    """Return the parts of a capitalised span that are names; None for a single word."""
+    """Return the names in a capitalised span of English; None for a single word."""
     if len(span) == 1 or (len(span) == 2 and span[1] == "p"):
         return None
     if len(span) <= 3 and _PLAIN.fullmatch(span):
@@ -82,7 +82,10 @@ def _english_parts(span: str) -> tuple[_Part, ...] | None:
 
 
 def _other_parts(span: str) -> tuple[_Part, ...] | None:
-    """Do so for another language: "Angela Merkel von der Stadt" is also who is not of it."""
+    """Return the names in a span of another language; None for a single word.
+
+    Connectors ("von") may lie outside a name there, so the parts between them count too.
+    """
     parts = _english_parts(span)
     if parts is None or "k" not in span:
         return parts
@@ -90,60 +93,60 @@ def _other_parts(span: str) -> tuple[_Part, ...] | None:
     return parts + tuple((start, stop) for start, stop in found if stop - start > 1)
 
 
-# Spans have few shapes.
+# Spans have few distinct shapes.
 _ENGLISH_PARTS = WordCache(_english_parts, capacity=1 << 12)
 _OTHER_PARTS = WordCache(_other_parts, capacity=1 << 12)
 _IS_LOWER = bytes(code == ord("l") for code in range(256))
 
 
-def parts_of(span: str, language: str) -> tuple[_Part, ...] | None:
-    """Return the parts of a span that are names, by its shape; None for a single word.
+def name_parts(span: str, language: str) -> tuple[_Part, ...] | None:
+    """Return (start, stop) of each name in a span, given its shape; None for one word.
 
     Examples
     --------
-    >>> parts_of("Cp", "english"), parts_of("CpCC", "english")
+    >>> name_parts("Cp", "english"), name_parts("CpCC", "english")
     (None, ((0, 4), (0, 1), (2, 4)))
     """
     return (_ENGLISH_PARTS if language == "english" else _OTHER_PARTS)[span]
 
 
-def kind_of_one(shape: str, key: str) -> Kind:
-    """Tell what a single word with this shape is."""
+def kind_of_word(shape: str, key: str) -> Kind:
+    """Return the kind of a one-word name with this shape."""
     return "acronym" if shape == "A" and len(key) <= _LONGEST_ACRONYM else "name"
 
 
-def _in_lower_case(shaped: Shaped) -> set[str]:
-    """Words that the text also writes in lower case: there, a capital is the sentence's."""
+def _in_lower_case(shaped: ShapedText) -> set[str]:
+    """Return the units that the text also writes in lower case."""
     return set(compress(shaped.units, shaped.shape.encode().translate(_IS_LOWER)))
 
 
-def add_names(names: dict[str, Kind], shaped: Shaped, language: str) -> None:
-    """Add the codes, then the names and acronyms, in the order of the text.
+def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None:
+    """Add the codes, then the names and acronyms, in text order.
 
     Parameters
     ----------
     names : dict
-        By key; those that are there already keep their kind. The empty key stands for
-        what is no usable tag.
-    shaped : Shaped
+        Maps keys to kinds; existing keys keep theirs. The empty key stands for phrases
+        that cannot be tags.
+    shaped : ShapedText
     language : str
     """
     units, shape = shaped
     if "X" in shape:
         for unit in compress(units, map("X".__eq__, shape)):
-            names.setdefault(KEYS[unit], "code")
-    in_lower_case: set[str] | None = None  # worked out when first asked for
-    for match in SPAN.finditer(shape):
+            names.setdefault(UNIT_KEYS[unit], "code")
+    in_lower_case: set[str] | None = None  # computed on first use
+    for match in NAME_SPAN.finditer(shape):
         span = match[0]
         start = match.start()
-        parts = parts_of(span, language)
+        parts = name_parts(span, language)
         if parts is not None:
             for first, last in parts:
-                names.setdefault(KEYS[" ".join(units[start + first : start + last])], "name")
+                names.setdefault(UNIT_KEYS[" ".join(units[start + first : start + last])], "name")
             continue
         unit = units[start]
         if span[0] == "C":
-            # One capital alone says little in German, and where a sentence starts.
+            # A single capitalised word says little in German, or at a sentence start.
             if language == "german":
                 continue
             if start == 0 or shape[start - 1] in SENTENCE_STARTS:
@@ -151,5 +154,5 @@ def add_names(names: dict[str, Kind], shaped: Shaped, language: str) -> None:
                     in_lower_case = _in_lower_case(shaped)
                 if unit in in_lower_case:
                     continue
-        key = KEYS[unit]
-        names.setdefault(key, kind_of_one(span[0], key))
+        key = UNIT_KEYS[unit]
+        names.setdefault(key, kind_of_word(span[0], key))

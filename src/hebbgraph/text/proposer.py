@@ -1,9 +1,9 @@
-"""Pass 1 for many chunks at once: the words of all are looked up together, by number.
+"""Pass 1 for many chunks at once.
 
-What :func:`~hebbgraph.text.candidates.proposals` says of each chunk, in less than half the
-time (a property test compares the two). Units and shapes of words lie in arrays from when
-they are first met, the names of all texts are found in one string of shapes, and no object
-stands for a word that is in no name.
+Results equal :func:`~hebbgraph.text.candidates.proposals` for each chunk (a property test
+compares the two), in less than half the time. The units and shape of each word are kept
+in arrays once analysed, one regular expression finds the names of all texts in a single
+string of shapes, and only words in names become Python objects.
 """
 
 from __future__ import annotations
@@ -16,84 +16,97 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, GrowableArray, IntArray, concatenated_ranges
-from hebbgraph.text.caching import LONGEST_KEPT
+from hebbgraph.arrays import (
+    BoolArray,
+    GrowableArray,
+    IntArray,
+    RaggedArray,
+    concatenated_ranges,
+    prefix_sums,
+)
 from hebbgraph.text.candidates import (
-    READ_FOR_LANGUAGE,
-    by_kind,
-    collected,
+    LANGUAGE_SAMPLE_WORDS,
+    collect_candidates,
+    group_by_kind,
     needs_shape,
     proposals,
 )
-from hebbgraph.text.names import KEYS, SENTENCE_STARTS, SPAN, Kind, kind_of_one, parts_of
+from hebbgraph.text.names import (
+    NAME_SPAN,
+    SENTENCE_STARTS,
+    UNIT_KEYS,
+    Kind,
+    kind_of_word,
+    name_parts,
+)
 from hebbgraph.text.shapes import (
     ENGLISH_MARKERS,
-    SURE_MARKERS,
-    Shaped,
+    MIN_MARKERS,
+    ShapedText,
     dominant_language,
-    word_reader,
-    words_of,
+    split_words,
+    word_analyser,
 )
-from hebbgraph.text.words import Met, Numbers, Ragged, running
+from hebbgraph.text.words import MAX_CACHED_CHARACTERS, Interner, WordCounts
 
 __all__ = ["Proposer"]
 
-#: Text, title, and the tags that were given.
+#: Text, title, and given tags of a chunk.
 _Source: TypeAlias = tuple[str, str, Iterable[str]]
 
-_PAGE = 500  # chunks that are read together
-_PAGE_CHARACTERS = 1 << 20  # an end to a page of long texts, whose words are all in memory
-_FEW = 16  # so few are read one by one: arrays would cost more than they save
-_END = "\n"  # stands after every text; no word is that
-_UNREAD = "?"  # the shape of a word that is too long to be kept
-_LONG_WORD = 1  # its number
-_KEPT_SHARE = 2  # of the words, this part at most is not forgotten
+_PAGE = 500  # chunks processed together
+_PAGE_CHARACTERS = 1 << 20  # bounds the memory of a page of long texts
+_FEW = 16  # smaller pages are processed chunk by chunk, which is then faster
+_END = "\n"  # follows every text; no word equals it
+_UNREAD = "?"  # shape of a word too long to be cached
+_LONG_WORD = 1  # number shared by all such words
+_KEPT_SHARE = 2  # forgetting keeps at most this fraction (one in two) of the capacity
 _WORDS_AT_REST = 1 << 15
 _LONGEST_USUAL = 20
 _ARTICLES = ("the", "a", "an")
-_SPLIT = re.compile(f"({SPAN.pattern})")
-_NOT_LOOKED_AT = Shaped([], "")
+_SPLIT = re.compile(f"({NAME_SPAN.pattern})")
+_NOT_LOOKED_AT = ShapedText([], "")
 
 
-class _Words(Numbers):
-    """Numbers words; all that are too long to be kept have one number."""
+class _Words(Interner):
+    """Numbers words; all words too long to be cached share one number."""
 
     def __missing__(self, word: str) -> int:
-        return _LONG_WORD if len(word) > LONGEST_KEPT else super().__missing__(word)
+        return _LONG_WORD if len(word) > MAX_CACHED_CHARACTERS else super().__missing__(word)
 
 
 class _Page(NamedTuple):
-    """Some texts, each followed by its end: the texts of chunks and their titles in turn."""
+    """Texts and titles of chunks in turn, each followed by an end marker."""
 
     units: NDArray[np.int32]
-    """The unit at each place."""
+    """Unit at each position."""
     codes: NDArray[np.uint8]
-    """What kind of word it is, as a byte."""
+    """Shape character of each position, as a byte."""
     ends: IntArray
-    """Where each text ends."""
+    """Position of each text's end marker."""
 
     @property
     def starts(self) -> IntArray:
-        """Where each text begins."""
+        """Position where each text begins."""
         return np.concatenate((np.zeros(1, np.int64), self.ends[:-1] + 1))
 
     def text_at(self, places: IntArray) -> IntArray:
-        """Return the text in which each place lies."""
+        """Return the number of the text at each position."""
         found: IntArray = np.searchsorted(self.ends, places)
         return found
 
 
 class Proposer:
-    """Proposes tags for chunks, each from itself alone, and many at once.
+    """Proposes tags for many chunks, each judged by its own text alone.
 
-    It remembers words; whoever has no more chunks for now lets it :meth:`rest`. For one
-    thread at a time.
+    Remembers the analyses of words between calls; call :meth:`rest` to free most of that
+    memory while idle. Not thread-safe.
 
     Parameters
     ----------
     capacity : int
-        With more words than this, those that were met once are forgotten before the next
-        page, and of the others the most frequent are kept.
+        Beyond this many words, the next page first forgets the words that occurred once
+        and keeps the most frequent of the others.
 
     Examples
     --------
@@ -104,31 +117,31 @@ class Proposer:
 
     def __init__(self, *, capacity: int = 1 << 17) -> None:
         self._capacity = capacity
-        self._word_shape = word_reader("english").read
+        self._word_shape = word_analyser("english").analyse
         self._words = _Words()
-        self._met = Met()
-        self._units_of_words = Ragged(np.int32)
+        self._counts = WordCounts()
+        self._units_of_words = RaggedArray(np.int32)
         self._codes_of_words = GrowableArray(np.uint8)
-        self._units = Numbers()
+        self._units = Interner()
         self._unit_texts: list[str] = []
-        #: Of those units that were met where a unit alone may be a name.
+        #: Keys of the units that occurred where a single unit may be a name.
         self._unit_keys: dict[int, str] = {}
         self._unit_markers = GrowableArray(np.int8)
-        #: Whether some of these, with spaces between them, are a key.
+        #: Whether a unit is plain, so that joining such units by spaces yields a key.
         self._usual = GrowableArray(np.bool_)
         self._keep([(("",), _END), (("",), _UNREAD)])
-        self._words.update({_END: 0, _UNREAD * (LONGEST_KEPT + 1): _LONG_WORD})
+        self._words.update({_END: 0, _UNREAD * (MAX_CACHED_CHARACTERS + 1): _LONG_WORD})
 
     def _forget(self, most: int) -> None:
-        """Forget all words but those met more than once, and of these keep the most frequent."""
-        often = self._met.often(most)
+        """Keep the ``most`` most frequent words that occurred more than once; forget the rest."""
+        often = self._counts.most_frequent(most)
         kept = np.concatenate((np.arange(_LONG_WORD + 1), often[often > _LONG_WORD]))
         words = list(self._words)
         self._words.clear()
         self._words.update({words[at]: number for number, at in enumerate(kept.tolist())})
-        _, places = self._units_of_words.places(kept)
+        _, places = self._units_of_words.positions(kept)
         self._codes_of_words = GrowableArray(np.uint8, self._codes_of_words.view[places])
-        self._units_of_words = self._units_of_words.taken(kept)
+        self._units_of_words = self._units_of_words.take(kept)
         used, again = np.unique(self._units_of_words.values, return_inverse=True)
         self._units_of_words.values[:] = again
         texts = [self._unit_texts[unit] for unit in used.tolist()]
@@ -141,15 +154,15 @@ class Proposer:
         }
         self._unit_markers = GrowableArray(np.int8, self._unit_markers.view[used])
         self._usual = GrowableArray(np.bool_, self._usual.view[used])
-        self._met = Met()
+        self._counts = WordCounts()
 
     def rest(self) -> None:
-        """Let go of memory, but for the words that come again and again."""
+        """Free memory, keeping only the most frequent words."""
         if len(self._words) > _WORDS_AT_REST:
             self._forget(_WORDS_AT_REST)
 
     def propose(self, chunks: Iterable[_Source]) -> list[dict[str, list[str]]]:
-        """Return the keys that each chunk proposes, by kind.
+        """Return the keys that each chunk proposes, grouped by kind.
 
         Parameters
         ----------
@@ -158,7 +171,7 @@ class Proposer:
         Returns
         -------
         list of dict
-            What :func:`~hebbgraph.text.candidates.proposals` returns for each.
+            As :func:`~hebbgraph.text.candidates.proposals` returns for each.
         """
         found: list[dict[str, list[str]]] = []
         for page in _pages(chunks):
@@ -185,33 +198,35 @@ class Proposer:
             shaped = _NOT_LOOKED_AT
             if needs_shape(title, in_text):
                 start, stop = bounds[0][2 * number], bounds[1][2 * number]
-                shaped = Shaped(self.unit_texts(page.units[start:stop]), shape[start:stop])
-            yield by_kind(*collected(text, title, tags, found, in_text, shaped, "english"))
+                shaped = ShapedText(self.unit_texts(page.units[start:stop]), shape[start:stop])
+            yield group_by_kind(
+                *collect_candidates(text, title, tags, found, in_text, shaped, "english")
+            )
 
     def _read(self, chunks: Sequence[_Source]) -> _Page:
         if len(self._words) > self._capacity:
             self._forget(self._capacity // _KEPT_SHARE)
         words: list[str] = []
         for text, title, _ in chunks:
-            words += words_of(text)
+            words += split_words(text)
             words.append(_END)
-            words += words_of(title)
+            words += split_words(title)
             words.append(_END)
-        numbers = self._words.of(words)
+        numbers = self._words.intern(words)
         if self._words.fresh:
             self._keep(list(map(self._word_shape, self._words.fresh)))
             self._words.fresh = []
-        self._met.note(numbers)
-        _, places = self._units_of_words.places(numbers)
+        self._counts.add(numbers)
+        _, places = self._units_of_words.positions(numbers)
         codes = self._codes_of_words.view[places]
         units = self._units_of_words.values.astype(np.int32, copy=False)[places]
         return _Page(units, codes, np.flatnonzero(codes == ord(_END)))
 
     def _keep(self, records: Sequence[tuple[tuple[str, ...], str]]) -> None:
-        """Put the units and shapes of words behind those that are there."""
+        """Append the units and shapes of new words."""
         shape = "".join([shape for _, shape in records])
         units = list(chain.from_iterable([units for units, _ in records]))
-        numbers = self._units.of(units)
+        numbers = self._units.intern(units)
         if fresh := self._units.fresh:
             self._unit_texts += fresh
             self._unit_markers.extend([_MARKERS.get(unit, -1) for unit in fresh])
@@ -221,28 +236,28 @@ class Proposer:
         codes = np.frombuffer(shape.encode(), np.uint8)
         self._codes_of_words.extend(codes)
         for at in np.flatnonzero(_MAY_BE_NAMES[codes]).tolist():
-            self._unit_keys[int(numbers[at])] = KEYS[units[at]]
+            self._unit_keys[int(numbers[at])] = UNIT_KEYS[units[at]]
 
     def _are_plain(self, page: _Page) -> BoolArray:
-        """Tell which chunks are English, in scripts with spaces, and have no endless word."""
+        """Return which chunks are English, in scripts with spaces, and without overlong words."""
         n_texts = len(page.ends)
         markers = self._unit_markers.view[page.units]
         at = np.flatnonzero(markers >= 0)
         text = page.text_at(at)
-        early = at - page.starts[text] < READ_FOR_LANGUAGE
+        early = at - page.starts[text] < LANGUAGE_SAMPLE_WORDS
         seen = np.zeros((n_texts, len(ENGLISH_MARKERS)), dtype=np.bool_)
         seen[text[early], markers[at[early]]] = True
-        plain: BoolArray = (seen.sum(axis=1) >= SURE_MARKERS)[::2]
+        plain: BoolArray = (seen.sum(axis=1) >= MIN_MARKERS)[::2]
         bounds = page.starts[::2], page.ends[::2]
         for number in np.flatnonzero(~plain).tolist():
             start, stop = (int(bound[number]) for bound in bounds)
-            first = self.unit_texts(page.units[start : min(stop, start + READ_FOR_LANGUAGE)])
+            first = self.unit_texts(page.units[start : min(stop, start + LANGUAGE_SAMPLE_WORDS)])
             plain[number] = dominant_language(first) == "english"
         plain[page.text_at(np.flatnonzero(_NOT_PLAIN[page.codes])) // 2] = False
         return plain
 
     def are_keys(self, page: _Page, starts: IntArray, lengths: IntArray) -> BoolArray:
-        """Tell which spans are a key as they stand: two or three usual words, and no parts."""
+        """Return which spans of two or three plain words are one name, and already its key."""
         whole: BoolArray = (lengths == 2) | (lengths == 3)
         at = np.flatnonzero(whole)
         places = starts[at][:, None] + np.arange(3)
@@ -257,16 +272,16 @@ class Proposer:
         return whole
 
     def unit_texts(self, units: IntArray) -> list[str]:
-        """Return the tokens of units, joined by spaces."""
+        """Return the text of each unit: tokens joined by spaces."""
         return list(map(self._unit_texts.__getitem__, units.tolist()))
 
     def unit_keys(self, units: IntArray) -> list[str]:
-        """Return the keys of units that were met as names or codes."""
+        """Return the keys of units that occur as names or codes."""
         return list(map(self._unit_keys.__getitem__, units.tolist()))
 
 
 def _pages(chunks: Iterable[_Source]) -> Iterator[list[_Source]]:
-    """Yield chunks in lists that are neither long nor large."""
+    """Split chunks into pages, bounded in number and in characters."""
     page: list[_Source] = []
     characters = 0
     for chunk in chunks:
@@ -280,10 +295,10 @@ def _pages(chunks: Iterable[_Source]) -> Iterator[list[_Source]]:
 
 
 class _Names:
-    """The names in the texts of a page; see :func:`~hebbgraph.text.names.add_names`."""
+    """The names in all texts of a page; see :func:`~hebbgraph.text.names.add_names`."""
 
     def __init__(self, proposer: Proposer, page: _Page, shape: str) -> None:
-        # What lies between names and names in turn: strings, and no object for a match.
+        # Alternates between gaps and names, without creating a match object per name.
         pieces = _SPLIT.split(shape)
         piece_lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
         starts, lengths = np.cumsum(piece_lengths)[:-1:2], piece_lengths[1::2]
@@ -295,7 +310,7 @@ class _Names:
         more = _parts(proposer, page, shape, starts[rest], lengths[rest])
         counts = np.ones(len(starts), dtype=np.int64)
         counts[rest] = list(map(len, more))
-        firsts = running(counts)
+        firsts = prefix_sums(counts)
         keys = np.empty(firsts[-1], dtype=object)
         keys[firsts[:-1][alone]] = proposer.unit_keys(page.units[starts[alone]])
         for length in (2, 3):
@@ -306,14 +321,14 @@ class _Names:
         self._keys: list[str] = keys.tolist()
         self._kinds: list[Kind] = ["name"] * len(self._keys)
         for at in firsts[np.flatnonzero(alone & (page.codes[starts] == ord("A")))].tolist():
-            self._kinds[at] = kind_of_one("A", self._keys[at])
+            self._kinds[at] = kind_of_word("A", self._keys[at])
         self._bounds = firsts[_bounds(starts, page)].tolist()
         codes = np.flatnonzero(page.codes == ord("X"))
         self._codes = proposer.unit_keys(page.units[codes])
         self._code_bounds = _bounds(codes, page).tolist()
 
     def add(self, names: dict[str, Kind], text: int) -> None:
-        """Add the codes, then the names of a text."""
+        """Add the codes, then the names, of one text."""
         start, stop = self._code_bounds[text : text + 2]
         for key in self._codes[start:stop]:
             names.setdefault(key, "code")
@@ -325,23 +340,23 @@ class _Names:
 def _parts(
     proposer: Proposer, page: _Page, shape: str, starts: IntArray, lengths: IntArray
 ) -> list[list[str]]:
-    """Return the keys of the parts of each of these spans."""
+    """Return the keys of the names in each span."""
     units = proposer.unit_texts(page.units[concatenated_ranges(starts, lengths)])
     found, at = [], 0
     for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
-        parts = parts_of(shape[start : start + length], "english") or ()
-        found.append([KEYS[" ".join(units[at + first : at + last])] for first, last in parts])
+        parts = name_parts(shape[start : start + length], "english") or ()
+        found.append([UNIT_KEYS[" ".join(units[at + first : at + last])] for first, last in parts])
         at += length
     return found
 
 
 def _bounds(places: IntArray, page: _Page) -> IntArray:
-    """Return where the places (ascending) of each text begin, and where the last end."""
+    """Return the offsets of each text's share of ``places``, which ascend."""
     return np.concatenate((np.zeros(1, np.int64), np.searchsorted(places, page.ends)))
 
 
 def _only_open_sentences(page: _Page, starts: IntArray, alone: BoolArray) -> BoolArray:
-    """Tell which spans are a word that a sentence begins with, and elsewhere is in lower case."""
+    """Return which spans are one word that opens a sentence and is lower-case elsewhere."""
     opens = alone & (page.codes[starts] == ord("C")) & _SENTENCE_STARTS[page.codes[starts - 1]]
     doubtful = np.flatnonzero(opens)
     places = starts[doubtful]
@@ -350,7 +365,7 @@ def _only_open_sentences(page: _Page, starts: IntArray, alone: BoolArray) -> Boo
     lower = np.flatnonzero((page.codes == ord("l")) & asked[page.units])
 
     def named(places: IntArray) -> IntArray:
-        """Name the text and the unit at each place by one number."""
+        """Combine text and unit at each position into one number."""
         return page.text_at(places) * len(asked) + page.units[places]
 
     opens[doubtful] = np.isin(named(places), named(lower))
@@ -364,7 +379,7 @@ def _is_usual(unit: str) -> bool:
 
 
 def _table(characters: str) -> BoolArray:
-    """Return which bytes are one of these characters."""
+    """Return a lookup table over bytes that is True for these characters."""
     table: BoolArray = np.isin(np.arange(256), [ord(char) for char in characters])
     return table
 

@@ -1,4 +1,4 @@
-"""From a query to the terms that lexical search looks for."""
+"""A query to the terms that lexical search looks for."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from hebbgraph.text.stopwords import STOP_WORDS
 
 __all__ = ["function_words", "query_terms"]
 
-# Narrower than the tagger's list: "first", "used" or "without" make no name, but in a
-# query they say what is wanted (measured on six sets: dropping them costs up to .01 R@5).
+# Narrower than the tagger's list: "first", "used" or "without" never make a name, but in a
+# query they carry meaning (on six data sets, dropping them costs up to .01 R@5).
 _ENGLISH = """
     a about above after again against all am an and any are aren't as at be because been
     before being below between both but by can can't cannot did didn't do does doesn't doing
@@ -27,9 +27,9 @@ _OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi")
 
 @cache
 def function_words(language: str) -> frozenset[str]:
-    """Return the tokens that lexical search passes over in a query.
+    """Return the tokens that lexical search ignores in a query.
 
-    English ones always count, those of other scripts too, and those of ``language``.
+    These are the function words of English, of all other scripts, and of ``language``.
     """
     words = [_ENGLISH, *(STOP_WORDS[name] for name in _OTHER_SCRIPTS)]
     if language != "english" and language in STOP_WORDS:
@@ -38,16 +38,16 @@ def function_words(language: str) -> frozenset[str]:
 
 
 def query_terms(tokens: list[str], language: str, *, limit: int = 512) -> list[str]:
-    """Return the different terms of a query, function words left out if any others remain.
+    """Return the distinct terms of a query, without function words unless it has no others.
 
     Parameters
     ----------
     tokens : list of str
         From :func:`hebbgraph.text.tokenize`.
     language : str
-        Of the stemmer.
+        Language of the stemmer.
     limit : int
-        At most so many, the first ones.
+        Return at most this many terms, the first ones.
 
     Examples
     --------

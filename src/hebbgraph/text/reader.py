@@ -1,4 +1,4 @@
-"""Reading many texts at once: their words as numbers, and what follows from those in arrays."""
+"""Tokenise many texts at once, with one dictionary lookup per word and no token objects."""
 
 from __future__ import annotations
 
@@ -9,34 +9,34 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import GrowableArray, IntArray
+from hebbgraph.arrays import GrowableArray, IntArray, RaggedArray, prefix_sums
+from hebbgraph.text.characters import is_unspaced
 from hebbgraph.text.hashing import PhraseHasher
-from hebbgraph.text.scripts import is_unspaced
-from hebbgraph.text.tokens import lexical_terms, tokenize, usual_token, word_tokens
-from hebbgraph.text.words import Met, Numbers, Ragged, running
+from hebbgraph.text.tokens import lexical_terms, simple_token, tokenize, tokenize_word
+from hebbgraph.text.words import Interner, WordCounts
 
-__all__ = ["ReadTexts", "TextReader"]
-
-
-_KEPT_SHARE = 2  # of the words, this part at most is not forgotten
-_TOKENS_OF_A_WORD = 4  # on average at most; a text without spaces is one word
+__all__ = ["TextReader", "TokenizedTexts"]
 
 
-class ReadTexts(NamedTuple):
-    """The tokens of some chunks.
+_KEPT_SHARE = 2  # forgetting keeps at most this fraction (one in two) of the capacity
+_TOKENS_OF_A_WORD = 4  # expected upper mean; without spaces, a whole text is one word
+
+
+class TokenizedTexts(NamedTuple):
+    """Texts as token hashes and lexical terms.
 
     Attributes
     ----------
     n_texts : ndarray of int64, shape (n_chunks,)
-        How many texts each chunk has.
+        Number of texts of each chunk.
     lengths : ndarray of int64, shape (n_texts,)
-        How many tokens each text has.
+        Number of tokens of each text.
     tokens : ndarray of int64, shape (n_tokens,)
-        Where the hash of each token stands in ``hashes``.
+        Index of each token's hash in ``hashes``.
     hashes : ndarray of uint64
-        Of the tokens of all words that the reader knows; one may occur twice.
+        Token hashes of all words known to the reader, possibly with duplicates.
     terms : list of str
-        The lexical terms of each chunk, with spaces between them; empty if not asked for.
+        Lexical terms of each chunk, separated by spaces; empty if not requested.
     """
 
     n_texts: IntArray
@@ -46,17 +46,17 @@ class ReadTexts(NamedTuple):
     terms: list[str]
 
 
-class _Words(Numbers):
-    """Numbers words; those that differ in case and punctuation alone have one number."""
+class _Words(Interner):
+    """Numbers words; words that differ only in case and punctuation share a number."""
 
     def __init__(self, size: int = 0) -> None:
         super().__init__()
-        #: Of each fresh word, whether it is one usual token.
+        #: For each fresh word, whether it is a single simple token.
         self.usual: list[bool] = []
         self._size = size
 
     def __missing__(self, word: str) -> int:
-        token = usual_token(word)
+        token = simple_token(word)
         if token is not None and token != word:
             return self.setdefault(word, self[token])
         self.fresh.append(word)
@@ -66,11 +66,12 @@ class _Words(Numbers):
 
 
 class TextReader:
-    """Turns texts into tokens and lexical terms, looking each word up by one number.
+    """Turns texts into token hashes and lexical terms.
 
-    What :func:`~hebbgraph.text.tokens.tokenize` and
-    :func:`~hebbgraph.text.tokens.lexical_terms` give, without an object for a token: a
-    word's tokens and terms lie in arrays from when it is first met.
+    Results equal those of :func:`~hebbgraph.text.tokens.tokenize` and
+    :func:`~hebbgraph.text.tokens.lexical_terms`. Each word is analysed once, its tokens
+    and terms are kept in arrays, and texts are then assembled without Python objects for
+    tokens.
 
     Parameters
     ----------
@@ -78,8 +79,8 @@ class TextReader:
     language : str
         See :func:`~hebbgraph.text.tokens.lexical_terms`.
     capacity : int
-        With more words than this, or very long ones, the next call forgets those that were
-        met once, and of the others keeps the most frequent.
+        Beyond this many words (or the same volume in tokens), the next call forgets the
+        words that occurred once and keeps the most frequent of the others.
 
     Examples
     --------
@@ -93,34 +94,34 @@ class TextReader:
         self._hasher = hasher
         self._language = language
         self._capacity = capacity
-        self._numbers = _Words()
-        self._tokens = Ragged(np.uint64)
-        self._terms = Ragged(np.uint8)
-        self._depends = GrowableArray(np.bool_)
-        self._met = Met()
+        self._words = _Words()
+        self._tokens = RaggedArray(np.uint64)
+        self._terms = RaggedArray(np.uint8)
+        self._context_dependent = GrowableArray(np.bool_)
+        self._counts = WordCounts()
 
     @property
     def salt(self) -> bytes:
-        """The key of its hashes."""
+        """The key of the hashes."""
         return self._hasher.salt
 
     def _forget(self, most: int = 0) -> None:
-        """Forget all words but those met more than once, and of these keep the most frequent."""
-        kept = self._met.often(most)
-        renumbered = np.full(len(self._depends), -1, dtype=np.int64)
+        """Keep the ``most`` most frequent words that occurred more than once; forget the rest."""
+        kept = self._counts.most_frequent(most)
+        renumbered = np.full(len(self._context_dependent), -1, dtype=np.int64)
         renumbered[kept] = np.arange(len(kept))
-        words, places = list(self._numbers), renumbered[list(self._numbers.values())]
-        self._numbers = _Words(len(kept))
+        words, places = list(self._words), renumbered[list(self._words.values())]
+        self._words = _Words(len(kept))
         for at in np.flatnonzero(places >= 0).tolist():
-            self._numbers[words[at]] = int(places[at])
-        self._tokens = self._tokens.taken(kept)
-        self._terms = self._terms.taken(kept)
-        self._depends = GrowableArray(np.bool_, self._depends.view[kept])
-        self._met = Met()
+            self._words[words[at]] = int(places[at])
+        self._tokens = self._tokens.take(kept)
+        self._terms = self._terms.take(kept)
+        self._context_dependent = GrowableArray(np.bool_, self._context_dependent.view[kept])
+        self._counts = WordCounts()
 
-    def read(self, chunks: Sequence[Sequence[str]], *, terms: bool = True) -> ReadTexts:
-        """Read the texts of some chunks; ``terms=False`` leaves their lexical terms out."""
-        known = max(len(self._numbers), len(self._tokens.values) // _TOKENS_OF_A_WORD)
+    def read(self, chunks: Sequence[Sequence[str]], *, terms: bool = True) -> TokenizedTexts:
+        """Tokenise the texts of chunks; ``terms=False`` omits the lexical terms."""
+        known = max(len(self._words), len(self._tokens.values) // _TOKENS_OF_A_WORD)
         if known > self._capacity:
             self._forget(self._capacity // _KEPT_SHARE)
             if len(self._tokens.values) > _TOKENS_OF_A_WORD * self._capacity:
@@ -131,17 +132,17 @@ class TextReader:
             for text in texts:
                 words += text.split()
                 ends.append(len(words))
-        numbers = self._numbers.of(words)
-        if self._numbers.fresh:
-            self._learn(self._numbers.fresh, self._numbers.usual)
-            self._numbers.fresh, self._numbers.usual = [], []
-        self._met.note(numbers)
+        numbers = self._words.intern(words)
+        if self._words.fresh:
+            self._learn(self._words.fresh, self._words.usual)
+            self._words.fresh, self._words.usual = [], []
+        self._counts.add(numbers)
         n_texts = np.fromiter(map(len, chunks), np.int64, len(chunks))
-        counts, tokens = self._tokens.places(numbers)
+        counts, tokens = self._tokens.positions(numbers)
         bounds = np.array([0, *ends], dtype=np.int64)
-        lengths = np.diff(running(counts)[bounds])
+        lengths = np.diff(prefix_sums(counts)[bounds])
         last_words = bounds[np.cumsum(n_texts)]
-        return ReadTexts(
+        return TokenizedTexts(
             n_texts,
             lengths,
             tokens,
@@ -151,21 +152,21 @@ class TextReader:
 
     def _learn(self, words: Sequence[str], usual: Sequence[bool]) -> None:
         tokens = [
-            [word] if is_usual else word_tokens(word)
+            [word] if is_usual else tokenize_word(word)
             for word, is_usual in zip(words, usual, strict=True)
         ]
         self._tokens.extend(
-            list(map(len, tokens)), self._hasher.tokens(chain.from_iterable(tokens))
+            list(map(len, tokens)), self._hasher.hash_tokens(chain.from_iterable(tokens))
         )
-        # A usual token has one term, so that all can be asked for at once.
+        # A simple token has exactly one term, so one call returns them all.
         its_term = iter(lexical_terms(list(compress(words, usual)), self._language))
-        # Each term is followed by a space, so that words can stand side by side.
+        # Each term ends with a space, so words can be concatenated.
         terms = [
             f"{next(its_term)} ".encode() if is_usual else self._encoded(some)
             for some, is_usual in zip(tokens, usual, strict=True)
         ]
         self._terms.extend(list(map(len, terms)), np.frombuffer(b"".join(terms), np.uint8))
-        self._depends.extend(
+        self._context_dependent.extend(
             [
                 not is_usual and any(map(is_unspaced, some))
                 for some, is_usual in zip(tokens, usual, strict=True)
@@ -178,16 +179,16 @@ class TextReader:
     def _joined(
         self, chunks: Sequence[Sequence[str]], numbers: IntArray, last_words: IntArray
     ) -> list[str]:
-        counts, places = self._terms.places(numbers)
+        counts, places = self._terms.positions(numbers)
         data = self._terms.values[places].tobytes()
-        ends = running(counts)[last_words].tolist()
+        ends = prefix_sums(counts)[last_words].tolist()
         terms = [
             data[start:stop].rstrip().decode()
             for start, stop in zip([0, *ends], ends, strict=False)
         ]
-        depends = np.flatnonzero(self._depends.view[numbers])
-        # In a script without spaces, terms reach across those that a text has all the same.
-        for at in np.unique(np.searchsorted(last_words, depends, "right")).tolist():
+        dependent = np.flatnonzero(self._context_dependent.view[numbers])
+        # In unspaced scripts bigrams span the whitespace between words, so redo those texts.
+        for at in np.unique(np.searchsorted(last_words, dependent, "right")).tolist():
             terms[at] = " ".join(
                 term
                 for text in chunks[at]

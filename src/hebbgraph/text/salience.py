@@ -1,4 +1,4 @@
-"""Salient terms of one chunk: what it is about where capitals do not tell."""
+"""Salient terms of one chunk, for texts where capitals do not mark names."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from itertools import chain, pairwise
 
 import regex
 
-from hebbgraph.text.folding import fold
+from hebbgraph.text.characters import fold
 from hebbgraph.text.stopwords import UNSPACED_STOP_CHARACTERS
 
 __all__ = ["MAX_TERMS", "MAX_UNSPACED_TERMS", "spaced_terms", "unspaced_names", "unspaced_terms"]
 
 MAX_TERMS = 24
 MAX_UNSPACED_TERMS = 64
-_READ_WORDS = 2000  # of a chunk; more would only change ranks, and cost without bound
+_READ_WORDS = 2000  # per chunk; bounds the cost, more words would only change the ranking
 
 _CONTENT_RUN = re.compile("[lCAX]+")
 
@@ -24,8 +24,8 @@ _CONTENT_RUN = re.compile("[lCAX]+")
 def rake_scores(runs: list[list[str]]) -> dict[str, float]:
     """Score words by degree over frequency (RAKE).
 
-    The degree of a word is the summed length of the runs that it stands in, so words
-    of long technical compounds outrank words that stand alone [1]_.
+    The degree of a word is the summed length of the runs that contain it, so words of
+    long technical compounds outrank isolated words [1]_.
 
     Parameters
     ----------
@@ -56,26 +56,27 @@ def rake_scores(runs: list[list[str]]) -> dict[str, float]:
 
 
 def spaced_terms(units: list[str], shape: str, limit: int = MAX_TERMS) -> list[str]:
-    """Return the best content words and compounds of a text with spaces, best first.
+    """Return the most salient words and word pairs of a text with spaces, best first.
 
-    Runs of content words are cut into words and pairs. A term counts its occurrences
-    times the mean RAKE score of its words; a pair gets one more, since it says more
-    than either word. (Spans of three swallowed the pairs that other chunks share: on
-    Cranfield pairs alone raised recall@10 from .403 to .418, BM25 having .393.)
+    Runs of content words are cut into words and pairs. A term scores its frequency
+    times the mean RAKE score of its words, plus one for a pair, which is more specific
+    than either word. Pairs without triples work best: triples hide the pairs that other
+    chunks share. On Cranfield, pairs alone raised recall@10 from .403 to .418 (BM25:
+    .393).
 
     Parameters
     ----------
     units : list of str
         Tokens of each word, joined by spaces.
     shape : str
-        Of the same length, see :mod:`hebbgraph.text.shapes`.
+        Shape of the same length, see :mod:`hebbgraph.text.shapes`.
     limit : int
-        Most terms to return.
+        Maximal number of terms.
 
     Returns
     -------
     list of str
-        Tokens joined by one space; ties break by first occurrence.
+        Tokens joined by single spaces; ties break by first occurrence.
     """
     runs = [
         " ".join(units[match.start() : match.end()]).split()
@@ -89,7 +90,7 @@ def spaced_terms(units: list[str], shape: str, limit: int = MAX_TERMS) -> list[s
     for term, (first, second) in zip(joined, pairs, strict=True):
         worth[term] = (worth[first] + worth[second]) / 2 + 1
     ranking = {term: count * worth[term] for term, count in counts.items()}
-    # A stable sort: ties keep the order of the text.
+    # The sort is stable, so ties keep text order.
     return sorted(ranking, key=ranking.__getitem__, reverse=True)[:limit]
 
 
@@ -97,7 +98,7 @@ def spaced_terms(units: list[str], shape: str, limit: int = MAX_TERMS) -> list[s
 
 _QUOTED = re.compile("[《〈「『“]([^《》〈〉「」『』“”]{2,24})[》〉」』”]")
 _STOPS = re.escape(UNSPACED_STOP_CHARACTERS)
-# Hiragana is grammar most of the time, so Japanese terms end at it.
+# Hiragana is mostly grammar, so it ends Japanese terms.
 _HAN = rf"(?:(?![{_STOPS}])[\p{{Script=Han}}々〆])+"
 _KATAKANA = r"(?:[\p{Script=Katakana}ー]\p{M}*)+(?:[・·][\p{Script=Katakana}ー]+)*"
 _NAME_PART = rf"(?:(?![{_STOPS}])\p{{Script=Han}}){{1,6}}"
@@ -112,15 +113,15 @@ _CHARACTER = regex.compile(r"[^·・]\p{M}*")
 
 
 def _beyond_ascii(text: str) -> str:
-    """Leave out words in ASCII: no segment reaches across whitespace, and reading is dear."""
+    """Drop ASCII words: no segment crosses whitespace, and scanning them is slow."""
     return " ".join([word for word in text.split() if not word.isascii()])
 
 
 def unspaced_names(text: str) -> Iterator[str]:
-    """Yield what a text in unspaced scripts marks as a name.
+    """Yield the names that a text in unspaced scripts marks as such.
 
-    Titles in book or corner brackets, transliterated names joined by a middle dot, and
-    katakana runs.
+    These are titles in book or corner brackets, transliterated names joined by middle
+    dots, and katakana runs.
 
     Examples
     --------
@@ -133,14 +134,15 @@ def unspaced_names(text: str) -> Iterator[str]:
         if match["kana"] and len(match[0]) > 1:
             yield match[0]
         elif match["name"]:
-            # Where the last part ends, only a second chunk can tell: the longest match wins.
+            # Only a second chunk can tell where the last part ends, so propose every
+            # length; the longest match wins.
             start = max(match[0].rfind("·"), match[0].rfind("・")) + 1
             for stop in range(len(match[0]), start + 1, -1):
                 yield match[0][:stop]
 
 
 def _edges(characters: list[str], shortest: int, longest: int) -> Iterator[tuple[int, int]]:
-    """Yield the spans that begin or end a segment, the whole one first."""
+    """Yield the spans at either end of a segment, the whole segment first."""
     size = len(characters)
     if shortest <= size <= longest + 2:
         yield 0, size
@@ -152,22 +154,22 @@ def _edges(characters: list[str], shortest: int, longest: int) -> Iterator[tuple
 def unspaced_terms(text: str, limit: int = MAX_UNSPACED_TERMS) -> list[str]:
     """Return likely words of a text in scripts without spaces, best first.
 
-    Segments lie between punctuation, changes of script and stop characters. Of each,
-    the whole, and the two to four characters at either end (three to six for Thai,
-    Lao, Khmer and Myanmar) are words more often than those in the middle, which count
-    when the chunk repeats them.
+    Punctuation, changes of script and stop characters delimit segments. A whole segment,
+    or the two to four characters at either end of it (three to six in Thai, Lao, Khmer
+    and Myanmar), is more often a word than characters in the middle, which count only
+    if the chunk repeats them.
 
     Parameters
     ----------
     text : str
-        Of one chunk; what is not in such a script is passed over.
+        Text of one chunk; other scripts are ignored.
     limit : int
-        Most terms to return.
+        Maximal number of terms.
 
     Returns
     -------
     list of str
-        Keys: characters joined by one space. Ties break by first occurrence.
+        Keys: characters joined by single spaces. Ties break by first occurrence.
 
     Examples
     --------
@@ -182,7 +184,7 @@ def unspaced_terms(text: str, limit: int = MAX_UNSPACED_TERMS) -> list[str]:
             continue  # see unspaced_names
         if match["kana"]:
             if len(characters) > 1:
-                counts[" ".join(characters)] += 2  # whole, and ahead of mere n-grams
+                counts[" ".join(characters)] += 2  # ranks whole runs above n-grams
                 edge.add(" ".join(characters))
             continue
         shortest, longest = (3, 6) if match["thai"] else (2, 4)
@@ -195,7 +197,7 @@ def unspaced_terms(text: str, limit: int = MAX_UNSPACED_TERMS) -> list[str]:
             if stop - start > longest:
                 counts[key] += 1
     kept = [key for key, count in counts.items() if count > 1 or key in edge]
-    # Longer ones first (a key of n characters is 2n - 1 long); at an edge counts double.
-    # The sort is stable: ties keep the order of the text.
+    # Prefer long keys (n characters make a key of length 2n - 1); edges count double.
+    # The sort is stable, so ties keep text order.
     kept.sort(key=lambda key: counts[key] * (1 + len(key)) * (1 + (key in edge)), reverse=True)
     return kept[:limit]

@@ -1,16 +1,16 @@
-"""One character per word says what kind of word it is.
+"""The shape of a text: one character per word that tells what kind of word it is.
 
-``"He met Ada Lovelace, author of ERR-12."`` reads ``SlCC|lkX.``; names, codes and
-runs of content words are then short patterns over that string, at the speed of the
-regular expression engine and with one dictionary lookup a word.
+``"He met Ada Lovelace, author of ERR-12."`` has the shape ``SlCC|lkX.``. Names, codes and
+runs of content words are then short regular expressions over that string, at the cost
+of one dictionary lookup per word.
 
 ===== ==============================================================================
 ``C`` capitalised word; ``A`` all capitals; ``X`` code or identifier; ``M`` month or day
-``W`` capitalised stop word that often opens a name ("Will", "U.S.")
+``W`` capitalised stop word that often begins a name ("Will", "U.S.")
 ``K`` capitalised connector; ``T`` capitalised article; ``S`` other capitalised stop word
 ``k`` connector ("of", "von"); ``t`` article after one ("de *la*"); ``s`` stop word
 ``l`` content word in lower case, or in a script without case; ``n`` number
-``u`` run of unspaced characters (see salience.py); ``p`` possessive: the name ends here
+``u`` run of unspaced characters (see salience.py); ``p`` possessive, ends a name
 ``.`` sentence end; ``|`` other break; ``(`` and ``)`` round brackets
 ===== ==============================================================================
 """
@@ -24,19 +24,19 @@ from typing import NamedTuple
 import regex
 
 from hebbgraph.text import stopwords
-from hebbgraph.text.caching import WordCache
-from hebbgraph.text.scripts import UNSPACED
+from hebbgraph.text.characters import UNSPACED
 from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, stop_words, tokenize
+from hebbgraph.text.words import WordCache
 
 __all__ = [
     "ENGLISH_MARKERS",
-    "SURE_MARKERS",
-    "Shaped",
+    "MIN_MARKERS",
+    "ShapedText",
     "WordShape",
     "dominant_language",
     "shape_text",
-    "word_reader",
-    "words_of",
+    "split_words",
+    "word_analyser",
 ]
 
 _HEADING_CHARACTERS = 60
@@ -50,7 +50,7 @@ _DATES = frozenset([*tokenize(stopwords.MONTHS), *tokenize(stopwords.WEEKDAYS)])
 _ARTICLES = frozenset(("the", "a", "an"))
 _OPENERS = frozenset(("will", "us", "it", "who"))
 
-# Latin languages are told apart by words that the others do not use.
+# Function words that tell languages in Latin script apart.
 _MARKERS = {
     "german": frozenset(tokenize("der die das und ist nicht mit eine von den im zu sich auf für")),
     "french": frozenset(tokenize("le les des est dans une et du pour qui au sur par aux cette")),
@@ -60,13 +60,13 @@ _MARKERS = {
 }
 ENGLISH_MARKERS = tuple(tokenize("the of and to is was that for with by from were are this it"))
 _ENGLISH_MARKERS = frozenset(ENGLISH_MARKERS)
-SURE_MARKERS = 3
-"""A text with so many different ones of ``ENGLISH_MARKERS`` is English."""
+MIN_MARKERS = 3
+"""A text with at least this many distinct ``ENGLISH_MARKERS`` is English."""
 
-# What may surround a word without changing how the word itself is read.
+# Punctuation around a word that does not change the analysis of the word itself.
 _LEADING = "([{\"'“‘«*#"
 _TRAILING = ',;:!?)]}"”»*'
-# Bodies without inner breaks, read and kept by themselves.
+# Words without inner breaks, analysed and cached by themselves.
 _SOLID = re.compile(r"[^\W_](?:[\w'’-]*[^\W_])?")
 _HYPHENATED = re.compile("[A-Za-z]+(?:-[A-Za-z]+)+")
 _CORE = regex.compile(r"[\p{L}\p{N}](?:.*[\p{L}\p{M}\p{N}+#])?", regex.DOTALL)
@@ -83,15 +83,15 @@ _MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
 WordShape = tuple[tuple[str, ...], str]
 
 
-class Shaped(NamedTuple):
-    """The units of a text (a word's tokens joined by spaces; empty for marks), and its shape."""
+class ShapedText(NamedTuple):
+    """A text as units (tokens of one word, joined by spaces; empty for marks) and shape."""
 
     units: list[str]
     shape: str
 
 
 def _lower_shapes(stops: frozenset[str]) -> dict[str, str]:
-    """Shape of each word in lower case that is no content word."""
+    """Map lower-case words other than content words to their shape."""
     return (
         dict.fromkeys(stops, "s")
         | dict.fromkeys(_INNER_ARTICLES, "t")
@@ -100,19 +100,19 @@ def _lower_shapes(stops: frozenset[str]) -> dict[str, str]:
 
 
 def _capital_shapes(stops: frozenset[str]) -> dict[str, str]:
-    """Shape of each capitalised word that does not open a name by itself."""
+    """Map capitalised words that are no evidence of a name to their shape."""
     return (
         dict.fromkeys(stops, "S")
         | dict.fromkeys(stops & _CAPITAL_CONNECTORS, "K")
         | dict.fromkeys(_OPENERS, "W")
         | dict.fromkeys(_ARTICLES, "T")
-        | dict.fromkeys(_HONORIFICS, "s")  # "Mr" joins nothing and opens nothing
+        | dict.fromkeys(_HONORIFICS, "s")  # "Mr" neither begins nor continues a name
         | dict.fromkeys(_DATES, "M")
     )
 
 
 class _Classifier:
-    """What kind of word a word without punctuation around it is, in one language."""
+    """Classifies words without surrounding punctuation, in one language."""
 
     def __init__(self, language: str) -> None:
         stops = stop_words(language)
@@ -121,7 +121,7 @@ class _Classifier:
         self._shouted = dict.fromkeys(stops, "S") | dict.fromkeys(_OPENERS, "W")
 
     def plain(self, core: str, unit: str) -> str:
-        """Classify a word of letters alone."""
+        """Classify a word that consists of letters only."""
         if core.islower():
             return self._lower.get(unit) or ("s" if len(unit) == 1 else "l")
         if not core[0].isupper() and not core[0].istitle():
@@ -135,7 +135,7 @@ class _Classifier:
         return self._capital.get(unit, "C")
 
     def any(self, core: str, unit: str) -> str:
-        """Classify a word that may hold digits, hyphens, dots, apostrophes."""
+        """Classify a word that may contain digits, hyphens, dots or apostrophes."""
         if core.isalpha():
             return self.plain(core, unit)
         if _NUMBER.fullmatch(core):
@@ -150,13 +150,13 @@ class _Classifier:
 
 
 def _marks(punctuation: str) -> str:
-    """Shape the punctuation on one side of a word: at most one mark of each kind."""
+    """Reduce the punctuation on one side of a word to at most one mark of each kind."""
     if not punctuation or len(punctuation) == 1:
         return _MARK.get(punctuation, "|") if punctuation else ""
     kinds = {_MARK.get(char, "|") for char in punctuation}
     if len(kinds) == 1:
         return kinds.pop()
-    # A quote or comma beside a full stop adds nothing to it.
+    # Beside a full stop, a quote or comma adds nothing.
     return "".join(mark for mark in ")(." if mark in kinds) or "|"
 
 
@@ -165,7 +165,7 @@ def _is_abbreviation(core: str, unit: str) -> bool:
 
 
 def _piece(core: str, after: str, classify: _Classifier) -> tuple[list[str], list[str], str]:
-    """Analyse one word without breaks inside; ``after`` is what its end left unread."""
+    """Analyse a word without inner breaks; ``after`` is the punctuation that follows it."""
     dotted = after.startswith(".") and "." in core
     unit = " ".join(tokenize(core + "." if dotted else core))
     if not unit:
@@ -179,7 +179,7 @@ def _piece(core: str, after: str, classify: _Classifier) -> tuple[list[str], lis
 
 
 def _general(word: str, classify: _Classifier) -> WordShape:
-    """Analyse any word: brackets, slashes, mixed scripts, possessives."""
+    """Analyse any word, including brackets, slashes, mixed scripts and possessives."""
     if word == "&":
         return ("&",), "k"
     units: list[str] = []
@@ -190,7 +190,7 @@ def _general(word: str, classify: _Classifier) -> WordShape:
         units.extend([""] * len(marks))
         shapes.append(marks)
 
-    # AC/DC and TCP/IP are names, and/or and Oslo/Bergen two words.
+    # AC/DC and TCP/IP are one name; and/or and Oslo/Bergen are two words.
     pieces = [word] if "/" in word and word.isupper() else _INNER_BREAK.split(word)
     for position, piece in enumerate(pieces):
         if position % 2:
@@ -217,32 +217,32 @@ def _general(word: str, classify: _Classifier) -> WordShape:
     return tuple(units), "".join(shapes)
 
 
-class WordReader:
-    """Units and shape of a word, in one language.
+class WordAnalyser:
+    """Splits a word into units and determines its shape, in one language.
 
     Attributes
     ----------
-    known : WordCache
-        Of words that were met, and of their cores.
+    analyses : WordCache
+        Analyses of words, and of their cores without punctuation.
     """
 
     def __init__(self, language: str) -> None:
         self._classify = _Classifier(language)
-        self.known: WordCache[WordShape] = WordCache(self.read)
+        self.analyses: WordCache[WordShape] = WordCache(self.analyse)
 
-    def read(self, word: str) -> WordShape:
-        """Work the units and the shape of a word out."""
+    def analyse(self, word: str) -> WordShape:
+        """Return the units and the shape of a word."""
         if word.isalpha() and word.isascii():
             unit = word.lower()[:MAX_TOKEN_CHARACTERS]
             return (unit,), self._classify.plain(word, unit)
-        # "film," is "film" and a mark, and "film" is most likely known.
+        # "film," is "film" and a mark, and "film" is most likely cached.
         last, stem = word[-1], word[:-1]
         if last in ",." and stem.isalpha():
             if last == ",":
-                units, shape = self.known[stem]
+                units, shape = self.analyses[stem]
                 return (*units, ""), shape + "|"
             if len(stem) > 1 and stem.lower() not in _ABBREVIATIONS:
-                units, shape = self.known[stem]
+                units, shape = self.analyses[stem]
                 return (*units, ""), shape + "."
         core = word.rstrip(_TRAILING)
         if core.endswith("."):
@@ -254,13 +254,13 @@ class WordReader:
             return self._compound(word)
         if not body or not _SOLID.fullmatch(body):
             return _general(word, self._classify)
-        units, shape = self.known[body]
+        units, shape = self.analyses[body]
         left = _marks(word[: len(core) - len(body)])
         right = _marks(word[len(core) :])
         return ("",) * len(left) + units + ("",) * len(right), left + shape + right
 
     def _compound(self, word: str) -> WordShape:
-        """Read the usual words that are not letters alone, and leave the rest."""
+        """Analyse common words with digits, hyphens or a possessive; pass on the rest."""
         if word.isascii():
             if word.isdigit():
                 return (word[:MAX_TOKEN_CHARACTERS],), "n"
@@ -268,21 +268,23 @@ class WordReader:
                 unit = word.lower().replace("-", " ")
                 return (unit,), self._classify.plain(word, unit)
         if word[-2:] in ("'s", "’s") and word[:-2].isalpha():
-            units, shape = self.known[word[:-2]]
+            units, shape = self.analyses[word[:-2]]
             return ((*units, ""), shape + "p") if shape in "CA" else (units, shape)
         return _general(word, self._classify)
 
 
-_READERS: dict[str, WordReader] = {}
+_ANALYSERS: dict[str, WordAnalyser] = {}
 
 
-def word_reader(language: str) -> WordReader:
-    """Return what tells the units and the shape of a word without whitespace."""
-    return _READERS.get(language) or _READERS.setdefault(language, WordReader(language))
+def word_analyser(language: str) -> WordAnalyser:
+    """Return the shared analyser of a language."""
+    return _ANALYSERS.get(language) or _ANALYSERS.setdefault(language, WordAnalyser(language))
 
 
 def dominant_language(tokens: list[str]) -> str:
-    """Guess which Latin language's function words a text uses; English when unsure.
+    """Guess the language of a text in Latin script by its function words.
+
+    Returns ``"english"`` when unsure.
 
     Examples
     --------
@@ -290,15 +292,15 @@ def dominant_language(tokens: list[str]) -> str:
     'german'
     """
     english = len(_ENGLISH_MARKERS.intersection(tokens))
-    if english >= SURE_MARKERS:
+    if english >= MIN_MARKERS:
         return "english"
     counts = {name: len(markers.intersection(tokens)) for name, markers in _MARKERS.items()}
     best = max(counts, key=lambda name: counts[name])
     return best if counts[best] > max(1, english) else "english"
 
 
-def words_of(text: str) -> list[str]:
-    """Split at whitespace; a short line (a heading, a list item) ends like a sentence."""
+def split_words(text: str) -> list[str]:
+    """Split at whitespace; end short lines (headings, list items) like sentences."""
     if "\n" not in text:
         return text.split()
     words: list[str] = []
@@ -309,19 +311,19 @@ def words_of(text: str) -> list[str]:
     return words
 
 
-def shape_text(text: str, language: str) -> Shaped:
+def shape_text(text: str, language: str) -> ShapedText:
     """Return the units and the shape of a text.
 
     Parameters
     ----------
     text : str
-        Of one chunk, or its title.
+        Text or title of one chunk.
     language : str
-        Whose stop words hold; see :func:`dominant_language`.
+        Language whose stop words apply; see :func:`dominant_language`.
 
     Returns
     -------
-    Shaped
+    ShapedText
         ``len(units) == len(shape)``.
 
     Examples
@@ -329,8 +331,8 @@ def shape_text(text: str, language: str) -> Shaped:
     >>> shape_text("Shawn's friend, the Duke of York.", "english").shape
     'Cpl|tCkC.'
     """
-    records = list(map(word_reader(language).known.__getitem__, words_of(text)))
-    return Shaped(
+    records = list(map(word_analyser(language).analyses.__getitem__, split_words(text)))
+    return ShapedText(
         list(chain.from_iterable([record[0] for record in records])),
         "".join([record[1] for record in records]),
     )

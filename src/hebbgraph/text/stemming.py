@@ -1,4 +1,4 @@
-"""One token to its terms in the lexical index."""
+"""Stemming: one token to its terms in the lexical index."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 import Stemmer
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.text.scripts import is_unspaced
+from hebbgraph.text.characters import is_unspaced
 
-__all__ = ["MAX_TERM_BYTES", "Terms", "cap"]
+__all__ = ["MAX_TERM_BYTES", "TermStemmer", "truncate_term"]
 
 MAX_TERM_BYTES = 128
 _SCRIPTS = (
@@ -27,7 +27,7 @@ _SCRIPT_STEMMERS = {
     "arabic": "arabic",
     "devanagari": "hindi",
 }
-# Languages whose own script is not Latin take the place of that script's default.
+# A language written in one of these scripts replaces that script's default stemmer.
 _SCRIPT_OF = {
     "greek": "greek",
     "russian": "cyrillic",
@@ -39,8 +39,8 @@ _SCRIPT_OF = {
 _CODE_PART = re.compile(r"[-._&+#]+")
 
 
-class Terms:
-    """The terms of a single token, in one language."""
+class TermStemmer:
+    """Stems single tokens in one language."""
 
     def __init__(self, language: str) -> None:
         if language != "none" and language not in Stemmer.algorithms():
@@ -54,7 +54,7 @@ class Terms:
             own = _SCRIPT_OF.get(language)
             names[own or "latin"] = language
             names.setdefault("latin", "english")
-        # Not re-entrant (one buffer each), hence the lock; our cache makes theirs idle.
+        # Snowball stemmers reuse one buffer, hence the lock. We cache, so theirs is off.
         self._stemmers: dict[str, Any] = {
             script: Stemmer.Stemmer(name, 0) for script, name in names.items()
         }
@@ -71,26 +71,26 @@ class Terms:
                 return self._stemmers["devanagari"].stemWord(word) or word
         return word
 
-    def of(self, token: str) -> list[str]:
-        """Return the terms of a token that is no unspaced character, one or more."""
+    def terms(self, token: str) -> list[str]:
+        """Return the terms of a token; it must not be a character of an unspaced script."""
         parts = [part for part in _CODE_PART.split(token) if part]
         if len(parts) > 1 and not token[0].isdigit():
-            # A code is found whole and by its parts.
-            return [cap(token), *(cap(self._stem(part)) for part in parts)]
-        return [cap(self._stem(token))]
+            # Index a code whole and by its parts.
+            return [truncate_term(token), *(truncate_term(self._stem(part)) for part in parts)]
+        return [truncate_term(self._stem(token))]
 
     def __call__(self, token: str) -> str | None:
-        """Return the one term of a token; None if there are more, or it depends."""
+        """Return the term of a token; None if it has several, or they depend on context."""
         if token.isascii() and token.isalnum():
-            return cap(self._stem(token))
+            return truncate_term(self._stem(token))
         if is_unspaced(token):
             return None
-        terms = self.of(token)
+        terms = self.terms(token)
         return terms[0] if len(terms) == 1 else None
 
 
-def cap(term: str) -> str:
-    """Cut a term to 128 bytes of UTF-8, at a character."""
+def truncate_term(term: str) -> str:
+    """Truncate a term to 128 bytes of UTF-8, at a character boundary."""
     if len(term) * 4 <= MAX_TERM_BYTES:
         return term
     return term.encode("utf-8", "ignore")[:MAX_TERM_BYTES].decode("utf-8", "ignore")

@@ -1,9 +1,9 @@
 """Function words by language, as plain data.
 
-Written in ordinary spelling, one string a language; :mod:`hebbgraph.text.tokens`
-folds and splits them with the tokenizer, so that they equal the tokens of running
-text. A few adverbs that like to open sentences ("however", "later") are listed with
-the function words, since a capital says nothing about them there.
+Each language is one string in ordinary spelling; :mod:`hebbgraph.text.tokens` runs it
+through the tokenizer, so the words equal the tokens of running text. A few adverbs that
+often open sentences ("however", "later") are included: there, their capital does not
+mark a name.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ STOP_WORDS: dict[str, str] = {
     """,
 }
 
-# Function words of other Latin languages that are ordinary content words in English.
-# They stop a span only in a text of their own language, never a tag given alone.
+# Function words of other Latin languages that are content words in English. They count as
+# stop words only in texts of their own language, never in a tag given by itself.
 CONTENT_ELSEWHERE = """
     bin con cosa da dos due era fin hat hier ha hay lei man mes men mine moi mon not nun pas per
     plus poco pour prima pro qua sera ses si sin sobre son sous ta tan tu uno via war was wer will

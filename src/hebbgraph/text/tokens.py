@@ -1,8 +1,8 @@
 """Text to tokens, tokens to lexical terms, phrases to keys.
 
-Tokens are what phrases are matched in; they are the same for a chunk and a query,
-whatever the language. Every word between whitespace is analysed by itself, so what it
-gives can be kept where that is dear (folding, stemming).
+Phrases are matched on tokens. Chunks and queries are tokenised alike, whatever their
+language. Words between whitespace are analysed independently of each other, so the
+costly parts (folding, stemming) can be cached by word.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from itertools import chain, pairwise
 import regex
 
 from hebbgraph.text import stopwords
-from hebbgraph.text.caching import WordCache
-from hebbgraph.text.folding import fold
-from hebbgraph.text.scripts import UNSPACED, is_unspaced
-from hebbgraph.text.stemming import Terms, cap
+from hebbgraph.text.characters import UNSPACED, fold, is_unspaced
+from hebbgraph.text.stemming import TermStemmer, truncate_term
+from hebbgraph.text.words import WordCache
 
 __all__ = [
     "MAX_PHRASE_CHARACTERS",
@@ -25,10 +24,10 @@ __all__ = [
     "display",
     "lexical_terms",
     "phrase_key",
+    "simple_token",
     "stop_words",
     "tokenize",
-    "usual_token",
-    "word_tokens",
+    "tokenize_word",
 ]
 
 MAX_TOKEN_CHARACTERS = 64
@@ -37,7 +36,7 @@ MAX_PHRASE_CHARACTERS = 200
 
 
 def _grammar(letter: str, first: str, rest: str, other: str) -> str:
-    """Build the token pattern; possessive quantifiers keep it linear in the text."""
+    """Build the token pattern; possessive quantifiers keep matching linear."""
     run = f"{first}{rest}*+"
     return (
         rf"[cg]\+\+(?!{rest})|[cfj]\#(?!{rest})"  # C++, C#
@@ -49,7 +48,7 @@ def _grammar(letter: str, first: str, rest: str, other: str) -> str:
 
 
 _WORD_CHARACTER = rf"[[\p{{L}}\p{{N}}]--[{UNSPACED}]]"
-# Most words are followed by nothing that could belong to them; that branch is tried first.
+# The first branch is the common case: no joining punctuation follows the word.
 _ASCII_TOKEN = re.compile(
     rf"[a-z0-9]++(?![-._&+#])|{_grammar('[a-z]', '[a-z0-9]', '[a-z0-9]', '')}"
 )
@@ -64,7 +63,7 @@ _TOKEN = regex.compile(
 )
 _HAS_LETTER = regex.compile(r"\p{L}")
 
-# Each opens with the literal that it is about, which lets the engine skip to it.
+# Each pattern opens with a literal, so the engine can skip to the next candidate.
 _LETTER = r"[^\W\d_]"
 _CLITIC = re.compile(r"'(?<=\w')(?:s|ll|re|ve|d|m)(?![\w'])")
 _ELISION = re.compile(r"(?<![\w'])([ldjmtsnc]|qu|dell|dall|nell|sull|all|un)'(?=[^\W\d_]{2})")
@@ -73,12 +72,12 @@ _MAYBE_DOTTED = re.compile(rf"\.{_LETTER}\.")
 _DOTTED = re.compile(rf"(?<![\w.])(?:{_LETTER}\.){{2,}}+{_LETTER}?(?!\w)")
 _THOUSANDS = re.compile(r",(?<=[0-9],)(?=[0-9]{3}(?![0-9]))")
 
-#: Beside letters and digits it parts, and changes nothing.
+#: Punctuation that can be stripped from a word without changing how it is tokenised.
 _AROUND = ',.;:!?()[]"“”'
 
 
 def _split_folded(text: str) -> list[str]:
-    """Tokens of folded text. No pattern looks across whitespace."""
+    """Split folded text into tokens. No pattern matches across whitespace."""
     if "'" in text:
         text = _CLITIC.sub("", text)
         if "'" in text:
@@ -93,24 +92,24 @@ def _split_folded(text: str) -> list[str]:
     return tokens
 
 
-def word_tokens(word: str) -> list[str]:
-    """Return what :func:`tokenize` does for text without whitespace, which words mostly are.
+def tokenize_word(word: str) -> list[str]:
+    """Tokenise one word: :func:`tokenize` for text without whitespace, but faster.
 
     Examples
     --------
-    >>> word_tokens("(Synapses,"), word_tokens("O'Brien's")
+    >>> tokenize_word("(Synapses,"), tokenize_word("O'Brien's")
     (['synapses'], ['obrien'])
     """
-    token = usual_token(word)
+    token = simple_token(word)
     return _split_folded(fold(word)) if token is None else [token]
 
 
-def usual_token(word: str) -> str | None:
-    """Return the only token of a word, or None for one that must be looked at more closely.
+def simple_token(word: str) -> str | None:
+    """Return the token of a plain ASCII word, or None if the word needs full analysis.
 
     Examples
     --------
-    >>> usual_token("(Synapses,"), usual_token("O'Brien's")
+    >>> simple_token("(Synapses,"), simple_token("O'Brien's")
     ('synapses', None)
     """
     core = word.strip(_AROUND)
@@ -119,30 +118,30 @@ def usual_token(word: str) -> str | None:
     return None
 
 
-_FOLDED_WORDS = WordCache(lambda word: tuple(word_tokens(word)))
+_FOLDED_WORDS = WordCache(lambda word: tuple(tokenize_word(word)))
 
 
 def tokenize(text: str) -> list[str]:
     """Split a text into normalised tokens, in reading order.
 
-    Case, width, accents, Arabic vowel marks and alef variants, and ё are folded (see
-    :func:`hebbgraph.text.folding.fold`). A possessive ``'s`` and other clitics go,
-    elided articles become their own token (``l'homme`` → ``l``, ``homme``), other
-    apostrophes vanish (``O'Brien`` → ``obrien``). Dotted acronyms lose their dots.
-    Hyphenated words are split; codes (letters, then ``-`` or ``.`` and a digit),
-    identifiers with underscores, decimal numbers, ``C++``, ``C#`` and ``R&D`` stay
-    whole. Scripts without spaces give one token a character, marks included.
+    Text is folded first (see :func:`hebbgraph.text.characters.fold`): case, width,
+    accents, Arabic vowel marks and alef variants, and ё. Possessive ``'s`` and other
+    clitics are dropped, elided articles become their own token (``l'homme`` → ``l``,
+    ``homme``), other apostrophes vanish (``O'Brien`` → ``obrien``). Dotted acronyms
+    lose their dots. Hyphenated words are split; codes (letters, then ``-`` or ``.`` and
+    a digit), identifiers with underscores, decimal numbers, ``C++``, ``C#`` and ``R&D``
+    stay whole. Scripts without spaces yield one token per character, marks included.
 
     Parameters
     ----------
     text : str
-        Anything, of any length.
+        Any text, of any length.
 
     Returns
     -------
     list of str
-        None is empty, holds whitespace, or is longer than 64 characters (the rest of
-        a longer one is dropped). ``tokenize(" ".join(tokens)) == tokens``.
+        Non-empty tokens without whitespace, truncated to 64 characters.
+        ``tokenize(" ".join(tokens)) == tokens``.
 
     Examples
     --------
@@ -159,21 +158,21 @@ def tokenize(text: str) -> list[str]:
 
 # -- lexical terms ----------------------------------------------------------------
 
-_TERMS: dict[str, tuple[Terms, WordCache[str | None]]] = {}
+_STEMMERS: dict[str, tuple[TermStemmer, WordCache[str | None]]] = {}
 
 
-def _terms_in(language: str) -> tuple[Terms, WordCache[str | None]]:
-    terms = Terms(language)
-    return _TERMS.setdefault(language, (terms, WordCache(terms)))
+def _stemmer_for(language: str) -> tuple[TermStemmer, WordCache[str | None]]:
+    stemmer = TermStemmer(language)
+    return _STEMMERS.setdefault(language, (stemmer, WordCache(stemmer)))
 
 
 def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
     """Turn tokens into the terms of the lexical index.
 
     Words are stemmed with the Snowball stemmer of their script: Latin by `language`,
-    Cyrillic as Russian, Arabic, Devanagari as Hindi, Greek. A code gives itself and
-    its parts. A run of characters of unspaced scripts gives its overlapping pairs; a
-    run of one stays alone.
+    Cyrillic as Russian, Arabic, Devanagari as Hindi, Greek. A code yields itself and
+    its parts. A run of characters of an unspaced script yields its overlapping
+    bigrams; a single character stays as it is.
 
     Parameters
     ----------
@@ -185,10 +184,10 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
     Returns
     -------
     list of str
-        Without whitespace inside, at most 128 bytes of UTF-8 each. If ``p`` occurs
-        contiguously in ``t`` and neither the first nor the last run of ``p`` is a
-        lone unspaced character, ``lexical_terms(p)`` occurs contiguously in
-        ``lexical_terms(t)``; :func:`phrase_key` accepts only such phrases.
+        Terms without whitespace, at most 128 bytes of UTF-8 each. If ``p`` occurs
+        contiguously in ``t``, and ``p`` neither begins nor ends with a lone unspaced
+        character, then ``lexical_terms(p)`` occurs contiguously in
+        ``lexical_terms(t)``. :func:`phrase_key` accepts only such phrases.
 
     Raises
     ------
@@ -200,22 +199,22 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
     >>> lexical_terms(tokenize("Synapses learning at ERR-12, 東京都"))
     ['synaps', 'learn', 'at', 'err-12', 'err', '12', '東京', '京都']
     """
-    terms_of, cache = _TERMS.get(language) or _terms_in(language)
+    stemmer, cache = _STEMMERS.get(language) or _stemmer_for(language)
     found = list(map(cache.__getitem__, tokens))
     if None not in found:
-        return found  # type: ignore[return-value]  # mypy does not see what was asked
+        return found  # type: ignore[return-value]  # mypy cannot narrow the elements
     terms: list[str] = []
-    run: list[str] = []  # of unspaced characters that we are in
+    run: list[str] = []  # the current run of unspaced characters
     for token, term in zip([*tokens, ""], [*found, ""], strict=True):
         if term is None and is_unspaced(token):
             run.append(token)
             continue
         if run:
             pairs = map("".join, pairwise(run)) if len(run) > 1 else run
-            terms.extend(map(cap, pairs))
+            terms.extend(map(truncate_term, pairs))
             run = []
         if term is None:
-            terms.extend(terms_of.of(token))
+            terms.extend(stemmer.terms(token))
         elif term:
             terms.append(term)
     return terms
@@ -231,10 +230,10 @@ _ARTICLES = frozenset(("the", "a", "an"))
 
 
 def stop_words(language: str = "") -> frozenset[str]:
-    """Return the stop words that hold in a text of `language`, as tokens.
+    """Return the stop words for a text in `language`, as tokens.
 
-    English ones always count, and those of other languages but for words that mean
-    something in English ("war", "die", "pour"), which count in their own language.
+    They include the stop words of all languages, except those that are content words
+    in English ("war", "die", "pour"): these count only in their own language.
 
     Examples
     --------
@@ -244,7 +243,7 @@ def stop_words(language: str = "") -> frozenset[str]:
     return _ANY_LANGUAGE | _STOP_WORDS.get(language, frozenset())
 
 
-def key_of(tokens: list[str]) -> str:
+def key_from_tokens(tokens: list[str]) -> str:
     """Return the key of a phrase given as tokens; see :func:`phrase_key`."""
     if not tokens:
         return ""
@@ -263,16 +262,16 @@ def key_of(tokens: list[str]) -> str:
     else:
         unspaced = [is_unspaced(token) for token in tokens]
         words = len(tokens) - sum(unspaced) / 2
-        # A lone unspaced character at an edge is indexed as part of pairs elsewhere.
+        # A lone unspaced character at an edge is part of a bigram in running text.
         first, last = unspaced[:2], unspaced[-2:]
         if first in ([True], [True, False]) or last == [False, True]:
             return ""
     if words > MAX_PHRASE_WORDS:
         return ""
-    if not key.islower() and _HAS_LETTER.search(key) is None:  # no case, so look closer
+    if not key.islower() and _HAS_LETTER.search(key) is None:  # islower() misses uncased letters
         return ""
     if len(key) >= MAX_TOKEN_CHARACTERS and max(map(len, tokens)) >= MAX_TOKEN_CHARACTERS:
-        return ""  # perhaps cut short, so other words would share its key
+        return ""  # possibly truncated, so different words would share this key
     return key
 
 
@@ -282,17 +281,17 @@ def phrase_key(phrase: str) -> str:
     Parameters
     ----------
     phrase : str
-        A title, a tag that a caller or a model gave, or a key.
+        A title, a tag from a caller or a model, or a key.
 
     Returns
     -------
     str
-        Its tokens joined by one space, without an English article before two or more
-        words ("the hunger games" → "hunger games"; "the island" stays). Empty if the
-        phrase is no usable tag: no letter (numbers and years alone are no tags), one
-        character, one stop word, more than 12 words (two unspaced characters count as
-        one) or 200 characters, a word of 64 characters or more, or a lone unspaced
-        character at an edge, which the lexical index could not find again.
+        The tokens joined by single spaces. A leading English article is dropped if two
+        or more words follow ("the hunger games" → "hunger games"; "the island" stays).
+        Empty if the phrase cannot be a tag: it has no letter (numbers and years), is a
+        single character or stop word, exceeds 12 words (two unspaced characters count
+        as one) or 200 characters, holds a word of 64 characters or more, or begins or
+        ends with a lone unspaced character, which the lexical index could not find.
         ``phrase_key(phrase_key(p)) == phrase_key(p)``.
 
     Examples
@@ -302,11 +301,11 @@ def phrase_key(phrase: str) -> str:
     >>> phrase_key("東京大学")
     '東 京 大 学'
     """
-    return key_of(tokenize(phrase))
+    return key_from_tokens(tokenize(phrase))
 
 
 def display(key: str) -> str:
-    """Return the readable form of a key: no spaces between unspaced characters.
+    """Return the readable form of a key, without spaces between unspaced characters.
 
     Examples
     --------

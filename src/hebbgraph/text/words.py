@@ -1,30 +1,72 @@
-"""Words by number: what is worked out for a word lies in arrays from when it is first met."""
+"""Words repeat, so each is analysed once: a cache, an interner, and word counts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Callable, Sequence
+from typing import Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import GrowableArray, IntArray, concatenated_ranges
+from hebbgraph.arrays import IntArray
 
-__all__ = ["Met", "Numbers", "Ragged", "running"]
+__all__ = ["MAX_CACHED_CHARACTERS", "Interner", "WordCache", "WordCounts"]
+
+_Value = TypeVar("_Value")
+MAX_CACHED_CHARACTERS = 64
+"""Longer strings are not cached: they rarely recur and take more memory."""
 
 
-class Numbers(dict[str, int]):
-    """Numbers strings in the order in which they are looked up.
+class WordCache(dict[str, _Value], Generic[_Value]):
+    """Bounded cache of a pure function of a string.
+
+    Look values up with ``cache[word]``: a hit is one dictionary lookup and runs no
+    Python code. The cache keeps two generations. When the younger one is full it
+    becomes the older one, which is still searched, and the previous older one is
+    dropped; words in use are copied forward.
+
+    Parameters
+    ----------
+    compute : callable
+        Maps a word to its value; must depend on the word alone.
+    capacity : int, positive
+        Words per generation.
+
+    Examples
+    --------
+    >>> lengths = WordCache(len, capacity=1000)
+    >>> lengths["synapse"], "synapse" in lengths
+    (7, True)
+    """
+
+    def __init__(self, compute: Callable[[str], _Value], *, capacity: int = 1 << 17) -> None:
+        super().__init__()
+        self._compute = compute
+        self._capacity = capacity
+        self._older: dict[str, _Value] = {}
+
+    def __missing__(self, word: str) -> _Value:
+        value = self._older[word] if word in self._older else self._compute(word)
+        if len(word) <= MAX_CACHED_CHARACTERS:
+            if len(self) >= self._capacity:
+                self._older = dict(self)
+                self.clear()
+            self[word] = value
+        return value
+
+
+class Interner(dict[str, int]):
+    """Numbers strings in order of first lookup.
 
     Attributes
     ----------
     fresh : list of str
-        Those that were numbered since the owner last took them away.
+        Strings numbered since the owner last emptied this list.
 
     Examples
     --------
-    >>> numbers = Numbers()
-    >>> [numbers[word] for word in ("owl", "moth", "owl")], numbers.fresh
+    >>> words = Interner()
+    >>> [words[word] for word in ("owl", "moth", "owl")], words.fresh
     ([0, 1, 0], ['owl', 'moth'])
     """
 
@@ -36,83 +78,32 @@ class Numbers(dict[str, int]):
         self.fresh.append(word)
         return self.setdefault(word, len(self))
 
-    def of(self, words: Sequence[str]) -> NDArray[np.int64]:
+    def intern(self, words: Sequence[str]) -> NDArray[np.int64]:
         """Return the number of each word."""
         return np.fromiter(map(self.__getitem__, words), np.int64, len(words))
 
 
-class Ragged:
-    """Arrays of different lengths, one after the other.
+class WordCounts:
+    """Counts how often each word number occurs, to decide which words to keep.
 
     Examples
     --------
-    >>> ragged = Ragged(np.int32)
-    >>> ragged.extend([2, 0, 1], [7, 8, 9])
-    >>> counts, places = ragged.places(np.array([2, 0]))
-    >>> counts, ragged.values[places]
-    (array([1, 2]), array([9, 7, 8], dtype=int32))
-    """
-
-    def __init__(self, dtype: type[np.generic]) -> None:
-        self._offsets = GrowableArray(np.int64, np.zeros(1, np.int64))
-        self._values = GrowableArray(dtype)
-
-    @property
-    def values(self) -> NDArray[np.generic]:
-        """What they all hold, one after the other."""
-        return self._values.view
-
-    def extend(self, lengths: Sequence[int] | IntArray, values: object) -> None:
-        """Add arrays of these lengths, given one after the other."""
-        self._offsets.extend(len(self._values) + np.cumsum(np.array(lengths, dtype=np.int64)))
-        self._values.extend(values)
-
-    def places(self, which: IntArray) -> tuple[IntArray, IntArray]:
-        """Return how long each of these is, and where all that they hold stands."""
-        starts = self._offsets.view[which]
-        counts = self._offsets.view[which + 1] - starts
-        return counts, concatenated_ranges(starts, counts)
-
-    def taken(self, which: IntArray) -> Self:
-        """Return some of these, numbered anew in this order."""
-        counts, places = self.places(which)
-        taken = type(self)(self._values.view.dtype.type)
-        taken.extend(counts, self._values.view[places])
-        return taken
-
-
-class Met:
-    """How often each number was met, to tell what is worth remembering.
-
-    Examples
-    --------
-    >>> met = Met()
-    >>> met.note(np.array([0, 2, 2, 3, 3, 3]))
-    >>> met.often(5), met.often(1)
+    >>> counts = WordCounts()
+    >>> counts.add(np.array([0, 2, 2, 3, 3, 3]))
+    >>> counts.most_frequent(5), counts.most_frequent(1)
     (array([2, 3]), array([3]))
     """
 
     def __init__(self) -> None:
         self._counts = np.zeros(0, dtype=np.int64)
 
-    def note(self, numbers: IntArray) -> None:
-        """Count these once more."""
+    def add(self, numbers: IntArray) -> None:
+        """Count one occurrence of each number."""
         counts = np.bincount(numbers, minlength=len(self._counts))
         counts[: len(self._counts)] += self._counts
         self._counts = counts
 
-    def often(self, most: int) -> IntArray:
-        """Return the numbers met more than once, ascending; at most so many, the most frequent."""
-        order = np.argsort(-self._counts, kind="stable")[:most]
+    def most_frequent(self, limit: int) -> IntArray:
+        """Return the ``limit`` most frequent numbers that occur more than once, ascending."""
+        order = np.argsort(-self._counts, kind="stable")[:limit]
         return np.sort(order[self._counts[order] > 1])
-
-
-def running(counts: IntArray) -> IntArray:
-    """Return the sums of the first 0, 1, 2, … of these.
-
-    Examples
-    --------
-    >>> running(np.array([2, 0, 1]))
-    array([0, 2, 2, 3])
-    """
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))

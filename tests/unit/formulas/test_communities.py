@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from hebbgraph.formulas.communities import (
+    adjusted_rand_index,
     colony_weights,
     find_colonies,
+    local_moving,
     modularity,
-    moved,
-    rand_index,
 )
 from hebbgraph.formulas.weighted_graph import WeightedGraph
 
@@ -43,14 +43,14 @@ def test_a_new_node_joins_those_that_it_is_joined_to() -> None:
         np.ones(len(old) + 3),
     )
     colony = np.array([0, 0, 0, 0, 4, 4, 4, 4, 8])
-    assert moved(graph, colony, [8]).tolist() == [0, 0, 0, 0, 4, 4, 4, 4, 4]
+    assert local_moving(graph, colony, [8]).tolist() == [0, 0, 0, 0, 4, 4, 4, 4, 4]
     assert colony[8] == 8  # untouched
 
 
 def test_a_node_leaves_those_that_it_is_not_joined_to() -> None:
     graph = two_cliques(extra=1)
     colony = np.array([0, 0, 0, 0, 0, 4, 4, 4, 8])
-    assert moved(graph, colony, [4]).tolist() == [0, 0, 0, 0, 4, 4, 4, 4, 8]
+    assert local_moving(graph, colony, [4]).tolist() == [0, 0, 0, 0, 4, 4, 4, 4, 8]
 
 
 def test_moves_raise_modularity_as_networkx_counts_it() -> None:
@@ -59,7 +59,7 @@ def test_moves_raise_modularity_as_networkx_counts_it() -> None:
     weights = np.random.default_rng(0).random(len(sources))
     graph = WeightedGraph(40, sources, targets, weights)
     colony = np.arange(40) % 5
-    better = moved(graph, colony, range(40))
+    better = local_moving(graph, colony, range(40))
     nx.set_edge_attributes(
         picture,
         {
@@ -76,11 +76,11 @@ def test_moves_raise_modularity_as_networkx_counts_it() -> None:
 
 def test_agreement_of_partitions() -> None:
     one = np.array([0, 0, 0, 1, 1, 1])
-    assert rand_index(one, one + 7) == 1.0
+    assert adjusted_rand_index(one, one + 7) == 1.0
     # Worked: 2 pairs together in both, 6 and 3 in each, 15 in all.
     other = np.array([0, 0, 1, 1, 2, 2])
-    assert rand_index(one, other) == pytest.approx((2 - 6 * 3 / 15) / (4.5 - 6 * 3 / 15))
-    assert rand_index(np.zeros(4, int), np.zeros(4, int)) == 1.0
+    assert adjusted_rand_index(one, other) == pytest.approx((2 - 6 * 3 / 15) / (4.5 - 6 * 3 / 15))
+    assert adjusted_rand_index(np.zeros(4, int), np.zeros(4, int)) == 1.0
 
 
 def test_bridges_are_weaker_and_need_a_reason() -> None:

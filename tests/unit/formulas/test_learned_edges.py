@@ -6,13 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph.formulas.adjacency import EdgeSet
-from hebbgraph.formulas.learned_edges import PooledEdges, RowPool
+from hebbgraph.formulas.learned_edges import EdgePool, PooledEdges
 
 NONE = np.empty(0, np.int64)
 
 
 def test_rows_are_replaced_and_dropped():
-    pool = RowPool(4)
+    pool = EdgePool(4)
     pool.put(NONE, np.array([2, 1, 2, -1]), np.arange(4), np.full(4, 0.5))
     assert [column.tolist() for column in pool.of(np.array([0, 2, 3, 1]))] == [
         [1, 1, 2, 3],
@@ -26,7 +26,7 @@ def test_rows_are_replaced_and_dropped():
 
 
 def test_a_pool_of_numbers_that_come_later_grows():
-    pool = RowPool(0)
+    pool = EdgePool(0)
     pool.grow(2)
     pool.put(NONE, np.array([1]), np.array([7]), np.array([0.5]))
     pool.grow(3)
@@ -35,7 +35,7 @@ def test_a_pool_of_numbers_that_come_later_grows():
 
 def one_edge_each(n):
     """From each of n sources one edge to the chunk of its number, n tenths strong."""
-    pool = RowPool(n)
+    pool = EdgePool(n)
     pool.put(NONE, np.arange(n), np.arange(n), np.arange(n) / 10)
     return pool
 
@@ -72,7 +72,7 @@ def test_a_step_follows_the_edges_over_which_most_passes():
 
 
 def test_what_is_too_little_is_not_passed_on():
-    assert passed(edges_of(one_edge_each(4), 4, least=0.1), [1, 2])[1] == [2]
+    assert passed(edges_of(one_edge_each(4), 4, min_mass=0.1), [1, 2])[1] == [2]
 
 
 def test_a_tag_has_another_row_while_it_is_a_cue():
@@ -100,9 +100,12 @@ def test_learned_edges_end_after_some_steps_and_others_do_not():
 
 @given(st.lists(st.integers(0, 9), unique=True, max_size=10), st.sets(st.integers(0, 9)))
 def test_few_tags_and_many_are_looked_up_alike(tags, cues):
-    pool = RowPool(20)
+    pool = EdgePool(20)
     sources = np.arange(-30, 30) % 20
     pool.put(NONE, sources, np.arange(60) % 7, np.arange(60) / 60)
     edges = edges_of(pool, 10, cues=sorted(cues))
-    few, many = edges._of_few(np.array(tags, np.int64)), edges._of_many(np.array(tags, int), NONE)
+    few, many = (
+        edges._edges_one_by_one(np.array(tags, np.int64)),
+        edges._edges_at_once(np.array(tags, int), NONE),
+    )
     assert [column.tolist() for column in few] == [column.tolist() for column in many]

@@ -9,7 +9,7 @@ from hebbgraph import ParameterError
 from hebbgraph.formulas.relevance import (
     rank_decay,
     relevance,
-    separated,
+    separate_scores,
     term_presence,
     word_order,
 )
@@ -46,9 +46,9 @@ def test_a_term_that_a_chunk_repeats_without_end_costs_no_square() -> None:
 
 def test_separation_and_decay_keep_the_order() -> None:
     scores = np.array([0.1, 0.5, 0.4, 0.9])
-    assert separated(np.array([0.5]))[0] == 0.5
-    assert separated(np.array([1.0]), temperature=8)[0] == pytest.approx(1 / (1 + np.exp(-4)))
-    found = rank_decay(separated(scores), decay=0.95)
+    assert separate_scores(np.array([0.5]))[0] == 0.5
+    assert separate_scores(np.array([1.0]), temperature=8)[0] == pytest.approx(1 / (1 + np.exp(-4)))
+    found = rank_decay(separate_scores(scores), decay=0.95)
     assert np.argsort(found).tolist() == np.argsort(scores).tolist()
 
 

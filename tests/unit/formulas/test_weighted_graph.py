@@ -32,12 +32,12 @@ def test_a_copy_has_weights_of_its_own(graph: WeightedGraph) -> None:
     other = graph.copy()
     other.weights[:] = 0
     assert graph.weights.tolist() == [0.4, 0.5, 0.9, 0.8]
-    assert len(graph.kept(graph.weights > 0.45)) == 3
+    assert len(graph.subgraph(graph.weights > 0.45)) == 3
 
 
 @pytest.mark.parametrize(
     ("sources", "targets", "message"),
-    [([1], [1], "two different"), ([0, 1], [1, 0], "twice"), ([0], [5], "below 5")],
+    [([1], [1], "two different"), ([0, 1], [1, 0], "twice"), ([0], [5], r"lie in \[0, 5\)")],
 )
 def test_bad_edges(sources: list[int], targets: list[int], message: str) -> None:
     with pytest.raises(ParameterError, match=message):

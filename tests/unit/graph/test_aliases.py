@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph import HebbianIndex, ParameterError, Settings
-from hebbgraph.graph.aliases import Aliases, acronym_pairs, near_pairs, spelling_pairs
+from hebbgraph.graph.aliases import Aliases, acronym_pairs, similar_pairs, spelling_pairs
 
 # The question names the plural; the ship's builder is found over the singular's title.
 CHUNKS = [
@@ -55,7 +55,7 @@ def test_near_vectors_are_all_pairs_above(n: int, seed: int, least: float) -> No
     vectors = np.random.default_rng(seed).standard_normal((n, 3)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1, keepdims=True) + 1e-9
     expected = [(i, j) for i, j in combinations(range(n), 2) if vectors[i] @ vectors[j] >= least]
-    assert near_pairs(vectors, least) == expected
+    assert similar_pairs(vectors, least) == expected
 
 
 def test_alias_edges_carry_activation_and_can_be_left_out(

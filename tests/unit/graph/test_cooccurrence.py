@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from networkx.algorithms import bipartite
 
-from hebbgraph.graph.cooccurrence import edges, neighbours
+from hebbgraph.graph.cooccurrence import cooccurrence_edges, neighbours
 from hebbgraph.graph.incidence import Incidence, Postings
 
 Rows = list[list[int]]
@@ -34,7 +34,7 @@ _ROWS = st.lists(st.sets(st.integers(0, 7), max_size=5).map(sorted), max_size=10
 
 @given(_ROWS)
 def test_edges_are_the_bipartite_projection(rows: Rows) -> None:
-    found = edges(_incidence(rows, 8), np.arange(len(rows)))
+    found = cooccurrence_edges(_incidence(rows, 8), np.arange(len(rows)))
     as_dict = {(s, t): w for s, t, w in zip(*(part.tolist() for part in found), strict=True)}
     assert len(as_dict) == len(found.weight)
     assert as_dict == _projected(rows)
@@ -52,10 +52,10 @@ def test_neighbours_are_the_edges_of_one_tag(rows: Rows, tag: int) -> None:
 
 def test_only_the_given_chunks_count() -> None:
     incidence = _incidence([[0, 1], [0, 1], [0, 2]], 3)
-    found = edges(incidence, np.array([1, 2]))
+    found = cooccurrence_edges(incidence, np.array([1, 2]))
     assert list(zip(*(part.tolist() for part in found), strict=True)) == [(0, 1, 1), (0, 2, 1)]
 
 
 def test_weak_edges_can_be_left_out() -> None:
-    found = edges(_incidence([[0, 1], [0, 1], [0, 2]], 3), np.arange(3), min_weight=2)
+    found = cooccurrence_edges(_incidence([[0, 1], [0, 1], [0, 2]], 3), np.arange(3), min_weight=2)
     assert list(zip(*(part.tolist() for part in found), strict=True)) == [(0, 1, 2)]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph.graph.phrases import PhraseTable
-from hebbgraph.text import PhraseMatcher
+from hebbgraph.testing.phrase_matcher import PhraseMatcher
 
 
 def _ints(*values: int) -> np.ndarray:

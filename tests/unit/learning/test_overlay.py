@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.formulas.homeostasis import actor_scales, target_scale
+from hebbgraph.formulas.homeostasis import actor_scales, target_scales
 from hebbgraph.learning.lessons import Family, Lesson, Trace, chunk_node, tag_node
 from hebbgraph.learning.overlay import Overlay
 from hebbgraph.learning.weights import RawWeights
@@ -62,7 +62,7 @@ def naive(weights: RawWeights) -> dict[tuple[Family, str], dict[str, float]]:
         events, at_least=SETTINGS.actor_events, share=SETTINGS.actor_share
     ).tolist()
     actors = dict(zip(weights._actors, scales, strict=False))
-    targets = target_scale(weights.credits(), in_credit=SETTINGS.in_credit).tolist()
+    targets = target_scales(weights.credits(), in_credit=SETTINGS.in_credit).tolist()
 
     def is_here(node: str) -> bool:
         number = int(node[2:] if node[0] == "t" else node[19:])

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.neural.edges import Edges, edges_of, minimum_links, selected
+from hebbgraph.neural.edges import NeuralEdges, edges_in_cluster, minimum_links, select_edges
 
 
 def test_minimum_links_of_the_paper() -> None:
@@ -25,24 +25,26 @@ def test_the_cap_holds_beyond_two_thousand_chunks() -> None:
 def test_dynamic_threshold_by_hand() -> None:
     # Row 0: mean .3, deviation .4 / √2 ≈ .2828: the threshold is .5828.
     weights = np.array([[0, 0.1, 0.1, 0.7], [0.5] * 4, [0.5] * 4, [0.5] * 4])
-    chosen = selected(weights, minimum=0, deviations=1.0)
+    chosen = select_edges(weights, minimum=0, deviations=1.0)
     assert chosen[0].tolist() == [False, False, False, True]
     assert not chosen[1:].any()  # equal weights: none stands out
 
 
 def test_edges_are_numbered_by_the_collection() -> None:
     weights = np.array([[0.0, 0.9], [0.4, 0.0]])
-    found = edges_of(np.array([4, 7]), weights, selected(weights, minimum=1, deviations=1.0))
+    found = edges_in_cluster(
+        np.array([4, 7]), weights, select_edges(weights, minimum=1, deviations=1.0)
+    )
     assert found.sources.tolist() == [4, 7]
     assert found.targets.tolist() == [7, 4]
     assert found.weights.tolist() == pytest.approx([0.9, 0.4])
-    assert len(Edges.concatenated([]).sources) == 0
+    assert len(NeuralEdges.concatenated([]).sources) == 0
 
 
 @given(st.integers(1, 12), st.integers(0, 2**32 - 1), st.floats(-1, 2))
 def test_every_chunk_has_its_minimum_and_never_itself(n: int, seed: int, deviations: float) -> None:
     weights = np.random.default_rng(seed).random((n, n))
     minimum = minimum_links(n, 100)
-    chosen = selected(weights, minimum=minimum, deviations=deviations)
+    chosen = select_edges(weights, minimum=minimum, deviations=deviations)
     assert not chosen.diagonal().any()
     assert (chosen.sum(axis=1) >= minimum).all()

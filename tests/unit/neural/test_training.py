@@ -12,15 +12,15 @@ from safetensors.numpy import save_file
 from hebbgraph import StorageError
 from hebbgraph.graph.incidence import Postings
 from hebbgraph.neural.checkpoint import load_checkpoint, save_checkpoint
-from hebbgraph.neural.clusters import Clusters, clusters_of
-from hebbgraph.neural.examples import LearnedQuestion, Pairs, co_cited, tag_pairs
+from hebbgraph.neural.clusters import Clusters, cluster_chunks
+from hebbgraph.neural.examples import LearnedQuestion, Pairs, co_cited_pairs, tag_pairs
 from hebbgraph.neural.parameters import NeuralSettings
-from hebbgraph.neural.propagation import derive
-from hebbgraph.neural.training import Trained, train_model
+from hebbgraph.neural.propagation import derive_layer
+from hebbgraph.neural.training import TrainingResult, train_model
 
 
 def clustered(vectors: NDArray[np.float32], settings: NeuralSettings) -> Clusters:
-    return clusters_of(
+    return cluster_chunks(
         vectors,
         eps=settings.eps,
         min_samples=settings.min_samples,
@@ -39,7 +39,7 @@ def questions(vectors: NDArray[np.float32]) -> list[LearnedQuestion]:
     return [LearnedQuestion(vectors[at], (at, at + 3), 1.0) for at in range(18)]
 
 
-def trained(vectors: NDArray[np.float32], settings: NeuralSettings) -> Trained:
+def trained(vectors: NDArray[np.float32], settings: NeuralSettings) -> TrainingResult:
     return train_model(
         vectors,
         clustered(vectors, settings),
@@ -66,7 +66,7 @@ def test_pairs_by_tags_by_hand() -> None:
 
 
 def test_the_larger_weight_of_equal_pairs_counts() -> None:
-    found = co_cited(
+    found = co_cited_pairs(
         [LearnedQuestion(None, (3, 1, 2), 0.5), LearnedQuestion(None, (1, 3), 1.0)], weight=2.0
     )
     assert found.first.tolist() == [1, 1, 2]
@@ -79,7 +79,7 @@ def test_the_same_seed_gives_the_same_layer(
 ) -> None:
     clusters = clustered(vectors, tiny)
     before = torch.get_rng_state()
-    one, other = (derive(trained(vectors, tiny).model, vectors, clusters) for _ in range(2))
+    one, other = (derive_layer(trained(vectors, tiny).model, vectors, clusters) for _ in range(2))
     assert torch.equal(torch.get_rng_state(), before)
     assert one[0].sources.tolist() == other[0].sources.tolist()
     assert (one[0].weights == other[0].weights).all()
@@ -107,7 +107,7 @@ def test_without_a_log_the_third_phase_rests(
 
 def test_edges_stay_within_clusters(tiny: NeuralSettings, vectors: NDArray[np.float32]) -> None:
     clusters = clustered(vectors, tiny)
-    edges, propagated = derive(trained(vectors, tiny).model, vectors, clusters)
+    edges, propagated = derive_layer(trained(vectors, tiny).model, vectors, clusters)
     assert (clusters.labels[edges.sources] == clusters.labels[edges.targets]).all()
     assert ((edges.weights >= 0) & (edges.weights <= 1)).all()
     assert np.allclose(np.linalg.norm(propagated, axis=1), 1.0, atol=1e-5)
@@ -121,7 +121,7 @@ def test_checkpoint_round_trip(
     save_checkpoint(model, tmp_path / "model.safetensors")
     back = load_checkpoint(tmp_path / "model.safetensors")
     assert back.settings == tiny
-    ours, theirs = derive(model, vectors, clusters), derive(back, vectors, clusters)
+    ours, theirs = derive_layer(model, vectors, clusters), derive_layer(back, vectors, clusters)
     assert (ours[0].weights == theirs[0].weights).all()
     assert (ours[1] == theirs[1]).all()
     # Other settings of training may be given; the shapes stay those of the checkpoint.

@@ -12,7 +12,7 @@ from hebbgraph import Chunk, HebbianIndex, MissingExtraError, ParameterError
 from hebbgraph.formulas.diversity import marginal_relevance
 from hebbgraph.taggers import GlinerTagger, KeyphraseTagger, LLMTagger, SpacyTagger
 from hebbgraph.taggers.keyphrases import phrases_of
-from hebbgraph.taggers.named import tagger_named
+from hebbgraph.taggers.loading import load_tagger
 
 SHIP = Chunk(text="In 1871 Ida Moss built the Petrel in Tessel Bay for two crowns.")
 
@@ -159,8 +159,8 @@ def test_marginal_relevance_is_the_greedy_one(
 
 def test_taggers_by_name(pipeline: Any, tmp_path: Any) -> None:
     pipeline.to_disk(tmp_path / "ships")
-    assert tagger_named(f"spacy:{tmp_path / 'ships'}")(SHIP) == ("ida moss", "tessel bay")
-    assert isinstance(tagger_named("keyphrases", Words("ice")), KeyphraseTagger)
+    assert load_tagger(f"spacy:{tmp_path / 'ships'}")(SHIP) == ("ida moss", "tessel bay")
+    assert isinstance(load_tagger("keyphrases", Words("ice")), KeyphraseTagger)
     for name in ("keyphrases", "spacy", "llm", "no.such:thing", "json:nothing", "sys:path"):
         with pytest.raises(ParameterError):
-            tagger_named(name)
+            load_tagger(name)

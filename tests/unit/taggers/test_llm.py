@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from hebbgraph import Chunk
 from hebbgraph.taggers import LLMTagger
-from hebbgraph.taggers.calling import Pace, StalledError, within
-from hebbgraph.taggers.output import GarbledAnswerError, clean_tags, tags_in
+from hebbgraph.taggers.calling import RateLimiter, StalledError, call_with_timeout
+from hebbgraph.taggers.output import GarbledAnswerError, clean_tags, parse_tags
 from hebbgraph.taggers.prompt import tag_prompt
 
 _PASSAGES = re.compile(r"^(<<[0-9a-f]+>>)\n(.*)\n\1$", re.MULTILINE)
@@ -58,19 +58,19 @@ def test_boundaries_are_never_the_same() -> None:
     ],
 )
 def test_reading_answers(text: str, expected: dict[int, list[str]]) -> None:
-    assert tags_in(text, 2) == expected
+    assert parse_tags(text, 2) == expected
 
 
 @pytest.mark.parametrize("text", ["", "no", "{", '{"tags": []}', "[1]", "{" * 5000, "x" * 300_000])
 def test_garbage_is_told(text: str) -> None:
     with pytest.raises(GarbledAnswerError):
-        tags_in(text, 2)
+        parse_tags(text, 2)
 
 
 @given(st.text(max_size=300))
 def test_whatever_is_answered_no_error_but_ours(text: str) -> None:
     try:
-        found = tags_in(text, 3)
+        found = parse_tags(text, 3)
     except GarbledAnswerError:
         return
     assert set(found) <= {0, 1, 2}
@@ -165,17 +165,17 @@ def test_calls_overlap_but_no_more_than_allowed() -> None:
 def test_stalls_and_errors_and_pace() -> None:
     release = threading.Event()
     with pytest.raises(StalledError, match=r"0\.01 s"):
-        within(0.01, release.wait)
+        call_with_timeout(0.01, release.wait)
     release.set()
     with pytest.raises(KeyError):
-        within(1.0, lambda: {}["x"])
-    pace, stop = Pace(6000), threading.Event()
+        call_with_timeout(1.0, lambda: {}["x"])
+    pace, stop = RateLimiter(6000), threading.Event()
     began = time.monotonic()
     for _ in range(4):
         pace.wait(stop)
     assert time.monotonic() - began >= 0.029  # three intervals of 10 ms: a floor, not a speed
     stop.set()
-    Pace(1).wait(stop)
+    RateLimiter(1).wait(stop)
 
 
 def test_nobody_is_asked_once_the_caller_has_gone() -> None:

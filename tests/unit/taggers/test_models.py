@@ -7,7 +7,7 @@ import pytest
 
 from hebbgraph import Chunk, ParameterError
 from hebbgraph.taggers import LLMCues, LLMTagger
-from hebbgraph.taggers.models import asking, model_name
+from hebbgraph.taggers.models import model_name, wrap_model
 
 ANSWER = '{"passages": [{"number": 1, "tags": ["Ida Moss"]}]}'
 CHUNK = Chunk(text="Built by Ida Moss.")
@@ -52,12 +52,12 @@ def test_a_llama_index_llm() -> None:
 
 
 def test_a_callable_and_what_is_none() -> None:
-    assert asking(lambda prompt: prompt[::-1])("abc").text == "cba"
+    assert wrap_model(lambda prompt: prompt[::-1])("abc").text == "cba"
     assert model_name(LLMTagger(len)) == "builtins.len"
     with pytest.raises(ParameterError, match="LangChain chat model"):
         LLMTagger("gpt")
     with pytest.raises(TypeError, match="int, not with text"):
-        asking(len)("abc")
+        wrap_model(len)("abc")
 
 
 def test_what_changes_the_answer_changes_the_name() -> None:

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from hebbgraph.text import PhraseMatcher, candidates, lexical_terms, tokenize
+from hebbgraph.testing.phrase_matcher import PhraseMatcher
+from hebbgraph.text import candidates, lexical_terms, tokenize
 
 PATTERNS = ["a", "A", "A ", "Ab ", "Foo of ", "(", "(AB", "NATO (", "'", ".", "a.", "a-1", "x/",
             "中", "中国。", "กา", "カ・", "《中国", "é", "\u200d", "a\u0301", "\u0301", "Foo\n",

@@ -5,7 +5,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.text.names import SPAN
+from hebbgraph.text.names import NAME_SPAN
 
 # What the pattern says, in fewer words and with more steps.
 _WORD = "(?:[CA]p?|X(?!X))"
@@ -15,9 +15,9 @@ _READABLE = re.compile(rf"(?:n|M|W|(?<=[lsktnCAX])S)?{_WORD}(?:M|{_WORD}|{_LINK}
 
 @given(st.text("CAXMWKTSktslnup.|()\n", max_size=60), st.integers(0, 5))
 def test_names_are_what_the_readable_pattern_finds(shape: str, start: int) -> None:
-    found = [match.span() for match in SPAN.finditer(shape)]
+    found = [match.span() for match in NAME_SPAN.finditer(shape)]
     assert found == [match.span() for match in _READABLE.finditer(shape)]
-    pieces = re.split(f"({SPAN.pattern})", shape)  # as many texts at once are read
+    pieces = re.split(f"({NAME_SPAN.pattern})", shape)  # as many texts at once are read
     assert pieces[1::2] == [shape[first:last] for first, last in found]
-    one, other = SPAN.match(shape, start), _READABLE.match(shape, start)
+    one, other = NAME_SPAN.match(shape, start), _READABLE.match(shape, start)
     assert (one and one.span()) == (other and other.span())

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from hebbgraph.text import lexical_terms, tokenize
 from hebbgraph.text.hashing import PhraseHasher
-from hebbgraph.text.reader import ReadTexts, TextReader
+from hebbgraph.text.reader import TextReader, TokenizedTexts
 
 _HASHER = PhraseHasher(b"salt")
 _WORDS = st.sampled_from(
@@ -16,7 +16,7 @@ _WORDS = st.sampled_from(
 _TEXTS = st.one_of(st.lists(_WORDS, max_size=12).map(" ".join), st.text(max_size=40))
 
 
-def _hashes(read: ReadTexts) -> list[list[int]]:
+def _hashes(read: TokenizedTexts) -> list[list[int]]:
     found = np.split(read.hashes[read.tokens], np.cumsum(read.lengths))[:-1]
     return [one.tolist() for one in found]
 
@@ -29,7 +29,7 @@ def test_reading_gives_the_tokens_and_terms_of_each_text(
     for _ in range(2):  # its words are new, then known (or forgotten)
         read = reader.read(chunks)
         texts = [tokenize(text) for chunk in chunks for text in chunk]
-        assert _hashes(read) == [_HASHER.tokens(tokens).tolist() for tokens in texts]
+        assert _hashes(read) == [_HASHER.hash_tokens(tokens).tolist() for tokens in texts]
         assert read.n_texts.tolist() == [len(chunk) for chunk in chunks]
         assert [terms.split() for terms in read.terms] == [
             [term for text in chunk for term in lexical_terms(tokenize(text))] for chunk in chunks
@@ -45,6 +45,6 @@ def test_words_that_come_again_outlive_those_met_once() -> None:
     reader = TextReader(_HASHER, "english", capacity=8)
     texts = [["owl moth, " + " ".join(f"w{at}x{i}" for i in range(6))] for at in range(9)]
     for text in texts:
-        assert _hashes(reader.read([text])) == [_HASHER.tokens(tokenize(text[0])).tolist()]
-    assert {"owl", "moth", "moth,"} <= reader._numbers.keys()
-    assert len(reader._numbers) < 20
+        assert _hashes(reader.read([text])) == [_HASHER.hash_tokens(tokenize(text[0])).tolist()]
+    assert {"owl", "moth", "moth,"} <= reader._words.keys()
+    assert len(reader._words) < 20

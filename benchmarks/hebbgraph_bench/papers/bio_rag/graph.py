@@ -131,7 +131,7 @@ class TermNetwork:
 
     def kept(self, keep: BoolArray) -> TermNetwork:
         """Return the network with some of its edges."""
-        return replace(self, graph=self.graph.kept(keep), counts=self.counts[keep])
+        return replace(self, graph=self.graph.subgraph(keep), counts=self.counts[keep])
 
     def at(self, weight: float) -> TermNetwork:
         """Return the network with all edges at one weight, as at a ceiling."""

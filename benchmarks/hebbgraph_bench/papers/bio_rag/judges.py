@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.taggers.models import asking
+from hebbgraph.taggers.models import wrap_model
 
 from hebbgraph_bench.papers.bio_rag.graph import EdgeJudge, TermNetwork
 
@@ -40,7 +40,7 @@ def ask_judge(model: Any) -> EdgeJudge:
     >>> ask_judge(lambda prompt: "[1]")([("helix", "strand"), ("helix", "first")])
     [True, False]
     """
-    ask = asking(model)
+    ask = wrap_model(model)
 
     def judge(pairs: Sequence[tuple[str, str]]) -> list[bool]:
         lines = [f"{at}. {one} – {other}" for at, (one, other) in enumerate(pairs, 1)]

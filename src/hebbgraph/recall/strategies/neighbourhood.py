@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from hebbgraph.formulas.neighbourhood import FixedTags, retrieved_edges, supporting_chunks
+from hebbgraph.formulas.neighbourhood import FixedTagGraph, retrieved_edges, supporting_chunks
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.strategies import Ranking, Request
@@ -27,7 +27,7 @@ class Neighbourhood:
         """Return the chunks that support the retrieved edges, by how many."""
         graph, cues = request.graph, request.question.cues
         cut = self._parameters.hub_cut(graph.n_chunks)
-        fixed = FixedTags(graph, request.allowed, graph.phrases.order, hub_cut=cut)
+        fixed = FixedTagGraph(graph, request.allowed, graph.phrases.order, hub_cut=cut)
         edges = retrieved_edges(fixed, np.array(cues, dtype=np.int64))
         context = supporting_chunks(fixed, edges)
         order = np.argsort(-context.n_edges, kind="stable")

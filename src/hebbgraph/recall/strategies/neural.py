@@ -11,7 +11,7 @@ from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.formulas.relevance import (
     rank_decay,
     relevance,
-    separated,
+    separate_scores,
     term_presence,
     word_order,
 )
@@ -129,4 +129,4 @@ class Neural:
             terms[at] = term_presence(different, held, partial=p.partial_credit)
             order[at] = word_order(asked, held)
         relevant = relevance(terms, order, semantic, p)
-        return rank_decay(separated(relevant, temperature=p.temperature), decay=p.rank_decay)
+        return rank_decay(separate_scores(relevant, temperature=p.temperature), decay=p.rank_decay)

@@ -8,7 +8,7 @@ import numpy as np
 
 from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.adjacency import PlasticEdges
-from hebbgraph.formulas.evidence import inhibited
+from hebbgraph.formulas.evidence import inhibit
 from hebbgraph.formulas.learned_edges import GateOf
 from hebbgraph.formulas.paths import Layer
 from hebbgraph.graph.aliases import Aliases
@@ -68,13 +68,13 @@ class Spreading:
                 allowed=request.allowed,
                 plastic=self._plastic(request, None, evidence.of),
             )
-        seen = learned.seen(evidence.roughly)
+        seen = learned.seen(evidence.approximate)
         learned = learned.recognised(seen)
         unwanted, factor = learned.inhibited()
         if len(unwanted):
-            evidence = inhibited(evidence, unwanted, factor)
-            seen = learned.seen(evidence.roughly)
-        plastic = learned.edges(cues, evidence.roughly)
+            evidence = inhibit(evidence, unwanted, factor)
+            seen = learned.seen(evidence.approximate)
+        plastic = learned.edges(cues, evidence.approximate)
         if not known.all():  # unless it has learned
             known[~known] = plastic.has_learned(cues[~known])
         return spread(

@@ -1,4 +1,5 @@
-from hebbgraph.text import PhraseMatcher, tokenize
+from hebbgraph.testing.phrase_matcher import PhraseMatcher
+from hebbgraph.text import tokenize
 
 
 def matcher(*keys):

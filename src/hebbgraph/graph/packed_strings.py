@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
 
-__all__ = ["Keys", "packed"]
+__all__ = ["PackedStrings", "pack_strings"]
 
 
-def packed(keys: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return strings as UTF-8, one after the other, and where each begins.
+def pack_strings(keys: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Encode strings as UTF-8, end to end, and return where each begins.
 
     Returns
     -------
@@ -23,7 +23,7 @@ def packed(keys: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
     Examples
     --------
-    >>> data, offsets = packed(["new", "", "york"])
+    >>> data, offsets = pack_strings(["new", "", "york"])
     >>> data.tobytes(), offsets.tolist()
     (b'newyork', [0, 3, 3, 7])
     """
@@ -33,12 +33,12 @@ def packed(keys: Iterable[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
     return np.frombuffer(b"".join(encoded), dtype=np.uint8), offsets
 
 
-class Keys(Sequence[str]):
-    """A sequence of strings: an array (perhaps mapped into memory) and a list after it.
+class PackedStrings(Sequence[str]):
+    """A growable sequence of strings: packed ones, possibly memory-mapped, then a list.
 
     Examples
     --------
-    >>> keys = Keys(*packed(["new", "york"]))
+    >>> keys = PackedStrings(*pack_strings(["new", "york"]))
     >>> keys.append("times")
     >>> list(keys), keys[1], len(keys)
     (['new', 'york', 'times'], 'york', 3)
@@ -74,11 +74,11 @@ class Keys(Sequence[str]):
         return map(self.__getitem__, range(len(self)))
 
     def append(self, key: str) -> None:
-        """Add a string at the end."""
+        """Append a string."""
         self._added.append(key)
 
-    def taken(self, numbers: IntArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return some of the strings (numbers ascending) as :func:`packed` does."""
+    def take(self, numbers: IntArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return the strings with these numbers (ascending), packed."""
         split = int(np.searchsorted(numbers, self._n_packed))
         old, new = numbers[:split], numbers[split:]
         counts = self._offsets[old + 1] - self._offsets[old]
@@ -89,7 +89,9 @@ class Keys(Sequence[str]):
             np.add.at(inside, self._offsets[old], 1)
             np.subtract.at(inside, self._offsets[old + 1], 1)
             kept = self._data[np.cumsum(inside[:-1], dtype=np.int8).astype(np.bool_)]
-        data, offsets = packed(self._added[number - self._n_packed] for number in new.tolist())
+        data, offsets = pack_strings(
+            self._added[number - self._n_packed] for number in new.tolist()
+        )
         starts = np.zeros(split + 1, dtype=np.int64)
         np.cumsum(counts, out=starts[1:])
         return (

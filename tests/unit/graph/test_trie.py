@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.graph.spans import find
+from hebbgraph.graph.trie import find_sorted
 
 _HASHES = st.integers(0, 2**64 - 1)
 
@@ -16,5 +16,5 @@ def test_each_hash_is_found_where_it_stands(
     table = sorted(held)
     known = data.draw(st.lists(st.sampled_from(table), max_size=90)) if table else []
     wanted = data.draw(st.permutations([*known, *others]))
-    found = find(np.array(table, np.uint64), np.array(wanted, np.uint64))
+    found = find_sorted(np.array(table, np.uint64), np.array(wanted, np.uint64))
     assert found.tolist() == [table.index(one) if one in held else -1 for one in wanted]

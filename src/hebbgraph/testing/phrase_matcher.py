@@ -1,4 +1,9 @@
-"""Pass 2: find every known phrase in a text."""
+"""An oracle for phrase matching: a token trie in plain dictionaries.
+
+The product matches phrases with :class:`hebbgraph.graph.phrases.PhraseTable`, in arrays
+and many texts at once. This matcher does the same one text at a time; tests hold the two
+against each other, and the PageRank baseline of the benchmarks uses it.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +11,18 @@ from collections.abc import Iterator
 
 __all__ = ["PhraseMatcher"]
 
-# A phrase that no longer phrase extends is its bare id; otherwise a node, which keeps
-# its own id, if any, under the empty string (no token is empty).
+# A leaf is a bare phrase id. An inner node keeps the id of the phrase that ends there, if
+# any, under the empty string (no token is empty).
 _Node = dict[str, "int | _Node"]
 _OWN = ""
 
 
 class PhraseMatcher:
-    """The current vocabulary, and the search for its phrases in tokens.
+    """Finds the leftmost longest phrases of a vocabulary in a list of tokens.
 
-    A trie over tokens, made of dictionaries and the smallest that will do: one entry a
-    phrase, and one dictionary for each beginning that several words follow or that is
-    longer than a word. Walking it needs no string to be built, so it takes less than
-    half the time of looking up joined tokens by the lengths that a first token allows;
-    and phrases come and go in constant time, which an automaton over characters does
-    not allow. What is found depends on the phrases held alone, never on how they came.
+    A trie over tokens in nested dictionaries. Phrases are added and discarded in time
+    independent of the vocabulary, which an Aho-Corasick automaton does not allow.
+    The trie depends only on the phrases it holds, never on the history of changes.
 
     Examples
     --------
@@ -64,14 +66,14 @@ class PhraseMatcher:
         return node if isinstance(node, int) else None
 
     def add(self, key: str, phrase_id: int) -> None:
-        """Add a phrase; the id of one that is already there is replaced.
+        """Add a phrase, or replace the id of an existing one.
 
         Parameters
         ----------
         key : str
             From :func:`hebbgraph.text.tokens.phrase_key`, not empty.
         phrase_id : int
-            What :meth:`match` returns for it.
+            Id that :meth:`match` returns.
         """
         node = self._root
         *parents, last = key.split(" ")
@@ -89,7 +91,7 @@ class PhraseMatcher:
         node[last] = phrase_id
 
     def discard(self, key: str) -> None:
-        """Remove a phrase, if it is there."""
+        """Remove a phrase, if present."""
         path: list[tuple[_Node, str]] = []
         node: int | _Node | None = self._root
         for token in key.split(" "):
@@ -103,7 +105,7 @@ class PhraseMatcher:
         if node is None:
             return
         self._size -= 1
-        # Back to the smallest form, which the phrases that are left would have made.
+        # Prune, so that the trie is the one that the remaining phrases would build.
         while path:
             parent, token = path.pop()
             del parent[token]
@@ -118,7 +120,7 @@ class PhraseMatcher:
                 return
 
     def spans(self, tokens: list[str]) -> list[tuple[int, int, int]]:
-        """Find the known phrases, leftmost first, the longest at each place, disjoint.
+        """Find phrases from left to right, the longest at each position, without overlap.
 
         Parameters
         ----------
@@ -128,12 +130,12 @@ class PhraseMatcher:
         Returns
         -------
         list of (int, int, int)
-            Start, stop and phrase id, in order; ``tokens[start:stop]`` is the phrase.
+            Start, stop and phrase id, in order; the phrase is ``tokens[start:stop]``.
         """
         found: list[tuple[int, int, int]] = []
         size = len(tokens)
-        taken = 0  # tokens before this belong to a phrase
-        # Most tokens open no phrase: they are sorted out before any Python code runs.
+        taken = 0  # tokens before this position are consumed
+        # Most tokens begin no phrase; map() rejects them without running Python code.
         for start, node in enumerate(map(self._root.get, tokens)):
             if node is None or start < taken:
                 continue
@@ -160,8 +162,5 @@ class PhraseMatcher:
         return found
 
     def match(self, tokens: list[str]) -> list[int]:
-        """Return the ids of the known phrases in the order of :meth:`spans`.
-
-        Duplicates are kept: a phrase that occurs twice is listed twice.
-        """
+        """Return the phrase ids in the order of :meth:`spans`, duplicates included."""
         return [phrase_id for _, _, phrase_id in self.spans(tokens)]

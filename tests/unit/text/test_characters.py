@@ -1,6 +1,6 @@
 import pytest
 
-from hebbgraph.text.folding import fold
+from hebbgraph.text.characters import fold
 
 
 @pytest.mark.parametrize(

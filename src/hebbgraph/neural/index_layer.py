@@ -1,4 +1,4 @@
-"""Training a layer for an index, and removing it."""
+"""Train a neural layer for an index, and remove it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.extras import require_neural
 from hebbgraph.graph.neural_layer import NeuralLayer
-from hebbgraph.neural.clusters import Clusters, clusters_of
-from hebbgraph.neural.examples import Pairs, co_cited, tag_pairs
+from hebbgraph.neural.clusters import Clusters, cluster_chunks
+from hebbgraph.neural.examples import Pairs, co_cited_pairs, tag_pairs
 from hebbgraph.neural.parameters import NeuralSettings
 from hebbgraph.neural.report import NeuralReport, PhaseReport
 from hebbgraph.progress import progress
 
 if TYPE_CHECKING:
     from hebbgraph.index import HebbianIndex
-    from hebbgraph.neural.collection import Collection
-    from hebbgraph.neural.edges import Edges
-    from hebbgraph.neural.epochs import Phase
+    from hebbgraph.neural.early_stopping import Phase
+    from hebbgraph.neural.edges import NeuralEdges
+    from hebbgraph.neural.training_data import TrainingData
 
 __all__ = ["remove", "train"]
 
@@ -38,25 +38,25 @@ def train(
     show_progress: bool = False,
     on_progress: Callable[[int, int | None], Any] | None = None,
 ) -> NeuralReport:
-    """Train NAKG on an index, and keep its edges and vectors beside it.
+    """Train NAKG on an index, and save its edges and vectors beside the index.
 
-    Reads the vectors of the index, its tags, and the feedback log if there is one; a layer
-    that was there before is replaced at the end, in one step. Recalls go on meanwhile.
+    Reads the vectors, tags and feedback log of the index. Recalls continue meanwhile; a
+    previous layer is replaced atomically at the end.
 
     Parameters
     ----------
     index : HebbianIndex
-        With embeddings.
+        An index with embeddings.
     settings : NeuralSettings, optional
     start_from : path, optional
-        A checkpoint to go on from.
+        Checkpoint to continue from.
     checkpoint : path, optional
-        Where to write the trained model (safetensors), to go on from another day; recalls
-        do not need it.
+        Where to write the trained model (safetensors), to continue from later. Recalls do
+        not need it.
     show_progress : bool
         Show a progress bar on standard error.
     on_progress : callable, optional
-        Called with passes done, and passes at most.
+        Called with the number of epochs done, and their maximum.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def train(
     Raises
     ------
     MissingExtraError
-        Without torch, safetensors or scikit-learn.
+        If torch, safetensors or scikit-learn is not installed.
     ParameterError
         If the index holds no vectors.
     StorageError
@@ -73,22 +73,22 @@ def train(
     """
     require_neural("training a neural layer")
     from hebbgraph.neural.checkpoint import load_checkpoint, save_checkpoint
-    from hebbgraph.neural.collection import read_collection
-    from hebbgraph.neural.propagation import derive
+    from hebbgraph.neural.propagation import derive_layer
     from hebbgraph.neural.training import train_model
+    from hebbgraph.neural.training_data import read_training_data
 
     index._check_open()
     began = perf_counter()
     settings = settings or NeuralSettings()
-    collection = read_collection(index)
+    collection = read_training_data(index)
     vectors, dimension = collection.vectors, collection.vectors.shape[1]
     model = None if start_from is None else load_checkpoint(start_from, settings)
     if model is not None and model.dimension != dimension:
         raise ParameterError(
-            f"{start_from} was trained on vectors of {model.dimension} numbers, "
-            f"the index holds vectors of {dimension}"
+            f"{start_from} was trained on vectors of dimension {model.dimension}, "
+            f"the index holds vectors of dimension {dimension}; train without start_from"
         )
-    clusters = clusters_of(
+    clusters = cluster_chunks(
         vectors,
         eps=settings.eps,
         min_samples=settings.min_samples,
@@ -105,9 +105,9 @@ def train(
         trained = train_model(
             vectors, clusters, pairs, collection.questions, settings, model=model, on_epoch=on_epoch
         )
-        edges, propagated = derive(trained.model, vectors, clusters)
+        edges, propagated = derive_layer(trained.model, vectors, clusters)
         tell(at_most, at_most)
-    cited = co_cited(collection.questions, weight=1.0)
+    cited = co_cited_pairs(collection.questions, weight=1.0)
     report = NeuralReport(
         chunks=len(vectors),
         edges=len(edges.sources),
@@ -130,7 +130,7 @@ def train(
 
 
 def remove(index: HebbianIndex) -> bool:
-    """Remove what :func:`train` wrote; tell whether there was anything.
+    """Remove the trained layer; return whether there was one.
 
     Examples
     --------
@@ -144,13 +144,13 @@ def remove(index: HebbianIndex) -> bool:
 
 
 def _layer(
-    collection: Collection,
+    collection: TrainingData,
     propagated: NDArray[np.float32],
     clusters: Clusters,
-    edges: Edges,
+    edges: NeuralEdges,
     report: NeuralReport,
 ) -> NeuralLayer:
-    """Number by row what was numbered by id."""
+    """Build the layer, reordering chunks from id to row."""
     order = np.argsort(collection.rows, kind="stable")
     position = np.empty(len(order), dtype=np.int32)
     position[order] = np.arange(len(order), dtype=np.int32)

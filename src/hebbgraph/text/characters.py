@@ -1,11 +1,13 @@
-"""Unicode folding: spellings that a reader takes for the same become the same string."""
+"""Unicode: fold spellings that read the same, and recognise scripts without spaces."""
 
 from __future__ import annotations
 
 import re
 import unicodedata
 
-__all__ = ["fold"]
+import regex
+
+__all__ = ["UNSPACED", "fold", "is_unspaced"]
 
 _LETTERS = {
     "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ð": "d", "þ": "th", "ħ": "h", "ı": "i",
@@ -17,10 +19,10 @@ _LETTERS = {
 _PUNCTUATION = {
     **dict.fromkeys("’‘‛ʼʻʽʹ′׳״", "'"),
     **dict.fromkeys("‐‑", "-"),
-    "\u200b": " ",  # zero-width space parts words in Thai and Khmer
+    "\u200b": " ",  # the zero-width space separates words in Thai and Khmer
 }
-# Marks that are written over letters or left out at will. Vowel signs of Indic, Thai
-# and kana letters are not among them: without those, words would change.
+# Marks that writers add or omit at will. Vowel signs of Indic scripts and Thai, and kana
+# voicing, are not optional: dropping them would change words.
 _OPTIONAL_MARKS = (
     (0x0300, 0x036F), (0x1AB0, 0x1AFF), (0x1DC0, 0x1DFF), (0x20D0, 0x20FF), (0xFE00, 0xFE0F),
     (0xFE20, 0xFE2F), (0xE0100, 0xE01EF), (0x0483, 0x0489), (0x0591, 0x05C7), (0x0610, 0x061A),
@@ -37,12 +39,12 @@ def _fold_character(char: str) -> str:
     category = unicodedata.category(char)
     code = ord(char)
     if category == "Cf":
-        return ""  # joiners, soft hyphens, direction marks: invisible, so not compared
+        return ""  # joiners, soft hyphens, direction marks: invisible
     if category in ("Mn", "Me") and any(low <= code <= high for low, high in _OPTIONAL_MARKS):
         return ""
     if category == "Nd":
         return str(unicodedata.decimal(char))
-    if code < 0x0400 or 0x1E00 <= code <= 0x1FFF:  # Latin and Greek: accents go
+    if code < 0x0400 or 0x1E00 <= code <= 0x1FFF:  # Latin and Greek: drop accents
         parts = unicodedata.normalize("NFD", char)
         bare = "".join(part for part in parts if not unicodedata.combining(part))
         return "".join(_LETTERS.get(letter, letter) for letter in bare.casefold())
@@ -50,11 +52,11 @@ def _fold_character(char: str) -> str:
 
 
 class _Table(dict[int, str]):
-    """What each code point folds to, worked out when it is first met."""
+    """Maps code points to their folded form, computed on first use."""
 
     def __missing__(self, code: int) -> str:
         folded = _fold_character(chr(code))
-        if code <= 0xFFFF:  # bounds the table; rarer planes are worked out each time
+        if code <= 0xFFFF:  # bounds the table; the rarer planes are not cached
             self[code] = folded
         return folded
 
@@ -88,9 +90,26 @@ def fold(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
-    text = _VULGAR_FRACTION.sub(" ", text)  # "6½" is 6 and a half, not 61/2
+    text = _VULGAR_FRACTION.sub(" ", text)  # or NFKC would turn "6½" into "61/2"
     text = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     # Dropping an invisible character can bring a letter and its mark together.
     text = unicodedata.normalize("NFKC", text.translate(_TABLE))
-    # NFKC parts Thai and Lao sara am, which every font and reader expects in one piece.
+    # NFKC splits Thai and Lao sara am, which fonts and readers expect as one character.
     return text.replace("\u0e4d\u0e32", "\u0e33").replace("\u0ecd\u0eb2", "\u0eb3")
+
+
+# -- scripts without spaces ---------------------------------------------------------
+
+# The inside of a character class. The length mark and the ideographic iteration marks
+# are listed one by one because they belong to no script, or to several.
+UNSPACED = (
+    r"\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}"
+    r"\p{Script=Khmer}\p{Script=Myanmar}ー々〆〇"
+)
+
+_UNSPACED_TOKEN = regex.compile(rf"[{UNSPACED}]\p{{M}}*+", regex.V1)
+
+
+def is_unspaced(token: str) -> bool:
+    """Return whether a token is a character of a script written without spaces."""
+    return token >= "\u0e00" and _UNSPACED_TOKEN.match(token) is not None

@@ -1,4 +1,4 @@
-"""Taggers by name, for the command line."""
+"""Load taggers by name, for the command line."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import Embedder, Tagger
 
-__all__ = ["tagger_named"]
+__all__ = ["load_tagger"]
 
 
-def tagger_named(name: str, embedder: Embedder | None = None) -> Tagger:
-    """Return a tagger by name.
+def load_tagger(name: str, embedder: Embedder | None = None) -> Tagger:
+    """Return the tagger with this name.
 
     Parameters
     ----------
@@ -23,19 +23,19 @@ def tagger_named(name: str, embedder: Embedder | None = None) -> Tagger:
 
     Examples
     --------
-    >>> tagger_named("builtins:repr")("chunk")
+    >>> load_tagger("builtins:repr")("chunk")
     "'chunk'"
     """
     kind, _, rest = name.partition(":")
     if kind == "keyphrases" and not rest:
         if embedder is None:
-            raise ParameterError("the tagger 'keyphrases' needs an embedder; name one as well")
+            raise ParameterError("the tagger 'keyphrases' needs an embedder; pass one as well")
         from hebbgraph.taggers.keyphrases import KeyphraseTagger
 
         return KeyphraseTagger(embedder)
     if not kind or not rest:
         raise ParameterError(
-            "a tagger is 'keyphrases', 'spacy:PIPELINE', 'gliner:MODEL' or 'MODULE:ATTRIBUTE', "
+            "tagger must be 'keyphrases', 'spacy:PIPELINE', 'gliner:MODEL' or 'MODULE:ATTRIBUTE', "
             f"got {name!r}"
         )
     if kind == "spacy":
@@ -57,6 +57,6 @@ def _imported(module: str, path: str) -> Tagger:
     except (ImportError, AttributeError) as error:
         raise ParameterError(f"no tagger {module}:{path}: {error}") from error
     if not callable(found):
-        raise ParameterError(f"{module}:{path} is no callable from a chunk to tags")
+        raise ParameterError(f"{module}:{path} is not a callable from a chunk to tags")
     tagger: Tagger = found
     return tagger

@@ -1,4 +1,4 @@
-"""What training reads of an index, as arrays: vectors, tags, and the feedback log."""
+"""Training data of an index, as arrays: vectors, tags, and the feedback log."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from hebbgraph.vectors.table import VectorTable
 if TYPE_CHECKING:
     from hebbgraph.index import HebbianIndex
 
-__all__ = ["Collection", "read_collection"]
+__all__ = ["TrainingData", "read_training_data"]
 
 
 @dataclass(frozen=True)
-class Collection:
-    """The chunks of a namespace that have a vector, in the order of their ids.
+class TrainingData:
+    """The chunks of a namespace that have a vector, ordered by id.
 
     Attributes
     ----------
     stamp : LayerStamp
     rows : ndarray of int64, shape (n,)
-        Of the truth.
+        Rows in the truth.
     id_prefixes : ndarray of uint64, shape (n,)
     vectors : ndarray of float32, shape (n, dimension), unit length
     postings : Postings
@@ -51,8 +51,8 @@ class Collection:
     questions: list[LearnedQuestion]
 
 
-def read_collection(index: HebbianIndex) -> Collection:
-    """Read what training needs.
+def read_training_data(index: HebbianIndex) -> TrainingData:
+    """Read the training data of an index.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def read_collection(index: HebbianIndex) -> Collection:
     state, feedback_state = derived.embedding, derived.feedback
     if state is None:
         raise ParameterError(
-            "the index holds no vectors, and NAKG learns from vectors; open it with an "
+            "the index holds no vectors, which NAKG learns from; open it with an "
             "embedder, and call reembed() if chunks were added without one"
         )
     with derived.lock:
@@ -72,7 +72,7 @@ def read_collection(index: HebbianIndex) -> Collection:
         live = derived.graph.rows[derived.graph.alive]
     table = VectorTable.load(truth, state, live)
     ids = truth.ids(table.rows.tolist())
-    # By id: neither the order of adding nor the history of the index plays a part.
+    # Order by id, so the result does not depend on the history of the index.
     order = np.array(
         sorted(
             (at for at, row in enumerate(table.rows.tolist()) if row in ids),
@@ -92,7 +92,7 @@ def read_collection(index: HebbianIndex) -> Collection:
         id_prefixes = graph.id_prefixes[slots]
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     questions = _questions(_log(index), rows, truth, index.settings.learning, state)
-    return Collection(
+    return TrainingData(
         LayerStamp(
             generation=commit.generation,
             mark=commit.mark,
@@ -121,7 +121,7 @@ def _questions(
     settings: LearningSettings,
     embedding: EmbeddingState,
 ) -> list[LearnedQuestion]:
-    """Turn feedback into examples: of chunks that are there with the text that was shown."""
+    """Turn feedback into examples, for cited chunks whose text is still the one shown."""
     number = {row: at for at, row in enumerate(rows.tolist())}
     cited_ids = {id_ for feedback in log for id_ in feedback.cited}
     held = {id_: row for id_, row in truth.rows_of(cited_ids).items() if row in number}
@@ -150,7 +150,7 @@ def _questions(
         )
         credit *= scale[feedback.actor]
         if cited and credit > 0:
-            # What was imported may be of a model that only has the same name.
+            # An imported vector may come from another model of the same name.
             usable = (
                 feedback.vector is not None
                 and feedback.embedder == embedding.name

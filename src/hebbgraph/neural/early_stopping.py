@@ -1,4 +1,4 @@
-"""Passes over examples until what was held back no longer gets better."""
+"""Early stopping: train until the loss on held-back examples stops improving."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from hebbgraph.neural.modules import Nakg
 
-__all__ = ["OnEpoch", "Phase", "until_no_better"]
+__all__ = ["OnEpoch", "Phase", "train_with_early_stopping"]
 
 logger = logging.getLogger(__name__)
 
@@ -20,16 +20,16 @@ OnEpoch = Callable[[str, int, int], object]
 
 @dataclass(frozen=True)
 class Phase:
-    """How a phase went.
+    """The outcome of one training phase.
 
     Attributes
     ----------
     epochs : int
-        Passes, those after the best one included.
+        Epochs run, including those after the best one.
     examples, held_back : int
-        Pairs or questions that were trained on, and that decided when to stop.
+        Number of pairs or questions trained on, and held back for early stopping.
     before, after : float
-        Loss on what was held back, before the phase and at its best; NaN if nothing was.
+        Held-back loss before the phase and at its best; NaN if nothing was held back.
     """
 
     epochs: int = 0
@@ -39,7 +39,7 @@ class Phase:
     after: float = float("nan")
 
 
-def until_no_better(
+def train_with_early_stopping(
     model: Nakg,
     epoch: Callable[[], None],
     judge: Callable[[], float],
@@ -48,7 +48,11 @@ def until_no_better(
     phase: str,
     on_epoch: OnEpoch | None,
 ) -> tuple[float, float, int]:
-    """Train until what was held back got no better for a while; keep the best state."""
+    """Train until the held-back loss has not improved for ``patience`` epochs.
+
+    The model ends in its best state. Returns the loss before, the best loss, and the
+    number of epochs run.
+    """
     before = best = judge()
     kept = copy.deepcopy(model.state_dict())
     since = done = 0
@@ -60,7 +64,7 @@ def until_no_better(
         if on_epoch is not None:
             on_epoch(phase, done, at_most)
         logger.debug("%s: pass %d, held-back loss %.4f", phase, done, now)
-        if np.isnan(now):  # nothing is held back: all passes count
+        if np.isnan(now):  # nothing held back: run all epochs
             continue
         if now < best - 1e-4:
             best, since = now, 0
