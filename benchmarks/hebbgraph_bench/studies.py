@@ -14,9 +14,8 @@ from typing import Any, get_args
 
 from hebbgraph.embedders import embedder_name
 from hebbgraph.errors import ParameterError
-from hebbgraph.protocols import Embedder
+from hebbgraph.protocols import Embedder, VectorSearchName
 from hebbgraph.settings import LearningSettings
-from hebbgraph.vectors.searching import VectorSearch
 from rich.console import Console
 from rich.status import Status
 
@@ -149,12 +148,12 @@ def bench_scale(
     -------
     list of ScaleResult
     """
-    searches: list[VectorSearch | None] = [None]
+    searches: list[VectorSearchName | None] = [None]
     for name in vectors:
-        known = [one for one in get_args(VectorSearch) if one == name]
+        known = [one for one in get_args(VectorSearchName) if one == name]
         if not known:
             raise ParameterError(
-                f"vectors are searched by {', '.join(get_args(VectorSearch))}, got {name!r}"
+                f"vectors are searched by {', '.join(get_args(VectorSearchName))}, got {name!r}"
             )
         searches += known
     output = Output(json_path, console)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.records import Chunk, TaggingReport
 
 __all__ = [
@@ -16,6 +20,9 @@ __all__ = [
     "Search",
     "Tagger",
     "TextSource",
+    "VectorSearch",
+    "VectorSearchFactory",
+    "VectorSearchName",
 ]
 
 
@@ -76,6 +83,61 @@ class Search(Protocol):
     """A custom search: maps a question to (chunk id, score) pairs; higher is better."""
 
     def __call__(self, query: str, /) -> Iterable[tuple[str, float]]: ...
+
+
+class VectorSearch(Protocol):
+    """Names the vectors that may be nearest to a query (``Settings(vector_search=...)``).
+
+    A search is built from the vectors that are there, ``factory(vectors)``, and extended with
+    those that follow. It refers to a vector by its position, in the order in which they came.
+    A deleted vector keeps its position, and is never allowed again, until ``compact()``
+    builds the search anew. So does opening the index, and a fourfold number of vectors.
+
+    A search only chooses candidates: their cosines, and so the ranking, are computed from the
+    vectors themselves. See :mod:`hebbgraph.vectors.exact` for the simplest one. What it raises
+    or gets wrong is reported as a :class:`~hebbgraph.ParameterError`.
+    """
+
+    def __len__(self) -> int:
+        """Return how many vectors it was given."""
+        ...
+
+    def extend(self, vectors: NDArray[np.float32], /) -> None:
+        """Add vectors; never called while another thread asks for candidates."""
+        ...
+
+    def candidates(
+        self,
+        query: NDArray[np.float32],
+        limit: int,
+        allowed: BoolArray,
+        cosines: Callable[[IntArray], FloatArray],
+        /,
+    ) -> NDArray[np.int64]:
+        """Return positions among which the nearest allowed vectors are.
+
+        Parameters
+        ----------
+        query : ndarray of float32, shape (dimension,), unit length
+        limit : int, positive
+            How many of the nearest are wanted; more candidates are welcome.
+        allowed : ndarray of bool, shape (n,)
+            Only these positions may be returned.
+        cosines : callable
+            Maps positions to their cosines with the query, computed from whole vectors.
+
+        Returns
+        -------
+        ndarray of int64, shape (m,)
+            In any order.
+        """
+        ...
+
+
+VectorSearchFactory: TypeAlias = Callable[[NDArray[np.float32]], VectorSearch]
+"""Builds a search from unit vectors, shape (n, dimension)."""
+
+VectorSearchName: TypeAlias = Literal["exact", "quantized", "ivf"]
 
 
 class TextSource(Protocol):

@@ -7,16 +7,16 @@ to do. Everything else is free at each open.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.breadth_first import BreadthFirstParameters
 from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.formulas.relevance import NeuralRecall
-from hebbgraph.vectors.searching import VectorSearch
+from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
 
 __all__ = ["AliasName", "FamilyName", "Language", "LearningSettings", "Settings"]
 
@@ -185,11 +185,11 @@ class Settings(_Frozen):
     vector_dtype : {"float16", "float32"}
         How vectors are kept in the database; half precision takes half the space and
         costs about 1e-3 of a cosine. Settled by the first vector.
-    vector_search : {"exact", "quantized", "ivf", "usearch"}
-        How the nearest vectors are found. ``"quantized"`` (an extra) finds the same, and
-        pays from some 20,000 chunks on; ``"ivf"`` (an extra) finds almost the same by
-        inverted lists, and pays from 50,000 on; ``"usearch"`` (an extra) is an
-        approximate graph, mapped from the disk.
+    vector_search : {"exact", "quantized", "ivf"} or callable
+        How the nearest vectors are found. ``"quantized"`` (an extra) gives the same results
+        and pays from some 20,000 chunks on; ``"ivf"`` (an extra) gives almost the same and
+        pays from 50,000 on. A callable builds a
+        :class:`~hebbgraph.protocols.VectorSearch` of your own.
     batch_size : int, in [1, 100000]
         Chunks that ``add`` commits at once.
     write_wait_seconds : float, at least 0
@@ -218,7 +218,7 @@ class Settings(_Frozen):
     aliases: tuple[AliasName, ...] = ()
     alias_weight: float = Field(default=0.5, ge=0.0, le=1.0)
     vector_dtype: Literal["float16", "float32"] = "float16"
-    vector_search: VectorSearch = "exact"
+    vector_search: VectorSearchName | VectorSearchFactory = "exact"
     batch_size: int = Field(default=1000, ge=1, le=100_000)
     write_wait_seconds: float = Field(default=30.0, ge=0.0)
     keep_recalls: int = Field(default=10_000, ge=0)
@@ -227,6 +227,19 @@ class Settings(_Frozen):
     colonies: ColonyParameters = ColonyParameters()
     learning: LearningSettings = LearningSettings()
     neural: NeuralRecall = NeuralRecall()
+
+    @field_validator("vector_search", mode="before")
+    @classmethod
+    def _known_search(cls, search: object) -> object:
+        if search == "usearch":
+            raise ValueError(
+                'usearch was removed; take "ivf" for many vectors, or "quantized" for the '
+                'results of "exact"'
+            )
+        if search not in get_args(VectorSearchName) and not callable(search):
+            names = ", ".join(map(repr, get_args(VectorSearchName)))
+            raise ValueError(f"takes {names}, or a callable that builds a search")
+        return search
 
     def with_build(self, saved: Mapping[str, Any]) -> Settings:
         """Return these settings with build settings that were saved with an index."""

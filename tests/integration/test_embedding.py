@@ -153,12 +153,11 @@ def test_what_is_no_embedder_is_refused() -> None:
         HebbianIndex.open(":memory:", embedder=object())  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("search", ["exact", "quantized", "ivf", "usearch"])
+@pytest.mark.parametrize("search", ["exact", "quantized", "ivf"])
 def test_search_by_either_name_filters_and_deletes(
     tmp_path: Path, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "_FEW_SURVIVORS", 4)
-    monkeypatch.setattr(vectors, "_FEWEST_CODED", 4)
+    monkeypatch.setattr(vectors, "_FEWEST_SEARCHED", 4)
     settings = Settings(vector_search=search)
     for _ in range(2):  # built, then read back
         with HebbianIndex.open(tmp_path / "i", embedder=Bag(), settings=settings) as index:
@@ -175,7 +174,7 @@ def test_search_by_either_name_filters_and_deletes(
 
 @pytest.mark.parametrize(
     ("search", "module"),
-    [("quantized", "numkong"), ("ivf", "faiss"), ("usearch", "usearch.index")],
+    [("quantized", "numkong"), ("ivf", "faiss")],
 )
 def test_a_missing_extra_is_told_when_the_index_is_opened(
     search: Any, module: str, monkeypatch: pytest.MonkeyPatch

@@ -181,15 +181,13 @@ def test_a_generation_is_reached_again(
         assert index.repairs == ()
 
 
-@pytest.mark.parametrize("search", ["quantized", "ivf", "usearch"])
+@pytest.mark.parametrize("search", ["quantized", "ivf"])
 def test_codes_of_another_history(
     open_index: OpenIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, search: str
 ) -> None:
     if search == "ivf":
         pytest.importorskip("faiss")
-    elif search == "usearch":
-        pytest.importorskip("usearch")
-    monkeypatch.setattr(vectors, "_FEWEST_CODED", 4)
+    monkeypatch.setattr(vectors, "_FEWEST_SEARCHED", 4)
     settings = Settings(vector_search=search)  # type: ignore[arg-type]
     place, copy = tmp_path / "index", tmp_path / "copy"
     with open_index(embedder=Letters(), settings=settings) as index:

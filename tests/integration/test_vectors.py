@@ -148,15 +148,13 @@ def test_a_process_without_an_embedder_adds_meanwhile(
         assert index.repairs == ()
 
 
-@pytest.mark.parametrize("search", ["quantized", "ivf", "usearch"])
+@pytest.mark.parametrize("search", ["quantized", "ivf"])
 def test_codes_follow_files_that_another_process_has_rewritten(
     open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch, search: str
 ) -> None:
     if search == "ivf":
         pytest.importorskip("faiss")
-    elif search == "usearch":
-        pytest.importorskip("usearch")
-    monkeypatch.setattr(vectors, "_FEWEST_CODED", 50)
+    monkeypatch.setattr(vectors, "_FEWEST_SEARCHED", 50)
     settings = Settings(vector_search=search)  # type: ignore[arg-type]
     a, b = (open_index(embedder=ByNumber(), settings=settings) for _ in range(2))
     a.add(_chunks(*range(200)))

@@ -29,7 +29,7 @@ PUBLIC = [
 NOT_IMPORTED = [
     "tenacity", "spacy", "gliner",
     "torch", "transformers", "sentence_transformers", "langchain", "langchain_core",
-    "llama_index", "networkx", "pandas", "scipy", "usearch", "numkong", "bm25s", "ranx",
+    "llama_index", "networkx", "pandas", "scipy", "numkong", "bm25s", "ranx",
     "rich.progress", "typer", "pypdfium2", "mammoth", "bs4",
 ]  # fmt: skip
 

@@ -17,12 +17,12 @@ import tantivy
 from hebbgraph.derived.parts import Derived
 from hebbgraph.embedders import passage_text
 from hebbgraph.index import HebbianIndex
+from hebbgraph.protocols import VectorSearchName
 from hebbgraph.recall.strategies import spreading
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
 from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
-from hebbgraph.vectors.searching import VectorSearch
 
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.memory import allocated_bytes
@@ -47,7 +47,7 @@ def measure_scale(
     datasets: Sequence[Dataset],
     n: int,
     *,
-    vectors: VectorSearch | None = None,
+    vectors: VectorSearchName | None = None,
     k: int = 10,
     questions: int = 200,
     seed: int = 0,
@@ -61,7 +61,7 @@ def measure_scale(
     datasets : sequence of Dataset
         Where sentences and questions come from.
     n : int
-    vectors : {"exact", "quantized", "ivf", "usearch"}, optional
+    vectors : {"exact", "quantized", "ivf"}, optional
         Chunks and questions get simulated vectors of 384 numbers, searched in this way.
     k : int
     questions : int
@@ -178,7 +178,7 @@ def _index(
 
 
 def resident_bytes(
-    path: str, questions: Sequence[str], vectors: VectorSearch | None, k: int
+    path: str, questions: Sequence[str], vectors: VectorSearchName | None, k: int
 ) -> float:
     """Return how far this process grows by opening an index and asking; see ``_resident``.
 
@@ -246,7 +246,7 @@ def _index_by_tantivy(chunks: Sequence[Chunk], directory: Path) -> float:
 
 
 def _resident(
-    path: str, questions: Sequence[str], vectors: VectorSearch | None, k: int
+    path: str, questions: Sequence[str], vectors: VectorSearchName | None, k: int
 ) -> float | None:
     """Ask in a fresh process, so that nothing that indexing left is counted."""
     done = subprocess.run(

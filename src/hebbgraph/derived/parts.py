@@ -31,6 +31,7 @@ from hebbgraph.derived.segments import damaged_files
 from hebbgraph.derived.snapshot import has_snapshot, load_snapshot, save_snapshot
 from hebbgraph.errors import DamagedIndexError, HebbgraphError, IndexLockedError
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
+from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NEVER, Commit
 from hebbgraph.store.leftovers import sweep
@@ -38,7 +39,7 @@ from hebbgraph.store.truth import Changes, FeedbackState, Truth
 from hebbgraph.text import lexical_terms
 from hebbgraph.text.reader import TextReader, TokenizedTexts
 from hebbgraph.vectors.file import VectorFile
-from hebbgraph.vectors.searching import VectorSearch, check_installed
+from hebbgraph.vectors.searches import search_factory
 from hebbgraph.vectors.table import VectorTable
 
 __all__ = ["Derived", "derived_directory", "id_prefix"]
@@ -72,7 +73,7 @@ class Derived:
         How long to wait for another process that works on the folder.
     with_vectors : bool
         Whether vectors are held in memory.
-    vector_search : {"exact", "quantized", "ivf", "usearch"}
+    vector_search : {"exact", "quantized", "ivf"} or callable
         How nearest neighbours are found.
     older : Path, optional
         Where versions before this one kept them; what lies there goes.
@@ -87,12 +88,12 @@ class Derived:
         writable: bool,
         wait_seconds: float,
         with_vectors: bool = False,
-        vector_search: VectorSearch = "exact",
+        vector_search: VectorSearchName | VectorSearchFactory = "exact",
         older: Path | None = None,
     ) -> None:
         self._truth = truth
         if with_vectors:
-            check_installed(vector_search)
+            search_factory(vector_search)  # a missing library is told at once
         self._with_vectors = with_vectors
         self._vector_search = vector_search
         self._embedding: EmbeddingState | None = None
@@ -419,9 +420,9 @@ class Derived:
             with self._locked(), self.lock:
                 goes_on = table.extend(self._truth, rows, commit)
             if goes_on:
-                if (codes := table.codes_anew()) is not None:
+                if (search := table.rebuilt_search()) is not None:
                     with self.lock:
-                        table.use(codes)
+                        table.use(search)
                 self._check_count(table, commit)
                 return
         self._vectors_are_counted = False

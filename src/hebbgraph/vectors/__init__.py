@@ -1,1 +1,14 @@
-"""The vectors of a namespace, and the ways to search them."""
+"""The vectors of a namespace and how the nearest ones are found.
+
+======================  ==============================================================
+:mod:`.file`            vectors on disk, memory-mapped and shared by all processes
+:mod:`.table`           rows and their vectors as one matrix; asks a search for candidates
+:mod:`.searches`        a search by name, or a caller's own with its answers checked
+:mod:`.exact`           every allowed vector is a candidate
+:mod:`.quantized`       the same result from eight-bit codes
+:mod:`.ivf`             approximate, from inverted lists
+:mod:`.products`        the arithmetic that these share
+======================  ==============================================================
+
+A search implements :class:`hebbgraph.protocols.VectorSearch`.
+"""

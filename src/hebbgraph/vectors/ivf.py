@@ -1,16 +1,13 @@
-r"""Nearest neighbours by inverted lists, with faiss (extra ``ivf``), for very many vectors.
+r"""Approximate nearest neighbours from inverted lists, by faiss (extra ``ivf``).
 
-Vectors are divided among :math:`\sqrt n` lists, those around one centre each, and a search
-looks into the lists whose centres are nearest [1]_. There they lie as eight-bit codes of the
-leading components after a turn (:func:`~.codes.principal_directions`), those that hold nine
-tenths of the squared length; products of codes name some hundred candidates, whose cosines
-come from whole vectors. So a search reads about as many codes however many there are.
+Vectors are divided among :math:`\sqrt n` lists around a centre each, and a search reads the
+lists whose centres are nearest [1]_. They hold eight-bit codes of the leading components
+after a rotation onto the principal directions, enough for nine tenths of the squared length.
+Products of codes name a few hundred candidates. So a search reads about as many codes
+however many vectors there are.
 
-Only the choice of candidates is approximate. Vectors that a filter excludes never take a
-candidate's place, and the fewer it leaves, the more lists are looked into.
-
-Chosen by name (``Settings(vector_search="ivf")``), never because the package happens to be
-installed.
+Only the choice of candidates is approximate. Vectors that a filter excludes never take the
+place of a candidate, and the fewer it allows, the more lists are read.
 
 References
 ----------
@@ -31,35 +28,35 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.artifacts import Stamp, read_stamped, rows_checksum, write_stamped
-from hebbgraph.vectors.codes import principal_directions
-from hebbgraph.vectors.searching import library
+from hebbgraph.extras import require
+from hebbgraph.vectors.products import principal_directions
 
-__all__ = ["InvertedLists"]
+__all__ = ["InvertedListSearch", "library"]
 
 logger = logging.getLogger(__name__)
 
 _FILE = "vectors.ivf"
-#: The share of the squared length that codes keep, and a unit of components.
+#: The share of the squared length that codes keep; components come in multiples of the unit.
 _KEPT = 0.9
 _UNIT = 32
-#: Vectors that a list's centre is fitted to.
+#: Vectors per list that centres are fitted to.
 _FITTED = 40
-#: About so many codes are looked at in a search without a filter.
+#: Codes read in a search without a filter, approximately.
 _LOOKED_AT = 50_000
-#: Whole vectors are looked at for so many candidates a wanted one.
+#: Candidates per wanted vector.
 _CANDIDATES = 3
-#: Up to so many allowed vectors, all of them are looked at.
+#: Up to this many allowed vectors, all are candidates.
 _FEW = 10_000
 _BATCH = 1 << 16
 
 
-class InvertedLists:
-    """Codes of vectors in lists, by position.
+class InvertedListSearch:
+    """Eight-bit codes of unit vectors in inverted lists.
 
     Parameters
     ----------
     vectors : ndarray of float32, shape (n, dimension)
-        The first vectors; turn and centres are fitted to them, and hold for all that follow.
+        Rotation and centres are fitted to these, and kept for all that follow.
 
     Raises
     ------
@@ -68,7 +65,7 @@ class InvertedLists:
     """
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
-        self._faiss = library("ivf")
+        self._faiss = library()
         self._index = self._fitted(vectors)
         self.extend(vectors)
 
@@ -88,7 +85,7 @@ class InvertedLists:
             faiss.ScalarQuantizer.QT_8bit,
             faiss.METRIC_INNER_PRODUCT,
         )
-        lists.cp.min_points_per_centroid = 1  # else it prints that there are few
+        lists.cp.min_points_per_centroid = 1  # or it prints a warning
         index = faiss.IndexPreTransform(turn, lists)
         sample = vectors[:: max(1, len(vectors) // (_FITTED * n_lists))]
         with _one_thread(faiss):
@@ -101,29 +98,26 @@ class InvertedLists:
 
     @property
     def n_fitted(self) -> int:
-        """About how many vectors the lists were made for."""
+        """About how many vectors the lists were fitted to."""
         return int(self._lists.nlist) ** 2
 
     def __len__(self) -> int:
         return int(self._index.ntotal)
 
     def extend(self, vectors: NDArray[np.float32]) -> None:
-        """Add vectors."""
+        """Add vectors; see :class:`~hebbgraph.protocols.VectorSearch`."""
         with _one_thread(self._faiss):
             for start in range(0, len(vectors), _BATCH):
                 self._index.add(np.ascontiguousarray(vectors[start : start + _BATCH]))
 
-    def may_be_nearest(
+    def candidates(
         self,
         query: NDArray[np.float32],
         limit: int,
         allowed: BoolArray,
         cosines: Callable[[IntArray], FloatArray],
     ) -> NDArray[np.int64]:
-        """Return positions that hold almost all of the nearest; see :class:`.codes.Codes`.
-
-        It does not ask for cosines.
-        """
+        """Return positions that include nearly all of the nearest allowed ones."""
         faiss, size, n_lists = self._faiss, len(self), self._lists.nlist
         wanted = _CANDIDATES * limit
         n_allowed = int(np.count_nonzero(allowed))
@@ -133,7 +127,7 @@ class InvertedLists:
         if n_allowed < size:
             bits = np.packbits(allowed, bitorder="little")
             parameters.sel = faiss.IDSelectorBitmap(bits)
-        # Fewer in each list count, and the nearest of them lie farther away.
+        # A filter leaves fewer in each list, and the nearest of them lie farther away.
         looked_at = _LOOKED_AT / math.cbrt(n_allowed / size)
         n_probes = math.ceil(looked_at * n_lists / size)
         while True:
@@ -152,7 +146,7 @@ class InvertedLists:
     # -- on disk --------------------------------------------------------------------
 
     def save(self, directory: Path, stamp: Stamp, rows: IntArray) -> None:
-        """Write it beside the snapshot, for vectors of these rows; the stamp goes last."""
+        """Write the lists, which hold the vectors of the first of ``rows``; the stamp goes last."""
         stamp = stamp | {"n": len(self), "rows": rows_checksum(rows[: len(self)])}
         write_stamped(directory / _FILE, stamp, self._write)
 
@@ -166,18 +160,17 @@ class InvertedLists:
     def load(
         cls, directory: Path, dimension: int, fits: Callable[[Stamp], bool], rows: IntArray
     ) -> Self | None:
-        """Read what :meth:`save` wrote, or None if it is not of the same vectors.
+        """Read what :meth:`save` wrote; None unless it holds the vectors of the first ``rows``.
 
-        Those of the first of ``rows``, that is; others were added since. ``fits`` looks at
-        the rest of the stamp.
+        ``fits`` judges the rest of the stamp. Vectors added since are missing.
         """
-        faiss = library("ivf")
+        faiss = library()
 
-        def is_of_these(stamp: Stamp) -> bool:
+        def same_rows(stamp: Stamp) -> bool:
             n = int(stamp["n"])
             return n <= len(rows) and stamp["rows"] == rows_checksum(rows[:n]) and fits(stamp)
 
-        held = read_stamped(directory / _FILE, is_of_these)
+        held = read_stamped(directory / _FILE, same_rows)
         if held is None:
             return None
         n = held["n"]
@@ -193,12 +186,22 @@ class InvertedLists:
         return lists
 
 
+def library() -> Any:
+    """Return faiss; MissingExtraError if it is not installed."""
+    return require(
+        "faiss",
+        extra="ivf",
+        purpose='vector_search="ivf"',
+        otherwise='open the index with Settings(vector_search="exact")',
+    )
+
+
 @contextlib.contextmanager
 def _one_thread(faiss: Any) -> Iterator[None]:
     """Keep OpenMP from starting threads.
 
-    A process that is forked later would wait for them; and they wait for each other by
-    spinning, which costs more than they save where others work on the machine too.
+    A process forked later would wait for them forever; and they spin while they wait for each
+    other, which on a busy machine costs more than they save.
     """
     before = faiss.omp_get_max_threads()
     faiss.omp_set_num_threads(1)

@@ -1,20 +1,16 @@
-r"""Exact nearest neighbours that read an eighth of the bytes (extra ``quantized``).
+r"""Exact nearest neighbours from an eighth of the bytes (extra ``quantized``).
 
-Vectors are turned so that their first components say most (the eigenvectors of their
-second moments); about half of these hold nine tenths of the length. Each component is
-kept in eight bits. A product of codes bounds the cosine from above, by Cauchy and Schwarz:
-with :math:`x = \hat x + e` and :math:`q = \hat q + d` over the components of a block,
+Vectors are rotated onto their principal directions; about half of the components then hold
+nine tenths of the squared length. Each component is kept in eight bits. A product of codes
+bounds the cosine from above, by Cauchy-Schwarz: with :math:`x = \hat x + e` and
+:math:`q = \hat q + d` over the components of a block,
 
 .. math:: q \cdot x \le \hat q \cdot \hat x + |d|\,(|x| + |e|) + |q|\,|e|
 
-and over a block that is not looked at, :math:`q \cdot x \le |q|\,|x|`. First the block of
-the leading components is looked at; where the bound leaves a chance, the other one; where
-it still does, whole vectors. So the result is that of looking at all of them. How many are
-left each time depends on the vectors: of 200,000 like those of all-MiniLM-L6-v2 about
-3 %, then some hundreds.
-
-Chosen by name (``Settings(vector_search="quantized")``), never because the package
-happens to be installed.
+and over a block that is not read, :math:`q \cdot x \le |q|\,|x|`. The leading block is read
+first; vectors whose bound is still high enough go on to the other block, and those that
+remain are candidates. So the result equals that of exact search. How many remain depends on
+the vectors: of 200,000 like those of all-MiniLM-L6-v2 about 3 %, then a few hundred.
 """
 
 from __future__ import annotations
@@ -26,30 +22,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
-from hebbgraph.vectors.codes import principal_directions
-from hebbgraph.vectors.searching import library
+from hebbgraph.extras import require
+from hebbgraph.vectors.products import principal_directions
 
-__all__ = ["QuantizedVectors"]
+__all__ = ["QuantizedSearch", "library"]
 
 _Kernel: TypeAlias = Callable[[NDArray[np.int8], NDArray[np.int8]], NDArray[np.float32]]
 
 _SAMPLE = 10_000
-#: The share of the squared length that is left to the later components.
+#: The share of the squared length that the later components hold.
 _LATER = 0.1
 _LEAST_LEADING = 32
 _BATCH = 10_000
-#: Up to this share of all vectors, the codes of those allowed are gathered first.
+#: Up to this share of all vectors, the codes of the allowed ones are gathered first.
 _FEW = 0.25
 _ROUNDING = 1e-5  # of cosines in single precision
 
 
 class _Block:
-    """Some components of all vectors, in eight bits each."""
+    """Some components of every vector, eight bits each."""
 
     def __init__(self, sample: NDArray[np.float32]) -> None:
         self.step = float(np.abs(sample).max(initial=1e-6)) / 127.0
         self.codes = np.empty((0, sample.shape[1]), np.int8)
-        #: Of each vector, the length of what rounding lost, and of these components.
+        #: Per vector: the length of the rounding error, and of these components.
         self.lost = np.empty(0, np.float32)
         self.length = np.empty(0, np.float32)
 
@@ -68,8 +64,8 @@ class _Block:
         self.length[here] = np.linalg.norm(part, axis=1)
 
 
-class _Asked:
-    """The part of a question that falls on a block."""
+class _Query:
+    """The components of a query that fall in a block."""
 
     def __init__(self, block: _Block, part: NDArray[np.float32]) -> None:
         step = max(float(np.abs(part).max(initial=0.0)) / 127.0, 1e-12)
@@ -81,29 +77,29 @@ class _Asked:
         self.length = np.float32(np.linalg.norm(part))
 
     def products(self, kernel: _Kernel, at: slice | IntArray) -> NDArray[np.float32]:
-        """Return about what the block adds to each cosine."""
+        """Estimate what the block adds to each cosine."""
         return kernel(self.code, self.block.codes[at]) * self.factor
 
     def slack(self, at: slice | IntArray) -> NDArray[np.float32]:
-        """Return by how much that may be too little."""
+        """Bound by how much the estimate may be too low."""
         lost = self.block.lost[at]
         slack: NDArray[np.float32] = (self.length + self.off) * lost
         slack += self.off * (1.0 if isinstance(at, slice) else self.block.length[at])
         return slack
 
 
-class QuantizedVectors:
-    """Eight-bit codes of unit vectors, in the order in which they were added.
+class QuantizedSearch:
+    """Eight-bit codes of unit vectors.
 
     Parameters
     ----------
     vectors : ndarray of float32, shape (n, dimension)
-        The first vectors; the turn is fitted to them, and holds for all that follow.
+        The rotation is fitted to these, and kept for all that follow.
 
     Raises
     ------
     MissingExtraError
-        If numkong, which multiplies the codes, is not installed.
+        If numkong is not installed.
     """
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
@@ -121,7 +117,7 @@ class QuantizedVectors:
         return self._size
 
     def extend(self, vectors: NDArray[np.float32]) -> None:
-        """Add vectors."""
+        """Add vectors; see :class:`~hebbgraph.protocols.VectorSearch`."""
         needed = self._size + len(vectors)
         if needed > len(self._leading.codes):
             capacity = max(needed, len(self._leading.codes) * 5 // 4)
@@ -133,31 +129,28 @@ class QuantizedVectors:
             self._later.set(self._size, turned[:, self._n_leading :])
             self._size += len(turned)
 
-    def may_be_nearest(
+    def candidates(
         self,
         query: NDArray[np.float32],
         limit: int,
         allowed: BoolArray,
         cosines: Callable[[IntArray], FloatArray],
     ) -> NDArray[np.int64]:
-        """Return positions that hold the nearest among those allowed, and some others.
-
-        See :class:`.codes.Codes`.
-        """
+        """Return positions that include all of the nearest allowed ones, exactly."""
         n_allowed = int(np.count_nonzero(allowed))
         if n_allowed <= 2 * limit:
             return np.flatnonzero(allowed)
         few = np.flatnonzero(allowed) if n_allowed < _FEW * self._size else None
         every: slice | IntArray = slice(0, self._size) if few is None else few
         turned = query @ self._turn
-        leading = _Asked(self._leading, turned[: self._n_leading])
-        later = _Asked(self._later, turned[self._n_leading :])
+        leading = _Query(self._leading, turned[: self._n_leading])
+        later = _Query(self._later, turned[self._n_leading :])
         about = leading.products(self._kernel, every)
         if few is None:
             about[~allowed] = -np.inf
         best = np.argpartition(about, len(about) - 2 * limit)[-2 * limit :]
         known = cosines(best if few is None else few[best])
-        # So many are as near as this; whatever cannot be nearer is left out.
+        # At least ``limit`` vectors are this near; what cannot be nearer is left out.
         reached = np.float32(np.partition(known, limit)[limit] - _ROUNDING)
         bound = about + leading.slack(every)
         bound += later.length * self._later.length[every]
@@ -170,8 +163,18 @@ class QuantizedVectors:
         return at
 
 
+def library() -> Any:
+    """Return numkong; MissingExtraError if it is not installed."""
+    return require(
+        "numkong",
+        extra="quantized",
+        purpose='vector_search="quantized"',
+        otherwise='open the index with Settings(vector_search="exact")',
+    )
+
+
 def _kernel() -> _Kernel:
-    numkong = library("quantized")
+    numkong = library()
 
     def products(code: NDArray[np.int8], codes: NDArray[np.int8]) -> NDArray[np.float32]:
         found: Any = numkong.cdist(code[None, :], codes, "dot", out_dtype="float32")

@@ -1,4 +1,4 @@
-"""The vectors of a namespace as one matrix, and exact search over them."""
+"""The vectors of a namespace as one matrix, and the nearest of them to a query."""
 
 from __future__ import annotations
 
@@ -11,31 +11,27 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.artifacts import Stamp, remove
+from hebbgraph.protocols import VectorSearch, VectorSearchFactory, VectorSearchName
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NOTHING, Commit
 from hebbgraph.store.truth import Truth
-from hebbgraph.vectors.approximate import ApproximateNeighbours
-from hebbgraph.vectors.codes import Codes
+from hebbgraph.vectors.exact import ExactSearch
 from hebbgraph.vectors.file import VectorFile
-from hebbgraph.vectors.ivf import InvertedLists
+from hebbgraph.vectors.ivf import InvertedListSearch
 from hebbgraph.vectors.products import highest, products
-from hebbgraph.vectors.quantized import QuantizedVectors
-from hebbgraph.vectors.searching import VectorSearch
+from hebbgraph.vectors.searches import search_factory
 
 __all__ = ["VectorTable"]
 
-#: Of a chunk without a vector.
+#: The cosine of a chunk without a vector.
 UNKNOWN_COSINE = -1.0
-_FEW_SURVIVORS = 10_000
 _APPENDED_AT_ONCE = 1 << 14
-#: Fewer vectors are looked at whole; codes are fitted anew when there are so many times more.
-_FEWEST_CODED = 5_000
+#: Fewer vectors are searched exactly, unless the caller brought a search.
+_FEWEST_SEARCHED = 5_000
+#: A search is built anew when there are this many times the vectors that it was fitted to.
 _REFIT = 4
+#: What versions of this and before may have saved for a search.
 _SEARCH_FILES = ("vectors.ivf.json", "vectors.ivf", "vectors.json", "vectors.usearch")
-_CODES: dict[VectorSearch, Callable[[NDArray[np.float32]], Codes]] = {
-    "quantized": QuantizedVectors,
-    "ivf": InvertedLists,
-}
 
 
 class Nearest(NamedTuple):
@@ -49,7 +45,7 @@ class Nearest(NamedTuple):
 class VectorTable:
     """Unit vectors by row of the truth, rows ascending.
 
-    Rows of deleted chunks stay until :meth:`kept`; the caller masks them.
+    Rows of deleted chunks stay until :meth:`kept`; callers mask them.
     """
 
     def __init__(self, state: EmbeddingState, file: VectorFile | None = None) -> None:
@@ -59,14 +55,11 @@ class VectorTable:
         self._rows = np.empty(0, dtype=np.int64)
         self._data = np.empty((0, state.dimension), dtype=np.float32)
         self._size = 0
-        #: The highest row that was looked at, with or without a vector.
+        #: The highest row read so far, with or without a vector.
         self.last_row = -1
-        #: Names candidates when there are many vectors; None searches all of them.
-        self.approximate: ApproximateNeighbours | None = None
-        #: Names those that may be among the nearest; None looks at all of them.
-        self.codes: Codes | None = None
-        self._search: VectorSearch = "exact"
-        self._fitted = 0
+        self._search: VectorSearch = ExactSearch(self._data)
+        self._wanted: VectorSearchName | VectorSearchFactory = "exact"
+        self._n_fitted = 0
 
     @classmethod
     def load(
@@ -77,18 +70,18 @@ class VectorTable:
         file: VectorFile | None = None,
         commit: Commit = NOTHING,
     ) -> Self:
-        """Read the vectors of these rows, those that lie in a file from there.
+        """Read the vectors of these rows, from a file where it holds them.
 
         Parameters
         ----------
         truth : Truth
         state : EmbeddingState
         rows : ndarray of int64, ascending
-            All that are known; those that are gone have no vector.
+            All known rows; deleted ones have no vector.
         file : VectorFile, optional
-            It is appended to, and takes the place of memory.
+            Mapped instead of held in memory; missing vectors are appended to it.
         commit : Commit
-            Of the truth, that led to these rows.
+            The commit that led to these rows.
         """
         table = cls(state, file)
         table.extend(truth, rows, commit)
@@ -96,13 +89,13 @@ class VectorTable:
 
     @classmethod
     def of(cls, file: VectorFile, state: EmbeddingState) -> Self:
-        """Return what lies in a file, to look at it."""
+        """Return a table over a file as it is."""
         table = cls(state, file)
         table._adopt(file, file.last_row)
         return table
 
     def _adopt(self, file: VectorFile, last_row: int) -> None:
-        """Take over what the file holds up to a row; others may have come further."""
+        """Use what the file holds up to a row; another process may have appended more."""
         self._rows, self._data = file.rows, file.matrix
         self._size = int(np.searchsorted(file.rows, last_row, "right"))
         self.last_row = min(file.last_row, last_row)
@@ -118,23 +111,22 @@ class VectorTable:
         return self._data[: self._size]
 
     def extend(self, truth: Truth, rows: IntArray, commit: Commit = NOTHING) -> bool:
-        """Read the vectors of those rows that were not looked at yet.
+        """Read the vectors of rows not read yet.
 
         Parameters
         ----------
         truth : Truth
         rows : ndarray of int64, ascending
-            All that are known, and not only new ones: should the file be gone, they are
-            read again.
+            All known rows, not only new ones: if the file is gone, they are read again.
         commit : Commit
-            That led to these rows.
+            The commit that led to these rows.
 
         Returns
         -------
         bool
-            False if the file no longer goes on from what is held here, because another
-            process has compacted it, or it was lost. Nothing has changed then;
-            :meth:`load` a table anew.
+            False if the file no longer continues what is held here, because another
+            process compacted it or it was lost. Nothing has changed then; :meth:`load` a
+            new table.
         """
         if not len(rows):
             return True
@@ -144,11 +136,7 @@ class VectorTable:
         elif not self._append(self._file, truth, rows, commit):
             return False
         self.commit = commit
-        if self.approximate is not None:
-            fresh = slice(first, self._size)
-            self.approximate.add(self._rows[fresh], self._data[fresh])
-        if self.codes is not None:
-            self.codes.extend(self._data[first : self._size])
+        self._search.extend(self._data[first : self._size])
         return True
 
     def _take(self, truth: Truth, rows: IntArray) -> None:
@@ -177,71 +165,58 @@ class VectorTable:
 
     def search_by(
         self,
-        name: VectorSearch,
+        search: VectorSearchName | VectorSearchFactory,
         directory: Path | None = None,
         knows: Callable[[Commit], bool] = lambda commit: False,
     ) -> None:
-        """Search in this way from now on; slow, where there are many vectors.
+        """Use this search from now on; building it is slow with many vectors.
 
         Parameters
         ----------
-        name : {"exact", "quantized", "ivf", "usearch"}
+        search : {"exact", "quantized", "ivf"} or callable
         directory : Path, optional
-            Where :meth:`save_search` may have left what it needs.
+            Where :meth:`save_search` may have saved it.
         knows : callable
-            Tells whether a commit led to the truth as it is: what was left counts only
-            then.
+            Whether a commit is part of the truth's history; else what was saved is ignored.
         """
-        self._search = name
-        state = self.state
-        many = self._size >= _FEWEST_CODED
+        self._wanted, self._search = search, ExactSearch(self.matrix)
 
         def fits(stamp: Stamp) -> bool:
-            return stamp["state"] == list(state) and knows(Commit(*stamp["commit"]))
+            return stamp["state"] == list(self.state) and knows(Commit(*stamp["commit"]))
 
-        if name == "usearch":
-            saved = None
-            if directory is not None:
-                saved = ApproximateNeighbours.load(directory, state.dimension, fits, self.rows)
-            self.approximate = saved or ApproximateNeighbours(state.dimension)
-            first = np.searchsorted(self.rows, self.approximate.last_row, "right")
-            self.approximate.add(self.rows[first:], self.matrix[first:])
-        elif name == "ivf" and directory is not None and many:
-            held = InvertedLists.load(directory, state.dimension, fits, self.rows)
-            if held is not None:
-                self._fitted = held.n_fitted
-                held.extend(self.matrix[len(held) :])
-                self.codes = held
-        if (codes := self.codes_anew()) is not None:
-            self.use(codes)
+        if search == "ivf" and directory is not None and self._size >= _FEWEST_SEARCHED:
+            saved = InvertedListSearch.load(directory, self.state.dimension, fits, self.rows)
+            if saved is not None:
+                saved.extend(self.matrix[len(saved) :])
+                self._search, self._n_fitted = saved, saved.n_fitted
+        if (built := self.rebuilt_search()) is not None:
+            self.use(built)
 
     def save_search(self, directory: Path) -> None:
-        """Keep what the way of searching took long to make."""
-        stamp: Stamp = {"state": list(self.state), "commit": list(self.commit)}
-        if self.approximate is not None:
-            self.approximate.save(directory, stamp, self.rows)
-        elif isinstance(self.codes, InvertedLists):
-            self.codes.save(directory, stamp, self.rows)
+        """Save a search that is slow to build."""
+        if isinstance(self._search, InvertedListSearch):
+            stamp: Stamp = {"state": list(self.state), "commit": list(self.commit)}
+            self._search.save(directory, stamp, self.rows)
 
     @staticmethod
     def discard_search(directory: Path) -> None:
-        """Remove what :meth:`save_search` kept, in whichever way was searched."""
+        """Remove saved searches of any kind."""
         for name in _SEARCH_FILES:
             remove(directory / name)
 
-    def codes_anew(self) -> Codes | None:
-        """Return codes of all vectors if those that are there no longer fit; slow.
+    def rebuilt_search(self) -> VectorSearch | None:
+        """Return a search built from all vectors if the present one no longer fits; slow.
 
-        None if codes are not wanted, or do. It changes nothing: readers go on meanwhile.
+        It changes nothing, so readers go on meanwhile; then :meth:`use` it.
         """
-        coded = 0 if self.codes is None else self._fitted * _REFIT
-        if self._search not in _CODES or self._size < max(_FEWEST_CODED, coded + 1):
+        fewest = 1 if callable(self._wanted) else _FEWEST_SEARCHED
+        if self._wanted == "exact" or self._size < max(fewest, self._n_fitted * _REFIT + 1):
             return None
-        return _CODES[self._search](self.matrix)
+        return search_factory(self._wanted)(self.matrix)
 
-    def use(self, codes: Codes) -> None:
-        """Look at these codes first from now on."""
-        self.codes, self._fitted = codes, self._size
+    def use(self, search: VectorSearch) -> None:
+        """Ask this search for candidates from now on."""
+        self._search, self._n_fitted = search, self._size
 
     def _reserve(self, extra: int) -> None:
         needed = self._size + extra
@@ -266,13 +241,13 @@ class VectorTable:
             table._rows, table._data = held, matrix
             table._size, table.last_row = len(held), self.last_row
         table.commit = commit
-        table.search_by(self._search)
+        table.search_by(self._wanted)
         return table
 
     def replaced(self, rows: IntArray, vectors: NDArray[np.float32]) -> VectorTable:
-        """Return a table with other vectors for some rows (ascending); searched exactly.
+        """Return a table, searched exactly, with other vectors for some rows (ascending).
 
-        Rows that have no vector here get none.
+        Rows without a vector here get none.
         """
         table = VectorTable(self.state)
         table._rows, table._data = self.rows, np.array(self.matrix, dtype=np.float32)
@@ -284,10 +259,7 @@ class VectorTable:
         return table
 
     def nearest(self, query: NDArray[np.float32], limit: int, allowed: BoolArray) -> Nearest:
-        """Return the vectors with the highest cosine among those allowed.
-
-        With :attr:`approximate` search, and unless few are allowed, it names the
-        candidates, asked for more until enough are allowed.
+        """Return the vectors with the highest cosine among the allowed ones.
 
         Parameters
         ----------
@@ -296,37 +268,16 @@ class VectorTable:
         allowed : ndarray of bool, shape (n,)
         """
         matrix = self.matrix
-        if self.codes is not None:
-            survivors = self.codes.may_be_nearest(
-                query, limit, allowed, lambda at: products(matrix, query, at)
-            )
-        elif (n_allowed := np.count_nonzero(allowed)) > len(allowed) // 2 and not self.approximate:
+        at = self._search.candidates(
+            query, limit, allowed, lambda positions: products(matrix, query, positions)
+        )
+        if 2 * len(at) <= len(matrix):
+            cosines, every = products(matrix, query, at), None
+        else:  # one product with all costs less than gathering that many
             every = products(matrix, query)
-            partial = n_allowed < len(every)
-            best = highest(np.where(allowed, every, -np.inf) if partial else every, limit)
-            if partial:
-                best = best[allowed[best]]
-            return Nearest(best, every[best].astype(np.float64), every)
-        else:
-            survivors = np.flatnonzero(allowed)
-            if self.approximate is not None and len(survivors) > _FEW_SURVIVORS:
-                survivors = self._approximate_survivors(query, limit, allowed)
-        cosines = products(matrix, query, survivors)
+            cosines = every if len(at) == len(matrix) else every[at]
         best = highest(cosines, limit)
-        return Nearest(survivors[best], cosines[best].astype(np.float64))
-
-    def _approximate_survivors(
-        self, query: NDArray[np.float32], limit: int, allowed: BoolArray
-    ) -> NDArray[np.int64]:
-        assert self.approximate is not None
-        wanted = limit
-        while True:
-            found = np.searchsorted(self.rows, np.sort(self.approximate.search(query, wanted)))
-            found = found[found < self._size]
-            survivors: NDArray[np.int64] = found[allowed[found]]
-            if len(survivors) >= limit or wanted >= len(self.approximate):
-                return survivors
-            wanted *= 4
+        return Nearest(at[best], cosines[best].astype(np.float64), every)
 
     def cosines(self, query: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
         """Return the cosine of each row's vector; -1 for a row that has none."""

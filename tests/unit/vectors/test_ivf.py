@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hebbgraph.artifacts import Stamp
 from hebbgraph.errors import MissingExtraError
 from hebbgraph.vectors import ivf as module
-from hebbgraph.vectors.ivf import InvertedLists
+from hebbgraph.vectors.ivf import InvertedListSearch
 
 STAMP = {"revision": 1, "epoch": 1}
 
@@ -36,7 +36,7 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_it_names_nearly_all_of_the_nearest_of_those_allowed(share: float) -> None:
     rng = np.random.default_rng(5)
     vectors = _unit(rng, 3000, 96)
-    found = InvertedLists(vectors[:1000])
+    found = InvertedListSearch(vectors[:1000])
     found.extend(vectors[1000:1001])
     found.extend(vectors[1001:])
     assert len(found) == 3000
@@ -44,20 +44,20 @@ def test_it_names_nearly_all_of_the_nearest_of_those_allowed(share: float) -> No
     allowed = rng.random(3000) < share
     hits = 0
     for query in _unit(rng, 10, 96):
-        named = found.may_be_nearest(query, 20, allowed, _unused)
+        named = found.candidates(query, 20, allowed, _unused)
         assert allowed[named].all()
         assert (np.diff(named) > 0).all()
         assert len(named) == 60
         cosines = np.where(allowed, vectors @ query, -2.0)
         hits += len(np.intersect1d(np.argsort(-cosines)[:10], named))
-        assert found.may_be_nearest(query, 20, allowed, _unused).tolist() == named.tolist()
+        assert found.candidates(query, 20, allowed, _unused).tolist() == named.tolist()
     assert hits >= 90
 
 
 def test_few_that_are_allowed_are_all_named() -> None:
     vectors = _unit(np.random.default_rng(6), 1000, 96)
     allowed = np.arange(1000) % 25 == 3
-    named = InvertedLists(vectors).may_be_nearest(vectors[0], 10, allowed, _unused)
+    named = InvertedListSearch(vectors).candidates(vectors[0], 10, allowed, _unused)
     assert named.tolist() == list(range(3, 1000, 25))
 
 
@@ -70,14 +70,14 @@ def test_more_lists_are_looked_into_until_enough_are_found(monkeypatch: pytest.M
     vectors = np.concatenate((near, far)).astype(np.float32)
     vectors /= np.linalg.norm(vectors, axis=1)[:, None]
     allowed = np.arange(1000) >= 900
-    named = InvertedLists(vectors).may_be_nearest(vectors[0], 10, allowed, _unused)
+    named = InvertedListSearch(vectors).candidates(vectors[0], 10, allowed, _unused)
     assert len(named) >= 10
     assert allowed[named].all()
 
 
 def test_vectors_that_are_all_the_same_are_no_trouble() -> None:
     vectors = np.tile(np.eye(1, 32, dtype=np.float32), (500, 1))
-    named = InvertedLists(vectors).may_be_nearest(vectors[0], 10, np.ones(500, np.bool_), _unused)
+    named = InvertedListSearch(vectors).candidates(vectors[0], 10, np.ones(500, np.bool_), _unused)
     assert len(named) >= 10
 
 
@@ -88,28 +88,30 @@ def _fits(stamp: Stamp) -> bool:
 def test_it_is_read_back_for_the_same_vectors_alone(tmp_path: Path) -> None:
     vectors = _unit(np.random.default_rng(8), 600, 32)
     rows = np.arange(600) * 3
-    made = InvertedLists(vectors[:500])
+    made = InvertedListSearch(vectors[:500])
     made.save(tmp_path, STAMP, rows[:500])
-    held = InvertedLists.load(tmp_path, 32, _fits, rows)
+    held = InvertedListSearch.load(tmp_path, 32, _fits, rows)
     assert held is not None
     assert (len(held), held.n_fitted) == (500, made.n_fitted)
     for lists in (made, held):
         lists.extend(vectors[500:])
     allowed = np.arange(600) % 2 == 0
     for query in vectors[:5]:
-        expected = made.may_be_nearest(query, 10, allowed, _unused)
-        assert held.may_be_nearest(query, 10, allowed, _unused).tolist() == expected.tolist()
+        expected = made.candidates(query, 10, allowed, _unused)
+        assert held.candidates(query, 10, allowed, _unused).tolist() == expected.tolist()
     others = np.delete(rows, 7)  # a chunk was deleted, and the table compacted
-    assert InvertedLists.load(tmp_path, 32, _fits, others) is None
-    assert InvertedLists.load(tmp_path, 32, _fits, rows[:400]) is None
-    assert InvertedLists.load(tmp_path, 32, lambda stamp: stamp["epoch"] == 2, rows) is None
-    assert InvertedLists.load(tmp_path, 64, _fits, rows) is None
-    assert InvertedLists.load(tmp_path / "nowhere", 32, _fits, rows) is None
+    assert InvertedListSearch.load(tmp_path, 32, _fits, others) is None
+    assert InvertedListSearch.load(tmp_path, 32, _fits, rows[:400]) is None
+    assert InvertedListSearch.load(tmp_path, 32, lambda stamp: stamp["epoch"] == 2, rows) is None
+    assert InvertedListSearch.load(tmp_path, 64, _fits, rows) is None
+    assert InvertedListSearch.load(tmp_path / "nowhere", 32, _fits, rows) is None
 
 
 @pytest.mark.parametrize("damage", ["torn", "changed", "stamp"])
 def test_a_damaged_file_is_passed_over(damage: str, tmp_path: Path) -> None:
-    InvertedLists(_unit(np.random.default_rng(9), 500, 32)).save(tmp_path, STAMP, np.arange(500))
+    InvertedListSearch(_unit(np.random.default_rng(9), 500, 32)).save(
+        tmp_path, STAMP, np.arange(500)
+    )
     path = tmp_path / "vectors.ivf"
     content = path.read_bytes()
     if damage == "torn":
@@ -118,10 +120,10 @@ def test_a_damaged_file_is_passed_over(damage: str, tmp_path: Path) -> None:
         path.write_bytes(content[:1000] + b"\xff" + content[1001:])
     else:
         path.with_name("vectors.ivf.json").write_bytes(b"\x00")
-    assert InvertedLists.load(tmp_path, 32, _fits, np.arange(500)) is None
+    assert InvertedListSearch.load(tmp_path, 32, _fits, np.arange(500)) is None
 
 
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "faiss", None)
     with pytest.raises(MissingExtraError, match=r"hebbgraph\[ivf\]"):
-        InvertedLists(np.eye(4, dtype=np.float32))
+        InvertedListSearch(np.eye(4, dtype=np.float32))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from hebbgraph.errors import MissingExtraError
-from hebbgraph.vectors.quantized import QuantizedVectors
+from hebbgraph.vectors.quantized import QuantizedSearch
 
 
 def _unit(rng: np.random.Generator, n: int, dimension: int) -> NDArray[np.float32]:
@@ -32,14 +32,14 @@ def test_the_nearest_are_always_among_those_named(
 ) -> None:
     rng = np.random.default_rng(seed)
     first, later = _unit(rng, 300, dimension), _unit(rng, 200, dimension)[:, ::-1]
-    quantized = QuantizedVectors(first)
+    quantized = QuantizedSearch(first)
     quantized.extend(later[:50])  # unlike those that the turn was fitted to
     quantized.extend(later[50:])
     vectors = np.concatenate([first, later])
     allowed = rng.random(len(vectors)) < share
     query = _unit(rng, 1, dimension)[0]
     cosines = vectors @ query
-    named = quantized.may_be_nearest(query, limit, allowed, lambda at: cosines[at])
+    named = quantized.candidates(query, limit, allowed, lambda at: cosines[at])
     assert len(quantized) == len(vectors)
     assert allowed[named].all()
     assert (np.diff(named) > 0).all()
@@ -60,9 +60,7 @@ def test_few_are_left_of_many() -> None:
         result: NDArray[np.float32] = vectors[at] @ vectors[7]
         return result
 
-    named = QuantizedVectors(vectors).may_be_nearest(
-        vectors[7], 10, np.ones(5000, np.bool_), cosines
-    )
+    named = QuantizedSearch(vectors).candidates(vectors[7], 10, np.ones(5000, np.bool_), cosines)
     assert 7 in named
     assert len(looked_at) == 20
     assert len(named) < 500
@@ -71,4 +69,4 @@ def test_few_are_left_of_many() -> None:
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numkong", None)
     with pytest.raises(MissingExtraError, match=r"hebbgraph\[quantized\]"):
-        QuantizedVectors(np.eye(4, dtype=np.float32))
+        QuantizedSearch(np.eye(4, dtype=np.float32))

@@ -1,0 +1,107 @@
+"""Vector searches by name, and a caller's own with its answers checked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, unique
+from hebbgraph.errors import HebbgraphError, ParameterError
+from hebbgraph.protocols import VectorSearch, VectorSearchFactory, VectorSearchName
+from hebbgraph.vectors import ivf, quantized
+from hebbgraph.vectors.exact import ExactSearch
+
+__all__ = ["search_factory"]
+
+_R = TypeVar("_R")
+
+_FACTORIES: Mapping[VectorSearchName, VectorSearchFactory] = {
+    "exact": ExactSearch,
+    "quantized": quantized.QuantizedSearch,
+    "ivf": ivf.InvertedListSearch,
+}
+_LIBRARIES = {"quantized": quantized.library, "ivf": ivf.library}
+
+
+def search_factory(search: VectorSearchName | VectorSearchFactory) -> VectorSearchFactory:
+    """Return what builds a search from a matrix.
+
+    Raises
+    ------
+    ParameterError
+        If there is no search of that name.
+    MissingExtraError
+        If its library is not installed.
+    """
+    if callable(search):
+        return lambda vectors: _Checked(search, vectors)
+    if search not in _FACTORIES:
+        raise ParameterError(
+            f"vector_search is one of {', '.join(get_args(VectorSearchName))}, or a callable "
+            f"that makes a search, got {search!r}"
+        )
+    if search in _LIBRARIES:
+        _LIBRARIES[search]()
+    return _FACTORIES[search]
+
+
+class _Checked:
+    """A caller's search: what it raises or gets wrong becomes a ParameterError."""
+
+    def __init__(self, factory: VectorSearchFactory, vectors: NDArray[np.float32]) -> None:
+        self._name = getattr(factory, "__name__", type(factory).__name__)
+        self._size = 0
+        self._search: VectorSearch = self._call("building", lambda: factory(vectors))
+        self._count(len(vectors))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def extend(self, vectors: NDArray[np.float32]) -> None:
+        self._call("extend", lambda: self._search.extend(vectors))
+        self._count(len(vectors))
+
+    def candidates(
+        self,
+        query: NDArray[np.float32],
+        limit: int,
+        allowed: BoolArray,
+        cosines: Callable[[IntArray], FloatArray],
+    ) -> NDArray[np.int64]:
+        found: Any = self._call(
+            "candidates",
+            lambda: np.asarray(self._search.candidates(query, limit, allowed, cosines)),
+        )
+        if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+            raise self._error(
+                "candidates are a one-dimensional array of integers, "
+                f"got {found.dtype} of shape {found.shape}"
+            )
+        positions: NDArray[np.int64] = unique(found).astype(np.int64)
+        if positions.size and not 0 <= positions[0] <= positions[-1] < self._size:
+            raise self._error(
+                f"positions lie in [0, {self._size}), got {positions[0]} to {positions[-1]}"
+            )
+        if not allowed[positions].all():
+            raise self._error("it named vectors that the filter excludes; name allowed ones only")
+        return positions
+
+    def _count(self, more: int) -> None:
+        self._size += more
+        held = self._call("len", lambda: len(self._search))
+        if held != self._size:
+            raise self._error(f"it holds {held} vectors, and was given {self._size}")
+
+    def _call(self, what: str, call: Callable[[], _R]) -> _R:
+        try:
+            return call()
+        except HebbgraphError:
+            raise
+        except Exception as error:
+            raise self._error(f"{what} raised {type(error).__name__}: {error}") from error
+
+    def _error(self, problem: str) -> ParameterError:
+        return ParameterError(f"vector_search={self._name}: {problem}")
