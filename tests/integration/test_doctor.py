@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from hebbgraph import HebbianIndex
 from hebbgraph.cli import app
-from hebbgraph.derived.lexical import Entry
+from hebbgraph.derived.lexical import LexicalRow
 from hebbgraph.derived.segments import damaged_files
 
 
@@ -87,7 +87,7 @@ def test_rows_that_the_lexical_index_lost(index: HebbianIndex) -> None:
 def test_words_that_the_lexical_index_lost(index: HebbianIndex) -> None:
     lexical = index.parts.derived.lexical
     row = int(lexical.rows()[0])
-    lexical.update(lexical.commit, removed=[], added=[Entry(row, "other words")])
+    lexical.update(lexical.commit, removed=[], added=[LexicalRow(row, "other words")])
     assert _parts(index, repair=True) == [("lexical", True)]
     assert _parts(index) == []
 

@@ -29,7 +29,7 @@ from hebbgraph.artifacts import make_way, remove
 from hebbgraph.derived.segments import Inventory, damaged_files, inventory, meta_checksum
 from hebbgraph.store.history import NEVER, NOTHING, Commit
 
-__all__ = ["LEXICAL_FORMAT", "Entry", "LexicalIndex", "stamp_problem"]
+__all__ = ["LEXICAL_FORMAT", "LexicalIndex", "LexicalRow", "stamp_problem"]
 
 logger = logging.getLogger(__name__)
 
@@ -40,8 +40,8 @@ _HEAP_BYTES = 64_000_000
 _MAX_BYTES_TO_CHECK = 64_000_000
 
 
-class Entry(NamedTuple):
-    """A row of the truth, its terms and its facts, each with spaces between them."""
+class LexicalRow(NamedTuple):
+    """A row of the truth, its terms and its facts, both separated by spaces."""
 
     row: int
     terms: str
@@ -155,41 +155,39 @@ class LexicalIndex:
         commit: Commit,
         *,
         removed: Iterable[int],
-        added: Iterable[Entry],
-        replace: bool = True,
-        instead: bool = False,
+        added: Iterable[LexicalRow],
+        rewrite: bool = False,
     ) -> None:
         """Remove and add rows, and stamp the result; an error leaves it as it was.
 
         Parameters
         ----------
         commit : Commit
-            What the index then stands for.
+            The commit that the index then represents.
         removed : iterable of int
-        added : iterable of Entry
-        replace : bool
-            Whether an added row may be there already, left by an update that was killed
-            before its stamp; an empty index needs no such care.
-        instead : bool
-            Whether what is added takes the place of everything. In one step: until then
-            everybody reads what was there, and a process that dies leaves it whole.
+        added : iterable of LexicalRow
+        rewrite : bool
+            Replace everything by what is added, in one step: until then readers see what
+            was there, and a process that dies leaves it intact.
 
         Notes
         -----
-        The caller holds the lock on derived parts. One writer lives as long as one
-        update, so that no process keeps another one out.
+        The caller holds the lock on the folder. A writer lives for one update only, so
+        that no process locks another out.
         """
         writer = self._index.writer(_HEAP_BYTES, 1)
+        # A row may exist already, left by an update that was killed before its stamp.
+        may_exist = len(self) > 0 and not rewrite
         try:
             if self._directory is not None:
-                # What a killed update left: its names may be wanted again.
+                # What a killed update left: its file names may be needed again.
                 writer.garbage_collect_files()
-            if instead:
+            if rewrite:
                 writer.delete_all_documents()
             for row in removed:
                 writer.delete_documents_by_term("row", int(row))
             for row, terms, facts in added:
-                if replace and not instead:
+                if may_exist:
                     writer.delete_documents_by_term("row", row)
                 document = tantivy.Document()
                 document.add_integer("row", row)
@@ -198,13 +196,13 @@ class LexicalIndex:
                     document.add_text("facts", facts)
                 writer.add_document(document)
             writer.commit()
-            # Merging may take long, and a kill meanwhile must not cost the whole index. A
-            # merge that ends just now changes the list of files; the stamp below says it.
+            # Merging may take long, and a kill meanwhile must not cost the whole index. If a
+            # merge ends right now, the files change; the stamp below records that.
             with contextlib.suppress(OSError, ValueError):
                 self._stamp(commit)
-            if instead:
+            if rewrite:
                 self._index.reload()
-                self._searcher = self._index.searcher()  # lets go of the files of before
+                self._searcher = self._index.searcher()  # releases the former files
                 writer.garbage_collect_files()
         except BaseException:
             writer.rollback()

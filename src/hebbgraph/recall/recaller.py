@@ -206,7 +206,7 @@ class Recaller:
                         "chunks that are gone; try again, or raise write_wait_seconds"
                     )
                 # Nothing was written meanwhile, so the graph does not belong to this truth.
-                self._derived.mistrust()
+                self._derived.distrust()
             doubted = generation
         hits, notes = self._truth.text_store.completed(hits)
         return Recall(

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from hebbgraph.derived.lexical import Entry, LexicalIndex
+from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
 from hebbgraph.store.history import NOTHING, Commit
 
-ROWS = [Entry(1, "gull cliff"), Entry(2, "gull rock rock"), Entry(3, "tern")]
+ROWS = [LexicalRow(1, "gull cliff"), LexicalRow(2, "gull rock rock"), LexicalRow(3, "tern")]
 
 
 @pytest.fixture(params=["memory", "disk"])
@@ -46,7 +46,7 @@ def test_deleting_really_deletes(lexical: LexicalIndex) -> None:
 
 
 def test_a_row_added_again_replaces(lexical: LexicalIndex) -> None:
-    lexical.update(Commit(2, 7), removed=[], added=[Entry(1, "auk"), Entry(4, "auk")])
+    lexical.update(Commit(2, 7), removed=[], added=[LexicalRow(1, "auk"), LexicalRow(4, "auk")])
     assert len(lexical) == 4
     assert sorted(_rows(lexical, "auk")) == [1, 4]
     assert _rows(lexical, "cliff") == []
@@ -64,24 +64,24 @@ def test_no_query_syntax_is_parsed(lexical: LexicalIndex) -> None:
 
 
 def test_an_update_that_fails_leaves_it_as_it_was(lexical: LexicalIndex) -> None:
-    def failing() -> Iterator[Entry]:
-        yield Entry(7, "auk")
+    def failing() -> Iterator[LexicalRow]:
+        yield LexicalRow(7, "auk")
         raise OSError("gone")
 
     for instead in (False, True):
         with pytest.raises(OSError, match="gone"):
-            lexical.update(Commit(5, 7), removed=[1], added=failing(), instead=instead)
+            lexical.update(Commit(5, 7), removed=[1], added=failing(), rewrite=instead)
         assert (len(lexical), lexical.commit) == (3, Commit(1, 7))
         assert sorted(_rows(lexical, "gull")) == [1, 2]
-    lexical.update(Commit(2, 7), removed=[], added=[Entry(4, "auk")])
+    lexical.update(Commit(2, 7), removed=[], added=[LexicalRow(4, "auk")])
     assert sorted(_rows(lexical, "gull", "auk")) == [1, 2, 4]
 
 
 def test_facts_narrow_a_search_and_leave_scores_alone(lexical: LexicalIndex) -> None:
     entries = [
-        Entry(4, "gull", "a1 b2"),
-        Entry(5, "gull gull", "a1"),
-        Entry(6, "gull rock", "b2 c3"),
+        LexicalRow(4, "gull", "a1 b2"),
+        LexicalRow(5, "gull gull", "a1"),
+        LexicalRow(6, "gull rock", "b2 c3"),
     ]
     lexical.update(Commit(2, 7), removed=[], added=entries)
     assert sorted(_rows(lexical, "gull", "rock", facts=["b2"])) == [4, 6]
@@ -110,13 +110,13 @@ def test_without_positions_a_phrase_is_a_bag(tmp_path: Path) -> None:
 
 
 def test_what_comes_instead_comes_in_one_step(lexical: LexicalIndex) -> None:
-    def rows() -> Iterator[Entry]:
-        yield Entry(7, "auk")
+    def rows() -> Iterator[LexicalRow]:
+        yield LexicalRow(7, "auk")
         assert sorted(_rows(lexical, "gull")) == [1, 2]  # whoever reads meanwhile
         assert lexical.is_there
-        yield Entry(2, "gull")
+        yield LexicalRow(2, "gull")
 
-    lexical.update(Commit(2, 7), removed=[], added=rows(), instead=True)
+    lexical.update(Commit(2, 7), removed=[], added=rows(), rewrite=True)
     assert (len(lexical), lexical.commit) == (2, Commit(2, 7))
     assert (_rows(lexical, "gull"), _rows(lexical, "auk"), _rows(lexical, "tern")) == ([2], [7], [])
     assert lexical.document_frequency("gull") == 1
@@ -136,7 +136,7 @@ def test_an_update_that_was_killed_before_its_commit_is_done_again(tmp_path: Pat
     place, before = tmp_path / "lexical", tmp_path / "before"
     LexicalIndex(place).update(Commit(1, 7), removed=[], added=ROWS)
     shutil.copytree(place, before)
-    LexicalIndex(place).update(Commit(2, 7), removed=[2], added=[Entry(4, "auk")])
+    LexicalIndex(place).update(Commit(2, 7), removed=[2], added=[LexicalRow(4, "auk")])
     for name in ("meta.json", "hebbgraph.json"):  # what names a commit, and is written last
         shutil.copy(before / name, place / name)
     for path in before.iterdir():
@@ -144,7 +144,7 @@ def test_an_update_that_was_killed_before_its_commit_is_done_again(tmp_path: Pat
             shutil.copy(path, place / path.name)
     index = LexicalIndex(place)
     assert (index.commit, len(index)) == (Commit(1, 7), 3)
-    index.update(Commit(2, 7), removed=[2], added=[Entry(4, "auk")])
+    index.update(Commit(2, 7), removed=[2], added=[LexicalRow(4, "auk")])
     assert (len(index), _rows(index, "gull"), _rows(index, "auk")) == (3, [1], [4])
 
 
@@ -152,7 +152,7 @@ def test_an_update_that_was_killed_before_its_stamp_is_built_anew(tmp_path: Path
     place = tmp_path / "lexical"
     LexicalIndex(place).update(Commit(1, 7), removed=[], added=ROWS)
     stamp = (place / "hebbgraph.json").read_bytes()
-    LexicalIndex(place).update(Commit(2, 7), removed=[2], added=[Entry(4, "auk")])
+    LexicalIndex(place).update(Commit(2, 7), removed=[2], added=[LexicalRow(4, "auk")])
     (place / "hebbgraph.json").write_bytes(stamp)
     index = LexicalIndex(place)
     assert index.damage is not None
@@ -161,7 +161,7 @@ def test_an_update_that_was_killed_before_its_stamp_is_built_anew(tmp_path: Path
 
 def test_an_update_that_fails_changes_nothing(lexical: LexicalIndex) -> None:
     def broken() -> object:
-        yield Entry(5, "auk")
+        yield LexicalRow(5, "auk")
         raise RuntimeError("no text")
 
     with pytest.raises(RuntimeError, match="no text"):

@@ -1,0 +1,119 @@
+"""One step of the vectors: extended, loaded again where that fails, and counted once."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import numpy as np
+
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
+from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.store.history import Commit
+from hebbgraph.store.truth import Truth
+from hebbgraph.vectors.file import VectorFile
+from hebbgraph.vectors.table import VectorTable
+
+__all__ = ["VectorSteps"]
+
+logger = logging.getLogger(__name__)
+
+
+class VectorSteps:
+    """Bring a table of vectors forward.
+
+    Parameters
+    ----------
+    truth : Truth
+    directory : Path or None
+        Where vectors are filed; None holds them in memory.
+    shared : Path or None
+        Where a search may have been saved.
+    search : {"exact", "quantized", "ivf"} or callable
+    lock : RLock
+        Taken while a table changes that others read.
+    locked : callable
+        Returns the lock on the folder.
+    repairs : list of str
+        Gets what was found wrong and was rebuilt from the truth.
+    """
+
+    def __init__(
+        self,
+        truth: Truth,
+        directory: Path | None,
+        shared: Path | None,
+        *,
+        search: VectorSearchName | VectorSearchFactory,
+        lock: threading.RLock,
+        locked: Callable[[], AbstractContextManager[None]],
+        repairs: list[str],
+    ) -> None:
+        self._truth = truth
+        self._directory = directory
+        self._shared = shared
+        self._search = search
+        self._lock = lock
+        self._locked = locked
+        self._repairs = repairs
+        self._is_counted = False
+
+    def advance(
+        self, table: VectorTable | None, graph: TagGraph, state: EmbeddingState, commit: Commit
+    ) -> VectorTable:
+        """Return the table of a graph's chunks: this one extended, or a new one."""
+        if table is None or table.state != state or not self._extended(table, graph, commit):
+            self._is_counted = False
+            table = self._loaded(graph, state, commit)
+        return self._counted(table, graph, commit)
+
+    def _extended(self, table: VectorTable, graph: TagGraph, commit: Commit) -> bool:
+        """Extend a table; False if it does not continue in its file."""
+        if not len(graph.rows) or graph.rows[-1] <= table.last_row:
+            return True
+        with self._locked(), self._lock:
+            if not table.extend(self._truth, graph.rows, commit):
+                return False
+        if (search := table.rebuilt_search()) is not None:
+            with self._lock:
+                table.use(search)
+        return True
+
+    def _loaded(self, graph: TagGraph, state: EmbeddingState, commit: Commit) -> VectorTable:
+        knows = self._truth.history.knows
+        if self._directory is not None:
+            with self._locked():
+                file = VectorFile(self._directory, state, knows)
+                if file.problem is not None:
+                    self._repairs.append(f"the vectors' files were {file.problem}")
+                table = VectorTable.load(self._truth, state, graph.rows, file, commit)
+        else:
+            table = VectorTable.load(self._truth, state, graph.rows[graph.alive])
+        table.search_by(self._search, self._shared, knows)
+        return table
+
+    def _counted(self, table: VectorTable, graph: TagGraph, commit: Commit) -> VectorTable:
+        """Compare the number of vectors read from files with the truth; load again if it differs.
+
+        Once; if another process commits in between, the next step does it.
+        """
+        if self._is_counted or self._directory is None:
+            return table
+        expected = self._truth.embeddings.count_vectors(table.state.epoch, commit)
+        if expected is None:
+            return table
+        self._is_counted = True
+        live = graph.rows[graph.alive]
+        held = int(np.count_nonzero(np.isin(live, table.rows, assume_unique=True)))
+        if held == expected:
+            return table
+        problem = f"{held} vectors were held, and {expected} expected"
+        logger.warning("%s: reading the database", problem)
+        self._repairs.append(problem)
+        with self._locked():
+            VectorFile.discard(self._directory)
+        return self._loaded(graph, table.state, commit)
