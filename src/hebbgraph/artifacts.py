@@ -1,6 +1,6 @@
-"""Rebuildable files beside the snapshot, each with a stamp that says what it was built from.
+"""Files that can be rebuilt: written in one step, some with a stamp of what they were built from.
 
-The stamp is written last and holds a checksum, so a file that a killed process left
+A stamp is written last and holds a checksum, so a file that a killed process left
 incomplete, or that was damaged since, is never read.
 """
 
@@ -19,7 +19,16 @@ import numpy as np
 
 from hebbgraph.arrays import IntArray
 
-__all__ = ["Stamp", "read_stamped", "rows_checksum", "write_stamped"]
+__all__ = [
+    "Stamp",
+    "file_checksum",
+    "make_way",
+    "read_stamped",
+    "remove",
+    "replace_file",
+    "rows_checksum",
+    "write_stamped",
+]
 
 logger = logging.getLogger(__name__)
 
@@ -30,7 +39,7 @@ Stamp: TypeAlias = dict[str, Any]
 
 
 def rows_checksum(rows: IntArray) -> int:
-    """Return what tells these rows of the truth from others."""
+    """Return a checksum of rows of the truth."""
     return zlib.crc32(np.ascontiguousarray(rows, dtype=np.int64).data)
 
 
@@ -46,18 +55,39 @@ def write_stamped(path: Path, stamp: Mapping[str, Any], write: Callable[[Path], 
     """
     beside = _stamp_of(path)
     remove(beside)
-    _put(path, write)
-    stamp_json = json.dumps({**stamp, "checksum": _checksum(path)})
-    _put(beside, lambda to: to.write_text(stamp_json))
+    replace_file(path, write)
+    stamp_json = json.dumps({**stamp, "checksum": file_checksum(path)})
+    replace_file(beside, lambda to: to.write_text(stamp_json))
 
 
-def _put(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file atomically, replacing whatever is there."""
-    partial = path.with_name(path.name + ".partial")
+def replace_file(
+    path: Path, write: Callable[[Path], object], *, unlocked: bool = False
+) -> os.stat_result:
+    """Write a file in one step, replacing whatever is there; return what it looks like.
+
+    Parameters
+    ----------
+    path : Path
+    write : callable
+        Writes the content to the path it is called with.
+    unlocked : bool
+        Whether other processes may write it at the same time. The unfinished file then
+        carries our process id, and is removed on an error.
+    """
+    partial = path.with_name(f"{path.name}.partial")
+    if unlocked:
+        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     for one in (partial, path):
         make_way(one, for_file=True)
-    write(partial)
-    os.replace(partial, path)
+    try:
+        write(partial)
+        written = os.stat(partial)
+        os.replace(partial, path)
+    except BaseException:
+        if unlocked:
+            partial.unlink(missing_ok=True)
+        raise
+    return written
 
 
 def read_stamped(path: Path, fits: Callable[[Stamp], bool]) -> Stamp | None:
@@ -67,8 +97,7 @@ def read_stamped(path: Path, fits: Callable[[Stamp], bool]) -> Stamp | None:
     ----------
     path : Path
     fits : callable
-        Tells whether a stamp is the wanted one. An error for a missing or mistyped entry
-        counts as no.
+        Whether a stamp is the wanted one. A missing or mistyped entry counts as no.
     """
     try:
         stamp: Stamp = json.loads(_stamp_of(path).read_bytes())
@@ -83,8 +112,8 @@ def read_stamped(path: Path, fits: Callable[[Stamp], bool]) -> Stamp | None:
     except (ValueError, KeyError, TypeError):
         return None
     try:
-        if stamp["checksum"] != _checksum(path):
-            raise ValueError("its checksum is another")
+        if stamp["checksum"] != file_checksum(path):
+            raise ValueError("its checksum differs")
         return stamp
     except FileNotFoundError:
         return None
@@ -97,7 +126,8 @@ def _stamp_of(path: Path) -> Path:
     return path.with_name(path.name + ".json")
 
 
-def _checksum(path: Path) -> int:
+def file_checksum(path: Path) -> int:
+    """Return the CRC-32 of a file."""
     checksum = 0
     with path.open("rb") as file:
         while block := file.read(_BLOCK):

@@ -8,13 +8,8 @@ import numpy as np
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.derived.parts import Derived
-from hebbgraph.derived.rebuild import (
-    difference_of_graphs,
-    rebuilt,
-    sets_apart,
-    some_phrases,
-)
 from hebbgraph.errors import HebbgraphError
+from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import DoctorReport, Finding
@@ -26,6 +21,7 @@ from hebbgraph.vectors.table import VectorTable
 __all__ = ["examine"]
 
 _PHRASES = 200
+_SHOWN = 3
 
 
 def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
@@ -99,12 +95,12 @@ def _derived_problems(
     derived.refresh()
     if not as_added:
         return
-    fresh = rebuilt(truth, language)
+    fresh = _rebuilt(truth, language)
 
     def graph() -> Iterator[str]:
         with derived.held() as generation:
             if generation == fresh.graph.generation:  # else a writer came in between
-                found = difference_of_graphs(derived.graph, fresh.graph)
+                found = _difference_of_graphs(derived.graph, fresh.graph)
                 if found is not None:
                     yield found
 
@@ -116,7 +112,7 @@ def _derived_problems(
             if not np.array_equal(held, live):
                 yield f"{len(held)} rows, {len(live)} expected"
                 return
-            for phrase in some_phrases(fresh.graph, _PHRASES):
+            for phrase in _some_phrases(fresh.graph, _PHRASES):
                 terms = lexical_terms(phrase.split(" "), language)
                 if terms and not np.array_equal(
                     np.sort(derived.lexical.rows_with_phrase(terms)),
@@ -202,7 +198,7 @@ def _difference_of_weights(found: RawWeights, expected: RawWeights) -> str | Non
     one, other = _weights(found), _weights(expected)
     if one.keys() != other.keys():
         return (
-            f"edges: {sets_apart(set(one.keys() - other.keys()), set(other.keys() - one.keys()))}"
+            f"edges: {_sets_apart(set(one.keys() - other.keys()), set(other.keys() - one.keys()))}"
         )
     off = [edge for edge, weight in one.items() if abs(weight - other[edge]) > 1e-12]
     return f"{len(off)} weights differ, e.g. of {off[0]}" if off else None
@@ -219,3 +215,77 @@ def _weights(weights: RawWeights) -> dict[tuple[object, ...], float]:
         edge = (family, weights.nodes[source], weights.nodes[target])
         total[edge] = total.get(edge, 0.0) + value
     return total
+
+
+def _rebuilt(truth: Truth, language: str) -> Derived:
+    """Derive everything from the truth alone, in memory."""
+    fresh = Derived(truth, None, language=language, writable=True, wait_seconds=0.0)
+    fresh.refresh()
+    return fresh
+
+
+def _difference_of_graphs(found: TagGraph, expected: TagGraph) -> str | None:
+    """Say how two graphs over the same truth differ; None if they hold the same.
+
+    Their numbers are private, so chunks are compared by row and tags by phrase.
+    """
+    for name, one, other in (
+        ("chunks", set(_live_rows(found)), set(_live_rows(expected))),
+        ("phrases of the vocabulary", _vocabulary(found), _vocabulary(expected)),
+    ):
+        if one != other:
+            return f"{name}: {_sets_apart(one - other, other - one)}"
+    for (row, one), (_, other) in zip(_postings(found), _postings(expected), strict=True):
+        if one != other:
+            return f"tags of row {row}: {_sets_apart(one - other, other - one)}"
+    frequencies = [_frequencies(graph) for graph in (found, expected)]
+    if frequencies[0] != frequencies[1]:
+        return "document frequencies differ"
+    return None
+
+
+def _sets_apart(more: set[object], less: set[object]) -> str:
+    """Say what one set has that another has not, and the reverse."""
+    parts = [
+        f"{len(some)} {what}, e.g. {', '.join(map(repr, sorted(some, key=str)[:_SHOWN]))}"
+        for some, what in ((more, "too many"), (less, "missing"))
+        if some
+    ]
+    return "; ".join(parts)
+
+
+def _live_rows(graph: TagGraph) -> list[object]:
+    rows: list[object] = graph.rows[graph.alive].tolist()
+    return rows
+
+
+def _vocabulary(graph: TagGraph) -> set[object]:
+    return {graph.phrases.keys[n] for n in np.flatnonzero(graph.phrases.in_vocabulary).tolist()}
+
+
+def _postings(graph: TagGraph) -> Iterator[tuple[int, set[object]]]:
+    """Yield (row, its tags and whether each is its title), rows ascending."""
+    keys = graph.phrases.keys
+    for slot in np.flatnonzero(graph.alive).tolist():
+        tags, is_title = graph.incidence.row(slot)
+        held: set[object] = {
+            (keys[tag], own) for tag, own in zip(tags.tolist(), is_title.tolist(), strict=True)
+        }
+        yield int(graph.rows[slot]), held
+
+
+def _frequencies(graph: TagGraph) -> dict[str, int]:
+    numbers = np.flatnonzero(graph.phrases.in_vocabulary)
+    counts = graph.df(numbers).tolist()
+    return {
+        graph.phrases.keys[n]: count
+        for n, count in zip(numbers.tolist(), counts, strict=True)
+        if count
+    }
+
+
+def _some_phrases(graph: TagGraph, count: int) -> list[str]:
+    """Return phrases of the vocabulary, taken evenly from all of it."""
+    numbers = np.flatnonzero(graph.phrases.in_vocabulary)
+    step = max(1, len(numbers) // count)
+    return [graph.phrases.keys[number] for number in numbers[::step].tolist()]

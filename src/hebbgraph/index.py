@@ -613,7 +613,7 @@ class HebbianIndex:
         """
         self._check_open()
         _check_ids([recall_id], "a recall id")
-        from hebbgraph.store.keeping import whole
+        from hebbgraph.store.recall_rows import whole
 
         found = self._parts.recalls.get(self.namespace, recall_id)
         return None if found is None else whole(found, self._parts.truth)

@@ -28,7 +28,7 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.database import Database
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
-from hebbgraph.store.leftovers import sweep_restores
+from hebbgraph.store.processes import sweep_restores
 from hebbgraph.store.recalls import RECALLS_NAME, RecallStore
 from hebbgraph.store.texts import TextsElsewhere, TextsHere
 from hebbgraph.store.truth import Truth

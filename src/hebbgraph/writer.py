@@ -237,7 +237,7 @@ class Writer:
         # tags until it is added again: writing it would make the loss its content.
         held = {
             row: one
-            for row, one, text in self._truth.told(rows)
+            for row, one, text in self._truth.fetch_checked(rows)
             if text is TextState.same and not isinstance(one.metadata, CutMetadata)
         }
         tags, tagging = self._tags(list(held.values()), tell)
@@ -329,7 +329,7 @@ class Writer:
             last, size = 0, self._settings.batch_size
             while rows := embeddings.rows_to_embed(state.epoch, size, after=last):
                 last = rows[-1]
-                told = self._truth.told(rows)
+                told = self._truth.fetch_checked(rows)
                 held = {row: one for row, one, text in told if text is not TextState.missing}
                 if not held:
                     continue

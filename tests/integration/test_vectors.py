@@ -265,11 +265,9 @@ def _fails(monkeypatch: pytest.MonkeyPatch, at: int, number: int) -> Iterator[li
     """Let the n-th step of writing vectors fail, and all that follow."""
     steps: list[str] = []
 
-    def failing(name: str) -> Callable[..., Any]:
-        plain = getattr(os, name)
-
+    def failing(plain: Callable[..., Any]) -> Callable[..., Any]:
         def step(*args: Any) -> Any:
-            steps.append(name)
+            steps.append(plain.__name__)
             if len(steps) > at:
                 raise OSError(number, os.strerror(number))
             return plain(*args)
@@ -277,8 +275,8 @@ def _fails(monkeypatch: pytest.MonkeyPatch, at: int, number: int) -> Iterator[li
         return step
 
     with monkeypatch.context() as patch:
-        broken = SimpleNamespace(fsync=failing("fsync"), replace=failing("replace"))
-        patch.setattr(vector_file, "os", broken)
+        patch.setattr(vector_file, "os", SimpleNamespace(fsync=failing(os.fsync)))
+        patch.setattr(vector_file, "replace_file", failing(vector_file.replace_file))
         yield steps
 
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.artifacts import remove
+from hebbgraph.artifacts import remove, replace_file
 from hebbgraph.formulas.communities import (
     ColonyParameters,
     colony_weights,
@@ -381,17 +381,18 @@ class Colonies:
     def _save(self, state: ColonyState) -> None:
         if self._path is None or not self._writable:
             return
-        partial = self._path.with_name(f".{_FILE}.{os.getpid()}.partial.npz")
+
+        def write(path: Path) -> None:
+            with path.open("wb") as file:  # np.savez would add a suffix to a path
+                np.savez(file, format=_FORMAT, **vars(state))
+
         try:
-            np.savez(partial, format=_FORMAT, **vars(state))
-            looks = os.stat(partial)
-            os.replace(partial, self._path)
-            self._filed = state
-            self._seen = looks.st_mtime_ns, looks.st_size, looks.st_ino
+            written = replace_file(self._path, write, unlocked=True)
         except OSError as error:
-            logger.warning("colonies were not kept: %s", error)
-        finally:
-            partial.unlink(missing_ok=True)
+            logger.warning("colonies were not saved: %s", error)
+        else:
+            self._filed = state
+            self._seen = written.st_mtime_ns, written.st_size, written.st_ino
 
 
 def _commit(of: TagGraph | ColonyState) -> Commit:

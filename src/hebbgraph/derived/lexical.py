@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
-import os
 import shutil
 import tempfile
 import weakref
@@ -25,7 +24,7 @@ import numpy as np
 import tantivy
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.artifacts import make_way, remove
+from hebbgraph.artifacts import make_way, remove, replace_file
 from hebbgraph.derived.segments import Inventory, damaged_files, inventory, meta_checksum
 from hebbgraph.store.history import NEVER, NOTHING, Commit
 
@@ -360,9 +359,5 @@ def _read_stamp(directory: Path) -> _Stamp | None:
 
 
 def _write_stamp(directory: Path, stamp: _Stamp) -> None:
-    path = directory / _STAMP
-    partial = path.with_suffix(".partial")
-    make_way(partial, for_file=True)
-    partial.write_text(json.dumps({"format": LEXICAL_FORMAT, **stamp._asdict()}))
-    make_way(path, for_file=True)
-    os.replace(partial, path)
+    content = json.dumps({"format": LEXICAL_FORMAT, **stamp._asdict()})
+    replace_file(directory / _STAMP, lambda path: path.write_text(content))

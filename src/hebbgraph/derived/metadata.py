@@ -22,7 +22,7 @@ from hebbgraph.nesting import read_metadata
 from hebbgraph.store.facts import DOCUMENT, fact, is_plain
 from hebbgraph.store.truth import Truth
 
-__all__ = ["Columns"]
+__all__ = ["MetadataFields"]
 
 _MAX_FIELDS = 64
 #: Looking up a fact takes some microseconds.
@@ -48,7 +48,7 @@ class _Column:
         return code
 
 
-class Columns:
+class MetadataFields:
     """The metadata fields of a graph's chunks, by slot."""
 
     def __init__(

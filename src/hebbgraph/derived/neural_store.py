@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from hebbgraph.artifacts import replace_file
 from hebbgraph.errors import ReadOnlyIndexError
 from hebbgraph.extras import require
 from hebbgraph.graph.neural_layer import LayerInGraph, LayerStamp, NeuralLayer
@@ -84,16 +85,14 @@ class NeuralStore:
             return
         self._check_writable()
         write = _numpy_format().save
-        partial = self._path.with_name(f".{NEURAL_FILE}.{os.getpid()}.partial")
+        content = write(_arrays(layer), metadata=_metadata(layer))
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            partial.write_bytes(write(_arrays(layer), metadata=_metadata(layer)))
-            os.replace(partial, self._path)
+            written = replace_file(
+                self._path, lambda path: path.write_bytes(content), unlocked=True
+            )
         except OSError as error:
             raise translate_os(error, str(self._path)) from error
-        finally:
-            partial.unlink(missing_ok=True)
-        self._layer, self._seen = layer, self._stat()
+        self._layer, self._seen = layer, (written.st_mtime_ns, written.st_size)
 
     def remove(self) -> bool:
         """Remove the layer; tell whether there was one."""

@@ -32,7 +32,7 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NEVER, Commit
-from hebbgraph.store.leftovers import sweep
+from hebbgraph.store.processes import sweep
 from hebbgraph.store.truth import FeedbackState, Truth
 from hebbgraph.vectors.file import VectorFile
 from hebbgraph.vectors.searches import search_factory

@@ -1,7 +1,7 @@
-"""The graph on disk: one folder of arrays a generation, checked when read.
+"""The graph on disk: one folder of arrays per generation, checked when read.
 
-A snapshot only saves time: when it is missing, older than what the log of changes
-reaches back to, or damaged, the graph is built again from the truth. Arrays are plain
+A snapshot only saves time: if it is missing, damaged, or older than the log of changes
+reaches back to, the graph is rebuilt from the truth. Arrays are plain
 ``.npy`` files, mapped into memory; nothing is pickled.
 """
 
@@ -10,14 +10,13 @@ from __future__ import annotations
 import json
 import logging
 import os
-import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.artifacts import make_way, remove
+from hebbgraph.artifacts import file_checksum, remove, replace_file
 from hebbgraph.graph.phrases import PhraseArrays
 from hebbgraph.graph.tag_graph import GraphArrays, TagGraph
 
@@ -45,7 +44,7 @@ def save_snapshot(directory: Path, graph: TagGraph) -> None:
     checksums = {}
     for field, values in (arrays._asdict() | phrases._asdict()).items():
         np.save(partial / f"{field}.npy", values, allow_pickle=False)
-        checksums[f"{field}.npy"] = _checksum(partial / f"{field}.npy")
+        checksums[f"{field}.npy"] = file_checksum(partial / f"{field}.npy")
     manifest = {
         "format": SNAPSHOT_FORMAT,
         "generation": graph.generation,
@@ -56,23 +55,19 @@ def save_snapshot(directory: Path, graph: TagGraph) -> None:
     final = directory / name
     remove(final)
     os.replace(partial, final)
-    current = directory / f"{_CURRENT}.partial"
-    make_way(current, for_file=True)
-    current.write_text(name)
-    make_way(directory / _CURRENT, for_file=True)
-    os.replace(current, directory / _CURRENT)
+    replace_file(directory / _CURRENT, lambda path: path.write_text(name))
     for old in directory.glob("graph-*"):
         if old.name != name:
             remove(old)
 
 
 def has_snapshot(directory: Path) -> bool:
-    """Tell whether a snapshot lies there, be it whole or not."""
+    """Return whether there is a snapshot, intact or not."""
     return (directory / _CURRENT).exists() or any(directory.glob("graph-*"))
 
 
 def load_snapshot(directory: Path) -> TagGraph | None:
-    """Read the current snapshot, or return None with a log line that says why not."""
+    """Read the current snapshot, or return None and log why."""
     try:
         name = (directory / _CURRENT).read_text()
         folder = directory / Path(name).name
@@ -83,7 +78,7 @@ def load_snapshot(directory: Path) -> TagGraph | None:
             logger.info("graph snapshot of another version at %s: rebuilding", folder)
             return None
         for file, expected in manifest["checksums"].items():
-            if _checksum(folder / Path(file).name) != expected:
+            if file_checksum(folder / Path(file).name) != expected:
                 logger.warning("graph snapshot is damaged (%s): rebuilding", folder / file)
                 return None
         return TagGraph(
@@ -102,15 +97,7 @@ def load_snapshot(directory: Path) -> TagGraph | None:
 
 
 def _mapped(path: Path) -> NDArray[Any]:
-    """Map an array into memory, as a plain one: the subclass makes every look slower."""
+    """Map an array into memory as a plain one: access through the subclass is slower."""
     if not (mapped := np.load(path, mmap_mode="r", allow_pickle=False)).size:
         return np.array(mapped)
     return np.asarray(mapped)
-
-
-def _checksum(path: Path) -> int:
-    checksum = 0
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            checksum = zlib.crc32(block, checksum)
-    return checksum

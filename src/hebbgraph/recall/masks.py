@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray
-from hebbgraph.derived.metadata import Columns
+from hebbgraph.derived.metadata import MetadataFields
 from hebbgraph.filters import Cover, parse_filter
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.records import Chunk
@@ -39,7 +39,7 @@ class Masks:
     ) -> None:
         self._truth = truth
         self._colony_of = colony_of
-        self._columns: Columns | None = None
+        self._columns: MetadataFields | None = None
         self._masks: OrderedDict[str, tuple[TagGraph, int, Passing]] = OrderedDict()
 
     def passing(self, graph: TagGraph, where: Mapping[str, Any] | None) -> Passing:
@@ -58,7 +58,7 @@ class Masks:
             self._masks.move_to_end(key)
             return kept[2]
         if self._columns is None or self._columns.graph is not graph:
-            self._columns = Columns(self._truth, graph, self._colony_of)
+            self._columns = MetadataFields(self._truth, graph, self._colony_of)
         passing = Passing(
             condition.mask(self._columns) & graph.alive, condition.cover(self._columns)
         )

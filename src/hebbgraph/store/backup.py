@@ -30,7 +30,7 @@ from hebbgraph.errors import (
 )
 from hebbgraph.store.database import DATABASE_NAME, Database, translate_os
 from hebbgraph.store.history import new_mark
-from hebbgraph.store.leftovers import restoring_prefix
+from hebbgraph.store.processes import restoring_prefix
 from hebbgraph.store.recalls import remove_recalls
 from hebbgraph.store.schema import new_database_id
 

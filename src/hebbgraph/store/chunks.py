@@ -169,9 +169,9 @@ class ChunkReader:
 
     def fetch(self, rows: Iterable[int]) -> dict[int, Chunk]:
         """Return the chunk of each row that is there."""
-        return {row: chunk for row, chunk, _ in self.told(rows)}
+        return {row: chunk for row, chunk, _ in self.fetch_checked(rows)}
 
-    def told(self, rows: Iterable[int]) -> Iterator[tuple[int, Chunk, TextState]]:
+    def fetch_checked(self, rows: Iterable[int]) -> Iterator[tuple[int, Chunk, TextState]]:
         """Yield (row, chunk, what became of its text since it was added), ascending."""
         store = self.text_store
         for page in self._select(rows, *_FIELDS, store.column):
@@ -184,7 +184,7 @@ class ChunkReader:
         store = self.text_store
         return {
             row: Outline(
-                _chunk(id_, document_id, title, *rest, text=store.at_hand(held)),
+                _chunk(id_, document_id, title, *rest, text=store.known_text(held)),
                 None if store.here else store.hash_of(title, held),
             )
             for page in self._select(rows, *_FIELDS, store.column)

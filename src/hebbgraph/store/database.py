@@ -29,8 +29,8 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.store import schema
-from hebbgraph.store.forking import leave_to_parent
 from hebbgraph.store.postgresql import PostgresDialect
+from hebbgraph.store.processes import leave_to_parent
 from hebbgraph.store.sqlite import SqliteDialect
 
 __all__ = ["DATABASE_NAME", "Database", "retried", "translate_os"]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple, Self
+from functools import lru_cache
+from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -14,7 +15,7 @@ from hebbgraph.store.database import retried
 from hebbgraph.store.history import Commit, new_mark
 from hebbgraph.store.schema import chunks, namespaces
 
-__all__ = ["EmbeddingState", "Embeddings"]
+__all__ = ["EmbeddingState", "Embeddings", "parse_embedding"]
 
 _MINE: sa.BindParameter[str] = sa.bindparam("mine")
 #: In one statement, for that is one view. Its index answers without a look at the chunks.
@@ -43,14 +44,15 @@ class EmbeddingState(NamedTuple):
     revision: int = 1
     mark: int = 0
 
-    @classmethod
-    def read(cls, saved: str | None) -> Self | None:
-        """Read what :meth:`saved` wrote."""
-        return None if saved is None else cls(**json.loads(saved))
-
     def saved(self) -> str:
         """Return the state as JSON."""
         return json.dumps(self._asdict())
+
+
+@lru_cache(maxsize=64)  # every recall asks for it
+def parse_embedding(saved: str | None) -> EmbeddingState | None:
+    """Parse what :meth:`EmbeddingState.saved` returned."""
+    return None if saved is None else EmbeddingState(**json.loads(saved))
 
 
 class Embeddings(ChunkReader):
@@ -66,7 +68,7 @@ class Embeddings(ChunkReader):
         query = sa.select(namespaces.c.embedding).where(namespaces.c.namespace == self.namespace)
         if writing:  # what is read here is written back changed
             query = query.with_for_update()
-        return EmbeddingState.read(connection.execute(query).scalar())
+        return parse_embedding(connection.execute(query).scalar())
 
     def settle(self, connection: sa.Connection, wanted: EmbeddingState) -> None:
         """Make sure, within a transaction, that vectors are of this model."""

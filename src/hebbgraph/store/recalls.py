@@ -27,9 +27,9 @@ from pydantic import ValidationError
 
 from hebbgraph.errors import IndexLockedError, StorageError
 from hebbgraph.records import Recall
-from hebbgraph.store.forking import leave_to_parent
-from hebbgraph.store.keeping import as_row, from_row
-from hebbgraph.store.scrubbing import scrub
+from hebbgraph.store.processes import leave_to_parent
+from hebbgraph.store.recall_rows import as_row, from_row
+from hebbgraph.store.sqlite import scrub
 
 __all__ = ["RECALLS_NAME", "RecallStore", "remove_recalls"]
 
@@ -233,7 +233,7 @@ class RecallStore:
     def get(self, namespace: str, recall_id: str) -> Recall | None:
         """Return a recall, or None if it is not, or no longer, there.
 
-        Its hits have no texts; :func:`~hebbgraph.store.keeping.whole` gives them theirs.
+        Its hits have no texts; :func:`~hebbgraph.store.recall_rows.whole` gives them theirs.
         """
 
         def work(connection: sqlite3.Connection) -> Recall | None:

@@ -1,4 +1,4 @@
-"""What is particular to SQLite: its pragmas, its transactions, its errors."""
+"""What is particular to SQLite: pragmas, transactions, erasing and errors."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
-from hebbgraph.store.scrubbing import scrub
+from hebbgraph.store.processes import name_readers
 
-__all__ = ["SqliteDialect"]
+__all__ = ["SqliteDialect", "scrub"]
 
 
 class SqliteDialect:
@@ -138,3 +138,41 @@ class SqliteDialect:
         """Return what SQLite's own check of its pages finds wrong."""
         with contextlib.closing(connection.exec_driver_sql("PRAGMA quick_check(20)")) as found:
             return [message for (message,) in found if message != "ok"]
+
+
+def scrub(connection: sqlite3.Connection, path: Path | None, wait_seconds: float) -> None:
+    """Leave no byte of what was deleted in a database and its write-ahead log.
+
+    ``secure_delete`` overwrites deleted bytes in the newest version of a page only; the log
+    keeps older versions, and so does the database until a checkpoint. ``VACUUM`` rewrites
+    every page from live rows, however and by whomever others were deleted, and a truncating
+    checkpoint empties the log. That takes a moment in which no connection reads an older state.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+        It has no open transaction.
+    path : Path, optional
+        The database; None if it is in memory.
+    wait_seconds : float
+        How long to wait for writers, and for readers of an older state.
+
+    Raises
+    ------
+    IndexLockedError
+        If a reader goes on for too long; it is named where the system tells.
+    sqlite3.Error
+    """
+    (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
+    connection.execute(f"PRAGMA busy_timeout={round(wait_seconds * 1000)}")
+    try:
+        connection.execute("VACUUM")
+        busy, *_ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    finally:
+        connection.execute(f"PRAGMA busy_timeout={before}")
+    if busy and path is not None:
+        raise IndexLockedError(
+            f"{path}: what was deleted is still in {path.name}-wal, since an older state has been "
+            f"read for more than {wait_seconds:g} s by {name_readers(path)}; let that end, or end the "
+            "process, and call compact(), which erases it"
+        )

@@ -24,12 +24,12 @@ from hebbgraph.records import Chunk, Hit, Recall, storable, text_hash
 from hebbgraph.store.schema import chunks
 
 __all__ = [
+    "CheckedText",
     "Passage",
     "TextState",
     "TextStore",
     "TextsElsewhere",
     "TextsHere",
-    "Told",
     "content_key",
     "content_key_of",
     "imprint",
@@ -60,8 +60,8 @@ class Passage(NamedTuple):
     held: Any
 
 
-class Told(NamedTuple):
-    """A text, empty if it is missing."""
+class CheckedText(NamedTuple):
+    """A text, empty if it is missing, and its state."""
 
     text: str
     state: TextState
@@ -100,15 +100,15 @@ class TextStore(Protocol):
         """Return what is written of a chunk's text: the text itself, and its imprint."""
         ...
 
-    def listed(self, phrases: Sequence[str]) -> Sequence[str]:
+    def stored_order(self, phrases: Sequence[str]) -> Sequence[str]:
         """Return phrases of a text in the order in which they may be written down."""
         ...
 
-    def read(self, passages: Sequence[Passage]) -> list[Told]:
+    def read(self, passages: Sequence[Passage]) -> list[CheckedText]:
         """Return the texts, in order; asks the source once."""
         ...
 
-    def at_hand(self, held: Any) -> str:
+    def known_text(self, held: Any) -> str:
         """Return a text without asking anybody, empty if it is elsewhere."""
         ...
 
@@ -142,13 +142,13 @@ class TextsHere:
     def values(self, chunk: Chunk) -> tuple[str, bytes | None]:
         return chunk.text, None
 
-    def listed(self, phrases: Sequence[str]) -> Sequence[str]:
+    def stored_order(self, phrases: Sequence[str]) -> Sequence[str]:
         return phrases
 
-    def read(self, passages: Sequence[Passage]) -> list[Told]:
-        return [Told(passage.held, TextState.same) for passage in passages]
+    def read(self, passages: Sequence[Passage]) -> list[CheckedText]:
+        return [CheckedText(passage.held, TextState.same) for passage in passages]
 
-    def at_hand(self, held: Any) -> str:
+    def known_text(self, held: Any) -> str:
         return str(held)
 
     def hash_of(self, title: str, held: Any) -> str:
@@ -191,11 +191,11 @@ class TextsElsewhere:
     def values(self, chunk: Chunk) -> tuple[str, bytes | None]:
         return "", imprint(chunk.title, chunk.text)
 
-    def listed(self, phrases: Sequence[str]) -> Sequence[str]:
+    def stored_order(self, phrases: Sequence[str]) -> Sequence[str]:
         return sorted(phrases)  # not as the text has them
 
-    def read(self, passages: Sequence[Passage]) -> list[Told]:
-        told = self._told(
+    def read(self, passages: Sequence[Passage]) -> list[CheckedText]:
+        told = self._checked(
             [(one.id, one.title, self.hash_of(one.title, one.held)) for one in passages]
         )
         for state in (TextState.missing, TextState.changed):
@@ -205,7 +205,7 @@ class TextsElsewhere:
                 logger.warning("%s: text %s: %s", self._place, state.value, some_of(off))
         return told
 
-    def at_hand(self, held: Any) -> str:
+    def known_text(self, held: Any) -> str:
         return ""
 
     def hash_of(self, title: str, held: Any) -> str:
@@ -214,7 +214,7 @@ class TextsElsewhere:
     def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
         if self._source is None:
             return hits, ("texts are kept elsewhere: open the index with texts=... to have them",)
-        told = self._told([(one.chunk.id, one.chunk.title, one.hash_of_text) for one in hits])
+        told = self._checked([(one.chunk.id, one.chunk.title, one.hash_of_text) for one in hits])
         states = [one.state for one in told]
         notes = [
             f"{what}: {some_of(off)}"
@@ -231,7 +231,7 @@ class TextsElsewhere:
     def kept(self, recall: Recall) -> Recall:
         if self._source is None:
             return recall
-        told = self._told(
+        told = self._checked(
             [(one.chunk.id, one.chunk.title, one.hash_of_text) for one in recall.hits]
         )
         hits = [
@@ -258,7 +258,7 @@ class TextsElsewhere:
         if (held := self._remembered.pop(id_, None)) is not None:
             self._n_remembered -= len(held[1])
 
-    def _told(self, wanted: Sequence[tuple[str, str, str]]) -> list[Told]:
+    def _checked(self, wanted: Sequence[tuple[str, str, str]]) -> list[CheckedText]:
         """Return the text of each (id, title, hash of the text that was added)."""
         with self._lock:
             at_hand = {
@@ -271,7 +271,7 @@ class TextsElsewhere:
         }
         given = self._asked([id_ for id_, _, _ in wanted if id_ not in fresh])
         return [
-            Told(at_hand[id_], TextState.same)
+            CheckedText(at_hand[id_], TextState.same)
             if id_ in fresh
             else _compared(title, given.get(id_), expected)
             for id_, title, expected in wanted
@@ -313,15 +313,15 @@ def _text_of(id_: str, value: object) -> str:
     )
 
 
-def _compared(title: str, text: str | None, expected: str) -> Told:
+def _compared(title: str, text: str | None, expected: str) -> CheckedText:
     if text is None:
-        return Told("", TextState.missing)
+        return CheckedText("", TextState.missing)
     clean = storable(text)  # half a surrogate pair has no hash
     same = clean == text and text_hash(title, text) == expected
-    return Told(clean, TextState.same if same else TextState.changed)
+    return CheckedText(clean, TextState.same if same else TextState.changed)
 
 
-def _with_text(hit: Hit, told: Told) -> Hit:
+def _with_text(hit: Hit, told: CheckedText) -> Hit:
     if told.state is TextState.missing:
         return hit
     chunk = hit.chunk.model_copy(update={"text": told.text})

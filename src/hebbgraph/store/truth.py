@@ -19,7 +19,7 @@ from hebbgraph.nesting import CutMetadata
 from hebbgraph.records import Chunk
 from hebbgraph.store.chunks import ChunkReader, as_json, digest, pages
 from hebbgraph.store.database import Database, retried
-from hebbgraph.store.embeddings import Embeddings, EmbeddingState
+from hebbgraph.store.embeddings import Embeddings, EmbeddingState, parse_embedding
 from hebbgraph.store.history import NOTHING, Commit, History, new_mark
 from hebbgraph.store.schema import chunks, documents, namespaces, tombstones
 from hebbgraph.store.tag_answers import TagAnswers
@@ -241,7 +241,7 @@ class Truth(ChunkReader):
         generation, _, embedding, added, removed, mark, feedback_mark = held[0]
         return State(
             Commit(generation, mark),
-            EmbeddingState.read(embedding),
+            parse_embedding(embedding),
             FeedbackState(added, removed, feedback_mark),
         )
 
@@ -341,7 +341,9 @@ class Truth(ChunkReader):
                 self._acknowledge(outcome.generation for outcome in tried)
                 # Lost while committing: what is there tells whether it was kept.
                 lost = isinstance(error, ConnectionLostError) and error.maybe_kept
-                if not (lost and self._is_so(writes, doomed_ids, doomed_documents, instead_of)):
+                if not (
+                    lost and self._is_applied(writes, doomed_ids, doomed_documents, instead_of)
+                ):
                     raise
             return tried[-1]
 
@@ -384,7 +386,7 @@ class Truth(ChunkReader):
             generation -= 1
         return Outcome(len(writes) - len(replaced), len(replaced), len(deleted), generation)
 
-    def _is_so(
+    def _is_applied(
         self,
         writes: Sequence[ChunkWrite],
         doomed_ids: Sequence[str],
@@ -454,7 +456,7 @@ class Truth(ChunkReader):
     ) -> tuple[Any, ...]:
         """Return a row in the order of ``_WRITTEN``."""
         chunk, store = write.chunk, self.text_store
-        by_kind = {kind: store.listed(keys) for kind, keys in write.candidates.items()}
+        by_kind = {kind: store.stored_order(keys) for kind, keys in write.candidates.items()}
         text, imprint = store.values(chunk)
         return (
             self.namespace,
@@ -518,7 +520,7 @@ class Truth(ChunkReader):
         off: dict[TextState, list[str]] = {state: [] for state in _BECAME}
         unread = 0
         for page in pages(self.rows_by_id()):
-            held = [(chunk, state) for _, chunk, state in self.told(page)]
+            held = [(chunk, state) for _, chunk, state in self.fetch_checked(page)]
             unread += len(page) - len(held)
             expected = self.digests(chunk.id for chunk, _ in held)
             for chunk, state in held:
@@ -549,7 +551,7 @@ class Truth(ChunkReader):
             if state is None:
                 return Changes(NOTHING, nothing, nothing, complete=commit == NOTHING)
             latest = Commit(state.generation, state.mark)
-            embedding = EmbeddingState.read(state.embedding)
+            embedding = parse_embedding(state.embedding)
             feedback = FeedbackState(
                 state.feedback_added, state.feedback_removed, state.feedback_mark
             )

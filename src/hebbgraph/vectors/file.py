@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.artifacts import make_way
+from hebbgraph.artifacts import replace_file
 from hebbgraph.errors import HebbgraphError
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import Commit
@@ -213,11 +213,7 @@ class VectorFile:
             "last_row": last_row,
             "checksums": checksums,
         }
-        partial = self._directory / f"{_STAMP}.partial"
-        make_way(partial, for_file=True)
-        partial.write_text(json.dumps(stamp))
-        make_way(self._directory / _STAMP, for_file=True)
-        os.replace(partial, self._directory / _STAMP)
+        replace_file(self._directory / _STAMP, lambda path: path.write_text(json.dumps(stamp)))
 
     def rewritten(
         self,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.derived import metadata as columns
-from hebbgraph.derived.metadata import Columns
+from hebbgraph.derived.metadata import MetadataFields
 from hebbgraph.filters import Cover, parse_filter
 from hebbgraph.store.facts import DOCUMENT, fact, facts_of
 
@@ -70,7 +70,7 @@ def test_whatever_passes_has_one_of_the_terms(held: list[dict[str, Any]], where:
         index.add(chunks)
         passing = index.ids(where)
         graph = index.parts.derived.graph
-        reader = Columns(index.parts.truth, graph)
+        reader = MetadataFields(index.parts.truth, graph)
         cover = parse_filter(where).cover(reader)
         if cover is None:
             return
@@ -95,7 +95,7 @@ def reader() -> Any:
             )
             for at, kind in enumerate(kinds)
         )
-        yield Columns(index.parts.truth, index.parts.derived.graph)
+        yield MetadataFields(index.parts.truth, index.parts.derived.graph)
 
 
 @pytest.mark.parametrize(
@@ -116,19 +116,19 @@ def reader() -> Any:
         ({}, None),
     ],
 )
-def test_covers_by_hand(reader: Columns, where: Any, expected: Any) -> None:
+def test_covers_by_hand(reader: MetadataFields, where: Any, expected: Any) -> None:
     found = parse_filter(where).cover(reader)
     if expected is not None:
         expected = Cover(frozenset(fact("kind", value) for value in expected[0]), expected[1])
     assert found == expected
 
 
-def test_of_two_conditions_the_one_that_fewer_chunks_meet(reader: Columns) -> None:
+def test_of_two_conditions_the_one_that_fewer_chunks_meet(reader: MetadataFields) -> None:
     found = parse_filter({"kind": {"$in": ["b", "c"]}, "n": 2}).cover(reader)
     assert found == Cover(frozenset({fact("n", 2)}), 1)
 
 
-def test_too_many_facts_are_none(reader: Columns, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_facts_are_none(reader: MetadataFields, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(columns, "_MAX_FACTS", 3)
     assert parse_filter({"n": {"$lt": 3}}).cover(reader) is not None
     assert parse_filter({"n": {"$lt": 4}}).cover(reader) is None

@@ -1,0 +1,113 @@
+"""What other processes have to do with our files: forked, killed, or reading.
+
+A connection belongs to the process that made it. In a forked child even closing it is wrong:
+SQLite would drop the parent's locks, a server would end the parent's session. So the child
+keeps what it inherited, unused, until it ends. A killed process leaves unfinished files, which
+are removed here. A process that reads an SQLite database is found by its lock.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import weakref
+from pathlib import Path
+
+from hebbgraph.artifacts import remove
+
+__all__ = [
+    "leave_to_parent",
+    "name_readers",
+    "readers_of",
+    "restoring_prefix",
+    "sweep",
+    "sweep_restores",
+]
+
+_open: weakref.WeakSet[object] = weakref.WeakSet()
+_inherited: list[object] = []
+
+#: ``.colonies.npz.4711.partial``; one without a number is written under the folder's lock.
+_PARTIAL = re.compile(r"(?:\.(\d+))?\.partial(?:\.\w+)?$")
+_RESTORING = re.compile(r"^\.restore-(?:(\d+)-)?")
+_LOCKS = Path("/proc/locks")
+#: Bytes of the ``-shm`` file that readers lock (https://www.sqlite.org/walformat.html#locks).
+_READ_LOCKS = range(123, 128)
+
+
+def leave_to_parent(holder: object) -> None:
+    """Keep an object with connections from being finalized in forked children."""
+    _open.add(holder)
+
+
+def _after_fork() -> None:
+    _inherited.extend(_open)
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
+def restoring_prefix() -> str:
+    """Return the prefix of the folders in which this process restores backups."""
+    return f".restore-{os.getpid()}-"
+
+
+def sweep(directory: Path) -> None:
+    """Remove unfinished files from a folder of derived parts; the caller holds its lock."""
+    _remove_dead(directory, _PARTIAL)
+
+
+def sweep_restores(root: Path) -> None:
+    """Remove what killed restores left in an index directory."""
+    _remove_dead(root, _RESTORING)
+
+
+def _remove_dead(directory: Path, pattern: re.Pattern[str]) -> None:
+    for path in list(directory.iterdir()):
+        found = pattern.search(path.name)
+        if found is not None and (found[1] is None or not _is_alive(int(found[1]))):
+            remove(path)
+
+
+def _is_alive(pid: int) -> bool:
+    if os.name != "posix":  # elsewhere signal 0 may end a process
+        return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # another user's
+    return True
+
+
+def readers_of(path: Path) -> list[int]:
+    """Return the ids of the processes that read a database now, where the system tells.
+
+    They are taken from ``/proc/locks``: ``fcntl`` needs an open file, and closing it would
+    drop the locks that this process holds on it.
+    """
+    try:
+        found = os.stat(f"{path}-shm")
+        lines = _LOCKS.read_text(encoding="ascii").splitlines()
+    except OSError:
+        return []
+    device = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    holders = set()
+    for line in lines:
+        # 12: POSIX  ADVISORY  READ 4711 fe:01:262147 123 123; a waiting one has "->".
+        fields = line.split()
+        if len(fields) == 8 and fields[5] == device and int(fields[6]) in _READ_LOCKS:
+            holders.add(int(fields[4]))
+    return sorted(pid for pid in holders if pid > 0)  # 0: outside this container
+
+
+def name_readers(path: Path) -> str:
+    """Name the readers of a database, for a message."""
+    names = [
+        "another thread of this process" if pid == os.getpid() else f"process {pid}"
+        for pid in readers_of(path)
+    ]
+    return " and ".join(names) or "some process (lsof or fuser on that file tells which)"
