@@ -30,7 +30,7 @@ from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.processes import sweep_restores
 from hebbgraph.store.recalls import RECALLS_NAME, RecallStore
-from hebbgraph.store.texts import TextsElsewhere, TextsHere
+from hebbgraph.store.texts import TextsElsewhere, TextStore
 from hebbgraph.store.truth import Truth
 
 if TYPE_CHECKING:
@@ -120,7 +120,7 @@ class Namespace:
                     "texts=... goes with Settings(keep_text=False); this index keeps its texts"
                 )
             text_store = (
-                TextsHere() if settings.keep_text else TextsElsewhere(texts, database.place)
+                TextStore() if settings.keep_text else TextsElsewhere(texts, database.place)
             )
             truth = Truth(database, name, text_store)
             truth.settle(settings.build(), before=Settings().build())

@@ -120,8 +120,8 @@ def test_a_database_that_was_tampered_with_needs_a_backup(
     assert not report.ok
     problems = [finding.problem for finding in report.findings if finding.part == "database"]
     assert problems == [
-        "1 tombstones of a generation that is still to come",
-        "1 rows that are both there and gone",
+        "1 tombstones of a future generation",
+        "1 rows both live and deleted",
         "chunk 'petrel' is not what was written",
     ]
 

@@ -19,7 +19,7 @@ from hebbgraph.records import Chunk
 from hebbgraph.store.database import Database, retried
 from hebbgraph.store.facts import facts_of
 from hebbgraph.store.schema import chunks, documents
-from hebbgraph.store.texts import Passage, TextsHere, TextState, TextStore
+from hebbgraph.store.texts import Passage, TextState, TextStore
 
 __all__ = ["ChunkReader", "Outline", "as_json", "digest", "pages"]
 
@@ -78,7 +78,7 @@ class ChunkReader:
     ) -> None:
         self.database = database
         self.namespace = namespace
-        self.text_store: Final[TextStore] = text_store or TextsHere()
+        self.text_store: Final[TextStore] = text_store or TextStore()
 
     @retried
     def count(self) -> int:

@@ -173,6 +173,6 @@ def scrub(connection: sqlite3.Connection, path: Path | None, wait_seconds: float
     if busy and path is not None:
         raise IndexLockedError(
             f"{path}: what was deleted is still in {path.name}-wal, since an older state has been "
-            f"read for more than {wait_seconds:g} s by {name_readers(path)}; let that end, or end the "
-            "process, and call compact(), which erases it"
+            f"read for more than {wait_seconds:g} s by {name_readers(path)}; let that end, or end "
+            "the process, and call compact(), which erases it"
         )

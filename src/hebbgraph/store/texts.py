@@ -1,9 +1,8 @@
-"""Where the texts of a namespace are: in the database, or in a store that the caller has.
+"""Where the texts of a namespace are: in the database, or in a store of the caller's.
 
-Whoever reads a text asks a :class:`TextStore` and never needs to know which. Of a text
-that is kept elsewhere the database has an *imprint*, 24 bytes: the hash that learning
-goes by, and the key under which answers of tagging models are kept. So it is noticed when
-the other store says something else than was added.
+Readers ask a :class:`TextStore` and need not know which. Of a text kept elsewhere the database
+holds an *imprint* of 24 bytes: the hash that learning uses, and the key of tagging models'
+answers. So a text that has changed since it was added is noticed.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import threading
 from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from hashlib import blake2b
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import sqlalchemy as sa
 from pydantic_core import to_json
@@ -29,7 +28,6 @@ __all__ = [
     "TextState",
     "TextStore",
     "TextsElsewhere",
-    "TextsHere",
     "content_key",
     "content_key_of",
     "imprint",
@@ -38,7 +36,7 @@ __all__ = [
 
 logger = logging.getLogger(__name__)
 
-#: Characters of texts that were just added and are not yet derived from.
+#: Characters of texts just added that derived parts have not read yet.
 _MOST_REMEMBERED = 16_000_000
 _NAMED = 3
 _HASH_BYTES = 8
@@ -53,7 +51,7 @@ class TextState(Enum):
 
 
 class Passage(NamedTuple):
-    """What the database knows of a chunk's text: the text itself, or its imprint."""
+    """What the database holds of a chunk's text: the text, or its imprint."""
 
     id: str
     title: str
@@ -68,7 +66,7 @@ class CheckedText(NamedTuple):
 
 
 def content_key(title: str, text: str) -> bytes:
-    """Return 16 bytes that differ when what a tagger reads differs.
+    """Return 16 bytes that differ if what a tagger reads differs.
 
     Examples
     --------
@@ -79,103 +77,67 @@ def content_key(title: str, text: str) -> bytes:
 
 
 def imprint(title: str, text: str) -> bytes:
-    """Return the 24 bytes that are kept of a text that is kept elsewhere."""
+    """Return the 24 bytes stored for a text kept elsewhere."""
     return bytes.fromhex(text_hash(title, text)) + content_key(title, text)
 
 
 def content_key_of(title: str, text: str, imprint: bytes | None) -> bytes:
-    """Return the :func:`content_key` of what a row holds, be it the text or its imprint."""
+    """Return the :func:`content_key` of a row with the text or its imprint."""
     return content_key(title, text) if imprint is None else bytes(imprint[_HASH_BYTES:])
 
 
-class TextStore(Protocol):
-    """Reads and writes the part of a chunk's row that has to do with its text."""
+class TextStore:
+    """Reads and writes the part of a chunk's row that concerns its text: the text itself."""
 
     #: Whether the database has the texts, so that derived parts may hold them too.
-    here: bool
-    #: What to select, for :attr:`Passage.held`.
-    column: sa.Column[Any]
-
-    def values(self, chunk: Chunk) -> tuple[str, bytes | None]:
-        """Return what is written of a chunk's text: the text itself, and its imprint."""
-        ...
-
-    def stored_order(self, phrases: Sequence[str]) -> Sequence[str]:
-        """Return phrases of a text in the order in which they may be written down."""
-        ...
-
-    def read(self, passages: Sequence[Passage]) -> list[CheckedText]:
-        """Return the texts, in order; asks the source once."""
-        ...
-
-    def known_text(self, held: Any) -> str:
-        """Return a text without asking anybody, empty if it is elsewhere."""
-        ...
-
-    def hash_of(self, title: str, held: Any) -> str:
-        """Return the :func:`~hebbgraph.records.text_hash` of the text that was added."""
-        ...
-
-    def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-        """Return hits with their texts, and what the reader should know; asks once."""
-        ...
-
-    def kept(self, recall: Recall) -> Recall:
-        """Return a recall that was kept here with the texts that it is about."""
-        ...
-
-    def remember(self, chunks: Iterable[Chunk], generation: int) -> None:
-        """Have texts at hand that are about to be read, for they are being written."""
-        ...
-
-    def forget(self, generation: int) -> None:
-        """Let go of what was remembered: all is derived up to this generation."""
-        ...
-
-
-class TextsHere:
-    """Texts lie in the database."""
-
     here = True
-    column = chunks.c.text
+    #: The column of :attr:`Passage.held`.
+    column: sa.Column[Any] = chunks.c.text
 
     def values(self, chunk: Chunk) -> tuple[str, bytes | None]:
+        """Return what is stored of a chunk's text: the text and its imprint."""
         return chunk.text, None
 
     def stored_order(self, phrases: Sequence[str]) -> Sequence[str]:
+        """Return phrases of a text in the order in which they may be stored."""
         return phrases
 
     def read(self, passages: Sequence[Passage]) -> list[CheckedText]:
+        """Return the texts, in order; asks the source once."""
         return [CheckedText(passage.held, TextState.same) for passage in passages]
 
     def known_text(self, held: Any) -> str:
+        """Return a text without asking the source, empty if it is elsewhere."""
         return str(held)
 
     def hash_of(self, title: str, held: Any) -> str:
+        """Return the :func:`~hebbgraph.records.text_hash` of the text that was added."""
         return text_hash(title, held)
 
     def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        """Return hits with their texts, and notes for the reader; asks once."""
         return hits, ()
 
     def kept(self, recall: Recall) -> Recall:
+        """Return a stored recall with the texts that it found."""
         return recall
 
     def remember(self, chunks: Iterable[Chunk], generation: int) -> None:
-        """There is nothing to do."""
+        """Hold texts that are being written, as they are about to be read."""
 
     def forget(self, generation: int) -> None:
-        """There is nothing to do."""
+        """Drop remembered texts: all parts are derived up to this generation."""
 
 
-class TextsElsewhere:
-    """Texts lie in a store that the caller has.
+class TextsElsewhere(TextStore):
+    """Texts are in a store of the caller's.
 
     Parameters
     ----------
     source : TextSource, optional
-        Without it, what needs a text is an error, and hits come without.
+        Without it, whatever needs a text raises, and hits have none.
     place : str
-        What error messages call the index.
+        The name of the index in messages.
     """
 
     here = False
@@ -192,7 +154,7 @@ class TextsElsewhere:
         return "", imprint(chunk.title, chunk.text)
 
     def stored_order(self, phrases: Sequence[str]) -> Sequence[str]:
-        return sorted(phrases)  # not as the text has them
+        return sorted(phrases)  # not in the order of the text
 
     def read(self, passages: Sequence[Passage]) -> list[CheckedText]:
         told = self._checked(
@@ -278,7 +240,7 @@ class TextsElsewhere:
         ]
 
     def _asked(self, ids: list[str]) -> dict[str, str]:
-        """Ask the source; no lock is held here, and no transaction is open."""
+        """Ask the source; no lock is held and no transaction open."""
         if not ids:
             return {}
         if self._source is None:
@@ -316,7 +278,7 @@ def _text_of(id_: str, value: object) -> str:
 def _compared(title: str, text: str | None, expected: str) -> CheckedText:
     if text is None:
         return CheckedText("", TextState.missing)
-    clean = storable(text)  # half a surrogate pair has no hash
+    clean = storable(text)  # a lone surrogate has no hash
     same = clean == text and text_hash(title, text) == expected
     return CheckedText(clean, TextState.same if same else TextState.changed)
 
@@ -330,6 +292,6 @@ def _with_text(hit: Hit, told: CheckedText) -> Hit:
 
 
 def some_of(ids: Sequence[str]) -> str:
-    """Name the first few of ids, and say how many more there are."""
+    """Name the first few ids, and say how many more there are."""
     more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
     return ", ".join(map(repr, ids[:_NAMED])) + more

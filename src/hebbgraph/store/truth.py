@@ -1,4 +1,4 @@
-"""One namespace of the truth: its settings, its changes, and how it is written."""
+"""One namespace of the truth: settings, state, writes and changes."""
 
 from __future__ import annotations
 
@@ -41,20 +41,20 @@ _STATE = sa.select(
 
 _MINE: sa.BindParameter[str] = sa.bindparam("mine")
 _NEWEST: sa.BindParameter[int] = sa.bindparam("newest")
-#: What no write can lead to.
+#: States that no write can lead to.
 _IMPOSSIBLE: Mapping[str, sa.Select[Any]] = {
-    "chunks of a generation that is still to come": sa.select(sa.func.count())
+    "chunks of a future generation": sa.select(sa.func.count())
     .select_from(chunks)
     .where(chunks.c.namespace == _MINE, chunks.c.generation > _NEWEST),
-    "tombstones of a generation that is still to come": sa.select(sa.func.count())
+    "tombstones of a future generation": sa.select(sa.func.count())
     .select_from(tombstones)
     .where(tombstones.c.namespace == _MINE, tombstones.c.generation > _NEWEST),
-    "rows that are both there and gone": sa.select(sa.func.count())
+    "rows both live and deleted": sa.select(sa.func.count())
     .select_from(chunks.join(tombstones, chunks.c.row == tombstones.c.row))
     .where(chunks.c.namespace == _MINE, sa.literal(0) <= _NEWEST),
 }
 
-#: The columns of a chunk, ``row`` left out: that is for the database to say.
+#: The columns of a chunk but ``row``, which the database assigns.
 _WRITTEN = (
     "namespace",
     "id",
@@ -79,9 +79,9 @@ _BECAME = {
 
 
 class FeedbackState(NamedTuple):
-    """How often feedback was added to a namespace's log, and how often taken away.
+    """How often feedback was added to a namespace's log, and how often removed.
 
-    ``mark`` tells it from the same numbers of another history; see :mod:`.history`.
+    ``mark`` distinguishes it from the same numbers in another history; see :mod:`.history`.
     """
 
     added: int = 0
@@ -93,7 +93,7 @@ _NO_FEEDBACK = FeedbackState()
 
 
 class State(NamedTuple):
-    """How far a namespace has come."""
+    """The state of a namespace."""
 
     commit: Commit
     embedding: EmbeddingState | None
@@ -102,20 +102,19 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What happened after a commit.
+    """What changed after a commit.
 
     Attributes
     ----------
     commit : Commit
         The state that these changes lead to.
     added, removed : ndarray of int64
-        Rows, ascending. A row that came and went is in neither.
+        Rows, ascending. A row both added and removed since is in neither.
     complete : bool
-        False if the log no longer reaches back that far, or if the commit belongs to
-        another history: start from nothing.
+        False if the log no longer reaches back that far, or the commit belongs to another
+        history: start from nothing.
     embedding : EmbeddingState, optional
     feedback : FeedbackState
-        How far the feedback log has come.
     """
 
     commit: Commit
@@ -128,15 +127,23 @@ class Changes:
 
 @dataclass(frozen=True, slots=True)
 class ChunkWrite:
-    """A chunk on its way into the database, with what pass 1 of the tagger found, by kind.
-
-    ``digest`` is what :func:`~hebbgraph.store.chunks.digest` says, if that is known.
-    """
+    """A chunk to write, with its tag candidates by kind, and its digest if that is known."""
 
     chunk: Chunk
     candidates: Mapping[str, Sequence[str]]
     vector: bytes | None = None
     digest: bytes | None = None
+
+
+class _Batch(NamedTuple):
+    """What one transaction is to do; see :meth:`Truth.apply`."""
+
+    writes: Sequence[ChunkWrite]
+    ids: Sequence[str]
+    documents: Sequence[str]
+    fingerprints: Mapping[str, str]
+    embedding: EmbeddingState | None
+    instead_of: Mapping[str, int] | None
 
 
 class Outcome(NamedTuple):
@@ -151,8 +158,7 @@ class Outcome(NamedTuple):
 class Truth(ChunkReader):
     """One namespace of the database.
 
-    Every write is one transaction and one new generation; a write that changes nothing
-    makes none.
+    Every write is one transaction and one generation; one that changes nothing is neither.
     """
 
     def __init__(
@@ -171,18 +177,18 @@ class Truth(ChunkReader):
     def settle(
         self, build_settings: Mapping[str, Any], before: Mapping[str, Any] | None = None
     ) -> None:
-        """Save the build settings of a new namespace, or compare them with those saved.
+        """Save the build settings of a new namespace, or compare them with the saved ones.
 
         Parameters
         ----------
         build_settings : mapping
         before : mapping, optional
-            What held before a setting was known by which a saved one might be missing.
+            Values of settings that an older version did not save.
 
         Raises
         ------
         SettingsMismatchError
-            If the namespace was built with others.
+            If the namespace was built with other settings.
         """
         saved = self.saved_settings()
         if saved is None and not self.database.read_only:
@@ -218,7 +224,7 @@ class Truth(ChunkReader):
 
     @retried
     def saved_settings(self) -> dict[str, Any] | None:
-        """Return what was saved with the namespace, or None if it is new."""
+        """Return the build settings of the namespace, or None if it is new."""
         with self.database.read() as connection:
             saved = connection.execute(
                 sa.select(namespaces.c.build_settings).where(
@@ -229,12 +235,12 @@ class Truth(ChunkReader):
 
     @retried
     def generation(self) -> int:
-        """Return the number of the last committed batch."""
+        """Return the number of the last commit."""
         with self.database.read() as connection:
             return connection.execute(self._generation_query()).scalar() or 0
 
     def state(self) -> State:
-        """Return how far the namespace has come."""
+        """Return the state of the namespace."""
         held = self.database.ask(_STATE, {"namespace": self.namespace})
         if not held:
             return State(NOTHING, None, _NO_FEEDBACK)
@@ -252,9 +258,9 @@ class Truth(ChunkReader):
 
     @contextlib.contextmanager
     def acknowledging_at_the_end(self) -> Iterator[None]:
-        """Take the writes of this thread as one call, which nobody needs to see before its end.
+        """Let readers wait for the end of a call of many writes before they must see them.
 
-        Those that remove nothing: a reader cannot go on with chunks that are gone.
+        Only for writes that remove nothing: a reader cannot continue with deleted chunks.
         """
         mine: list[int] = []
         self._call.generations = mine
@@ -270,7 +276,7 @@ class Truth(ChunkReader):
                 self._unacknowledged.pop(generation, None)
 
     def acknowledged(self, commit: Commit) -> int:
-        """Return the newest generation up to this one that was not written by an open call."""
+        """Return the newest generation up to this one that no open call wrote."""
         generation = commit.generation
         with self._lock:
             if self._unacknowledged.get(generation) == commit.mark:
@@ -300,107 +306,88 @@ class Truth(ChunkReader):
         Parameters
         ----------
         writes : sequence of ChunkWrite
-            Ids must differ from each other; a held id is replaced.
+            With distinct ids; a held id is replaced.
         delete_ids, delete_documents : iterables of str
-            Unknown ones are passed over. Deleting a document forgets its fingerprint.
+            Unknown ones are ignored. Deleting a document forgets its fingerprint.
         fingerprints : mapping of document id to fingerprint
         embedding : EmbeddingState, optional
-            What the vectors of ``writes`` are of.
+            The model of the vectors of ``writes``.
         instead_of : mapping of chunk id to row, optional
-            Chunks of ``writes`` that are no longer in their row are passed over: they
-            were replaced or deleted meanwhile.
+            Chunks of ``writes`` that are no longer in their row are skipped: they were
+            replaced or deleted meanwhile.
 
         Raises
         ------
         SettingsMismatchError
-            If vectors of another model are here by now.
+            If the namespace holds vectors of another model by now.
         """
-        doomed_ids, doomed_documents = list(delete_ids), list(delete_documents)
+        batch = _Batch(
+            writes,
+            list(delete_ids),
+            list(delete_documents),
+            fingerprints or {},
+            embedding,
+            instead_of,
+        )
         tried: list[Outcome] = []
 
         def attempt() -> Outcome:
             mark = new_mark()
             try:
                 with self.database.write() as connection:
-                    tried.append(
-                        self._written(
-                            connection,
-                            mark,
-                            writes,
-                            doomed_ids,
-                            doomed_documents,
-                            fingerprints or {},
-                            embedding,
-                            instead_of,
-                        )
-                    )
+                    tried.append(self._write(connection, mark, batch))
                     if not (tried[-1].replaced or tried[-1].deleted):
                         self._note(Commit(tried[-1].generation, mark))
             except BaseException as error:
-                # Another process may commit this number next.
+                # Another process may commit this generation next.
                 self._acknowledge(outcome.generation for outcome in tried)
-                # Lost while committing: what is there tells whether it was kept.
+                # If the connection broke while committing, the truth tells the outcome.
                 lost = isinstance(error, ConnectionLostError) and error.maybe_kept
-                if not (
-                    lost and self._is_applied(writes, doomed_ids, doomed_documents, instead_of)
-                ):
+                if not (lost and self._is_applied(batch)):
                     raise
             return tried[-1]
 
         return self.database.retrying(attempt)
 
-    def _written(
-        self,
-        connection: sa.Connection,
-        mark: int,
-        writes: Sequence[ChunkWrite],
-        doomed_ids: Sequence[str],
-        doomed_documents: Sequence[str],
-        fingerprints: Mapping[str, str],
-        embedding: EmbeddingState | None,
-        instead_of: Mapping[str, int] | None,
-    ) -> Outcome:
+    def _write(self, connection: sa.Connection, mark: int, batch: _Batch) -> Outcome:
         # First the counter: its row lock makes generations follow commit order.
         generation = self._advance(connection, mark)
-        if embedding is not None:
-            self.embeddings.settle(connection, embedding)
-        replaced = self._rows_where(connection, chunks.c.id, [w.chunk.id for w in writes])
+        writes, instead_of = batch.writes, batch.instead_of
+        if batch.embedding is not None:
+            self.embeddings.settle(connection, batch.embedding)
+        replaced = self._found(connection, chunks.c.row, chunks.c.id, [w.chunk.id for w in writes])
         if instead_of is not None:
             writes = [w for w in writes if instead_of[w.chunk.id] in replaced]
             replaced = {instead_of[write.chunk.id] for write in writes}
-        deleted = self._rows_where(connection, chunks.c.id, doomed_ids)
-        deleted |= self._rows_where(connection, chunks.c.document_id, doomed_documents)
+        deleted = self._found(connection, chunks.c.row, chunks.c.id, batch.ids)
+        deleted |= self._found(connection, chunks.c.row, chunks.c.document_id, batch.documents)
         deleted -= replaced
         self.answers.forget(connection, replaced | deleted, [write.chunk for write in writes])
-        documents_touched = self._documents_of(connection, deleted)
+        touched = self._found(connection, chunks.c.document_id, chunks.c.row, deleted)
         self._remove(connection, replaced | deleted, generation)
         for page in pages(writes):
-            rows = [self._values(write, generation, embedding) for write in page]
+            rows = [self._values(write, generation, batch.embedding) for write in page]
             self.database.insert(connection, chunks, _WRITTEN, rows)
         self.text_store.remember([write.chunk for write in writes], generation)
-        # Of a document without chunks neither its name is kept, nor that it was read.
-        emptied = documents_touched - self._held_documents(connection, documents_touched)
-        self._write_fingerprints(connection, [*doomed_documents, *emptied], fingerprints)
-        if not (writes or deleted or doomed_documents or fingerprints):
+        # Of a document without chunks neither name nor fingerprint is kept.
+        emptied = touched - self._found(
+            connection, chunks.c.document_id, chunks.c.document_id, touched
+        )
+        self._write_fingerprints(connection, [*batch.documents, *emptied], batch.fingerprints)
+        if not (writes or deleted or batch.documents or batch.fingerprints):
             connection.rollback()
             generation -= 1
         return Outcome(len(writes) - len(replaced), len(replaced), len(deleted), generation)
 
-    def _is_applied(
-        self,
-        writes: Sequence[ChunkWrite],
-        doomed_ids: Sequence[str],
-        doomed_documents: Sequence[str],
-        instead_of: Mapping[str, int] | None,
-    ) -> bool:
-        """Tell whether the truth is as a write would have left it."""
-        if instead_of is not None:  # the same chunks, in new rows
-            rows = self.rows_of(write.chunk.id for write in writes)
-            return all(instead_of[id_] != row for id_, row in rows.items())
-        wanted = {write.chunk.id: digest(write.chunk) for write in writes}
-        held = self.digests([*wanted, *doomed_ids])
+    def _is_applied(self, batch: _Batch) -> bool:
+        """Return whether the truth is as a batch would leave it."""
+        if batch.instead_of is not None:  # the same chunks, in new rows
+            rows = self.rows_of(write.chunk.id for write in batch.writes)
+            return all(batch.instead_of[id_] != row for id_, row in rows.items())
+        wanted = {write.chunk.id: digest(write.chunk) for write in batch.writes}
+        held = self.digests([*wanted, *batch.ids])
         return held == wanted and not any(
-            self.ids_of_document(document) - wanted.keys() for document in doomed_documents
+            self.ids_of_document(document) - wanted.keys() for document in batch.documents
         )
 
     def _advance(self, connection: sa.Connection, mark: int) -> int:
@@ -413,32 +400,21 @@ class Truth(ChunkReader):
         self.history.record(connection, Commit(generation, mark))
         return generation
 
-    def _rows_where(
-        self, connection: sa.Connection, column: sa.Column[Any], values: Iterable[str]
-    ) -> set[int]:
-        rows: set[int] = set()
-        for page in pages(values):
-            query = sa.select(chunks.c.row).where(self._mine(), column.in_(page))
-            rows.update(connection.execute(query).scalars())
-        return rows
-
-    def _documents_of(self, connection: sa.Connection, rows: Iterable[int]) -> set[str]:
-        """Return the documents that some rows are of."""
-        found: set[str] = set()
-        for page in pages(sorted(rows)):
-            query = sa.select(chunks.c.document_id).where(chunks.c.row.in_(page)).distinct()
+    def _found(
+        self,
+        connection: sa.Connection,
+        wanted: sa.Column[Any],
+        column: sa.Column[Any],
+        values: Iterable[Any],
+    ) -> set[Any]:
+        """Return one column of the chunks with some values in another."""
+        found: set[Any] = set()
+        for page in pages(sorted(values)):
+            query = sa.select(wanted).where(column.in_(page)).distinct()
+            if column is not chunks.c.row:  # rows are unique, and found fastest by themselves
+                query = query.where(self._mine())
             found.update(connection.execute(query).scalars())
         return found - {None}
-
-    def _held_documents(self, connection: sa.Connection, wanted: Iterable[str]) -> set[str]:
-        """Return those of some documents that have a chunk."""
-        found: set[str] = set()
-        for page in pages(sorted(wanted)):
-            query = sa.select(chunks.c.document_id).where(
-                self._mine(), chunks.c.document_id.in_(page)
-            )
-            found.update(connection.execute(query.distinct()).scalars())
-        return found
 
     def _remove(self, connection: sa.Connection, rows: set[int], generation: int) -> None:
         for page in pages(sorted(rows)):
@@ -494,7 +470,7 @@ class Truth(ChunkReader):
 
     @retried
     def drop_tombstones(self) -> None:
-        """Forget which rows are gone; copies older than now will start from nothing."""
+        """Forget which rows were deleted; older copies will start from nothing."""
         with self.database.write() as connection:
             connection.execute(
                 sa.update(namespaces)
@@ -508,7 +484,7 @@ class Truth(ChunkReader):
     # -- checking -------------------------------------------------------------------
 
     def problems(self) -> Iterator[tuple[str, str]]:
-        """Tell what does not hold in the database itself, and in the texts, by part."""
+        """Yield (part, problem) of the database itself and of the texts."""
         with self.database.read() as connection:
             for problem in self.database.dialect.ask_quick_check(connection):
                 yield "database", problem
@@ -544,7 +520,7 @@ class Truth(ChunkReader):
 
     @retried
     def changes_since(self, commit: Commit) -> Changes:
-        """Return the rows that came and went after a commit."""
+        """Return the rows added and removed after a commit."""
         with self.database.read() as connection:
             state = connection.execute(_STATE, {"namespace": self.namespace}).one_or_none()
             nothing = np.empty(0, dtype=np.int64)
