@@ -215,7 +215,7 @@ class Writer:
     ) -> AddReport:
         if tagger is not None:
             self._namespace.tagger = tagger
-            self._truth.answers.settle(tagger_name(tagger), instead=True)
+            self._truth.answers.settle(tagger_name(tagger), replace=True)
         started = time.perf_counter()
         report = AddReport(generation=self._truth.generation())
         total, done = self._truth.count(), 0

@@ -157,7 +157,7 @@ def test_of_two_taggers_that_come_first_at_once_one_is_told(
     answers.settle("one")
     with pytest.raises(SettingsMismatchError, match="'one', got 'other'"):
         answers.settle("other")
-    answers.settle("other", instead=True)
+    answers.settle("other", replace=True)
 
 
 @pytest.mark.every_database

@@ -1,1 +1,14 @@
-"""What follows from the truth, and how it is kept up to date."""
+"""What follows from the truth: kept fresh in small steps, rebuilt when it lags or is damaged.
+
+======================  ==============================================================
+:mod:`.parts`           what is held: locks, freshness, saving, compaction
+:mod:`.steps`           one step of the graph and the lexical index
+:mod:`.vector_steps`    one step of the vectors
+:mod:`.snapshot`        the graph on disk
+:mod:`.lexical`         BM25 by Tantivy
+:mod:`.segments`        whether Tantivy's files are intact and belong together
+:mod:`.metadata`        metadata fields, which filters are evaluated on
+:mod:`.colonies`        communities of chunks
+:mod:`.neural_store`    the trained NAKG layer on disk
+======================  ==============================================================
+"""

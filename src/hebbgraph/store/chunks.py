@@ -24,9 +24,9 @@ from hebbgraph.store.texts import Passage, TextState, TextStore
 __all__ = ["ChunkReader", "Outline", "as_json", "digest", "pages"]
 
 _T = TypeVar("_T")
-_PAGE = 500  # bound parameters a statement; every database allows as many
+_PAGE = 500  # bound parameters per statement; every database allows that many
 _STEP = 20
-_DENSE = 2  # a page of rows is read as a range if at most every second one is not asked for
+_DENSE = 2  # a page is read as a range if at least half of its rows are wanted
 _FIELDS = (
     chunks.c.id,
     chunks.c.document_id,
@@ -37,10 +37,7 @@ _FIELDS = (
 
 
 class Outline(NamedTuple):
-    """A chunk as far as it can be had without asking anybody for its text.
-
-    ``text_hash`` says which text was added, where that is kept elsewhere.
-    """
+    """A chunk as the database has it: without its text, but with its hash, if that is elsewhere."""
 
     chunk: Chunk
     text_hash: str | None
@@ -48,11 +45,10 @@ class Outline(NamedTuple):
 
 @cache
 def _by_row(count: int | None, *columns: sa.Column[Any]) -> sa.Select[Any]:
-    """Return a query for so many rows, bound as ``r0``, ``r1`` ...; or for a range of them.
+    """Return a query for ``count`` rows, bound as ``r0``, ``r1`` ..., or for a range of rows.
 
-    They are found by the primary key: as an expression, the namespace can use no index.
-    SQLite would walk through all chunks of the namespace, since it takes any column for
-    one that tells ten rows from all others.
+    The namespace is an expression, so that no index of it is used: SQLite would otherwise
+    walk through all chunks of the namespace instead of looking up the primary key.
     """
     row = chunks.c.row
     return (
@@ -70,7 +66,7 @@ def _by_row(count: int | None, *columns: sa.Column[Any]) -> sa.Select[Any]:
 class ChunkReader:
     """The chunks of a namespace, by row and by id.
 
-    Rows that are gone are left out of every answer.
+    Every answer omits rows that were deleted.
     """
 
     def __init__(
@@ -82,7 +78,7 @@ class ChunkReader:
 
     @retried
     def count(self) -> int:
-        """Return how many chunks there are."""
+        """Return the number of chunks."""
         with self.database.read() as connection:
             query = sa.select(sa.func.count()).select_from(chunks).where(self._mine())
             return connection.execute(query).scalar_one()
@@ -115,7 +111,7 @@ class ChunkReader:
         """Raise DamagedIndexError unless rows ascend, as the database was asked for them."""
         if not all(map(lt, rows, islice(rows, 1, None))):
             raise DamagedIndexError(
-                f"{self.database.place}: the database tells chunks twice, or in the wrong "
+                f"{self.database.place}: the database returns chunks twice or out of "
                 "order; restore a backup"
             )
 
@@ -125,13 +121,13 @@ class ChunkReader:
             return connection.execute(query).all()
 
     def candidates(self, rows: Iterable[int]) -> Iterator[tuple[int, str, dict[str, list[str]]]]:
-        """Yield (row, id, candidate keys by kind), ascending; rows that are gone are left out."""
+        """Yield (row, id, candidate keys by kind), ascending."""
         for page in self._select(rows, chunks.c.id, chunks.c.candidates):
             for row, id_, held in page:
                 yield row, id_, from_json(held)
 
     def texts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str]]:
-        """Yield (row, title, text), ascending; rows that are gone are left out."""
+        """Yield (row, title, text), ascending."""
         for row, title, text, *_ in self._texts(rows):
             yield row, title, text
 
@@ -144,12 +140,12 @@ class ChunkReader:
     def _texts(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[tuple[Any, ...]]:
         store = self.text_store
         for page in self._select(rows, chunks.c.id, chunks.c.title, store.column, *columns):
-            told = store.read([Passage(id_, title, held) for _, id_, title, held, *_ in page])
-            for (row, _, title, _, *rest), one in zip(page, told, strict=True):
+            checked = store.read([Passage(id_, title, held) for _, id_, title, held, *_ in page])
+            for (row, _, title, _, *rest), one in zip(page, checked, strict=True):
                 yield row, title, one.text, *rest
 
     def text_hashes(self, rows: Iterable[int]) -> dict[int, str]:
-        """Return what :func:`~hebbgraph.records.text_hash` said of the text that was added."""
+        """Return the :func:`~hebbgraph.records.text_hash` of each added text."""
         store = self.text_store
         return {
             row: store.hash_of(title, held)
@@ -164,23 +160,23 @@ class ChunkReader:
                 yield tuple(row)
 
     def ids(self, rows: Iterable[int]) -> dict[int, str]:
-        """Return the id of each row that is there."""
+        """Return the id of each row."""
         return {row: held for page in self._select(rows, chunks.c.id) for row, held in page}
 
     def fetch(self, rows: Iterable[int]) -> dict[int, Chunk]:
-        """Return the chunk of each row that is there."""
+        """Return the chunk of each row."""
         return {row: chunk for row, chunk, _ in self.fetch_checked(rows)}
 
     def fetch_checked(self, rows: Iterable[int]) -> Iterator[tuple[int, Chunk, TextState]]:
-        """Yield (row, chunk, what became of its text since it was added), ascending."""
+        """Yield (row, chunk, state of its text), ascending."""
         store = self.text_store
         for page in self._select(rows, *_FIELDS, store.column):
-            told = store.read([Passage(id_, title, held) for _, id_, _, title, *_, held in page])
-            for (row, *fields, _), (text, state) in zip(page, told, strict=True):
+            checked = store.read([Passage(id_, title, held) for _, id_, _, title, *_, held in page])
+            for (row, *fields, _), (text, state) in zip(page, checked, strict=True):
                 yield row, _chunk(*fields, text=text), state
 
     def outlines(self, rows: Iterable[int]) -> dict[int, Outline]:
-        """Return the chunk of each row that is there, without its text if that is elsewhere."""
+        """Return the chunk of each row without asking a text source."""
         store = self.text_store
         return {
             row: Outline(
@@ -192,7 +188,7 @@ class ChunkReader:
         }
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
-        """Return the row of each id that is there."""
+        """Return the row of each id held."""
         found: dict[str, int] = {}
         for page in pages(ids):
             query = sa.select(chunks.c.id, chunks.c.row).where(self._mine(), chunks.c.id.in_(page))
@@ -200,13 +196,13 @@ class ChunkReader:
         return found
 
     def changed(self, candidates: Iterable[Chunk]) -> list[tuple[Chunk, bytes]]:
-        """Return those chunks that are not held, or with another content; with their digests."""
+        """Return (chunk, digest) of chunks not held with the same content."""
         by_id = {chunk.id: (chunk, digest(chunk)) for chunk in candidates}
         held = self.digests(by_id)
         return [new for id_, new in by_id.items() if held.get(id_) != new[1]]
 
     def digests(self, ids: Iterable[str]) -> dict[str, bytes]:
-        """Return what :func:`digest` said of each chunk that is there."""
+        """Return the :func:`digest` of each chunk held."""
         held: dict[str, bytes] = {}
         for page in pages(ids):
             query = sa.select(chunks.c.id, chunks.c.digest).where(
@@ -265,7 +261,7 @@ def pages(values: Iterable[_T]) -> Iterator[list[_T]]:
 
 
 def digest(chunk: Chunk) -> bytes:
-    """Return 16 bytes that differ when any field of the chunk differs."""
+    """Return 16 bytes that differ if any field differs."""
     metadata = dict(sorted(chunk.metadata.items()))
     fields = [chunk.document_id, chunk.title, chunk.text, metadata, chunk.tags]
     return blake2b(as_json(fields).encode(), digest_size=16).digest()

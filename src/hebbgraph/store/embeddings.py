@@ -1,4 +1,4 @@
-"""The vectors of one namespace, and which model they are of."""
+"""The vectors of one namespace, and the model that made them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from hebbgraph.store.schema import chunks, namespaces
 __all__ = ["EmbeddingState", "Embeddings", "parse_embedding"]
 
 _MINE: sa.BindParameter[str] = sa.bindparam("mine")
-#: In one statement, for that is one view. Its index answers without a look at the chunks.
+#: One statement, as that is one view; an index answers it without reading chunks.
 _COUNT = sa.select(
     namespaces.c.generation,
     namespaces.c.mark,
@@ -30,11 +30,11 @@ _COUNT = sa.select(
 
 
 class EmbeddingState(NamedTuple):
-    """Which model the vectors of a namespace are of.
+    """The model of a namespace's vectors.
 
-    ``epoch`` grows when another model takes over, ``revision`` also when vectors are
-    filled in: whoever holds vectors of another revision reads them again. ``mark`` is
-    drawn anew with each, for an old copy that was put back may come to the same number.
+    ``epoch`` grows when another model takes over, ``revision`` also when vectors are filled
+    in: vectors of another revision are read again. A new ``mark`` is drawn with each, as a
+    restored old copy may reach the same numbers.
     """
 
     name: str
@@ -56,22 +56,22 @@ def parse_embedding(saved: str | None) -> EmbeddingState | None:
 
 
 class Embeddings(ChunkReader):
-    """Reading and writing vectors."""
+    """Reads and writes vectors."""
 
     @retried
     def state(self) -> EmbeddingState | None:
-        """Return which model the vectors are of; None before the first."""
+        """Return the model of the vectors; None before the first vector."""
         with self.database.read() as connection:
             return self._state(connection)
 
     def _state(self, connection: sa.Connection, *, writing: bool = False) -> EmbeddingState | None:
         query = sa.select(namespaces.c.embedding).where(namespaces.c.namespace == self.namespace)
-        if writing:  # what is read here is written back changed
+        if writing:  # it is written back changed
             query = query.with_for_update()
         return parse_embedding(connection.execute(query).scalar())
 
     def settle(self, connection: sa.Connection, wanted: EmbeddingState) -> None:
-        """Make sure, within a transaction, that vectors are of this model."""
+        """Check, within a transaction, that the vectors are of this model, or set it."""
         held = self._state(connection)
         if held is None:
             self._save(connection, wanted._replace(mark=new_mark()))
@@ -94,7 +94,7 @@ class Embeddings(ChunkReader):
 
     @retried
     def begin_epoch(self, state: EmbeddingState) -> EmbeddingState:
-        """Let another model take over; the vectors of the one before no longer count."""
+        """Switch to another model; vectors of the former one no longer count."""
         with self.database.write() as connection:
             held = self._state(connection, writing=True)
             if held is not None:
@@ -132,7 +132,7 @@ class Embeddings(ChunkReader):
 
     @retried
     def write_vectors(self, epoch: int, vectors: Mapping[int, bytes]) -> None:
-        """Give vectors to rows, in one transaction; rows that are gone are passed over.
+        """Set the vectors of rows in one transaction; deleted rows are skipped.
 
         Raises
         ------
@@ -154,13 +154,13 @@ class Embeddings(ChunkReader):
             self._save(connection, held._replace(revision=held.revision + 1, mark=new_mark()))
 
     def count_vectors(self, epoch: int, at: Commit) -> int | None:
-        """Return how many chunks have a vector of this epoch; None if a commit came since."""
+        """Return the number of vectors of this epoch; None if another commit came since."""
         bound = {"mine": self.namespace, "epoch": epoch}
         ((generation, mark, count),) = self.database.ask(_COUNT, bound)
         return int(count) if (generation, mark) == at else None
 
     def vectors(self, rows: Iterable[int], epoch: int) -> Iterator[tuple[int, bytes]]:
-        """Yield (row, vector) of this epoch, ascending; rows without one are left out."""
+        """Yield (row, vector) of this epoch, ascending; rows without one are omitted."""
         for page in self._select(rows, chunks.c.vector, chunks.c.vector_epoch):
             for row, vector, held in page:
                 if held == epoch and vector is not None:

@@ -1,11 +1,9 @@
-"""Facts: what a chunk's metadata says, as terms that the lexical index can look up.
+"""Facts: a chunk's plain metadata values as terms of the lexical index.
 
-One for each top-level field that holds a number, a text, true, false or null, and one for the
-document. A filter that few chunks pass looks at those alone that have one of the facts
-which it allows; that saves looking up thousands of rows, or passing over thousands of hits.
-
-A fact is a checksum, so two may share a term: what is found that way is still compared with
-the filter itself.
+There is one for each top-level field with a number, a string, a boolean or null, and one for
+the document. A filter that few chunks pass searches only chunks with an allowed fact, instead
+of looking up thousands of rows or skipping thousands of hits. A fact is a checksum, so two
+values may share a term; hits are still compared with the filter.
 """
 
 from __future__ import annotations
@@ -23,7 +21,7 @@ DOCUMENT = "$document_id"
 
 
 def is_plain(value: Any) -> bool:
-    """Tell whether a value is a fact, not a list, an object or missing."""
+    """Return whether a value makes a fact: it is no list or object, and not missing."""
     return value is not MISSING and not isinstance(value, list | dict)
 
 
@@ -39,7 +37,7 @@ def fact(field: str, value: Any) -> str:
 
 
 def facts_of(document_id: str | None, metadata: str) -> str:
-    """Return the terms of a chunk, with spaces between them.
+    """Return the facts of a chunk, separated by spaces.
 
     Parameters
     ----------

@@ -1,10 +1,9 @@
 """Which commits led to the truth as it is.
 
-A number alone does not name a state: when ``truth.sqlite3`` is put back from an old copy
-and written to again, or when two databases share a cache directory, the same number comes
-twice and means something else each time. So each commit draws a random mark, and the
-database keeps both. Whatever is derived remembers the commit that it was made from, and
-counts for as long as that commit is part of the history of the truth.
+A generation alone does not identify a state: if ``truth.sqlite3`` is restored from an old
+copy and written to again, or two databases share a cache directory, the same number means
+two states. So each commit draws a random mark, and the database keeps both. Derived parts
+remember their commit, and are valid while it belongs to the history of the truth.
 """
 
 from __future__ import annotations
@@ -30,9 +29,9 @@ class Commit(NamedTuple):
     Attributes
     ----------
     generation : int
-        How many there were, this one included.
+        The number of commits so far, this one included.
     mark : int
-        Random, so that no two commits are equal, in whatever database.
+        Random, so that no two commits of any databases are equal.
     """
 
     generation: int
@@ -42,11 +41,11 @@ class Commit(NamedTuple):
 NOTHING = Commit(0, 0)
 """Before the first commit; every history begins with it."""
 NEVER = Commit(-1, 0)
-"""Part of no history."""
+"""Belongs to no history."""
 
 
 def new_mark() -> int:
-    """Draw a mark, a positive number that a signed column of eight bytes can hold."""
+    """Draw a mark: a positive number that fits a signed 64-bit column."""
     return secrets.randbits(62) + 1
 
 
@@ -62,19 +61,19 @@ class History:
     def __init__(self, database: Database, namespace: str) -> None:
         self._database = database
         self._namespace = namespace
-        #: How often it turned out to be another one than before; what is kept by row in
-        #: memory ends with that, for rows are used again.
+        #: How often it was found replaced by another history. What memory holds by row is
+        #: invalid then, as rows are reused.
         self.breaks = 0
 
     def knows(self, commit: Commit) -> bool:
-        """Tell whether a commit led to the truth as it is."""
+        """Return whether a commit led to the present truth."""
         bound = {"mine": self._namespace, "number": commit.generation}
-        return _is(commit, [mark for (mark,) in self._database.ask(_MARK, bound)])
+        return _matches(commit, [mark for (mark,) in self._database.ask(_MARK, bound)])
 
     def knew(self, connection: sa.Connection, commit: Commit) -> bool:
-        """Tell the same within a transaction."""
+        """Return the same within a transaction."""
         bound = {"mine": self._namespace, "number": commit.generation}
-        return _is(commit, list(connection.execute(_MARK, bound).scalars()))
+        return _matches(commit, list(connection.execute(_MARK, bound).scalars()))
 
     def record(self, connection: sa.Connection, commit: Commit) -> None:
         """Add a commit, within its own transaction."""
@@ -88,5 +87,5 @@ class History:
         )
 
 
-def _is(commit: Commit, marks: list[int]) -> bool:
+def _matches(commit: Commit, marks: list[int]) -> bool:
     return commit == NOTHING or marks == [commit.mark]

@@ -1,12 +1,12 @@
-"""Recent recalls, to be found by id: bounded, best effort, apart from the truth.
+"""Recent recalls by id: bounded, best effort, apart from the truth.
 
-Late feedback may come from another process that knows only a recall's id. Losing this
-file loses nothing else; a failure here is logged and never fails a recall. The one
-exception is :meth:`RecallStore.erase`: whoever asks for that must know whether it was done.
+Late feedback may come from another process that knows only the id of a recall. Losing this
+file loses nothing else, and a failure is logged but never fails a recall. Only
+:meth:`RecallStore.erase` raises: its caller must know whether it succeeded.
 
-Damage is noticed when it is met, by SQLite or by the checksum of a row, and the file is
-made anew. A lock beside it keeps others from opening it meanwhile; those that have it open
-notice that another file lies in its place, and go on with that.
+Damage is noticed by SQLite or by the checksum of a row, and the file is replaced by an empty
+one. A lock keeps others from opening it meanwhile; processes that have it open notice that
+another file is in its place, and switch to that.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ CREATE TABLE IF NOT EXISTS recalls (
     UNIQUE (database, namespace, id)
 )
 """
-#: From which generation on recalls are taken: one that was answered before what was erased
-#: was deleted may come after the erasing, from another process.
+#: The generation from which recalls are accepted: another process may store a recall after
+#: the erasing that was answered before it.
 _ERASED = """
 CREATE TABLE IF NOT EXISTS erased (
     database TEXT NOT NULL,
@@ -69,9 +69,9 @@ WHERE NOT EXISTS (
 _PRUNE_EVERY = 64
 _TIMEOUT_SECONDS = 1.0
 _LOCK_SECONDS = 5.0
-#: Of vectors, which recalls hold in single precision.
+#: The type of stored vectors.
 _FLOAT = np.dtype("<f4")
-#: What says nothing about the file: it is in use, or the disk is full, failing or read-only.
+#: Errors that are no damage: the file is in use, or the disk full, failing or read-only.
 _NO_DAMAGE = (
     "SQLITE_BUSY",
     "SQLITE_LOCKED",
@@ -90,7 +90,7 @@ _R = TypeVar("_R")
 
 
 class _DamagedRowError(ValueError):
-    """A row is not what was written."""
+    """A row differs from what was written."""
 
 
 class RecallStore:
@@ -99,11 +99,11 @@ class RecallStore:
     Parameters
     ----------
     path : Path, optional
-        A file of its own; None keeps them in memory.
+        None keeps them in memory.
     keep : int
-        How many, over all namespaces; 0 keeps none.
+        How many are kept, over all namespaces.
     database_id : str
-        Whose recalls they are: several databases may keep derived parts in one place.
+        Several databases may share one file.
     wait_seconds : float
         How long :meth:`erase` waits for other processes.
     """
@@ -118,8 +118,8 @@ class RecallStore:
         self._lock = threading.Lock()
         self._since_pruning = 0
         self._connection: sqlite3.Connection | None = None
-        self._file: tuple[int, int] | None = None  # device and inode of what is open
-        #: What was found broken and made anew.
+        self._file: tuple[int, int] | None = None  # device and inode
+        #: What was found broken and replaced.
         self.repairs: list[str] = []
         leave_to_parent(self)
         if keep:
@@ -130,33 +130,33 @@ class RecallStore:
     def _best_effort(
         self, verb: str, work: Callable[[sqlite3.Connection], _R], *, first: bool = False
     ) -> _R | None:
-        """Do something with the connection; a damaged file is made anew for it, once."""
+        """Use the connection; a damaged file is replaced, once, and an error logged."""
         with self._lock:
             try:
-                return self._mending(work, first=first)
+                return self._repairing(work, first=first)
             except (sqlite3.Error, OSError, ValueError) as error:
                 logger.warning(
                     "the store of recent recalls could not be %s: %s", verb, _reason(error)
                 )
                 return None
 
-    def _mending(
+    def _repairing(
         self, work: Callable[[sqlite3.Connection], _R], *, first: bool = False
     ) -> _R | None:
         try:
             connection = self._open() if first else self._current()
-            # None if none are kept, or another thread has closed it.
+            # None if no recalls are kept, or another thread has closed it.
             return None if connection is None else work(connection)
         except (sqlite3.Error, _DamagedRowError) as error:
             if self._path is None or not _is_damage(error):
                 raise
-            return work(self._begin_anew(error))
+            return work(self._replace_damaged(error))
 
     def _current(self) -> sqlite3.Connection | None:
-        """Return the connection, to the file that lies there now."""
+        """Return a connection to the file that is there now."""
         if self._connection is None or self._path is None or _file_at(self._path) == self._file:
             return self._connection
-        return self._open()  # another process made it anew, or restored a backup
+        return self._open()  # another process replaced it or restored a backup
 
     def _open(self) -> sqlite3.Connection:
         with _alone(self._path):
@@ -173,13 +173,13 @@ class RecallStore:
         )
         try:
             connection.execute("PRAGMA journal_mode=WAL")
-            # The log is synced before its pages go to the database, and the database before
-            # the log is used again: a power cut loses the last recalls, not the file.
+            # The log is synced before a checkpoint and the database after it: a power cut
+            # loses the last recalls, not the file.
             connection.execute("PRAGMA synchronous=NORMAL")
             connection.execute("PRAGMA secure_delete=ON")
             columns = {row[1] for row in connection.execute("PRAGMA table_info(recalls)")}
             if columns and not {"database", "checksum"} <= columns:
-                # Of an earlier version, which did not say whose recalls these are.
+                # An earlier version, without the database of each recall.
                 connection.execute("DROP TABLE recalls")
             connection.execute(_SCHEMA)
             connection.execute(_ERASED)
@@ -190,15 +190,15 @@ class RecallStore:
         self._file = None if self._path is None else _file_at(self._path)
         return connection
 
-    def _begin_anew(self, reason: Exception) -> sqlite3.Connection:
-        """Put an empty store in the place of a damaged one."""
+    def _replace_damaged(self, reason: Exception) -> sqlite3.Connection:
+        """Replace a damaged store by an empty one."""
         assert self._path is not None
         damaged = self._file
         self._disconnect()
         with _alone(self._path):
-            if damaged is None or _file_at(self._path) == damaged:  # else another one did it
+            if damaged is None or _file_at(self._path) == damaged:  # or another process did it
                 why = _reason(reason)
-                logger.warning("the store of recent recalls is damaged (%s): begun anew", why)
+                logger.warning("the store of recent recalls is damaged (%s): replaced", why)
                 self.repairs.append(f"the store of recent recalls was damaged: {why}")
                 _unlink(self._path)
             return self._connected()
@@ -212,10 +212,10 @@ class RecallStore:
     # -- the recalls ----------------------------------------------------------------
 
     def put(self, recall: Recall) -> None:
-        """Keep a recall; the oldest beyond the bound go."""
+        """Keep a recall, and drop the oldest beyond the bound."""
 
         def work(connection: sqlite3.Connection) -> None:
-            body = as_row(recall)  # as JSON, a vector takes longer than all the rest
+            body = as_row(recall)  # a vector as JSON would take longer than all the rest
             vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
             row = (self._database, recall.namespace, recall.id, body, vector)
             checksum = _checksum(body, vector)
@@ -231,7 +231,7 @@ class RecallStore:
         self._best_effort("written", work)
 
     def get(self, namespace: str, recall_id: str) -> Recall | None:
-        """Return a recall, or None if it is not, or no longer, there.
+        """Return a recall, or None if it is not there.
 
         Its hits have no texts; :func:`~hebbgraph.store.recall_rows.whole` gives them theirs.
         """
@@ -246,7 +246,7 @@ class RecallStore:
                 return None
             recall = _read(*row)
             if (recall.namespace, recall.id) != (namespace, recall_id):
-                raise _DamagedRowError(f"recall {recall_id!r} is another one")
+                raise _DamagedRowError(f"the row of recall {recall_id!r} holds another one")
             return recall
 
         return self._best_effort("read", work)
@@ -262,7 +262,7 @@ class RecallStore:
         )
 
     def settle(self, namespace: str, generation: int) -> None:
-        """Take recalls of this generation, whatever was erased: the truth is back at it."""
+        """Accept recalls of this generation again: a backup brought the truth back to it."""
 
         def work(connection: sqlite3.Connection) -> None:
             later = "FROM erased WHERE database = ? AND namespace = ? AND generation > ?"
@@ -273,18 +273,18 @@ class RecallStore:
         self._best_effort("read", work)
 
     def erase(self, namespace: str, generation: int = 0) -> None:
-        """Forget all recalls of a namespace, and leave no byte of them in the files.
+        """Delete all recalls of a namespace, and leave no byte of them in the files.
 
         Parameters
         ----------
         namespace : str
         generation : int
-            Recalls of earlier ones are not taken any more.
+            Recalls of earlier generations are no longer accepted.
 
         Raises
         ------
         IndexLockedError
-            If another process reads or writes the store for longer than the wait.
+            If another process uses the store for longer than ``wait_seconds``.
         StorageError
         """
 
@@ -304,7 +304,7 @@ class RecallStore:
                 self._connection is None and self._path is not None and self._path.is_file()
             )
             try:
-                self._mending(work, first=kept_earlier)
+                self._repairing(work, first=kept_earlier)
             except StorageError:
                 raise
             except (sqlite3.Error, OSError) as error:
@@ -320,7 +320,7 @@ class RecallStore:
     # -- looking after it -------------------------------------------------------------
 
     def problems(self) -> list[str]:
-        """Tell what is wrong with the file; reads all of it."""
+        """Return what is wrong with the file; reads all of it."""
 
         def work(connection: sqlite3.Connection) -> list[str]:
             found = [
@@ -345,33 +345,33 @@ class RecallStore:
                 return [f"cannot be read: {_reason(error)}"]
 
     def start_over(self) -> None:
-        """Put an empty store in the place of this one."""
+        """Replace the store by an empty one."""
         with self._lock:
             if self._connection is not None and self._path is not None:
-                self._begin_anew(ValueError("found by the doctor"))
+                self._replace_damaged(ValueError("found by the doctor"))
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Release the file."""
         with self._lock:
             self._disconnect()
 
 
 def remove_recalls(directory: Path) -> None:
-    """Remove the store of an index directory; who has it open begins a new one."""
+    """Remove the store of an index directory; open indexes begin a new one."""
     path = directory / RECALLS_NAME
     with _alone(path):
         _unlink(path)
 
 
 def _alone(path: Path | None) -> contextlib.AbstractContextManager[object]:
-    """Keep others from opening the store: SQLite's files must not be removed under them."""
+    """Keep others from opening the store while its files are replaced."""
     if path is None:
         return contextlib.nullcontext()
     return FileLock(path.with_name("recalls.lock"), timeout=_LOCK_SECONDS)
 
 
 def _unlink(path: Path) -> None:
-    for suffix in ("-wal", "-shm", ""):  # the log first: without its database it means nothing
+    for suffix in ("-wal", "-shm", ""):  # the log first: alone it means nothing
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
@@ -390,9 +390,9 @@ def _is_damage(error: Exception) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    """Say what went wrong without what was asked: some messages quote what they could not read."""
+    """Describe an error without the content that some messages quote."""
     if isinstance(error, ValidationError):
-        return f"{error.error_count()} fields of a recall are other than expected"
+        return f"{error.error_count()} invalid fields in a recall"
     if isinstance(error, sqlite3.Error) and not getattr(error, "sqlite_errorname", ""):
         return "text that is no UTF-8" if "UTF-8" in str(error) else type(error).__name__
     return str(error)
@@ -400,7 +400,7 @@ def _reason(error: Exception) -> str:
 
 def _read(body: str, vector: bytes | None, checksum: int | None) -> Recall:
     if checksum is not None and checksum != _checksum(body, vector):
-        raise _DamagedRowError("its checksum is another")
+        raise _DamagedRowError("its checksum differs")
     recall = from_row(body)
     if vector is None:
         return recall

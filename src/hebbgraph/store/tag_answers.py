@@ -20,33 +20,32 @@ __all__ = ["TagAnswers"]
 
 
 class TagAnswers(ChunkReader):
-    """By the name of the tagger and the content of the chunk.
+    """Answers by the name of the tagger and the content of the chunk.
 
-    An answer goes with the chunk that it is about, unless what replaces it has the same
-    content.
+    An answer is deleted with its chunk, unless the replacement has the same content.
     """
 
-    def settle(self, tagger: str, *, instead: bool = False) -> None:
-        """Save which tagger the namespace is tagged by, or compare it with the one saved.
+    def settle(self, tagger: str, *, replace: bool = False) -> None:
+        """Save the tagger of the namespace, or compare it with the saved one.
 
         Parameters
         ----------
         tagger : str
-        instead : bool
-            Let it take the place of the one saved.
+        replace : bool
+            Save it whichever was saved.
 
         Raises
         ------
         SettingsMismatchError
-            If it is another one.
+            If another one is saved.
         """
-        if self._compared(self._saved(), tagger, instead) or self.database.read_only:
+        if self._compared(self._saved(), tagger, replace) or self.database.read_only:
             return
-        self._save(tagger, instead)
+        self._save(tagger, replace)
 
-    def _compared(self, held: Mapping[str, Any], tagger: str, instead: bool) -> bool:
-        """Tell whether the tagger is the one saved; SettingsMismatchError if it is another."""
-        if held.get("tagger", tagger) != tagger and not instead:
+    def _compared(self, held: Mapping[str, Any], tagger: str, replace: bool) -> bool:
+        """Return whether this tagger is saved; SettingsMismatchError if another one is."""
+        if held.get("tagger", tagger) != tagger and not replace:
             raise SettingsMismatchError(
                 f"{self.database.place} (namespace {self.namespace!r}) is tagged by "
                 f"{held['tagger']!r}, got {tagger!r}; open it with that one or without a "
@@ -55,13 +54,13 @@ class TagAnswers(ChunkReader):
         return held.get("tagger") == tagger
 
     @retried
-    def _save(self, tagger: str, instead: bool) -> None:
+    def _save(self, tagger: str, replace: bool) -> None:
         mine = namespaces.c.namespace == self.namespace
         query = sa.select(namespaces.c.build_settings).where(mine).with_for_update()
         with self.database.write() as connection:
-            # Read again under the lock: of two that come first at once, one is told.
+            # Read again under the lock, as two may come first at once.
             held = dict(json.loads(connection.execute(query).scalar() or "{}"))
-            if not self._compared(held, tagger, instead):
+            if not self._compared(held, tagger, replace):
                 changed = json.dumps(held | {"tagger": tagger}, sort_keys=True)
                 connection.execute(sa.update(namespaces).where(mine).values(build_settings=changed))
 
@@ -75,7 +74,7 @@ class TagAnswers(ChunkReader):
 
     @retried
     def get(self, tagger: str, wanted: Sequence[Chunk]) -> dict[int, tuple[str, ...]]:
-        """Return the answers that are kept, by position."""
+        """Return the stored answers by position."""
         keys = [content_key(chunk.title, chunk.text) for chunk in wanted]
         held: dict[bytes, str] = {}
         with self.database.read() as connection:
@@ -90,12 +89,12 @@ class TagAnswers(ChunkReader):
 
     @retried
     def put(self, tagger: str, answers: Mapping[int, tuple[Chunk, Sequence[str]]]) -> None:
-        """Keep answers, in one transaction."""
+        """Store answers in one transaction."""
         rows = {
             content_key(chunk.title, chunk.text): as_json(tags) for chunk, tags in answers.values()
         }
         with self.database.write() as connection:
-            # The row of the namespace is every writer's lock, so no other one comes between.
+            # The row of the namespace is every writer's lock.
             connection.execute(
                 sa.select(namespaces.c.namespace)
                 .where(namespaces.c.namespace == self.namespace)
@@ -124,7 +123,7 @@ class TagAnswers(ChunkReader):
 
     @retried
     def n_kept(self) -> int:
-        """Return how many answers are kept."""
+        """Return the number of stored answers."""
         with self.database.read() as connection:
             query = (
                 sa.select(sa.func.count())
@@ -136,7 +135,7 @@ class TagAnswers(ChunkReader):
     def forget(
         self, connection: sa.Connection, rows: Iterable[int], replaced_by: Iterable[Chunk]
     ) -> None:
-        """Erase, within a transaction, the answers about rows that are about to go."""
+        """Delete, within a transaction, the answers about rows that will be deleted."""
         some = sa.select(tag_answers.c.content).where(tag_answers.c.namespace == self.namespace)
         if connection.execute(some.limit(1)).first() is None:
             return

@@ -157,15 +157,15 @@ class TextsElsewhere(TextStore):
         return sorted(phrases)  # not in the order of the text
 
     def read(self, passages: Sequence[Passage]) -> list[CheckedText]:
-        told = self._checked(
+        checked = self._checked(
             [(one.id, one.title, self.hash_of(one.title, one.held)) for one in passages]
         )
         for state in (TextState.missing, TextState.changed):
             if off := [
-                one.id for one, said in zip(passages, told, strict=True) if said.state is state
+                one.id for one, text in zip(passages, checked, strict=True) if text.state is state
             ]:
                 logger.warning("%s: text %s: %s", self._place, state.value, some_of(off))
-        return told
+        return checked
 
     def known_text(self, held: Any) -> str:
         return ""
@@ -176,8 +176,8 @@ class TextsElsewhere(TextStore):
     def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
         if self._source is None:
             return hits, ("texts are kept elsewhere: open the index with texts=... to have them",)
-        told = self._checked([(one.chunk.id, one.chunk.title, one.hash_of_text) for one in hits])
-        states = [one.state for one in told]
+        checked = self._checked([(one.chunk.id, one.chunk.title, one.hash_of_text) for one in hits])
+        states = [one.state for one in checked]
         notes = [
             f"{what}: {some_of(off)}"
             for state, what in (
@@ -188,17 +188,19 @@ class TextsElsewhere(TextStore):
                 off := [hit.chunk.id for hit, is_ in zip(hits, states, strict=True) if is_ is state]
             )
         ]
-        return tuple(_with_text(hit, one) for hit, one in zip(hits, told, strict=True)), (*notes,)
+        return tuple(_with_text(hit, one) for hit, one in zip(hits, checked, strict=True)), (
+            *notes,
+        )
 
     def kept(self, recall: Recall) -> Recall:
         if self._source is None:
             return recall
-        told = self._checked(
+        checked = self._checked(
             [(one.chunk.id, one.chunk.title, one.hash_of_text) for one in recall.hits]
         )
         hits = [
             _with_text(hit, one) if one.state is TextState.same else hit
-            for hit, one in zip(recall.hits, told, strict=True)
+            for hit, one in zip(recall.hits, checked, strict=True)
         ]
         return recall.model_copy(update={"hits": tuple(hits)})
 
@@ -283,11 +285,11 @@ def _compared(title: str, text: str | None, expected: str) -> CheckedText:
     return CheckedText(clean, TextState.same if same else TextState.changed)
 
 
-def _with_text(hit: Hit, told: CheckedText) -> Hit:
-    if told.state is TextState.missing:
+def _with_text(hit: Hit, read: CheckedText) -> Hit:
+    if read.state is TextState.missing:
         return hit
-    chunk = hit.chunk.model_copy(update={"text": told.text})
-    shown = hit.text_hash if told.state is TextState.same else text_hash(chunk.title, told.text)
+    chunk = hit.chunk.model_copy(update={"text": read.text})
+    shown = hit.text_hash if read.state is TextState.same else text_hash(chunk.title, read.text)
     return hit.model_copy(update={"chunk": chunk, "text_hash": shown})
 
 
