@@ -1,4 +1,4 @@
-"""Everything that must always hold, checked; and derived parts built anew where it does not."""
+"""Check all invariants, and rebuild derived parts that violate one."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
         *_guarded("database", truth.problems),
         *_guarded("feedback", lambda: _by("feedback", _feedback_problems(log))),
     ]
-    # What is derived is compared with what would be: from texts as they were.
+    # Derived parts are compared with a rebuild, for which texts must be as they were added.
     as_added = not any(finding.part == "texts" for finding in found)
     derived_findings = list(_derived_problems(truth, derived, language, as_added))
     learned = list(_learned_problems(namespace))
@@ -77,7 +77,7 @@ def _by(part: str, problems: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _guarded(part: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Iterator[Finding]:
-    """Take a check that breaks down for a finding: it ran into what it looks for."""
+    """Report an exception of a check as a finding: it hit what it looks for."""
     try:
         yield from [Finding(part=of, problem=problem) for of, problem in check()]
     except HebbgraphError:
@@ -89,7 +89,7 @@ def _guarded(part: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Itera
 def _derived_problems(
     truth: Truth, derived: Derived, language: str, as_added: bool
 ) -> Iterator[Finding]:
-    # Files first: what is in memory may be whole while the disk is not.
+    # Files first: memory may be intact while the disk is not.
     yield from _guarded("snapshot", lambda: _by("snapshot", derived.snapshot_problems()))
     yield from _guarded("lexical", lambda: _by("lexical", derived.lexical_problems()))
     derived.refresh()
@@ -99,7 +99,7 @@ def _derived_problems(
 
     def graph() -> Iterator[str]:
         with derived.held() as generation:
-            if generation == fresh.graph.generation:  # else a writer came in between
+            if generation == fresh.graph.generation:  # or a writer came in between
                 found = _difference_of_graphs(derived.graph, fresh.graph)
                 if found is not None:
                     yield found
@@ -118,7 +118,7 @@ def _derived_problems(
                     np.sort(derived.lexical.rows_with_phrase(terms)),
                     np.sort(fresh.lexical.rows_with_phrase(terms)),
                 ):
-                    yield f"the chunks that hold {phrase!r} are others"
+                    yield f"it finds other chunks for {phrase!r}"
                     return
 
     def vectors() -> Iterator[str]:
@@ -127,13 +127,13 @@ def _derived_problems(
                 return
             rows = fresh.graph.rows[fresh.graph.alive]
             table, problem = derived.vectors, None
-            if table is None:  # opened without an embedder: others go on from the files
+            if table is None:  # without an embedder: others continue from the files
                 table, problem = derived.filed_vectors()
             if problem is not None:
                 yield f"files are {problem}"
             if table is None:
                 return
-            if derived.vectors is None:  # what came later they read from the database
+            if derived.vectors is None:  # later rows are read from the database
                 rows = rows[rows <= table.last_row]
             yield from _vector_problems(truth, table, rows)
 
@@ -157,7 +157,7 @@ def _vector_problems(truth: Truth, table: VectorTable, rows: IntArray) -> Iterat
     if lost:
         yield f"{lost} vectors of the truth are not held"
     if other:
-        yield f"{other} vectors are other than those of the truth"
+        yield f"{other} vectors differ from those of the truth"
     if more:
         yield f"{more} vectors are held that the truth does not have"
 
@@ -192,7 +192,7 @@ def _notes(truth: Truth, as_added: bool) -> Iterator[str]:
 
 
 def _difference_of_weights(found: RawWeights, expected: RawWeights) -> str | None:
-    """Say how two folds of a log differ; None if they are the same."""
+    """Return how two folds of a log differ, or None."""
     if found.n_events != expected.n_events:
         return f"{found.n_events} lessons, {expected.n_events} expected"
     one, other = _weights(found), _weights(expected)
@@ -205,7 +205,7 @@ def _difference_of_weights(found: RawWeights, expected: RawWeights) -> str | Non
 
 
 def _weights(weights: RawWeights) -> dict[tuple[object, ...], float]:
-    """Return the weight of each edge by family and names, all actors together."""
+    """Return the weight of each edge by family and names, summed over actors."""
     families, sources, targets = weights.all_edges()
     values = weights.weight(np.arange(len(weights))).tolist()
     total: dict[tuple[object, ...], float] = {}
@@ -225,9 +225,9 @@ def _rebuilt(truth: Truth, language: str) -> Derived:
 
 
 def _difference_of_graphs(found: TagGraph, expected: TagGraph) -> str | None:
-    """Say how two graphs over the same truth differ; None if they hold the same.
+    """Return how two graphs over the same truth differ, or None.
 
-    Their numbers are private, so chunks are compared by row and tags by phrase.
+    Chunks are compared by row and tags by phrase, as numbers differ.
     """
     for name, one, other in (
         ("chunks", set(_live_rows(found)), set(_live_rows(expected))),
@@ -245,7 +245,7 @@ def _difference_of_graphs(found: TagGraph, expected: TagGraph) -> str | None:
 
 
 def _sets_apart(more: set[object], less: set[object]) -> str:
-    """Say what one set has that another has not, and the reverse."""
+    """Describe elements that only one of two sets has."""
     parts = [
         f"{len(some)} {what}, e.g. {', '.join(map(repr, sorted(some, key=str)[:_SHOWN]))}"
         for some, what in ((more, "too many"), (less, "missing"))
@@ -285,7 +285,7 @@ def _frequencies(graph: TagGraph) -> dict[str, int]:
 
 
 def _some_phrases(graph: TagGraph, count: int) -> list[str]:
-    """Return phrases of the vocabulary, taken evenly from all of it."""
+    """Return an even sample of the vocabulary."""
     numbers = np.flatnonzero(graph.phrases.in_vocabulary)
     step = max(1, len(numbers) // count)
     return [graph.phrases.keys[number] for number in numbers[::step].tolist()]

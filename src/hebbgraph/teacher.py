@@ -87,7 +87,7 @@ class Teacher:
         named = sorted(self._log.phrases())
         with self._derived.held():
             known = self._derived.graph.phrases.numbers(named)
-        self._log.blot_out({phrase for phrase in named if phrase not in known})
+        self._log.anonymize({phrase for phrase in named if phrase not in known})
 
     def count(self) -> int:
         """Return how many feedbacks the log holds."""

@@ -1,12 +1,10 @@
-"""The colonies of one namespace, kept beside its graph.
+"""The colonies of one namespace, saved beside its graph.
 
-Derived data: they can be found again at any time, and carry the commit that they were
-brought to. Edges and labels are kept by row of the truth, so that they outlive the
-numbers of one process. When chunks come and go, only new chunks are joined and only
-their neighbourhood moves (:func:`hebbgraph.formulas.communities.moved`); Louvain runs again
-when it is asked for, when most of the chunks are new, and when they are to be joined
-otherwise than before. Processes go on from the file, whoever wrote it last, so that a
-number means one colony to all of them.
+They are derived, and carry their commit. Edges and labels refer to rows of the truth, which
+all processes share. When chunks are added or deleted, only new chunks are joined and only
+their neighbourhood moves (:func:`hebbgraph.formulas.communities.local_moving`); Louvain runs
+again on request, when most chunks are new, or when the parameters have changed. Processes
+continue from the file, so that a number means the same colony to all of them.
 """
 
 from __future__ import annotations
@@ -43,13 +41,13 @@ __all__ = ["NONE", "Colonies", "ColonyState"]
 logger = logging.getLogger(__name__)
 
 NONE = -1
-"""The colony of a chunk that is joined to no other."""
+"""The colony of a chunk without edges."""
 
 _FILE = "colonies.npz"
 _FORMAT = 3
-#: What decides which chunks are joined and how they are split; the rest is read later.
+#: The parameters that decide edges and partition; others apply when colonies are read.
 _DECIDING = ("alpha", "beta", "resolution", "nearest", "max_df")
-#: With more new chunks than this share of all, Louvain costs less than moving each.
+#: With a larger share of new chunks, Louvain costs less than moving each.
 _MOSTLY_NEW = 0.5
 _TAGS, _IN_NAME = 10, 3
 
@@ -61,16 +59,16 @@ class ColonyState:
     Attributes
     ----------
     generation, mark : int
-        Of the commit; see :mod:`.history`.
+        The commit.
     rows : ndarray of int64, shape (n,), ascending
         Live chunks, as rows of the truth.
     colony : ndarray of int64, shape (n,)
-        The colony of each; :data:`NONE` for a chunk without edges.
+        The colony of each, or :data:`NONE`.
     source, target : ndarray of int64, shape (n_edges,)
         Rows.
     similarity, overlap : ndarray of float64, shape (n_edges,)
     found_by : str
-        The parameters that decided it, as JSON.
+        The deciding parameters, as JSON.
     """
 
     generation: int
@@ -85,7 +83,7 @@ class ColonyState:
 
     @property
     def n_colonies(self) -> int:
-        """How many colonies there are."""
+        """The number of colonies."""
         return len(np.unique(self.colony[self.colony >= 0]))
 
     def graph(self, parameters: ColonyParameters) -> WeightedGraph:
@@ -104,12 +102,11 @@ class Colonies:
     Parameters
     ----------
     directory : Path or None
-        Where they are kept; None keeps them in memory.
+        None keeps them in memory.
     parameters : ColonyParameters
     writable : bool
     knows : callable, optional
-        Tells whether a commit led to the truth as it is; colonies of any other are passed
-        over.
+        Whether a commit led to the present truth; colonies of any other are ignored.
     """
 
     def __init__(
@@ -133,12 +130,12 @@ class Colonies:
 
     @property
     def exist(self) -> bool:
-        """Whether colonies were ever asked for."""
+        """Whether colonies were ever found."""
         with self._lock:
             return (self._state or self._in_file()) is not None
 
     def problems(self) -> Iterator[str]:
-        """Tell what is wrong with the file, if there is one."""
+        """Yield what is wrong with the file, if there is one."""
         with self._lock:
             if self._path is not None and self._path.exists():
                 try:
@@ -147,7 +144,7 @@ class Colonies:
                     yield f"{self._path.name} cannot be read: {error}"
 
     def start_over(self) -> None:
-        """Forget the colonies, on disk too; they are found anew when they are asked for."""
+        """Drop the colonies, on disk too; the next request finds them again."""
         with self._lock:
             self._state = self._filed = self._seen = None
             if self._path is not None:
@@ -156,7 +153,7 @@ class Colonies:
     def at(
         self, graph: TagGraph, vectors: VectorTable | None = None, *, rebuild: bool = False
     ) -> ColonyState:
-        """Return the colonies of a graph, bringing them up to its generation.
+        """Return the colonies of a graph, brought forward to its commit.
 
         The caller holds the lock on the graph.
 
@@ -165,7 +162,7 @@ class Colonies:
         graph : TagGraph
         vectors : VectorTable, optional
         rebuild : bool
-            Find them anew; numbers stay with the colonies that they fit best.
+            Run Louvain again; the best-matching colonies keep their numbers.
         """
         with self._lock:
             before = self._latest(graph)
@@ -184,7 +181,7 @@ class Colonies:
             return state
 
     def by_slot(self, graph: TagGraph, vectors: VectorTable | None = None) -> NDArray[np.int64]:
-        """Return the colony of each slot; :data:`NONE` where there is none."""
+        """Return the colony of each slot, or :data:`NONE`."""
         state = self.at(graph, vectors)
         result = np.full(graph.n_slots, NONE, dtype=np.int64)
         live = np.flatnonzero(graph.alive)
@@ -201,7 +198,7 @@ class Colonies:
         n_tags = max(len(graph.phrases), 1)
         pairs, counts = np.unique(of[keep] * n_tags + tags[keep], return_counts=True)
         numbers, tags = pairs // n_tags, pairs % n_tags
-        # As often as possible here, as rarely as possible elsewhere.
+        # Frequent here and rare elsewhere, as in tf-idf.
         telling = counts * np.log1p(graph.n_chunks / np.maximum(graph.df(tags), 1))
         order = np.lexsort((graph.phrases.order[tags], -telling, numbers))
         sizes = np.bincount(colony[colony != NONE]).tolist()
@@ -216,7 +213,7 @@ class Colonies:
         return sorted(described, key=lambda one: (-one.chunks, one.id))
 
     def edges(self, state: ColonyState) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return the edges between positions in ``rows``, weaker from colony to colony."""
+        """Return the edges between positions in ``rows``; those between colonies are weaker."""
         p, joined = self.parameters, state.graph(self.parameters)
         one = np.searchsorted(state.rows, state.source)
         other = np.searchsorted(state.rows, state.target)
@@ -264,7 +261,7 @@ class Colonies:
     def _moved_on(
         self, graph: TagGraph, vectors: VectorTable | None, before: ColonyState
     ) -> ColonyState:
-        """Join new chunks, forget those that are gone, and let their surroundings move."""
+        """Join new chunks, drop deleted ones, and let their neighbourhood move."""
         live = np.flatnonzero(graph.alive)
         rows = graph.rows[live].astype(np.int64)
         new = live[~np.isin(rows, before.rows, assume_unique=True)]
@@ -286,7 +283,7 @@ class Colonies:
         joined = state.graph(self.parameters)
         held = np.isin(rows, before.rows, assume_unique=True)
         first = int(before.colony.max(initial=NONE)) + 1
-        labels = first + np.arange(len(rows), dtype=np.int64)  # each alone ...
+        labels = first + np.arange(len(rows), dtype=np.int64)  # each on its own ...
         known = before.colony[np.searchsorted(before.rows, rows[held])]
         labels[held] = np.where(known == NONE, labels[held], known)  # ... or where it was
         widowed = np.concatenate((before.source[gone], before.target[gone]))
@@ -302,7 +299,7 @@ class Colonies:
         labels: NDArray[np.int64],
         before: ColonyState | None,
     ) -> ColonyState:
-        """Give colonies the numbers of those that they share most chunks with."""
+        """Number colonies like the former ones that they share most chunks with."""
         n_edges = np.bincount(
             np.concatenate((joined.sources, joined.targets)), minlength=len(labels)
         )
@@ -336,7 +333,7 @@ class Colonies:
     # -- keeping --------------------------------------------------------------------
 
     def _latest(self, graph: TagGraph) -> ColonyState | None:
-        """Return the state to go on from: that of the file, unless it is behind or ahead."""
+        """Return the latest state that leads to the graph: the file's, or our own."""
         own, filed = self._state, self._in_file()
         if own is not None and not self._leads_to(graph, own):
             own = None
@@ -345,7 +342,7 @@ class Colonies:
         return filed if own is None or filed.generation >= own.generation else own
 
     def _leads_to(self, graph: TagGraph, state: ColonyState) -> bool:
-        """Tell whether a state is of a commit before that of a graph, or of the same one."""
+        """Return whether a state is of the commit of the graph, or of an earlier one."""
         now, commit = _commit(graph), _commit(state)
         if commit.generation >= now.generation:
             return commit == now
@@ -357,7 +354,7 @@ class Colonies:
         return known[commit]
 
     def _in_file(self) -> ColonyState | None:
-        """Read the file again only when some process has written it."""
+        """Return the state in the file, read again only after it was written."""
         looks = self._looks()
         if looks != self._seen:
             self._filed, self._seen = None, looks
@@ -365,8 +362,10 @@ class Colonies:
                 assert self._path is not None
                 try:
                     self._filed = _read(self._path)
-                except Exception as error:  # zipfile and NumPy raise what they like
-                    logger.warning("%s cannot be read (%s): found anew", self._path, error)
+                except Exception as error:  # zipfile and NumPy raise many kinds
+                    logger.warning(
+                        "%s cannot be read (%s): finding colonies again", self._path, error
+                    )
         return self._filed
 
     def _looks(self) -> tuple[int, int, int] | None:
@@ -401,7 +400,7 @@ def _commit(of: TagGraph | ColonyState) -> Commit:
 
 def _read(path: Path) -> ColonyState | None:
     """Read a file; None if it is of another version."""
-    # Opened here: NumPy leaves a file open that it cannot read.
+    # Opened here, as NumPy leaves an unreadable file open.
     with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
         if int(held["format"]) != _FORMAT:
             return None

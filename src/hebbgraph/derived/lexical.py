@@ -1,11 +1,10 @@
 """The lexical index: BM25 over our own terms, by Tantivy.
 
-Terms come ready-made from :func:`hebbgraph.text.lexical_terms`, and facts, by which
-filters find few chunks among many, from :mod:`hebbgraph.store.facts`. So Tantivy only
-splits them at spaces; no query syntax is ever parsed. A stamp beside it names the commit
-of the truth that it was brought to, and all files that belong to that state. It is written
-after Tantivy's own commit: when a process dies in between, or when files of two states
-were mixed, what lies there is not what the stamp says, and is built anew.
+Terms come from :func:`hebbgraph.text.lexical_terms`, and facts, which filters look up, from
+:mod:`hebbgraph.store.facts`; Tantivy only splits them at spaces, and no query syntax is
+parsed. A stamp names the commit of the truth and all files of that state. It is written after
+Tantivy's own commit: if a process dies in between, or files of two states are mixed, they do
+not match the stamp, and the index is rebuilt.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ logger = logging.getLogger(__name__)
 LEXICAL_FORMAT = 3
 _STAMP = "hebbgraph.json"
 _HEAP_BYTES = 64_000_000
-#: Up to so many bytes, opening looks at every checksum; above, ``doctor`` does.
+#: Up to this size, opening verifies every checksum; ``doctor`` verifies larger indexes.
 _MAX_BYTES_TO_CHECK = 64_000_000
 
 
@@ -48,15 +47,15 @@ class LexicalRow(NamedTuple):
 
 
 class LexicalIndex:
-    """BM25 (k1 = 1.2, b = 0.75) over space-joined terms, one document a row.
+    """BM25 (k1 = 1.2, b = 0.75) over space-joined terms, one document per row.
 
     Parameters
     ----------
     directory : Path, optional
-        Where it lies; None keeps it in memory.
+        None keeps it in memory.
     positions : bool
-        Whether it is known where in a row a term stands. Without, nobody can read the
-        row's words in their order, and phrases are looked up as bags of terms.
+        Whether the positions of terms are stored. Without, the index does not reveal the
+        order of words, and phrases are looked up as bags of terms.
     """
 
     def __init__(self, directory: Path | None, *, positions: bool = True) -> None:
@@ -70,13 +69,13 @@ class LexicalIndex:
         self._schema = builder.build()
         self._directory = directory
         self._commit = NOTHING
-        #: Why what lay there was thrown away, if it was.
+        #: Why the index found there was discarded, if it was.
         self.damage: str | None = None
         if directory is None:
             self._index = tantivy.Index(self._schema)
         else:
             self._index = self._open(directory)
-        # By hand: a thread that watches the directory may read a file while it goes.
+        # Manually, as a thread watching the directory may read a file while it is removed.
         self._index.config_reader(reload_policy="manual")
         self._index.reload()
         self._searcher = self._index.searcher()
@@ -100,7 +99,7 @@ class LexicalIndex:
 
     @staticmethod
     def discard(directory: Path) -> None:
-        """Let the next one that opens it start from nothing."""
+        """Let the next process that opens it start from nothing."""
         (directory / _STAMP).unlink(missing_ok=True)
 
     @classmethod
@@ -109,30 +108,30 @@ class LexicalIndex:
         copy = Path(tempfile.mkdtemp(prefix="hebbgraph-"))
         for file in directory.iterdir():
             if file.suffix != ".lock":
-                shutil.copyfile(file, copy / file.name)  # its content, not its permissions
+                shutil.copyfile(file, copy / file.name)  # without its permissions
         index = cls(copy, positions=positions)
         weakref.finalize(index, shutil.rmtree, copy, ignore_errors=True)
         return index
 
     @property
     def commit(self) -> Commit:
-        """The commit of the truth that was last reached."""
+        """The commit of the truth that it represents."""
         return self._commit
 
     @property
     def is_there(self) -> bool:
-        """Whether its folder still is, for what is open can be read when it is gone."""
+        """Whether its folder still exists; open files can be read without it."""
         return self._directory is None or (self._directory / _STAMP).exists()
 
     def refresh(self, *, alone: bool = False) -> Commit:
-        """See what other processes have committed; return the commit of the truth.
+        """Read what other processes have committed; return the commit of the truth.
 
         Parameters
         ----------
         alone : bool
-            Whether the caller holds the lock on derived parts. Nobody is writing then, so
-            what lies there has to be what the stamp says; else it is of no commit, and
-            an update has to take the place of everything.
+            Whether the caller holds the lock on the folder. Nobody writes then, so if the
+            files do not match the stamp, they are of no commit (NEVER), and an update has
+            to replace everything.
         """
         if self._directory is not None:
             stamp = _read_stamp(self._directory)
@@ -157,7 +156,7 @@ class LexicalIndex:
         added: Iterable[LexicalRow],
         rewrite: bool = False,
     ) -> None:
-        """Remove and add rows, and stamp the result; an error leaves it as it was.
+        """Remove and add rows, and stamp the result; an error changes nothing.
 
         Parameters
         ----------
@@ -233,9 +232,9 @@ class LexicalIndex:
             Each counts once.
         limit : int
         only : sequence of int, optional
-            Look at these rows alone. Scores are the same as without.
+            Search only these rows; scores are the same as without.
         facts : iterable of str, optional
-            Look at rows alone that have one of them. Scores are the same as without.
+            Search only rows with one of these; scores are the same as without.
 
         Returns
         -------
@@ -258,7 +257,7 @@ class LexicalIndex:
         )
 
     def _among(self, query: tantivy.Query, field: str, values: Sequence[Any]) -> tantivy.Query:
-        """Restrict a query to documents with one of some values, leaving scores alone."""
+        """Restrict a query to documents with one of some values, keeping scores."""
         these = tantivy.Query.term_set_query(self._schema, field, values)
         return tantivy.Query.boolean_query(
             [
@@ -275,9 +274,9 @@ class LexicalIndex:
         return tantivy.Query.boolean_query(clauses) if clauses else None
 
     def rows_with_phrase(self, terms: Sequence[str]) -> IntArray:
-        """Return the rows in which the terms stand one after the other, unordered.
+        """Return the rows in which the terms follow each other, in no order.
 
-        Without positions, the rows in which all of them stand.
+        Without positions, the rows that contain all of them.
         """
         if len(terms) == 1:
             query = tantivy.Query.term_query(self._schema, "terms", terms[0], "basic")
@@ -296,7 +295,7 @@ class LexicalIndex:
         return np.array(rows, dtype=np.int64)
 
     def document_frequency(self, term: str) -> int:
-        """Return how many rows hold a term (rows deleted since the last merge included)."""
+        """Return the number of rows with a term, including rows deleted since the last merge."""
         return self._searcher.doc_freq("terms", term)
 
     def rows(self) -> IntArray:
@@ -318,10 +317,7 @@ class _Stamp(NamedTuple):
 
 
 def _check(directory: Path, expected: Inventory) -> None:
-    """Raise ValueError for files that do not belong together, or have changed.
-
-    The second only where it is quickly seen.
-    """
+    """Raise ValueError if files do not belong together or, in a small index, are damaged."""
     if difference := expected.difference(inventory(directory)):
         raise ValueError(difference)
     if sum(path.stat().st_size for path in directory.iterdir()) <= _MAX_BYTES_TO_CHECK and (
@@ -331,7 +327,7 @@ def _check(directory: Path, expected: Inventory) -> None:
 
 
 def _lists(expected: Inventory, directory: Path) -> bool:
-    """Tell whether Tantivy's list of segments is the expected one."""
+    """Return whether Tantivy's list of segments is the expected one."""
     try:
         return meta_checksum(directory) == expected.meta
     except OSError:
@@ -339,7 +335,7 @@ def _lists(expected: Inventory, directory: Path) -> bool:
 
 
 def stamp_problem(directory: Path) -> str | None:
-    """Say why the files of an index are not what its stamp says; None if they are."""
+    """Return why the files of an index do not match its stamp; None if they do."""
     if (stamp := _read_stamp(directory)) is None:
         return "it does not say of which commit it is"
     try:

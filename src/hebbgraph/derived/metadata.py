@@ -1,8 +1,7 @@
-"""Metadata by field: what a filter is evaluated on.
+"""Metadata by field, which filters are evaluated on.
 
-Derived from the truth, for those fields alone that some filter has named. A field keeps
-each different value once and a number for each chunk, so that a predicate is called
-once a value.
+Only fields that some filter has named are read from the truth. A field holds its distinct
+values and a code per chunk, so a predicate is called once per value.
 """
 
 from __future__ import annotations
@@ -25,12 +24,12 @@ from hebbgraph.store.truth import Truth
 __all__ = ["MetadataFields"]
 
 _MAX_FIELDS = 64
-#: Looking up a fact takes some microseconds.
+#: Looking up a fact takes a few microseconds.
 _MAX_FACTS = 128
 
 
-class _Column:
-    """One field: its different values, and which of them each slot has."""
+class _Field:
+    """One field: its distinct values, and the code of the value of each slot."""
 
     def __init__(self) -> None:
         self.values: list[Any] = [MISSING]
@@ -60,54 +59,52 @@ class MetadataFields:
         self._truth = truth
         self._colony_of = colony_of
         self.graph = graph
-        self._columns: OrderedDict[str, _Column] = OrderedDict()
+        self._fields: OrderedDict[str, _Field] = OrderedDict()
 
     def all(self) -> NDArray[np.bool_]:
         """Return True for each slot."""
         return np.ones(self.graph.n_slots, dtype=np.bool_)
 
     def where(self, field: str, predicate: Predicate) -> NDArray[np.bool_]:
-        """Return, for each slot, whether the predicate holds for its value."""
+        """Return for each slot whether the predicate holds for its value."""
         if field == "$colony" and self._colony_of is not None:
             numbers, codes = np.unique(self._colony_of(), return_inverse=True)
             found = [predicate(MISSING if one < 0 else one) for one in numbers.tolist()]
             return np.array(found, dtype=np.bool_)[codes]
-        column = self._column(field)
-        holds = np.fromiter(
-            (predicate(value) for value in column.values), np.bool_, len(column.values)
-        )
-        mask: NDArray[np.bool_] = holds[column.codes.view]
+        held = self._field(field)
+        holds = np.fromiter((predicate(value) for value in held.values), np.bool_, len(held.values))
+        mask: NDArray[np.bool_] = holds[held.codes.view]
         return mask
 
     def cover(self, field: str, predicate: Predicate) -> Cover | None:
-        """Return the facts that chunks have for which the predicate holds.
+        """Return the facts of the chunks for which the predicate holds.
 
-        None if some may have none, or there are too many to look up.
+        None if some of these chunks may have no fact, or there are too many facts.
         """
         if "." in field or (field.startswith("$") and field != DOCUMENT):
             return None
-        column = self._column(field)
-        holding = [code for code, value in enumerate(column.values) if predicate(value)]
-        values = [column.values[code] for code in holding]
+        held = self._field(field)
+        holding = [code for code, value in enumerate(held.values) if predicate(value)]
+        values = [held.values[code] for code in holding]
         if len(values) > _MAX_FACTS or not all(map(is_plain, values)):
             return None
-        counts = np.bincount(column.codes.view, minlength=len(column.values))
+        counts = np.bincount(held.codes.view, minlength=len(held.values))
         return Cover(frozenset(fact(field, value) for value in values), int(counts[holding].sum()))
 
-    def _column(self, field: str) -> _Column:
-        column = self._columns.setdefault(field, _Column())
-        self._columns.move_to_end(field)
-        while len(self._columns) > _MAX_FIELDS:
-            self._columns.popitem(last=False)
-        start, end = len(column.codes), self.graph.n_slots
+    def _field(self, field: str) -> _Field:
+        held = self._fields.setdefault(field, _Field())
+        self._fields.move_to_end(field)
+        while len(self._fields) > _MAX_FIELDS:
+            self._fields.popitem(last=False)
+        start, end = len(held.codes), self.graph.n_slots
         if start < end:
             rows = self.graph.rows[start:end]
             codes = np.zeros(end - start, dtype=np.int32)
             for row, id_, document_id, metadata in self._truth.metadata(rows):
                 value = _read(field, id_, document_id, metadata)
-                codes[np.searchsorted(rows, row)] = column.encode(value)
-            column.codes.extend(codes)
-        return column
+                codes[np.searchsorted(rows, row)] = held.encode(value)
+            held.codes.extend(codes)
+        return held
 
 
 def _read(field: str, id_: str, document_id: str | None, metadata: str) -> Any:

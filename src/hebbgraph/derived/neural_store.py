@@ -1,7 +1,7 @@
 """The neural layer on disk: one safetensors file, checked when read.
 
-Reading it takes numpy and safetensors, not torch. A file that is damaged, or that does not
-belong to the present truth, is passed over with a line in the log: recalls go on without.
+Reading it takes numpy and safetensors, not torch. A file that is damaged or does not belong
+to the present truth is logged and ignored: recalls go on without it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class NeuralStore:
         The folder of derived parts; None keeps the layer in memory.
     writable : bool
     knows : callable, optional
-        Tells whether a commit led to the truth as it is; a layer of any other rests.
+        Whether a commit led to the present truth; a layer of any other is ignored.
     """
 
     def __init__(
@@ -69,16 +69,16 @@ class NeuralStore:
 
     @property
     def path(self) -> Path | None:
-        """The file, whether it is there or not."""
+        """The file, whether it exists or not."""
         return self._path
 
     def save(self, layer: NeuralLayer) -> None:
-        """Put a layer in place of the one that is there, in one step.
+        """Replace the layer in one step.
 
         Raises
         ------
         ReadOnlyIndexError, DiskFullError, StorageError
-            If nothing may be written, or it fails; what was there stays.
+            If it cannot be written; the former layer stays.
         """
         if self._path is None:
             self._layer = layer
@@ -95,7 +95,7 @@ class NeuralStore:
         self._layer, self._seen = layer, (written.st_mtime_ns, written.st_size)
 
     def remove(self) -> bool:
-        """Remove the layer; tell whether there was one."""
+        """Remove the layer; return whether there was one."""
         if self._path is None:
             there, self._layer = self._layer is not None, None
             return there
@@ -112,14 +112,14 @@ class NeuralStore:
     def current(
         self, embedding: EmbeddingState | None, feedback: FeedbackState
     ) -> NeuralLayer | None:
-        """Return the layer, if there is one that still counts.
+        """Return the layer, if there is one that still applies.
 
         Parameters
         ----------
         embedding : EmbeddingState, optional
             Of the truth: a layer over another model's vectors rests.
         feedback : FeedbackState
-            A layer that was trained on feedback which was forgotten since rests.
+            A layer trained on feedback that was forgotten since does not apply.
         """
         layer = self._read()
         if layer is None:
@@ -141,7 +141,7 @@ class NeuralStore:
         *,
         fan_out: int,
     ) -> LayerInGraph | None:
-        """Return the layer that counts in the numbers of a graph; see :meth:`current`.
+        """Return the layer that applies, in the slots of a graph; see :meth:`current`.
 
         The caller holds the lock on the graph.
         """
@@ -154,7 +154,7 @@ class NeuralStore:
         return held
 
     def _is_of(self, layer: NeuralLayer, graph: TagGraph) -> bool:
-        """Tell whether the state that a layer was trained on led to that of the graph."""
+        """Return whether a layer was trained on an earlier commit of the graph's history."""
         now = Commit(graph.generation, graph.mark)
         held = self._fitting
         if held is None or held[0] is not layer or held[1] != now:
@@ -177,7 +177,7 @@ class NeuralStore:
         return held[3]
 
     def problems(self) -> Iterator[str]:
-        """Tell what is wrong with the file, if there is one."""
+        """Yield what is wrong with the file, if there is one."""
         if self._path is None or not self._path.exists() or find_spec("safetensors") is None:
             return
         if _load(self._path) is None:
@@ -197,7 +197,7 @@ class NeuralStore:
         return found.st_mtime_ns, found.st_size
 
     def _read(self) -> NeuralLayer | None:
-        """Read the file again only when another process has written it."""
+        """Return the layer in the file, read again only after it was written."""
         if self._path is None:
             return self._layer
         there = self._stat()

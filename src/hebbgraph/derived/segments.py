@@ -1,11 +1,11 @@
-"""Whether the files of a Tantivy index are as they were written, and belong together.
+"""Whether the files of a Tantivy index are intact and belong together.
 
-Tantivy ends each file of a segment with a footer: JSON with a CRC-32 of what precedes
-it, its length, and a magic number (``tantivy/src/directory/footer.rs``). It looks at the
-footer when it opens a file, and at the sum only when asked, for which its Python binding
-has no call. That a file belongs to its segment nothing says: two that are swapped are whole
-each. So what lies there is noted down as a whole, footers and all (:func:`inventory`), which
-is quickly read; whether content fits the footers takes longer (:func:`damaged_files`).
+Tantivy ends each file of a segment with a footer: JSON with a CRC-32 of the content, its
+length, and a magic number (``tantivy/src/directory/footer.rs``). It reads the footer when it
+opens a file, but checks the CRC only on request, which its Python binding does not offer; and
+nothing says that a file belongs to its segment. So the stamp records all files with their
+footers (:func:`inventory`), which is quick to compare; checking their content takes longer
+(:func:`damaged_files`).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Inventory(NamedTuple):
     Attributes
     ----------
     meta : int
-        The checksum of Tantivy's own list of segments, with its count of operations.
+        The checksum of Tantivy's list of segments.
     files : dict
-        Of each file of these segments its size, and the checksum that its footer tells.
+        Size and checksum, from its footer, of each file of these segments.
     """
 
     meta: int
@@ -40,29 +40,29 @@ class Inventory(NamedTuple):
 
     @classmethod
     def read(cls, held: Any) -> Inventory:
-        """Read it back from JSON."""
-        return cls(int(held[0]), {str(name): list(told) for name, told in held[1].items()})
+        """Parse it from JSON."""
+        return cls(int(held[0]), {str(name): list(file) for name, file in held[1].items()})
 
     def difference(self, other: Inventory) -> str | None:
-        """Say how what is there differs from this; None if it does not.
+        """Describe how another inventory differs; None if it does not.
 
-        More files do no harm: an update that was killed leaves some.
+        Additional files do no harm: a killed update leaves some.
         """
-        for name, told in self.files.items():
+        for name, file in self.files.items():
             if name not in other.files:
                 return f"{name} is missing"
-            if other.files[name] != told:
+            if other.files[name] != file:
                 return f"checksum of {name}"
-        return None if self.meta == other.meta else "its list of segments is another"
+        return None if self.meta == other.meta else "its list of segments differs"
 
 
 def inventory(directory: Path) -> Inventory:
-    """Look at the footers of all files of the segments that count.
+    """Read the footers of all files of the present segments.
 
     Raises
     ------
     OSError, ValueError, KeyError, TypeError
-        If there is no index that can be read.
+        If there is no readable index.
     """
     meta = (directory / _META).read_bytes()
     return Inventory(
@@ -72,12 +72,12 @@ def inventory(directory: Path) -> Inventory:
 
 
 def meta_checksum(directory: Path) -> int:
-    """Return what :func:`inventory` tells of Tantivy's own list alone."""
+    """Return :attr:`Inventory.meta` alone."""
     return zlib.crc32((directory / _META).read_bytes())
 
 
 def damaged_files(directory: Path) -> list[str]:
-    """Return the names of the files whose content is not what their footer says."""
+    """Return the names of files whose content does not match their footer."""
     files = _files(directory, (directory / _META).read_bytes())
     return [path.name for path in files if not _is_whole(path)]
 
@@ -89,7 +89,7 @@ def _files(directory: Path, meta: bytes) -> list[Path]:
 
 
 def _footer(path: Path) -> tuple[int, int]:
-    """Return the length of what precedes the footer, and the checksum that it tells."""
+    """Return the length of the content, and its checksum according to the footer."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         file.seek(max(size - _TAIL.size, 0))

@@ -1,12 +1,10 @@
-"""Copies of an SQLite truth, made and put back while it is in use.
+"""Copies of an SQLite truth, made and restored while it is in use.
 
-SQLite's online backup copies one consistent state, page by page, past readers and
-writers. A copy is an index directory of its own; derived parts are left out, since the
-first one that opens it builds them.
+SQLite's online backup copies one consistent state beside readers and writers. A copy is an
+index directory of its own, without derived parts: opening it builds them.
 
-What is put back gets generations above all that were there. So whoever holds parts that
-were derived from the state before finds that the log of changes does not reach back to
-it, and starts from nothing.
+What is restored gets generations above all earlier ones. So processes with parts derived from
+the state before find that the log of changes does not reach back to it, and start over.
 """
 
 from __future__ import annotations
@@ -36,13 +34,12 @@ from hebbgraph.store.schema import new_database_id
 
 __all__ = ["back_up", "restore"]
 
-#: What is put back leaves room for this many writes between the look at the numbers that are
-#: there and the moment when it takes their place.
+#: Room for writes between reading the present numbers and replacing them.
 _GAP = 1_000_000
 
 _NOT_SQLITE = (
     "{place}: back up PostgreSQL with its own tools: pg_dump DATABASE > backup.sql, and psql "
-    "to put it back; derived parts in cache_dir build themselves anew"
+    "to put it back; derived parts in cache_dir are rebuilt"
 )
 
 
@@ -52,9 +49,9 @@ def back_up(database: Database, directory: Path) -> Path:
     Raises
     ------
     ParameterError
-        If something is there, or the database is not SQLite.
+        If the directory is not empty, or the database is not SQLite.
     StorageError
-        If nothing can be written there.
+        If it cannot be written.
     """
     if database.engine.url.get_backend_name() != "sqlite":
         raise ParameterError(_NOT_SQLITE.format(place=database.place))
@@ -68,10 +65,10 @@ def back_up(database: Database, directory: Path) -> Path:
                 source = connection.connection.driver_connection
                 assert isinstance(source, sqlite3.Connection)
                 source.backup(copy)
-                # One file, which can be read where nothing can be written beside it.
+                # A single file, readable in a read-only directory.
                 copy.execute("PRAGMA journal_mode=DELETE")
                 _check(copy, directory)
-                with copy:  # another database from now on
+                with copy:  # it is another database now
                     _name(copy, new_database_id())
             with partial.open("rb") as file:
                 os.fsync(file.fileno())
@@ -82,12 +79,12 @@ def back_up(database: Database, directory: Path) -> Path:
 
 
 def restore(backup: Path, directory: Path, *, wait_seconds: float = 30.0) -> None:
-    """Put a copy in the place of an index, all of its namespaces, in one transaction.
+    """Replace all namespaces of an index by a copy, in one transaction.
 
     Parameters
     ----------
     backup : Path
-        What :func:`back_up` made.
+        A directory made by :func:`back_up`.
     directory : Path
         An index, in use or not, or a new place.
     wait_seconds : float
@@ -100,7 +97,7 @@ def restore(backup: Path, directory: Path, *, wait_seconds: float = 30.0) -> Non
         raise ParameterError(f"{backup} is the index itself; name its backup")
     with _translated(str(backup)), closing(sqlite3.connect(source_path)) as source:
         _check(source, backup)
-        # Opened once: tables are there, and an index that is not ours is left alone.
+        # Opening it creates the tables, and refuses what is not ours.
         Database.in_directory(directory, wait_seconds=wait_seconds).dispose()
         with (
             tempfile.TemporaryDirectory(dir=directory, prefix=restoring_prefix()) as scratch,
@@ -108,18 +105,18 @@ def restore(backup: Path, directory: Path, *, wait_seconds: float = 30.0) -> Non
             closing(sqlite3.connect(directory / DATABASE_NAME, timeout=wait_seconds)) as live,
         ):
             source.backup(copy)
-            # A backup of an older version is migrated, one of a newer version refused.
+            # This migrates a backup of an older version, and refuses a newer one.
             Database.in_directory(Path(scratch), wait_seconds=wait_seconds).dispose()
             with copy:
                 _raise_numbers(copy, live)
             copy.execute("PRAGMA journal_mode=DELETE")
             copy.backup(live)
             live.execute("PRAGMA journal_mode=WAL")
-        remove_recalls(directory)  # of questions to the state before
+        remove_recalls(directory)  # they answered from the former state
 
 
 def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
-    """Let every number that a reader may hold be below those of the copy."""
+    """Raise the numbers of the copy above those that readers may hold."""
     counters = "generation, feedback_added, feedback_removed"
     held = {
         name: numbers
@@ -135,10 +132,10 @@ def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
         )
         copy.execute("INSERT INTO commits VALUES (?, ?, ?)", (name, above[0], mark))
         copy.execute("DELETE FROM tombstones WHERE namespace = ?", (name,))
-    # It is the same place still, for those who have it open and for what lies beside it.
+    # For open indexes and the files beside it, it stays the same database.
     ((place_id,),) = live.execute("SELECT value FROM meta WHERE key = 'database_id'")
     _name(copy, place_id)
-    # Nor is a row ever used twice.
+    # Rows are never used twice.
     for table, seq in live.execute("SELECT name, seq FROM sqlite_sequence").fetchall():
         above_seq = "UPDATE sqlite_sequence SET seq = MAX(seq, ?) WHERE name = ?"
         copy.execute(above_seq, (seq + _GAP, table))

@@ -1,4 +1,4 @@
-"""One database: its connections, transactions, version, and errors in our own words."""
+"""One database: connections, transactions, version, and errors in our own words."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _R = TypeVar("_R")
 
 
 class Dialect(Protocol):
-    """What differs from one database system to the other."""
+    """What differs between database systems."""
 
     owns_whole_database: bool
 
@@ -73,10 +73,9 @@ _Self = TypeVar("_Self", bound=_HasDatabase)
 def retried(
     method: Callable[Concatenate[_Self, _P], _R],
 ) -> Callable[Concatenate[_Self, _P], _R]:
-    """Make a method that does one transaction try again when the connection is lost.
+    """Retry a method that runs one transaction when the connection is lost.
 
-    For methods that may be done twice, or that leave :attr:`ConnectionLostError.maybe_kept`
-    to be settled by themselves.
+    For methods that may run twice, or that handle :attr:`ConnectionLostError.maybe_kept`.
     """
 
     @functools.wraps(method)
@@ -93,7 +92,7 @@ class Database:
     ----------
     url : sqlalchemy.URL
     place : str
-        What error messages call it.
+        Its name in messages.
     read_only : bool
     wait_seconds : float
         How long a writer waits for another one.
@@ -120,7 +119,7 @@ class Database:
 
     @classmethod
     def in_directory(cls, directory: Path, *, wait_seconds: float, create: bool = True) -> Database:
-        """Open the SQLite database of an index directory, creating both if need be."""
+        """Open the SQLite database of an index directory, creating both if necessary."""
         path = directory / DATABASE_NAME
         try:
             exists = _found(directory, path)
@@ -135,12 +134,12 @@ class Database:
         if not exists and not os.access(directory, os.W_OK):
             raise ReadOnlyIndexError(f"{directory} is read-only; an index cannot be made there")
         if read_only:
-            # Without its -wal file a database in a directory that cannot be written is
-            # readable only as immutable: SQLite would have to create shared memory.
+            # In a read-only directory, a database without a -wal file can only be read as
+            # immutable: SQLite would have to create shared memory.
             query = {"mode": "ro", "uri": "true"}
             if not path.with_name(path.name + "-wal").exists():
                 query["immutable"] = "1"
-            name = quote(str(path.absolute()))  # a URI: ? and # would end the path
+            name = quote(str(path.absolute()))  # in a URI, ? and # would end the path
             url = sa.URL.create("sqlite", database=f"file:{name}", query=query)
         else:
             url = sa.URL.create("sqlite", database=str(path))
@@ -149,7 +148,7 @@ class Database:
 
     @classmethod
     def in_memory(cls) -> Database:
-        """Open a database that ends with the process."""
+        """Open a database in memory."""
         url = sa.URL.create("sqlite")
         return cls(url, place=":memory:", read_only=False, wait_seconds=0.0)._prepared()
 
@@ -186,14 +185,14 @@ class Database:
             yield connection
 
     def ask(self, query: sa.Select[Any], bound: Mapping[str, Any]) -> Sequence[Any]:
-        """Return all rows of one query, with as little around it as there can be.
+        """Return all rows of one query, with minimal overhead.
 
         Parameters
         ----------
         query : sqlalchemy.Select
-            One of few, made once: its SQL is kept.
+            A module constant: its SQL is cached.
         bound : mapping
-            Every parameter of it.
+            All of its parameters.
         """
 
         def work() -> Sequence[Any]:
@@ -204,7 +203,7 @@ class Database:
 
     @contextlib.contextmanager
     def write(self) -> Iterator[sa.Connection]:
-        """One transaction: committed as a whole on leaving, undone on an error."""
+        """One transaction: committed on leaving, rolled back on an error."""
         if self.read_only:
             raise ReadOnlyIndexError(
                 f"{self.place} is read-only; reading works, writing needs a writable directory"
@@ -228,17 +227,17 @@ class Database:
         columns: tuple[str, ...],
         rows: Sequence[tuple[Any, ...]],
     ) -> None:
-        """Insert many rows, with as little around each as there can be.
+        """Insert many rows, with minimal overhead.
 
         Parameters
         ----------
         connection : sqlalchemy.Connection
-            Of a transaction for writing.
+            In a writing transaction.
         table : sqlalchemy.Table
         columns : tuple of str
-            In the order of the table, as the values in each row.
+            In the order of the table; rows hold their values in that order.
         rows : sequence of tuple
-            Of what the driver takes as it is: numbers, strings, bytes, None.
+            Numbers, strings, bytes and None, which the driver takes as they are.
         """
         prepared = self._inserts.get((table.name, columns))
         if prepared is None:
@@ -256,9 +255,7 @@ class Database:
             connection.exec_driver_sql(sql, named)
 
     def retrying(self, work: Callable[[], _R]) -> _R:
-        """Do one transaction, again and again for as long as a writer waits, if the
-        connection is lost.
-        """
+        """Run a transaction; if the connection is lost, retry for as long as a writer waits."""
         deadline = time.monotonic() + self.wait_seconds
         pause = _FIRST_PAUSE_SECONDS
         while True:
@@ -268,7 +265,7 @@ class Database:
                 if time.monotonic() + pause > deadline:
                     raise
                 logger.warning("%s: trying again", error)
-            # Not all at once when many lost it together.
+            # With jitter, as many may have lost it together.
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
@@ -280,7 +277,7 @@ class Database:
             raise self.translate(error) from error
 
     def translate(self, error: SQLAlchemyError) -> StorageError:
-        """Say an error of the database in our own words."""
+        """Translate an error of the database into ours."""
         cause = getattr(error, "orig", None) or error
         return self.dialect.translate(error) or StorageError(f"{self.place}: {cause}")
 
@@ -313,7 +310,7 @@ class Database:
 
     def _migrate(self, connection: sa.Connection) -> None:
         self.dialect.exclude_others(connection)
-        # Looked up again: another process may have done it while we waited.
+        # Again, as another process may have migrated while we waited.
         version = self._version(connection)
         if version is None:
             schema.METADATA.create_all(connection)
@@ -336,16 +333,15 @@ class Database:
 
     @functools.cached_property
     def id(self) -> str:
-        """What tells this database from all others; random."""
+        """The random id of this database."""
         query = sa.select(schema.meta.c.value).where(schema.meta.c.key == "database_id")
         with self.read() as connection:
             return str(connection.execute(query).scalar_one())
 
     def vacuum(self) -> None:
-        """Give the space of deleted rows back.
+        """Free the space of deleted rows.
 
-        In SQLite no byte of them is left afterwards, or it is an
-        :class:`~hebbgraph.errors.IndexLockedError`.
+        In SQLite no byte of them remains, or IndexLockedError is raised.
         """
         with self._serialise, self._translated():
             self.dialect.vacuum(self.engine)
@@ -362,13 +358,13 @@ _DIALECTS: dict[str, Callable[..., Dialect]] = {
 
 
 def _found(directory: Path, path: Path) -> bool:
-    """Tell whether a database is there; something else in its place is an error."""
+    """Return whether there is a database; anything else in its place is an error."""
     if directory.exists() and not directory.is_dir():
         raise NotAnIndexError(f"{directory} is a file; an index is a directory, name another place")
     if path.exists():
         return True
     if directory.exists() and any(directory.iterdir()) and not path.exists():
-        # Looked for again: another process may have made it in between.
+        # Checked again, as another process may have created it meanwhile.
         raise NotAnIndexError(
             f"{directory} holds other files and no hebbgraph index; name an empty or new directory"
         )
@@ -376,7 +372,7 @@ def _found(directory: Path, path: Path) -> bool:
 
 
 def _writable(directory: Path, path: Path) -> bool:
-    """Try it: permission bits say nothing on a read-only mount."""
+    """Try to write, as permission bits say nothing on a read-only mount."""
     if not (os.access(directory, os.W_OK) and os.access(path, os.W_OK)):
         return False
     probe = directory / f".write-probe-{os.getpid()}-{threading.get_ident()}"
@@ -384,12 +380,12 @@ def _writable(directory: Path, path: Path) -> bool:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        return error.errno == errno.ENOSPC  # full, yet deleting must stay possible
+        return error.errno == errno.ENOSPC  # on a full disk, deleting must stay possible
     return True
 
 
 def translate_os(error: OSError, place: str) -> StorageError:
-    """Say an error of the file system in our own words."""
+    """Translate an error of the file system into ours."""
     if error.errno == errno.ENOSPC:
         return DiskFullError(errno.ENOSPC, f"{place}: no space left")
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):

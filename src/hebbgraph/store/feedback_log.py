@@ -31,7 +31,7 @@ _BODY = ("shown", "cited", "rejected", "cues", "terms", "paths", "embedder")
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """Which feedback: what fits all that is given.
+    """Which feedback: that which meets all given conditions.
 
     Parameters
     ----------
@@ -57,9 +57,9 @@ _COUNT = (
         feedback_mark=sa.bindparam("new_mark"),
     )
 )
-#: Also by id: a feedback that lost a chunk keeps its id, and its digest says another thing
-#: here than in a copy that was exported before or since.
-_HELD = [  # two, for SQLite looks through the whole log for "one list or the other"
+#: Also by id: feedback that lost a chunk keeps its id, while its digest differs from that of
+#: an exported copy.
+_HELD = [  # two queries, as SQLite would scan the whole log for an OR of them
     sa.select(log).where(
         log.c.namespace == sa.bindparam("mine"),
         column.in_(sa.bindparam("values", expanding=True)),
@@ -98,7 +98,7 @@ class FeedbackLog:
         Returns
         -------
         list of (Feedback, bool)
-            Each as it is in the log, and whether it was added now.
+            Each as it is in the log, and whether it was added by this call.
         """
         if len(entries) == 1 and self._is_new(*entries[0]):
             return [(entries[0][0], True)]
@@ -121,7 +121,7 @@ class FeedbackLog:
         return outcome
 
     def _is_new(self, feedback: Feedback, digest: bytes) -> bool:
-        """Add one feedback without looking first, as most are new; False if it is there."""
+        """Add one feedback without looking first, as most are new; False if it was there."""
         with self.database.write() as connection:
             self._count(connection, log_added=1)
             try:
@@ -145,7 +145,7 @@ class FeedbackLog:
     def _held(
         self, connection: sa.Connection, entries: Sequence[tuple[Feedback, bytes]]
     ) -> tuple[dict[bytes, Feedback], dict[str, Feedback]]:
-        """Return what is there of some entries, by digest and by id."""
+        """Return the entries that the log holds, by digest and by id."""
         values = ([digest for _, digest in entries], [one.id for one, _ in entries])
         rows = [
             row
@@ -172,7 +172,7 @@ class FeedbackLog:
         }
 
     def remove(self, selection: Selection) -> list[Feedback]:
-        """Erase feedback; return what was erased."""
+        """Delete feedback and return it."""
 
         def erase(connection: sa.Connection) -> list[Feedback]:
             found = list(self._select(connection, selection))
@@ -183,9 +183,9 @@ class FeedbackLog:
         return self._erasing(erase)
 
     def remove_chunk(self, chunk_id: str, selection: Selection) -> list[Feedback]:
-        """Rewrite feedback as if a chunk had never been shown; return what was touched.
+        """Rewrite feedback as if a chunk had never been shown; return the feedback affected.
 
-        Feedback that then neither cites nor rejects anything is erased.
+        Feedback that then neither cites nor rejects anything is deleted.
         """
 
         def erase(connection: sa.Connection) -> list[Feedback]:
@@ -211,7 +211,7 @@ class FeedbackLog:
         return self._erasing(erase)
 
     def phrases(self) -> set[str]:
-        """Return the phrases that feedback given here names: of questions, and on paths."""
+        """Return the phrases that feedback of this index names, in questions and on paths."""
         return {
             phrase
             for _, feedback in self.after(0)
@@ -219,16 +219,15 @@ class FeedbackLog:
             for phrase in _phrases(feedback)
         }
 
-    def blot_out(self, phrases: set[str]) -> int:
-        """Put names that say nothing in the place of phrases; return in how many feedbacks.
+    def anonymize(self, phrases: set[str]) -> int:
+        """Replace phrases by random names; return in how many feedbacks.
 
-        For phrases that no chunk has any more: what was learned by them rests, and goes on
-        to rest, and all other weights stay as they are. Feedback from elsewhere is left
-        alone, for it may wait for chunks that are still to come.
+        For phrases that no chunk has any more: their weights stay inactive, and all others
+        as they are. Imported feedback is left alone, as its chunks may be added later.
         """
         salt = secrets.token_bytes(16)
 
-        def blotted(phrase: str) -> str:
+        def renamed(phrase: str) -> str:
             if phrase not in phrases:
                 return phrase
             return f"~{hashlib.blake2b(phrase.encode(), key=salt, digest_size=8).hexdigest()}"
@@ -241,16 +240,16 @@ class FeedbackLog:
             ]
             for feedback in found:
                 row = sa.and_(self._mine(), log.c.id == feedback.id)
-                body = _body(_renamed(feedback, blotted))
-                # The question, if it was kept, names it too.
+                body = _body(_renamed(feedback, renamed))
+                # The question, if kept, contains it too.
                 connection.execute(sa.update(log).where(row).values(body=body, query=None))
             return found
 
         return len(self._erasing(erase)) if phrases else 0
 
     def _erasing(self, erase: Callable[[sa.Connection], list[Feedback]]) -> list[Feedback]:
-        """Erase in one transaction; return what was touched."""
-        touched: dict[str, Feedback] = {}  # also by a commit of which no answer came
+        """Erase in one transaction; return the feedback affected."""
+        touched: dict[str, Feedback] = {}  # including a commit whose answer was lost
 
         def attempt() -> list[Feedback]:
             with self.database.write() as connection:
@@ -265,7 +264,7 @@ class FeedbackLog:
 
     @retried
     def expire_queries(self, before: float) -> int:
-        """Erase the texts of questions asked before a time; return how many."""
+        """Delete the text of questions asked before a time; return how many."""
         with self.database.write() as connection:
             done = connection.execute(
                 sa.update(log)
@@ -277,7 +276,7 @@ class FeedbackLog:
     # -- reading --------------------------------------------------------------------
 
     def after(self, seq: int) -> Iterator[tuple[int, Feedback]]:
-        """Yield (sequence number, feedback) of what came after ``seq``, in order."""
+        """Yield (sequence number, feedback) after ``seq``, in order."""
         full = True
         while full:
             page = self._page_after(seq)
@@ -295,19 +294,19 @@ class FeedbackLog:
             return connection.execute(query).all()
 
     def id_at(self, seq: int) -> str | None:
-        """Return the id of the feedback with a sequence number; None if there is none."""
+        """Return the id of the feedback with a sequence number, if there is one."""
         held = self.database.ask(_ID_AT, {"mine": self._namespace, "seq": seq})
         return str(held[0][0]) if held else None
 
     @retried
     def select(self, selection: Selection) -> list[Feedback]:
-        """Return the feedback that a selection names, in order."""
+        """Return selected feedback, in order."""
         with self.database.read() as connection:
             return list(self._select(connection, selection))
 
     @retried
     def count(self) -> int:
-        """Return how many feedbacks there are."""
+        """Return the number of feedbacks."""
         with self.database.read() as connection:
             query = sa.select(sa.func.count()).select_from(log).where(self._mine())
             return connection.execute(query).scalar_one()
@@ -332,7 +331,7 @@ class FeedbackLog:
     def _read(self, row: sa.Row[Any]) -> Feedback:
         body = json.loads(row.body)
         vector = row.vector
-        # The log holds what was validated on its way in.
+        # It was validated when it was added.
         return Feedback.model_construct(
             id=row.id,
             namespace=self._namespace,

@@ -1,8 +1,8 @@
-"""What is particular to PostgreSQL: one view a reader, lost connections, its errors.
+"""What is particular to PostgreSQL: one view per reader, lost connections, errors.
 
-Writers of one namespace take turns at the lock on its row, which is the first statement
-of every write; those of different namespaces go on side by side. Numbers that a writer
-draws afterwards (rows, sequence numbers, generations) therefore follow commit order.
+The first statement of every write locks the row of its namespace, so writers of one namespace
+take turns, while different namespaces are written in parallel. Rows, sequence numbers and
+generations, which a writer draws afterwards, therefore follow commit order.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ __all__ = ["PostgresDialect"]
 
 logger = logging.getLogger(__name__)
 
-#: Held while tables or a namespace are made; any number will do, if it is always the same.
+#: Locked while tables or a namespace are created; any constant.
 _ADVISORY_KEY = 0x6865_6262
 _POOL_SIZE = 16
 _DEFAULTS = {
-    # So that a peer that vanished is noticed in a minute, not in two hours.
+    # A vanished peer is noticed in a minute instead of two hours.
     "keepalives": "1",
     "keepalives_idle": "30",
     "keepalives_interval": "10",
@@ -58,15 +58,15 @@ class PostgresDialect:
         self.wait_seconds = wait_seconds
 
     def engine(self, url: sa.URL) -> sa.Engine:
-        """Make the engine; what the URL says goes before our defaults."""
+        """Create the engine; the URL overrides our defaults."""
         arguments = {name: value for name, value in _DEFAULTS.items() if name not in url.query}
         return sa.create_engine(
             url,
             connect_args=arguments,
-            pool_pre_ping=True,  # a connection that died in the pool is replaced, not used
+            pool_pre_ping=True,  # replaces connections that died in the pool
             pool_size=_POOL_SIZE,
             max_overflow=_POOL_SIZE,
-            isolation_level="READ COMMITTED",  # whatever the server's default is
+            isolation_level="READ COMMITTED",  # whatever the server's default
         )
 
     def reading(self, engine: sa.Engine) -> sa.Engine:
@@ -81,16 +81,16 @@ class PostgresDialect:
             return connection.execute(query, bound).all()
 
     def begin_writing(self, connection: sa.Connection) -> None:
-        """Bound the wait for other writers."""
+        """Limit the wait for other writers."""
         milliseconds = max(1, round(self.wait_seconds * 1000))
         connection.exec_driver_sql(f"SET LOCAL lock_timeout = {milliseconds:d}")
 
     def exclude_others(self, connection: sa.Connection) -> None:
-        """Wait until no other transaction makes tables or namespaces, until this one ends."""
+        """Keep other transactions from creating tables or namespaces until this one ends."""
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_ADVISORY_KEY)))
 
     def translate(self, error: Exception) -> StorageError | None:
-        """Say it in our words; None if there are none for it."""
+        """Return our error for it, if there is one."""
         if not isinstance(error, DBAPIError):
             return None
         cause: Any = error.orig
@@ -113,14 +113,14 @@ class PostgresDialect:
         return None
 
     def vacuum(self, engine: sa.Engine) -> None:
-        """Have the server clear away deleted rows, if it lets us; else autovacuum does later.
+        """Have the server remove deleted rows if it permits; otherwise autovacuum does later.
 
-        Rows that an open transaction may still see are left, and what the server keeps for
-        itself (write-ahead log, replicas) is its own affair.
+        Rows that an open transaction may still see remain; so does what the server keeps in
+        its write-ahead log and replicas.
         """
         tables = ", ".join(table.name for table in METADATA.sorted_tables)
         try:
-            # Outside of a transaction; no lock that readers or writers would notice.
+            # Outside a transaction; it takes no lock that blocks readers or writers.
             with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
                 connection.exec_driver_sql(f"VACUUM {tables}")
         except DBAPIError as error:
@@ -128,5 +128,5 @@ class PostgresDialect:
 
     @staticmethod
     def ask_quick_check(connection: sa.Connection) -> list[str]:
-        """Return nothing: checksums of pages are the server's affair (pg_amcheck)."""
+        """Return nothing: checking pages is up to the server (pg_amcheck)."""
         return []

@@ -1,8 +1,7 @@
-"""Tables of the truth, and the steps that bring an older database to this version.
+"""Tables of the truth, and migrations from older versions.
 
-The database holds only what depends on one chunk alone, plus the settings; whatever
-depends on the whole corpus is derived (:mod:`hebbgraph.derived.parts`). Every row
-carries its namespace.
+The database holds only settings, feedback, and what depends on one chunk alone; what depends
+on the whole corpus is derived (:mod:`hebbgraph.derived`). Every row carries its namespace.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ METADATA = sa.MetaData()
 
 
 def _name(length: int) -> sa.String:
-    """A string that orders by its bytes, as SQLite and Python order it, on any server."""
+    """A string that sorts by its bytes on any server, as in SQLite and Python."""
     return sa.String(length).with_variant(sa.String(length, collation="C"), "postgresql")
 
 
@@ -46,9 +45,9 @@ meta = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
 )
 
-#: One row a tenant. ``generation`` counts committed batches: its update is the first
-#: statement of a write, so that generations follow commit order on every database.
-#: ``floor`` is the oldest generation from which small steps are still possible.
+#: One row per tenant. ``generation`` counts commits; updating it is the first statement of a
+#: write, so that generations follow commit order on every database. ``floor`` is the oldest
+#: generation from which small steps are possible.
 namespaces = sa.Table(
     "namespaces",
     METADATA,
@@ -56,14 +55,14 @@ namespaces = sa.Table(
     sa.Column("generation", sa.BigInteger, nullable=False),
     sa.Column("floor", sa.BigInteger, nullable=False),
     sa.Column("build_settings", sa.Text, nullable=False),
-    # Which model the vectors are of (EmbeddingState as JSON); NULL before the first.
+    # The model of the vectors (EmbeddingState as JSON); NULL before the first.
     sa.Column("embedding", sa.Text),
-    # How often feedback came, and how often some was taken away: the one lets a reader
-    # go on with what is new, the other makes it start again.
+    # How often feedback was added and removed: after the one a reader continues with what
+    # is new, after the other it starts over.
     sa.Column("feedback_added", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("feedback_removed", sa.BigInteger, nullable=False, server_default="0"),
-    # Random, drawn anew with each generation and with each change of the feedback log: in
-    # a database that was put back from a copy, the same numbers come again.
+    # Random for each generation and each change of the feedback log, as a database restored
+    # from a copy reaches the same numbers again.
     sa.Column("mark", sa.BigInteger, nullable=False, server_default="0"),
     sa.Column("feedback_mark", sa.BigInteger, nullable=False, server_default="0"),
 )
@@ -95,10 +94,10 @@ chunks = sa.Table(
     sa.Column("candidates", sa.Text, nullable=False),
     sa.Column("digest", sa.LargeBinary(16), nullable=False),
     sa.Column("generation", sa.BigInteger, nullable=False),
-    # What is known of a text that is kept elsewhere (hebbgraph.store.texts).
+    # Of a text kept elsewhere (hebbgraph.store.texts).
     sa.Column("imprint", sa.LargeBinary(24)),
-    # Last, so that reading the others passes over it. The epoch tells vectors of the
-    # present model from those that re-embedding has not reached.
+    # Last, so that reading other columns skips it. The epoch distinguishes vectors of the
+    # present model from those not yet re-embedded.
     sa.Column("vector_epoch", sa.Integer),
     sa.Column("vector", sa.LargeBinary),
     sa.UniqueConstraint("namespace", "id", name="uq_chunks_namespace_id"),
@@ -107,7 +106,7 @@ chunks = sa.Table(
     sqlite_autoincrement=True,
 )
 
-#: Counts vectors without a look at the chunks; empty where there are none.
+#: Counts vectors without reading chunks; empty without vectors.
 _vectors_index = sa.Index(
     "ix_chunks_namespace_vector_epoch",
     chunks.c.namespace,
@@ -116,7 +115,7 @@ _vectors_index = sa.Index(
     postgresql_where=chunks.c.vector_epoch.is_not(None),
 )
 
-#: Rows that are gone; they hold nothing of the chunk.
+#: Deleted rows, without their content.
 tombstones = sa.Table(
     "tombstones",
     METADATA,
@@ -126,7 +125,7 @@ tombstones = sa.Table(
     sa.Index("ix_tombstones_namespace_generation", "namespace", "generation"),
 )
 
-#: What a document looked like when it was read, so that an unchanged file is skipped.
+#: Fingerprints of files that were read, so that unchanged ones are skipped.
 documents = sa.Table(
     "documents",
     METADATA,
@@ -135,10 +134,10 @@ documents = sa.Table(
     sa.Column("fingerprint", sa.String(512), nullable=False),
 )
 
-#: What was cited. ``seq`` follows commit order within a namespace, for it is given out
-#: under the lock on the namespace's row. ``digest`` names recall, citation and actor, so
-#: that the same feedback counts once. ``body`` is JSON and holds, with ``vector``, all
-#: that learning reads; ``query`` is kept only if a setting says so.
+#: What was cited. ``seq`` follows commit order within a namespace, as it is drawn under the
+#: lock on the namespace's row. ``digest`` identifies recall, citation and actor, so that the
+#: same feedback counts once. ``body`` (JSON) and ``vector`` hold all that learning reads;
+#: ``query`` is kept only on request.
 feedback = sa.Table(
     "feedback",
     METADATA,
@@ -159,8 +158,8 @@ feedback = sa.Table(
     sqlite_autoincrement=True,
 )
 
-#: What a model answered about a chunk's content, so that it is asked once. ``tagger`` names
-#: model and prompt; the row goes when the chunk goes that it is about.
+#: A model's answers about the content of chunks. ``tagger`` names model and prompt; a row is
+#: deleted with its chunk.
 tag_answers = sa.Table(
     "tag_answers",
     METADATA,
@@ -182,7 +181,7 @@ def _add_imprints(connection: sa.Connection) -> None:
 
 
 def new_database_id() -> str:
-    """Draw an id that no other database has."""
+    """Draw a random id."""
     return uuid.uuid4().hex
 
 

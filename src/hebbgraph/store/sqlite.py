@@ -29,18 +29,18 @@ __all__ = ["SqliteDialect", "scrub"]
 class SqliteDialect:
     """See :class:`hebbgraph.store.database.Dialect`."""
 
-    #: Whoever else may own the file: a table of theirs must not be taken for ours.
+    #: A file with tables of another application is refused.
     owns_whole_database = True
 
     def __init__(self, place: str, *, read_only: bool, wait_seconds: float) -> None:
         self.place = place
         self.read_only = read_only
         self.wait_seconds = wait_seconds
-        #: SQL and the order of parameters of queries that are asked again and again.
+        #: SQL and the order of parameters of repeated queries.
         self._prepared: dict[sa.Select[Any], tuple[str, tuple[str, ...]]] = {}
 
     def engine(self, url: sa.URL) -> sa.Engine:
-        """Make the engine."""
+        """Create the engine."""
         options: dict[str, Any] = {
             "connect_args": {"timeout": self.wait_seconds, "check_same_thread": False}
         }
@@ -52,7 +52,7 @@ class SqliteDialect:
         return engine
 
     def reading(self, engine: sa.Engine) -> sa.Engine:
-        """Return the engine for readers: a transaction of WAL mode is one view as it is."""
+        """Return the engine for readers: in WAL mode any transaction is one view."""
         return engine
 
     def _configure(self, connection: Any, record: Any) -> None:
@@ -60,7 +60,7 @@ class SqliteDialect:
         cursor = connection.cursor()
         if not self.read_only:
             cursor.execute("PRAGMA journal_mode=WAL")
-            # An acknowledged batch survives a power cut, not only a killed process.
+            # An acknowledged batch survives a power cut, not only a kill.
             cursor.execute("PRAGMA synchronous=FULL")
         cursor.execute("PRAGMA cache_size=-32768")
         cursor.execute("PRAGMA secure_delete=ON")  # deleting erases
@@ -73,9 +73,9 @@ class SqliteDialect:
     def ask(
         self, engine: sa.Engine, query: sa.Select[Any], bound: Mapping[str, Any]
     ) -> Sequence[Any]:
-        """Return all rows of one query, by the driver: a tenth of the time of the way round.
+        """Return all rows of one query, by the driver directly: a tenth of the time.
 
-        Outside of a transaction, one statement is one view.
+        One statement is one view without a transaction.
         """
         prepared = self._prepared.get(query)
         if prepared is None:
@@ -95,13 +95,13 @@ class SqliteDialect:
         return held
 
     def begin_writing(self, connection: sa.Connection) -> None:
-        """Do nothing: BEGIN IMMEDIATE has waited for other writers already."""
+        """Do nothing: BEGIN IMMEDIATE has waited for other writers."""
 
     def exclude_others(self, connection: sa.Connection) -> None:
-        """Do nothing: a writer is alone."""
+        """Do nothing: there is one writer at a time."""
 
     def translate(self, error: Exception) -> StorageError | None:
-        """Say it in our words; None if there are none for it."""
+        """Return our error for it, if there is one."""
         cause = error.orig if isinstance(error, DBAPIError) else None
         message = str(cause or error)
         name = getattr(cause, "sqlite_errorname", "")
@@ -123,7 +123,7 @@ class SqliteDialect:
         return None
 
     def vacuum(self, engine: sa.Engine) -> None:
-        """Give the space of deleted rows back, and leave no byte of them."""
+        """Free the space of deleted rows, and leave no byte of them."""
         path = Path(engine.url.database) if engine.url.database else None
         with engine.connect() as connection:
             raw = connection.connection.driver_connection
@@ -135,7 +135,7 @@ class SqliteDialect:
 
     @staticmethod
     def ask_quick_check(connection: sa.Connection) -> list[str]:
-        """Return what SQLite's own check of its pages finds wrong."""
+        """Return what SQLite's check of its pages finds."""
         with contextlib.closing(connection.exec_driver_sql("PRAGMA quick_check(20)")) as found:
             return [message for (message,) in found if message != "ok"]
 

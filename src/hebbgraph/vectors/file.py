@@ -1,10 +1,9 @@
-"""The vectors of a namespace in files that are mapped into memory.
+"""The vectors of a namespace in memory-mapped files.
 
-Derived, and only appended to: opening maps them instead of reading every vector from the
-database, all processes of a machine share one copy in the page cache, and what is new is
-written behind what others have mapped. A stamp says how much of the files counts, and of
-which commit of the truth they are; it goes last, so that what a killed process has left
-behind it does not count.
+They are derived and append-only: opening maps them instead of reading every vector from the
+database, all processes of a machine share one copy in the page cache, and new vectors are
+written behind what others have mapped. A stamp names the commit and how much of the files is
+valid; it is written last, so that what a killed process appended is ignored.
 """
 
 from __future__ import annotations
@@ -34,35 +33,34 @@ logger = logging.getLogger(__name__)
 VECTOR_FORMAT = 2
 _STAMP = "vectors.stamp.json"
 _BLOCK = 1 << 14  # vectors
-#: Up to so many bytes of vectors, checksums are compared; above, ``doctor`` compares vectors.
+#: Up to this size, opening compares the checksum of vectors; ``doctor`` compares larger ones.
 _MAX_BYTES_TO_CHECK = 256_000_000
 
 
 class VectorFile:
     """Rows of the truth and their vectors (float32), rows ascending.
 
-    Whoever writes holds the lock on derived parts.
+    Writers hold the lock on the folder.
 
     Parameters
     ----------
     directory : Path
     state : EmbeddingState
-        What the vectors are of; files of anything else are passed over.
+        Files of another model are ignored.
     knows : callable
-        Tells whether a commit led to the truth as it is. Files of any other are passed
-        over. Those of a later commit than the caller has seen are not: another process
-        was there first.
+        Whether a commit led to the present truth; files of any other are ignored. They may
+        be of a later commit than the caller has seen, written by another process.
 
     Attributes
     ----------
     name : str
-        Of the files; empty without any. Under one name rows are only ever added.
+        The name of the files, or empty. Under one name rows are only ever added.
     rows : ndarray of int64, shape (n,)
     matrix : ndarray of float32, shape (n, dimension)
     last_row : int
-        The highest row that was looked at, with or without a vector.
+        The highest row read so far, with or without a vector.
     problem : str or None
-        Why files that are there were passed over, if something is wrong with them.
+        What is wrong with files that were ignored, if there are any.
     """
 
     def __init__(
@@ -87,7 +85,7 @@ class VectorFile:
 
     @staticmethod
     def discard(directory: Path) -> None:
-        """Let the next one that opens them start from nothing."""
+        """Remove the files, so that the next process starts from nothing."""
         with contextlib.suppress(FileNotFoundError):
             (directory / _STAMP).unlink()
         for old in directory.glob("vectors-*"):
@@ -95,10 +93,9 @@ class VectorFile:
                 old.unlink()
 
     def refresh(self) -> None:
-        """See what other processes have appended.
+        """Map what other processes have appended.
 
-        Whoever finds another :attr:`name` afterwards has to read all rows again that
-        :attr:`rows` does not hold.
+        If :attr:`name` changes, all rows that :attr:`rows` lacks must be read again.
         """
         try:
             stamp = json.loads((self._directory / _STAMP).read_bytes())
@@ -113,7 +110,7 @@ class VectorFile:
                 self._read_on(name, n, list(stamp["checksums"]))
             self.problem = None
             self.name, self.last_row = name, int(stamp["last_row"])
-        except HebbgraphError:  # of the database, which was asked about the commit
+        except HebbgraphError:  # raised by the database, when asked for the commit
             raise
         except FileNotFoundError:
             self._forget()
@@ -122,7 +119,7 @@ class VectorFile:
         return None
 
     def _read_on(self, name: str, n: int, expected: list[int]) -> None:
-        """Map the first n vectors, and check those that were not mapped before."""
+        """Map the first n vectors, and check the new ones among them."""
         known, checksums = len(self.rows), list(self._checksums)
         self._map(name, n)
         checksums[0] = _checksum(self.rows[known:], checksums[0])
@@ -150,13 +147,12 @@ class VectorFile:
         last_row: int,
         commit: Commit,
     ) -> None:
-        """Add rows above all that are here; call :meth:`refresh` first.
+        """Append rows above all present ones; call :meth:`refresh` first.
 
         Raises
         ------
         OSError
-            If they cannot be written; what is held and what the stamp names has not
-            changed then.
+            If they cannot be written. Nothing has changed then.
         """
         if self.name and self._was_written_further():
             whole = self.rewritten(self.rows, self.matrix, last_row=self.last_row, commit=commit)
@@ -174,10 +170,10 @@ class VectorFile:
         self.name, self._checksums, self.last_row = name, checksums, last_row
 
     def _was_written_further(self) -> bool:
-        """Tell whether there is more than the stamp says, left by a writer that was killed.
+        """Return whether the files are longer than the stamp says.
 
-        Or by one whose stamp was replaced with an older one; then somebody may have mapped
-        it, and it must stay as it is.
+        A killed writer left more; or the stamp was replaced by an older one, and another
+        process may have mapped the rest, which must not be overwritten.
         """
         path = self._directory / f"{self.name}.rows"
         return path.stat().st_size > self.rows.nbytes
@@ -190,7 +186,7 @@ class VectorFile:
         vectors: NDArray[np.float32],
         checksums: list[int],
     ) -> list[int]:
-        """Write behind the first n vectors; return the checksums up to the end."""
+        """Write behind the first n vectors; return the new checksums."""
         for suffix, values in ((".rows", rows), (".f32", vectors)):
             path = self._directory / f"{name}{suffix}"
             with path.open("r+b" if path.exists() else "w+b") as file:
@@ -223,10 +219,10 @@ class VectorFile:
         last_row: int,
         commit: Commit,
     ) -> VectorFile:
-        """Let files of these vectors take the place of those that are there.
+        """Replace the files by new ones with these vectors.
 
-        Others that have the old files go on with them. The stamp names the new ones once
-        they are whole: an error on the way leaves everything as it was.
+        Processes that have mapped the old files continue with them. The stamp names the new
+        ones when they are complete, so an error changes nothing.
         """
         name, checksums = _new_name(), [0, 0]
         try:
