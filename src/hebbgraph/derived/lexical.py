@@ -21,6 +21,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import tantivy
+from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.artifacts import make_way, remove, replace_file
@@ -77,9 +78,12 @@ class LexicalIndex:
             self._index = self._open(directory)
         # Manually, as a thread watching the directory may read a file while it is removed.
         self._index.config_reader(reload_policy="manual")
+        self._reload()
+        self.refresh()
+
+    def _reload(self) -> None:
         self._index.reload()
         self._searcher = self._index.searcher()
-        self.refresh()
 
     def _open(self, directory: Path) -> tantivy.Index:
         make_way(directory / _STAMP)
@@ -137,12 +141,10 @@ class LexicalIndex:
             stamp = _read_stamp(self._directory)
             commit = NOTHING if stamp is None else stamp.commit
             if commit != self._commit:
-                self._index.reload()
-                self._searcher = self._index.searcher()
+                self._reload()
                 self._commit = commit
             if alone and stamp is None:
-                self._index.reload()
-                self._searcher = self._index.searcher()
+                self._reload()
                 return NEVER if len(self) else NOTHING
             if alone and stamp is not None and not _lists(stamp.inventory, self._directory):
                 return NEVER
@@ -199,8 +201,7 @@ class LexicalIndex:
             with contextlib.suppress(OSError, ValueError):
                 self._stamp(commit)
             if rewrite:
-                self._index.reload()
-                self._searcher = self._index.searcher()  # releases the former files
+                self._reload()  # releases the former files
                 writer.garbage_collect_files()
         except BaseException:
             writer.rollback()
@@ -208,8 +209,7 @@ class LexicalIndex:
         finally:
             writer.wait_merging_threads()
         self._stamp(commit)
-        self._index.reload()
-        self._searcher = self._index.searcher()
+        self._reload()
         self._commit = commit
 
     def _stamp(self, commit: Commit) -> None:
@@ -248,13 +248,17 @@ class LexicalIndex:
             query = self._among(query, "row", [int(row) for row in only])
         if facts is not None:
             query = self._among(query, "facts", list(facts))
+        rows, hits = self._rows(query, limit)
+        return rows, np.array([score for score, _ in hits], dtype=np.float64)
+
+    def _rows(
+        self, query: tantivy.Query, limit: int | None = None
+    ) -> tuple[NDArray[np.int64], Sequence[Any]]:
+        """Return the rows of the best hits, and the hits; all of them by default."""
         searcher = self._searcher
-        hits = searcher.search(query, limit, count=False).hits
+        hits = searcher.search(query, limit or max(searcher.num_docs, 1), count=False).hits
         rows = searcher.fast_field_values("row", [address for _, address in hits])
-        return (
-            np.array(rows, dtype=np.int64),
-            np.array([score for score, _ in hits], dtype=np.float64),
-        )
+        return np.array(rows, dtype=np.int64), hits
 
     def _among(self, query: tantivy.Query, field: str, values: Sequence[Any]) -> tantivy.Query:
         """Restrict a query to documents with one of some values, keeping scores."""
@@ -288,11 +292,7 @@ class LexicalIndex:
             query = tantivy.Query.boolean_query([(tantivy.Occur.Must, one) for one in each])
         else:
             query = tantivy.Query.phrase_query(self._schema, "terms", list(terms))
-        searcher = self._searcher
-        query = tantivy.Query.const_score_query(query, 1.0)
-        hits = searcher.search(query, max(searcher.num_docs, 1), count=False).hits
-        rows = searcher.fast_field_values("row", [address for _, address in hits])
-        return np.array(rows, dtype=np.int64)
+        return self._rows(tantivy.Query.const_score_query(query, 1.0))[0]
 
     def document_frequency(self, term: str) -> int:
         """Return the number of rows with a term, including rows deleted since the last merge."""
@@ -300,12 +300,7 @@ class LexicalIndex:
 
     def rows(self) -> IntArray:
         """Return all rows, ascending."""
-        searcher = self._searcher
-        hits = searcher.search(
-            tantivy.Query.all_query(), max(searcher.num_docs, 1), count=False
-        ).hits
-        rows = searcher.fast_field_values("row", [address for _, address in hits])
-        return np.sort(np.array(rows, dtype=np.int64))
+        return np.sort(self._rows(tantivy.Query.all_query())[0])
 
     def __len__(self) -> int:
         return self._searcher.num_docs

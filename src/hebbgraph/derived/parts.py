@@ -86,8 +86,10 @@ class Derived:
         if with_vectors:
             search_factory(vector_search)  # so that a missing library raises at once
         self._with_vectors = with_vectors
-        self._embedding: EmbeddingState | None = None
-        self._feedback = FeedbackState()
+        #: The model of the vectors in the truth, and the state of its feedback log, as of the
+        #: last refresh.
+        self.embedding: EmbeddingState | None = None
+        self.feedback = FeedbackState()
         self._directory = directory if writable else None
         #: What was found broken and rebuilt.
         self.repairs: list[str] = []
@@ -123,7 +125,8 @@ class Derived:
         self._commit = NEVER
         #: The commit at which derived parts were last found wrong, and how often.
         self._distrusted = (NEVER, 0)
-        self._readers_lag = False
+        #: Whether some reader saw less than the truth held since the last refresh.
+        self.readers_lag = False
         #: The trained NAKG layer, if there is one.
         self.neural = NeuralStore(directory, writable=writable, knows=truth.history.knows)
 
@@ -150,21 +153,6 @@ class Derived:
         """The vectors as of the last refresh; None if there are none, or they are not held."""
         return self._vectors
 
-    @property
-    def has_embedding(self) -> bool:
-        """Whether the truth held vectors at the last refresh."""
-        return self._embedding is not None
-
-    @property
-    def embedding(self) -> EmbeddingState | None:
-        """The model of the vectors at the last refresh."""
-        return self._embedding
-
-    @property
-    def feedback(self) -> FeedbackState:
-        """The state of the feedback log at the last refresh."""
-        return self._feedback
-
     def term_weights(self, terms: Sequence[str]) -> list[tuple[str, float]]:
         """Return each term with ``log(1 + N / df)``; the caller holds the lock."""
         df, n = self.lexical.document_frequency, max(self.graph.n_chunks, 1)
@@ -178,11 +166,6 @@ class Derived:
     def commit(self) -> Commit:
         """The commit of the graph; the caller holds the lock."""
         return _commit_of(self.graph)
-
-    @property
-    def readers_lag(self) -> bool:
-        """Whether some reader saw less than the truth held since the last refresh."""
-        return self._readers_lag
 
     def keep_up(self) -> int:
         """Refresh for a reader: up to the last acknowledged write, and no further.
@@ -214,13 +197,11 @@ class Derived:
             return None
         if held.generation == newest and held != state.commit:
             return None  # the same number, in another history
-        if not self._lexical.is_there or (
-            self._with_vectors and state.embedding != self._embedding
-        ):
+        if not self._lexical.is_there or (self._with_vectors and state.embedding != self.embedding):
             return None
-        self._embedding = state.embedding
-        self._feedback = state.feedback
-        self._readers_lag |= held.generation < newest
+        self.embedding = state.embedding
+        self.feedback = state.feedback
+        self.readers_lag |= held.generation < newest
         return held.generation
 
     @contextlib.contextmanager
@@ -302,7 +283,7 @@ class Derived:
     def _refreshed(self) -> int:
         try:
             self._load()
-            self._readers_lag = False
+            self.readers_lag = False
             self._commit = self._catch_up()
             self._truth.text_store.forget(self._commit.generation)
             return self._commit.generation
@@ -384,8 +365,8 @@ class Derived:
         if lexical.refresh() != commit:
             with self._locked():
                 self._steps.advance_lexical(self.graph, lexical)
-        self._embedding = changes.embedding
-        self._feedback = changes.feedback
+        self.embedding = changes.embedding
+        self.feedback = changes.feedback
         if self._with_vectors and changes.embedding is not None:
             vectors = self._vector_steps.advance(
                 self._vectors, self.graph, changes.embedding, commit
@@ -435,12 +416,12 @@ class Derived:
         For a process that holds no vectors. None if there are no files, or they are of a
         former model.
         """
-        if self._shared is None or self._embedding is None:
+        if self._shared is None or self.embedding is None:
             return None, None
-        file = VectorFile(self._shared, self._embedding, self._truth.history.knows)
-        return (VectorTable.of(file, self._embedding) if file.name else None), file.problem
+        file = VectorFile(self._shared, self.embedding, self._truth.history.knows)
+        return (VectorTable.of(file, self.embedding) if file.name else None), file.problem
 
-    # -- keeping --------------------------------------------------------------------
+    # -- saving ---------------------------------------------------------------------
 
     def save(self) -> None:
         """Write a snapshot of the graph, unless the last one is as new."""

@@ -189,11 +189,7 @@ class ChunkReader:
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the row of each id held."""
-        found: dict[str, int] = {}
-        for page in pages(ids):
-            query = sa.select(chunks.c.id, chunks.c.row).where(self._mine(), chunks.c.id.in_(page))
-            found.update(self._ask(query))
-        return found
+        return self._by_id(ids, chunks.c.row)
 
     def changed(self, candidates: Iterable[Chunk]) -> list[tuple[Chunk, bytes]]:
         """Return (chunk, digest) of chunks not held with the same content."""
@@ -203,13 +199,14 @@ class ChunkReader:
 
     def digests(self, ids: Iterable[str]) -> dict[str, bytes]:
         """Return the :func:`digest` of each chunk held."""
-        held: dict[str, bytes] = {}
+        return self._by_id(ids, chunks.c.digest)
+
+    def _by_id(self, ids: Iterable[str], column: sa.Column[Any]) -> dict[str, Any]:
+        found: dict[str, Any] = {}
         for page in pages(ids):
-            query = sa.select(chunks.c.id, chunks.c.digest).where(
-                self._mine(), chunks.c.id.in_(page)
-            )
-            held.update(self._ask(query))
-        return held
+            query = sa.select(chunks.c.id, column).where(self._mine(), chunks.c.id.in_(page))
+            found.update(self._ask(query))
+        return found
 
     @retried
     def ids_of_document(self, document_id: str) -> set[str]:

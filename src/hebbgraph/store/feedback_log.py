@@ -188,27 +188,11 @@ class FeedbackLog:
         Feedback that then neither cites nor rejects anything is deleted.
         """
 
-        def erase(connection: sa.Connection) -> list[Feedback]:
-            found = [
-                feedback
-                for feedback in self._select(connection, selection)
-                if any(shown.chunk_id == chunk_id for shown in feedback.shown)
-                or any(
-                    step.kind == "chunk" and step.value == chunk_id
-                    for path in feedback.paths
-                    for step in path
-                )
-            ]
-            for feedback in found:
-                rest = _without(feedback, chunk_id)
-                row = sa.and_(self._mine(), log.c.id == feedback.id)
-                if rest.cited or rest.rejected:
-                    connection.execute(sa.update(log).where(row).values(body=_body(rest)))
-                else:
-                    connection.execute(sa.delete(log).where(row))
-            return found
+        def rest(feedback: Feedback) -> dict[str, Any] | None:
+            kept = _without(feedback, chunk_id)
+            return {"body": _body(kept)} if kept.cited or kept.rejected else None
 
-        return self._erasing(erase)
+        return self._rewriting(selection, lambda one: _names(one, chunk_id), rest)
 
     def phrases(self) -> set[str]:
         """Return the phrases that feedback of this index names, in questions and on paths."""
@@ -232,20 +216,34 @@ class FeedbackLog:
                 return phrase
             return f"~{hashlib.blake2b(phrase.encode(), key=salt, digest_size=8).hexdigest()}"
 
+        def rest(feedback: Feedback) -> dict[str, Any]:
+            # The question, if kept, contains it too.
+            return {"body": _body(_renamed(feedback, renamed)), "query": None}
+
+        def is_concerned(feedback: Feedback) -> bool:
+            return not feedback.origin and not phrases.isdisjoint(_phrases(feedback))
+
+        return len(self._rewriting(Selection(), is_concerned, rest)) if phrases else 0
+
+    def _rewriting(
+        self,
+        selection: Selection,
+        is_concerned: Callable[[Feedback], bool],
+        rest: Callable[[Feedback], dict[str, Any] | None],
+    ) -> list[Feedback]:
+        """Change the columns of feedback, or delete it; return the feedback as it was."""
+
         def erase(connection: sa.Connection) -> list[Feedback]:
-            found = [
-                feedback
-                for feedback in self._select(connection, Selection())
-                if not feedback.origin and not phrases.isdisjoint(_phrases(feedback))
-            ]
+            found = [one for one in self._select(connection, selection) if is_concerned(one)]
             for feedback in found:
                 row = sa.and_(self._mine(), log.c.id == feedback.id)
-                body = _body(_renamed(feedback, renamed))
-                # The question, if kept, contains it too.
-                connection.execute(sa.update(log).where(row).values(body=body, query=None))
+                if (values := rest(feedback)) is not None:
+                    connection.execute(sa.update(log).where(row).values(values))
+                else:
+                    connection.execute(sa.delete(log).where(row))
             return found
 
-        return len(self._erasing(erase)) if phrases else 0
+        return self._erasing(erase)
 
     def _erasing(self, erase: Callable[[sa.Connection], list[Feedback]]) -> list[Feedback]:
         """Erase in one transaction; return the feedback affected."""
@@ -359,6 +357,13 @@ class FeedbackLog:
 
 def _body(feedback: Feedback) -> str:
     return feedback.model_dump_json(include=set(_BODY))
+
+
+def _names(feedback: Feedback, chunk_id: str) -> bool:
+    """Return whether a chunk was shown, or lies on a path."""
+    return any(shown.chunk_id == chunk_id for shown in feedback.shown) or any(
+        step.kind == "chunk" and step.value == chunk_id for path in feedback.paths for step in path
+    )
 
 
 def _without(feedback: Feedback, chunk_id: str) -> Feedback:

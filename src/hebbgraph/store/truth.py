@@ -55,22 +55,7 @@ _IMPOSSIBLE: Mapping[str, sa.Select[Any]] = {
 }
 
 #: The columns of a chunk but ``row``, which the database assigns.
-_WRITTEN = (
-    "namespace",
-    "id",
-    "document_id",
-    "title",
-    "text",
-    "metadata",
-    "tags",
-    "candidates",
-    "digest",
-    "generation",
-    "imprint",
-    "vector_epoch",
-    "vector",
-)
-
+_WRITTEN = tuple(column.name for column in chunks.c if column is not chunks.c.row)
 
 _BECAME = {
     TextState.missing: "not in the store that keeps them; put them back, or delete the chunks",

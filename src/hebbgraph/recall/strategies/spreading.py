@@ -47,7 +47,7 @@ class Spreading:
         notes = []
         if not question.cues:
             notes.append(NO_CUE)
-        if question.vector is None and question.given is None and self._derived.has_embedding:
+        if question.vector is None and question.given is None and self._derived.embedding:
             notes.append(_NO_EMBEDDER)
         return Ranking(
             slots, scores, found.path, lambda: _passed_on(found.layers), notes=tuple(notes)
