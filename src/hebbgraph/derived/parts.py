@@ -262,7 +262,7 @@ class Derived:
         if times == _MOST_REBUILDS:
             raise DamagedIndexError(
                 f"{self._truth.database.place}: the database lists chunks that it cannot read, "
-                f"and building everything derived anew has not helped; hebbgraph doctor "
+                f"and rebuilding derived parts has not helped; hebbgraph doctor "
                 "tells how many: restore a backup, or delete and add them again"
             )
         self._distrusted = commit, times + 1
@@ -270,7 +270,7 @@ class Derived:
 
     def start_over(self) -> None:
         """Drop all parts, on disk too: they do not belong to this truth."""
-        logger.warning("derived parts name chunks that are not there: building them anew")
+        logger.warning("derived parts name chunks that are not there: rebuilding them")
         self.repairs.append("derived parts did not belong to this truth")
         with self._refreshing:
             self._snapshot_is_trusted = False

@@ -241,7 +241,7 @@ class Database:
         """
         prepared = self._inserts.get((table.name, columns))
         if prepared is None:
-            statement = sa.insert(table).inline()  # nobody asks for the numbers of the rows
+            statement = sa.insert(table).inline()  # without returning the new rows
             compiled: Any = statement.compile(self.engine, column_keys=columns)
             if compiled.positional and tuple(compiled.positiontup) != columns:
                 raise ValueError(f"columns of {table.name} in another order: {columns}")

@@ -28,7 +28,7 @@ UNKNOWN_COSINE = -1.0
 _APPENDED_AT_ONCE = 1 << 14
 #: Fewer vectors are searched exactly, unless the caller brought a search.
 _FEWEST_SEARCHED = 5_000
-#: A search is built anew when there are this many times the vectors that it was fitted to.
+#: A search is rebuilt when there are this many times the vectors that it was fitted to.
 _REFIT = 4
 #: What versions of this and before may have saved for a search.
 _SEARCH_FILES = ("vectors.ivf.json", "vectors.ivf", "vectors.json", "vectors.usearch")
