@@ -333,7 +333,7 @@ def test_reading_alone_goes_on_in_memory(
     shutil.rmtree(own)
     shutil.copytree(others, own)
     before = {path: (own / path).read_bytes() for path in _files(own)}
-    monkeypatch.setattr("hebbgraph.storage.database._writable", lambda *_: False)
+    monkeypatch.setattr("hebbgraph.store.database._writable", lambda *_: False)
     with open_index(embedder=Letters()) as index:
         assert _answers(index) == _expected(index)
         assert index.repairs
