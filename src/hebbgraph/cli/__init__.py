@@ -1,10 +1,9 @@
 """The command line: ``hebbgraph index | query | cite | forget | stats | export | bench``.
 
-A module a group of commands; each adds its own with ``register``. What a command needs
-beside the index is imported when it runs, so that ``hebbgraph --help`` stays quick.
+Each module holds one group of commands and adds them with ``register``. Commands import
+what only they need when they run, so that ``hebbgraph --help`` stays fast.
 
-Exit codes: 0 success; 1 an error, told in one line; 2 wrong usage; 3 done, but some
-files could not be read.
+Exit codes: 0 success; 1 an error, in one line; 2 wrong usage; 3 some files failed.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def _root(
 
 
 def main() -> None:
-    """Run the command line; errors of ours are one line and exit code 1."""
+    """Run the command line; a hebbgraph error prints one line and exits with 1."""
     try:
         app()
     except HebbgraphError as error:

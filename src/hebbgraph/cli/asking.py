@@ -1,4 +1,4 @@
-"""The command that asks: ``hebbgraph query``."""
+"""``hebbgraph query``."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ class _Strategy(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
+    """Add the commands to the app."""
     app.command()(query)
 
 
 def query(
-    question: Annotated[str, typer.Argument(help="The question.")],
+    question: Annotated[str, typer.Argument(help="Question in plain language.")],
     db: Db,
-    k: Annotated[int, typer.Option("-k", help="How many chunks.", min=1)] = 5,
+    k: Annotated[int, typer.Option("-k", help="Number of chunks to return.", min=1)] = 5,
     namespace: Namespace = "default",
     embedder: EmbedderName = None,
     strategy: _Strategy = _Strategy.spreading,
     where: Annotated[
-        str | None, typer.Option(help='A metadata filter as JSON: \'{"lang": "en"}\'.')
+        str | None, typer.Option(help='Metadata filter as JSON, e.g. \'{"lang": "en"}\'.')
     ] = None,
     per_colony: Annotated[
         int | None,
-        typer.Option(help="At most so many chunks of one colony, while others are left.", min=1),
+        typer.Option(help="Prefer at most this many chunks from one colony.", min=1),
     ] = None,
     cache_dir: Cache = None,
-    explain: Annotated[bool, typer.Option(help="Show the path that found each chunk.")] = False,
+    explain: Annotated[bool, typer.Option(help="Show how each chunk was reached.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask a question."""
+    """Find the chunks that answer a question."""
     with opened(db, namespace, embedder, cache_dir=cache_dir) as index:
         recall = index.recall(
             question,
@@ -84,7 +84,7 @@ def _show_recall(recall: Recall, explain: bool) -> None:
     for note in recall.notes:
         err.print(f"[yellow]{escape(note)}[/yellow]")
     if not any(hit.score > 0 for hit in recall.hits):
-        err.print("[yellow]nothing in the index speaks for any chunk[/yellow]")
+        err.print("[yellow]no chunk matches the question[/yellow]")
     for hit in recall.hits:
         title = f"[bold]{escape(hit.chunk.title)}[/bold]  " if hit.chunk.title else ""
         out.print(

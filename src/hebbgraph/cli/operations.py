@@ -1,4 +1,4 @@
-"""The commands for whoever runs an index: ``doctor``, ``backup``, ``restore``."""
+"""Operations: ``hebbgraph doctor``, ``backup`` and ``restore``."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NOT_WELL = 1
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to an app."""
+    """Add the commands to the app."""
     app.command()(doctor)
     app.command()(backup)
     app.command()(restore)
@@ -28,11 +28,11 @@ def doctor(
     namespace: Namespace = "default",
     cache_dir: Cache = None,
     repair: Annotated[
-        bool, typer.Option("--repair", help="Build derived parts anew where they are wrong.")
+        bool, typer.Option("--repair", help="Rebuild derived data that is wrong.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check all that must always hold; exit with 1 if something does not."""
+    """Check the integrity of an index; exit with 1 if a problem remains."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         report = index.doctor(repair=repair)
     if as_json:
@@ -53,14 +53,16 @@ def doctor(
         raise typer.Exit(_NOT_WELL)
 
 
-def backup(path: Annotated[Path, typer.Argument(help="A new directory.")], db: Db) -> None:
-    """Copy an index, all namespaces, while it may be in use."""
+def backup(path: Annotated[Path, typer.Argument(help="Directory to create.")], db: Db) -> None:
+    """Back up an index with all its namespaces. It may be in use."""
     with opened(db, "default") as index:
         index.backup(path)
-    out.print(f"backed up to {escape(str(path))}, which opens like any index")
+    out.print(f"backed up to {escape(str(path))}; it opens like any index")
 
 
-def restore(path: Annotated[Path, typer.Argument(help="What backup made.")], db: Db) -> None:
-    """Put a backup in the place of an index, which may be in use."""
+def restore(
+    path: Annotated[Path, typer.Argument(help="Directory that `backup` made.")], db: Db
+) -> None:
+    """Replace an index by a backup. The index may be in use."""
     HebbianIndex.restore(path, db)
     out.print(f"restored {escape(db)}")

@@ -1,8 +1,7 @@
-"""Commands of other distributions: ``bench`` and ``load``, which ``hebbgraph-bench`` brings.
+"""Commands from other distributions: ``bench`` and ``load`` come with ``hebbgraph-bench``.
 
-A distribution offers a command under the entry point group ``hebbgraph.commands``: a function
-that Typer can turn into one. It is imported when the command runs, so that
-``hebbgraph --help`` stays quick.
+A distribution offers a command as an entry point in the group ``hebbgraph.commands``: a
+function with Typer's annotations, imported when the command runs.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ __all__ = ["register"]
 
 _GROUP = "hebbgraph.commands"
 _COMMANDS = {
-    "bench": "Measure against BM25 and others on evaluation sets, in one run.",
-    "load": "Recall, cite, add and delete with several processes at once; check what is left.",
+    "bench": "Compare retrieval quality with BM25 and other baselines on evaluation sets.",
+    "load": "Stress an index with several processes, then check its integrity.",
 }
-#: All that follows the name is for the command itself to read, ``--help`` included.
+#: The command parses its own arguments, ``--help`` included.
 _PASS_ON: dict[str, Any] = {
     "allow_extra_args": True,
     "ignore_unknown_options": True,
@@ -30,7 +29,7 @@ _PASS_ON: dict[str, Any] = {
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to an app."""
+    """Add the commands to the app."""
     for name, summary in _COMMANDS.items():
         app.command(name, help=summary, context_settings=_PASS_ON)(_forward)
 

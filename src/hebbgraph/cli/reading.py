@@ -1,4 +1,4 @@
-"""The command that reads files: ``hebbgraph index``."""
+"""``hebbgraph index``."""
 
 from __future__ import annotations
 
@@ -30,35 +30,35 @@ _SOME_FILES_FAILED = 3
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
+    """Add the commands to the app."""
     app.command()(index)
 
 
 def index(
-    paths: Annotated[list[Path], typer.Argument(help="Files and folders.")],
+    paths: Annotated[list[Path], typer.Argument(help="Files and folders to index.")],
     db: Db,
     namespace: Namespace = "default",
     embedder: EmbedderName = None,
     tagger: TaggerName = None,
     prune: Annotated[
-        bool, typer.Option(help="Remove documents whose files below PATHS are gone.")
+        bool, typer.Option(help="Delete documents whose files under PATHS no longer exist.")
     ] = False,
     base: Annotated[
-        Path | None, typer.Option(help="Name documents relative to this folder.")
+        Path | None, typer.Option(help="Name documents by their path relative to this folder.")
     ] = None,
     cache_dir: Cache = None,
-    max_tokens: Annotated[int, typer.Option(help="The longest chunk.", min=1)] = 400,
+    max_tokens: Annotated[int, typer.Option(help="Maximum chunk length in tokens.", min=1)] = 400,
     seconds_per_file: Annotated[
-        float, typer.Option(help="A file that takes longer to convert fails.")
+        float, typer.Option(help="Give up on a file after this time.")
     ] = CONVERSION_SECONDS,
     megabytes_per_file: Annotated[
-        int, typer.Option(help="A file that takes more memory to convert fails (on Linux).")
+        int, typer.Option(help="Give up on a file that needs more memory (Linux only).")
     ] = CONVERSION_MEMORY_BYTES // 1_000_000,
     as_json: AsJson = False,
 ) -> None:
     """Index files: .txt .md .html .pdf .docx. Unchanged files are skipped.
 
-    Files that fail are listed at the end, and the exit code is then 3.
+    If files fail, they are listed at the end and the exit code is 3.
     """
     from hebbgraph.documents import ChunkSettings, ConversionLimits, ingest
 
@@ -70,8 +70,8 @@ def index(
     ):
         if not store.settings.keep_text:
             raise ParameterError(
-                f"the texts of {db} are kept in another store: the program that has it adds "
-                "documents to both"
+                f"{db} keeps its texts in another store; add documents with the program that "
+                "writes to that store"
             )
         task = bar.add_task("reading", total=None)
         report = ingest(
@@ -93,10 +93,10 @@ def index(
         )
         if report.unsupported:
             kinds = ", ".join(f"{kind or 'none'}: {n}" for kind, n in report.unsupported.items())
-            err.print(f"passed over, by suffix: {escape(kinds)}")
+            err.print(f"ignored, by suffix: {escape(kinds)}")
         for path, reason in report.failed:
             err.print(f"[red]failed[/red] {escape(path)}: {escape(reason)}")
         for chunk_id, reason in report.untagged:
-            err.print(f"not tagged by the model: {escape(chunk_id)}: {escape(reason)}")
+            err.print(f"tagger failed: {escape(chunk_id)}: {escape(reason)}")
     if report.failed:
         raise typer.Exit(_SOME_FILES_FAILED)

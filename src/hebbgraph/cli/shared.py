@@ -1,4 +1,4 @@
-"""What the commands share: options, consoles, and how an index is opened."""
+"""Options, consoles and index opening, shared by the commands."""
 
 from __future__ import annotations
 
@@ -34,26 +34,28 @@ out = Console()
 err = Console(stderr=True)
 
 Db = Annotated[
-    str, typer.Option("--db", metavar="DIR|URL", help="The index directory, or a database URL.")
+    str, typer.Option("--db", metavar="DIR|URL", help="Index directory or database URL.")
 ]
 Cache = Annotated[
     Path | None,
-    typer.Option("--cache-dir", metavar="DIR", help="With a URL: where derived parts lie."),
+    typer.Option(
+        "--cache-dir", metavar="DIR", help="Directory for derived data when --db is a URL."
+    ),
 ]
 EmbedderName = Annotated[
     str | None,
-    typer.Option("--embedder", help="A sentence-transformers model, by name or path."),
+    typer.Option("--embedder", help="sentence-transformers model, by name or path."),
 ]
 TaggerName = Annotated[
     str | None,
     typer.Option(
         "--tagger",
-        help="More tags: keyphrases (by the embedder), spacy:PIPELINE, gliner:MODEL, or "
-        "MODULE:ATTRIBUTE of your own.",
+        help="Source of additional tags: keyphrases (needs --embedder), spacy:PIPELINE, "
+        "gliner:MODEL, or your own MODULE:ATTRIBUTE.",
     ),
 ]
-Namespace = Annotated[str, typer.Option(help="The tenant.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for programs.")]
+Namespace = Annotated[str, typer.Option(help="Namespace (tenant) of the index.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def _loaded(name: str | None) -> Embedder | None:
@@ -61,13 +63,13 @@ def _loaded(name: str | None) -> Embedder | None:
 
 
 def _is_missing(db: str) -> bool:
-    """Tell whether opening would make a new database, as SQLite does of any path."""
+    """Tell whether opening would create a new database, as SQLite does for any path."""
     if "://" not in db:
         return not Path(db).exists()
     try:
         url = sa.make_url(db)
     except sa.exc.ArgumentError:
-        return False  # opening says what is wrong with it
+        return False  # opening reports what is wrong
     file = url.database or ":memory:"
     return url.get_backend_name() == "sqlite" and file != ":memory:" and not Path(file).exists()
 
@@ -85,7 +87,7 @@ def opened(
     """Open an index for one command."""
     if not create and _is_missing(db):
         raise NotAnIndexError(
-            f"there is no index at {db}; make one: hebbgraph index PATH --db {db}"
+            f"there is no index at {db}; create one: hebbgraph index PATH --db {db}"
         )
     model = _loaded(embedder)
     named = None
@@ -105,5 +107,5 @@ def opened(
 
 
 def print_json(value: Any) -> None:
-    """Print a value for programs."""
+    """Print a value as JSON."""
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))

@@ -1,4 +1,4 @@
-"""The commands that show the graph: ``hebbgraph stats | export``."""
+"""Inspecting the graph: ``hebbgraph stats`` and ``export``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Kind(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
+    """Add the commands to the app."""
     app.command()(stats)
     app.command()(export)
 
@@ -37,7 +37,7 @@ def register(app: typer.Typer) -> None:
 def stats(
     db: Db, namespace: Namespace = "default", cache_dir: Cache = None, as_json: AsJson = False
 ) -> None:
-    """Count chunks, tags and edges."""
+    """Show the number of chunks, tags and edges."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         counted = index.stats()
     if as_json:
@@ -59,14 +59,14 @@ def stats(
 
 
 def export(
-    file: Annotated[Path, typer.Argument(help="The file to write.")],
+    file: Annotated[Path, typer.Argument(help="File to write.")],
     db: Db,
     namespace: Namespace = "default",
     cache_dir: Cache = None,
     kind: _Kind = _Kind.tags,
-    format: Annotated[_Format | None, typer.Option(help="Default: by the file's suffix.")] = None,
+    format: Annotated[_Format | None, typer.Option(help="[default: by file suffix]")] = None,
 ) -> None:
-    """Write the graph as GraphML or node-link JSON."""
+    """Export the graph as GraphML or node-link JSON."""
     import networkx as nx
 
     with opened(db, namespace, cache_dir=cache_dir) as index:

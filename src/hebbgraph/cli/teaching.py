@@ -1,4 +1,4 @@
-"""The commands that teach: ``hebbgraph cite | forget | feedback export | feedback import``."""
+"""Learning: ``hebbgraph cite``, ``forget``, ``feedback export`` and ``feedback import``."""
 
 from __future__ import annotations
 
@@ -14,33 +14,34 @@ from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, prin
 __all__ = ["register"]
 
 feedback = typer.Typer(
-    name="feedback", help="Feedback as JSON lines, out and in.", no_args_is_help=True
+    name="feedback", help="Export and import feedback as JSON lines.", no_args_is_help=True
 )
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands to the command line."""
+    """Add the commands to the app."""
     app.command()(cite)
     app.command()(forget)
     app.add_typer(feedback)
 
 
 def cite(
-    recall_id: Annotated[str, typer.Argument(metavar="RECALL_ID", help="As query printed it.")],
+    recall_id: Annotated[str, typer.Argument(metavar="RECALL_ID", help="Id that `query` printed.")],
     chunk_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="CHUNK_ID...", help="What the answer cites.")
+        list[str] | None,
+        typer.Argument(metavar="CHUNK_ID...", help="Chunks that the answer cited."),
     ] = None,
     *,
     db: Db,
     namespace: Namespace = "default",
     cache_dir: Cache = None,
     reject: Annotated[
-        list[str] | None, typer.Option(help="A chunk that was found to be wrong.")
+        list[str] | None, typer.Option(help="Chunk that was wrong; repeatable.")
     ] = None,
-    actor: Annotated[str | None, typer.Option(help="Who says so.")] = None,
+    actor: Annotated[str | None, typer.Option(help="Who gives this feedback.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Tell which chunks of a recall an answer cited, so that they are found sooner."""
+    """Record which chunks an answer cited, so that they rank higher."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         kept = index.reinforce(recall_id, chunk_ids or [], rejected=reject, actor=actor)
     if as_json:
@@ -54,23 +55,24 @@ def cite(
 
 def forget(
     feedback_ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[FEEDBACK_ID]...", help="As cite printed it.")
+        list[str] | None,
+        typer.Argument(metavar="[FEEDBACK_ID]...", help="Ids that `cite` printed."),
     ] = None,
     *,
     db: Db,
     namespace: Namespace = "default",
     cache_dir: Cache = None,
-    actor: Annotated[str | None, typer.Option(help="All that an actor said.")] = None,
-    chunk: Annotated[str | None, typer.Option(help="All that was said about a chunk.")] = None,
-    since: Annotated[datetime | None, typer.Option(help="From this time on.")] = None,
-    until: Annotated[datetime | None, typer.Option(help="Before this time.")] = None,
+    actor: Annotated[str | None, typer.Option(help="Feedback by this actor.")] = None,
+    chunk: Annotated[str | None, typer.Option(help="Feedback on this chunk.")] = None,
+    since: Annotated[datetime | None, typer.Option(help="Feedback from this time on.")] = None,
+    until: Annotated[datetime | None, typer.Option(help="Feedback before this time.")] = None,
     everything: Annotated[bool, typer.Option("--everything", help="All feedback.")] = False,
     erase: Annotated[
-        bool, typer.Option("--erase", help="Leave no byte of it in any file.")
+        bool, typer.Option("--erase", help="Leave no trace of it in any file.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take back feedback and what it taught; what is given is combined."""
+    """Delete feedback and unlearn it. Criteria combine with AND."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         count = index.forget(
             feedback_ids or None,
@@ -89,12 +91,12 @@ def forget(
 
 @feedback.command("export")
 def export(
-    file: Annotated[Path, typer.Argument(help="The file to write.")],
+    file: Annotated[Path, typer.Argument(help="File to write.")],
     db: Db,
     namespace: Namespace = "default",
     cache_dir: Cache = None,
 ) -> None:
-    """Write the feedback log as JSON lines."""
+    """Export the feedback log as JSON lines."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         count = index.export_feedback(file)
     out.print(f"{count} feedbacks: {escape(str(file))}")
@@ -102,13 +104,15 @@ def export(
 
 @feedback.command("import")
 def import_(
-    file: Annotated[Path, typer.Argument(help="JSON lines that an export wrote.", exists=True)],
+    file: Annotated[Path, typer.Argument(help="File that `feedback export` wrote.", exists=True)],
     db: Db,
     namespace: Namespace = "default",
     cache_dir: Cache = None,
-    origin: Annotated[str | None, typer.Option(help="Where it is from. Default: the file.")] = None,
+    origin: Annotated[
+        str | None, typer.Option(help="Where the feedback comes from. [default: file name]")
+    ] = None,
 ) -> None:
-    """Add feedback from JSON lines; what is here already is passed over."""
+    """Import feedback from JSON lines; known feedback is skipped."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         count = index.import_feedback(file, origin=origin or file.name)
     out.print(f"{count} feedbacks added")

@@ -1,13 +1,24 @@
-"""Files -> chunks: find them, convert them to Markdown, split them, keep an index fresh.
+"""Files to chunks: find them, convert them to Markdown, split them, keep an index up to date.
 
-walk (which files) → convert (bytes to a Document) → split (a Document to Chunks);
-``ingest`` does the three for every file that has changed. What a file may cost is in
-``ConversionLimits``: a hostile one is given up, and the next one follows.
+===================== ==============================================================
+``ingesting``         :func:`ingest`: all of the below for every file that changed
+``walk``              folders to files, and the fingerprint of a file
+``read``              :func:`read_document`: one file, in this process or a worker
+``conversion_limits`` what one file may cost: time, memory, output
+``convert``           bytes to a :class:`Document`, whatever the format
+``formats``           HTML, Word and PDF to Markdown, through their libraries
+``outline``           titles, headings and front matter
+``split``             a Document to chunks along its outline
+``cut``               a text too long for one chunk
+``worker``            parent side: starts, limits and replaces worker processes
+``worker_main``       child side: what a worker process runs
+``worker_protocol``   the messages between the two
+===================== ==============================================================
 """
 
 from __future__ import annotations
 
-from hebbgraph.documents.bounds import ConversionLimits
+from hebbgraph.documents.conversion_limits import ConversionLimits
 from hebbgraph.documents.convert import (
     DEFAULT_MAX_BYTES,
     MEDIA_TYPES,
@@ -17,7 +28,7 @@ from hebbgraph.documents.convert import (
 from hebbgraph.documents.cut import TokenCounter
 from hebbgraph.documents.ingesting import DocumentIndex, IngestReport, ingest
 from hebbgraph.documents.outline import Heading
-from hebbgraph.documents.reading import read_document
+from hebbgraph.documents.read import read_document
 from hebbgraph.documents.split import ChunkSettings, estimate_tokens, split_document
 from hebbgraph.documents.walk import Discovery, FoundFile, discover, fingerprint
 

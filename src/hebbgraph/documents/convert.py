@@ -1,8 +1,8 @@
-"""The bytes of a file -> a Document: text as Markdown, a title, a media type.
+"""Bytes to a Document: text as Markdown, a title, a media type.
 
-Plain text and Markdown are read by hebbgraph itself; HTML, Word and PDF need the extra
-``files``. Whatever is wrong with a file becomes a ``ConversionError`` that names it.
-``reading`` decides in which process this happens.
+hebbgraph reads plain text and Markdown itself; HTML, Word and PDF need the extra ``files``.
+Whatever is wrong with a file becomes a ``ConversionError`` that names it. ``read`` decides
+which process does this.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ MEDIA_TYPES = {
     ".pdf": "application/pdf",
     ".docx": _DOCX,
 }
-"""The suffixes that can be read, in lower case."""
+"""Supported suffixes, in lower case."""
 
 # UTF-32 first: its little-endian mark begins with that of UTF-16.
 _BYTE_ORDER_MARKS = (
@@ -90,10 +90,10 @@ def convert_bytes(
     encoding: str | None = None,
     max_characters: int | None = None,
 ) -> Document:
-    """Convert bytes that were read from ``path``, in this process and as long as it takes.
+    """Convert the bytes of the file ``path`` in this process, without a time limit.
 
-    See :func:`~hebbgraph.documents.read_document`. ``max_characters`` limits the text,
-    unless it is no longer than ``data``.
+    See :func:`~hebbgraph.documents.read_document`. ``max_characters`` limits the text; a
+    text no longer than ``data`` always passes.
 
     Examples
     --------
@@ -132,12 +132,12 @@ def convert_bytes(
 
 
 def media_type_of(path: str | os.PathLike[str]) -> str:
-    """Return how a file of this name is read.
+    """Return the media type of a file by its suffix.
 
     Raises
     ------
     ConversionError
-        If its suffix is none of ``MEDIA_TYPES``.
+        If the suffix is not in ``MEDIA_TYPES``.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in MEDIA_TYPES:
@@ -147,7 +147,7 @@ def media_type_of(path: str | os.PathLike[str]) -> str:
 
 
 def markdown_document(text: str, *, title: str = "") -> Document:
-    r"""Make a Document of Markdown that did not come from a file.
+    r"""Make a Document from Markdown that is not in a file.
 
     Examples
     --------
@@ -196,12 +196,12 @@ def _marked(data: bytes) -> str | None:
 
 
 def known_encoding(encoding: str | None) -> str | None:
-    """Return the name of an encoding of text.
+    """Check the name of a text encoding and return it.
 
     Raises
     ------
     ParameterError
-        If there is none of that name.
+        If no such encoding exists.
     """
     try:
         "x".encode(encoding or "utf-8")
@@ -213,7 +213,7 @@ def known_encoding(encoding: str | None) -> str | None:
 
 
 def shown_path(path: str | os.PathLike[str]) -> str:
-    r"""Return a path that can be printed: what cannot, or moves a terminal, is written out.
+    r"""Return a path for display, with control and other unprintable characters escaped.
 
     Examples
     --------

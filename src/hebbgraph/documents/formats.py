@@ -1,25 +1,23 @@
-"""HTML, Word and PDF bytes -> Markdown, each through the library that knows the format.
+"""HTML, Word and PDF to Markdown, each through the library for the format.
 
-The libraries come with the extra ``files`` and are imported when the first file of their
-kind is read. Whatever they raise passes through here; ``convert`` turns it into a
-``ConversionError``.
+The extra ``files`` installs the libraries; the first file of a format imports its own.
+``convert`` turns whatever they raise into a ``ConversionError``.
 """
 
 from __future__ import annotations
 
 import html
-import importlib
 import io
 import re
 import threading
 import warnings
 import zipfile
 from collections import Counter
-from types import ModuleType
 from typing import Any, NamedTuple
 
 from hebbgraph.documents.outline import Heading, clean_text, one_line
-from hebbgraph.errors import ConversionError, MissingExtraError
+from hebbgraph.errors import ConversionError
+from hebbgraph.extras import require
 from hebbgraph.limits import MAX_ARCHIVE_ENTRIES, MAX_ARCHIVE_XML
 
 __all__ = ["Converted", "check_length", "from_docx", "from_html", "from_pdf"]
@@ -33,7 +31,9 @@ _CORE_TITLE = re.compile(r"<dc:title[^<>]*>([^<]*)</dc:title>")
 _CORE = "docProps/core.xml"
 _XML = (".xml", ".rels")
 _LARGEST_CORE = 1_000_000
-# Converting looks through a run of blanks once for every blank in it.
+# html.parser searches the rest of the page for the end of each unclosed comment.
+_MOST_UNCLOSED = 1_000
+# The converter takes quadratic time for a run of blanks.
 _LONG_BLANK = re.compile(r"[ \t]{200,}")
 _PDF_PASSWORD_ERROR = 4
 _pdfium_lock = threading.Lock()  # PDFium must not be entered by two threads at once
@@ -61,6 +61,9 @@ def from_html(data: bytes, *, encoding: str | None = None) -> Converted:
     >>> from_html(b"<title>Brain</title><h1>The brain</h1><p>It <b>learns</b>.").text
     '# The brain\n\nIt **learns**.'
     """
+    last_end = data.rfind(b"-->") + 1
+    if data.count(b"<!--", last_end) > _MOST_UNCLOSED:
+        data = data[: data.find(b"<!--", last_end)]
     return _from_soup(_soup(data, encoding))
 
 
@@ -98,9 +101,9 @@ def from_docx(data: bytes, *, max_bytes: int) -> Converted:
 
 
 def _checked_core(archive: zipfile.ZipFile, max_bytes: int) -> bytes:
-    """Return the properties of a Word document, if what it unpacks to is bearable.
+    """Return the properties of a Word document, unless it unpacks to too much.
 
-    The sizes are what the archive declares; reading stops there, so it cannot lie.
+    The archive declares the sizes; reading stops there, so it cannot lie.
     """
     entries = archive.infolist()
     if len(entries) > MAX_ARCHIVE_ENTRIES:
@@ -151,7 +154,7 @@ def from_pdf(data: bytes, *, max_characters: int | None = None) -> Converted:
 
 
 def check_length(length: int, most: int | None) -> None:
-    """Refuse a text of so many characters if it is too long.
+    """Refuse a text that is too long.
 
     Raises
     ------
@@ -166,19 +169,12 @@ def check_length(length: int, most: int | None) -> None:
 
 
 def _extra(module: str) -> Any:
-    try:
-        loaded: ModuleType = importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"reading .html, .docx and .pdf files needs {module}; "
-            'install it with: pip install "hebbgraph[files]"'
-        ) from error
-    return loaded
+    return require(module, extra="files", purpose="reading .html, .docx and .pdf files")
 
 
 def _soup(page: bytes | str, encoding: str | None = None) -> Any:
     bs4 = _extra("bs4")
-    with warnings.catch_warnings():  # it wonders about XHTML, and about text like a file name
+    with warnings.catch_warnings():  # about XHTML, and text that looks like a file name
         warnings.simplefilter("ignore")
         return bs4.BeautifulSoup(page, "html.parser", from_encoding=encoding)
 
@@ -210,7 +206,7 @@ def _pdf_page(page: Any) -> list[str]:
     try:
         textpage = page.get_textpage()
         try:
-            # PDFium marks a hyphen at the end of a line by one of these: the word goes on.
+            # PDFium marks a hyphenated line break by one of these.
             text = re.sub("[\x02\ufffe]", "", textpage.get_text_range())
         finally:
             textpage.close()
@@ -233,7 +229,7 @@ def _pdf_bookmarks(document: Any) -> dict[int, list[tuple[int, str]]]:
 
 
 def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
-    """Drop first and last lines that come back on a third of the pages, whatever the number."""
+    """Drop first and last lines repeated on a third of the pages, page numbers aside."""
 
     def key(line: str) -> str:
         return re.sub(r"\d+", "#", line)
@@ -253,7 +249,7 @@ def _without_running_lines(pages: list[list[str]]) -> list[list[str]]:
 def _join_pages(
     pages: list[list[str]], bookmarks: dict[int, list[tuple[int, str]]]
 ) -> tuple[str, tuple[Heading, ...]]:
-    """Join broken lines to paragraphs, one a line, with blank lines between them."""
+    """Join broken lines to paragraphs, separated by blank lines."""
     widths = sorted(len(line) for lines in pages for line in lines)
     full = 0.75 * widths[int(0.9 * (len(widths) - 1))] if widths else 0.0
     paragraphs: list[list[str]] = []  # of lines
@@ -284,5 +280,5 @@ def _join_pages(
 
 
 def _letters(line: str) -> str:
-    """Return what a line and the bookmark that points at it have in common: the letters."""
+    """Return the letters alone, by which a line matches its bookmark."""
     return re.sub(r"[\W\d_]+", "", line).casefold()

@@ -1,4 +1,4 @@
-"""Files -> index: only what changed is read, what is gone may go, what fails is told."""
+"""Files to index: read what changed, delete what is gone, report what failed."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from hebbgraph.documents.bounds import DEFAULT_LIMITS, ConversionLimits
+from hebbgraph.documents.conversion_limits import DEFAULT_LIMITS, ConversionLimits
 from hebbgraph.documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, Document, shown_path
-from hebbgraph.documents.reading import convert_within, read_bytes
+from hebbgraph.documents.read import convert_within, read_bytes
 from hebbgraph.documents.split import ChunkSettings, iter_chunks
 from hebbgraph.documents.walk import Discovery, FoundFile, discover, fingerprint
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
@@ -24,23 +24,20 @@ from hebbgraph.records import AddReport, Chunk
 __all__ = ["DocumentIndex", "IngestReport", "ingest"]
 
 _FORMAT = 1
-"""Raised when the same file would be cut into other chunks than before."""
+"""Increase this when the same file gives other chunks than before."""
 
 
 class DocumentIndex(Protocol):
-    """What :func:`ingest` asks of an index."""
+    """What :func:`ingest` needs of an index."""
 
     def document_fingerprints(self) -> Mapping[str, str]:
-        """Return document id to fingerprint of what :meth:`put_document` put."""
+        """Return the fingerprint of each document by id."""
         ...
 
     def put_document(
         self, document_id: str, fingerprint: str, chunks: Sequence[Chunk], /
     ) -> object:
-        """Make these the chunks of the document, at once and wholly.
-
-        Chunks that are there already, equal in every field, are not touched.
-        """
+        """Replace the chunks of a document atomically; equal chunks stay untouched."""
         ...
 
     def delete(self, *, document_id: str) -> object:
@@ -49,23 +46,22 @@ class DocumentIndex(Protocol):
 
 
 class IngestReport(BaseModel):
-    """What became of each file.
+    """What happened to each file.
 
     Attributes
     ----------
     indexed, skipped, removed : tuple of str
-        Document ids: read and put, unchanged since the last time, deleted by ``prune``.
+        Document ids: added or updated, unchanged, deleted by ``prune``.
     failed : tuple of (path, reason)
-        Their chunks of an earlier run, if any, are still in the index.
+        Chunks from an earlier run, if any, stay in the index.
     chunks : int
-        In the documents of ``indexed``.
+        Number of chunks in ``indexed``.
     untagged : tuple of (chunk id, reason)
-        Chunks about which a tagging model gave no answer; they have the tags that are
-        found without it.
+        Chunks for which the tagger failed; they have only the tags found without it.
     unsupported : dict
-        Suffix to number of files passed over.
+        Suffix to number of files skipped.
     links : int
-        Symbolic links passed over.
+        Number of symbolic links skipped.
     seconds : float
     """
 
@@ -97,32 +93,31 @@ def ingest(
 ) -> IngestReport:
     """Bring the index up to date with the files at and below ``paths``.
 
-    A file is read again when its bytes or the chunk settings have changed. A file that
-    cannot be read, or not within ``limits``, never stops the others. Errors of the index
-    itself do stop: what was put until then is there, and the next run goes on from it.
+    A file is read again when its bytes or the chunk settings change. A file that fails, or
+    exceeds ``limits``, does not stop the others. Errors of the index itself do; the next
+    run resumes from what was added.
 
     Parameters
     ----------
     paths : iterable of paths
         Files and folders; see :func:`~hebbgraph.documents.walk.discover`.
     index : DocumentIndex
-        A HebbianIndex, or anything with these three methods.
+        A HebbianIndex, or anything with the same three methods.
     prune : bool
-        Also delete documents at or below ``paths`` whose file is gone. Never deleted: what
-        lies elsewhere, below a given path that does not exist itself (a drive that is not
-        mounted), or below a folder that cannot be listed.
+        Also delete documents at or below ``paths`` whose file is gone. Documents below a
+        given path that does not exist (an unmounted drive), or below a folder that cannot
+        be listed, are kept.
     base : path, optional
-        Document ids are the files' absolute paths, which no two folders share. With a
-        ``base`` they are relative to it, so that folder and index can move together; keep
-        to one base for one namespace of the index.
+        Document ids are absolute paths, or relative to ``base``, so that folder and index
+        can move together. Use one base per namespace.
     settings : ChunkSettings, optional
-        Other settings read every file again.
+        A change reads every file again.
     suffixes : collection of str
-        The kinds of files to read; the default is all that can be.
+        Kinds of files to read; by default all supported ones.
     max_bytes, encoding, limits
         See :func:`~hebbgraph.documents.read_document`.
     on_progress : callable, optional
-        Called with the number of files done and of all files.
+        Called with the number of files done and the total.
 
     Raises
     ------
@@ -238,7 +233,7 @@ def _check_id(document_id: str, file: FoundFile) -> None:
 def _is_gone(document_id: str, root: Path | None, found: Discovery) -> bool:
     path = Path(document_id) if root is None else root / document_id
     if not path.is_absolute():
-        return False  # put under some base, and none was given
+        return False  # added with a base, and none is given now
     if not any(path.is_relative_to(given) for given in found.roots):
         return False
     if any(path.is_relative_to(folder) for folder in found.unlisted):

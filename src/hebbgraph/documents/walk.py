@@ -1,4 +1,4 @@
-"""Folders -> the files to read, in an order that does not depend on the machine."""
+"""Folders to files, in the same order on every machine."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Discovery", "FoundFile", "discover", "fingerprint"]
 
 @dataclass(frozen=True)
 class FoundFile:
-    """A file: ``path`` as reached from the path given, ``real`` absolute and resolved."""
+    """A file: ``path`` as found from the given path, ``real`` absolute and resolved."""
 
     path: Path
     real: Path
@@ -33,13 +33,13 @@ class Discovery:
     roots : list of Path
         The given paths that exist, resolved.
     unsupported : dict
-        Suffix (``""`` for none) to number of files passed over.
+        Suffix (``""`` for none) to number of files skipped.
     links : int
-        Symbolic links passed over.
+        Number of symbolic links skipped.
     unreadable : list of (path, reason)
         Given paths that do not exist, and folders that cannot be listed.
     unlisted : list of Path
-        The latter, resolved: what lies below them is unknown, not gone.
+        These folders, resolved: their content is unknown, not gone.
     """
 
     files: list[FoundFile] = field(default_factory=list)
@@ -63,17 +63,16 @@ def discover(
 ) -> Discovery:
     """Find the readable files at and below ``paths``.
 
-    Below a folder, hidden files and folders (a leading dot) are passed over, and so are
-    symbolic links, like ``git`` and ``ripgrep`` do: no loop can catch the walk, and each
-    file has one path. A path that is given by name is taken as it is, hidden, linked or
-    of an unknown kind.
+    Below a folder, hidden files and folders (a leading dot) and symbolic links are skipped,
+    as ``git`` and ``ripgrep`` do: the walk cannot loop, and each file has one path. A path
+    given by name is always taken, even if hidden, a link or of an unknown kind.
 
     Parameters
     ----------
     paths : iterable of paths
         Files and folders. A lone str or path is one path.
     suffixes : collection of str
-        With the dot; case does not matter.
+        With the dot, in any case.
 
     Examples
     --------
@@ -112,10 +111,8 @@ def fingerprint(data: bytes, *, salt: str = "") -> str:
     Parameters
     ----------
     data : bytes
-        All of it.
     salt : str
-        What else decides the chunks (their settings), so that a change of it reads the
-        file again.
+        Whatever else determines the chunks, such as their settings.
 
     Examples
     --------

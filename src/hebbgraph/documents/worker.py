@@ -1,7 +1,7 @@
-"""Files that may be hostile are converted by another process, which may die of them.
+"""Worker processes that convert files which may be hostile.
 
-One process serves file after file, started when it is first needed. One that takes too
-long is killed; one that dies, or holds on to much memory, is replaced at the next file.
+A worker starts on demand and converts file after file. One that exceeds its time is killed;
+one that crashes, or keeps too much memory, is replaced.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, cast
 
-from hebbgraph.documents.bounds import ConversionLimits
+from hebbgraph.documents.conversion_limits import ConversionLimits
 from hebbgraph.documents.convert import Document, media_type_of, shown_path
-from hebbgraph.documents.frames import ProtocolError, headings_of, receive, send
 from hebbgraph.documents.outline import one_line
-from hebbgraph.documents.serving import IDLE_SECONDS
+from hebbgraph.documents.worker_main import IDLE_SECONDS
+from hebbgraph.documents.worker_protocol import ProtocolError, headings_of, receive, send
 from hebbgraph.errors import (
     ConversionError,
     HebbgraphError,
@@ -36,15 +36,15 @@ __all__ = ["ConversionWorker", "convert_apart"]
 _START_SECONDS = 120.0
 _STOP_SECONDS = 5.0
 _MOST_IDLE = 4
-# The two packages are entered without their __init__, which would load the index and its
-# databases: half a second and 60 MB that a converting process has no use for.
+# Skip the __init__ of both packages: it would load the index and its databases, half a
+# second and 60 MB that a worker does not need.
 _PROGRAM = """
 import json, sys, types
 sys.path[:] = json.loads(sys.argv[1])
 for name, folder in json.loads(sys.argv[2]).items():
     sys.modules[name] = types.ModuleType(name)
     sys.modules[name].__path__ = [folder]
-from hebbgraph.documents.serving import serve
+from hebbgraph.documents.worker_main import serve
 serve()
 """
 _HERE = Path(__file__).resolve().parent
@@ -53,14 +53,12 @@ _FAILURES = {"file": ConversionError, "extra": MissingExtraError, "parameter": P
 
 
 class ConversionWorker:
-    """One process that converts files, one after the other.
-
-    Not for several threads at once. :func:`convert_apart` keeps as many as are needed.
+    """One worker process; not thread-safe. :func:`convert_apart` keeps a pool of them.
 
     Parameters
     ----------
     command : sequence of str, optional
-        What to start instead of the Python that runs this.
+        What to start instead of this Python.
     """
 
     def __init__(self, command: Sequence[str] | None = None) -> None:
@@ -82,9 +80,9 @@ class ConversionWorker:
         Raises
         ------
         ConversionError
-            If they cannot be converted, or not within the limits.
+            If the file cannot be converted within the limits.
         MissingExtraError
-            If the extra ``files`` is absent.
+            If the extra ``files`` is not installed.
         """
         media_type = media_type_of(path)
         most = max(limits.output_characters, len(data))
@@ -110,18 +108,18 @@ class ConversionWorker:
         except HebbgraphError:  # an answer like any other
             raise
         except (EOFError, OSError, ProtocolError) as error:
-            if not isinstance(error, ProtocolError):  # it is about to end, and will say how
+            if not isinstance(error, ProtocolError):  # it is about to exit; its code tells why
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     process.wait(_STOP_SECONDS)
             self.close()
             reason = _why(process.returncode, deadline.expired, limits, error)
             raise ConversionError(f"{shown_path(path)}: {reason}") from error
-        except BaseException:  # interrupted: its answer would be taken for the next file's
+        except BaseException:  # the answer would be taken for the next file's
             self.close()
             raise
 
     def close(self) -> None:
-        """End the process, at once."""
+        """Kill the process."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -133,9 +131,9 @@ class ConversionWorker:
             process.wait(_STOP_SECONDS)
 
     def abandon(self) -> None:
-        """Forget the process without ending it: after a fork it belongs to the parent."""
+        """Forget the process without killing it: after a fork it belongs to the parent."""
         if self._process is not None:
-            self._process.returncode = 0  # or it would be waited for, and warned about
+            self._process.returncode = 0  # or Popen would wait for it and warn
             self._process = None
 
     def _running(self) -> subprocess.Popen[bytes]:
@@ -174,7 +172,7 @@ class ConversionWorker:
 
 
 class _Deadline:
-    """Kills a process that takes too long, which ends any wait for its pipes."""
+    """Kills a process that takes too long, which unblocks reads of its pipes."""
 
     def __init__(self, process: subprocess.Popen[bytes], seconds: float) -> None:
         self.expired = False
@@ -209,7 +207,7 @@ def convert_apart(
     encoding: str | None,
     limits: ConversionLimits,
 ) -> Document:
-    """Convert the bytes of a file in a process that outlives the call, for the next one."""
+    """Convert the bytes of a file in a pooled worker process."""
     with _lock:
         worker = _idle.pop() if _idle else ConversionWorker()
     try:
@@ -261,7 +259,7 @@ def _document(
     path: str | os.PathLike[str],
     limits: ConversionLimits,
 ) -> Document:
-    """Check and read an answer."""
+    """Validate an answer and make a Document of it."""
     failed = answer.get("failed")
     if failed == "memory":
         raise ConversionError(
@@ -286,7 +284,7 @@ def _document(
 
 
 def _why(code: int | None, expired: bool, limits: ConversionLimits, error: Exception) -> str:
-    """Say why a process that ended with ``code`` gave no answer."""
+    """Explain why a process that exited with ``code`` gave no answer."""
     if expired or (hasattr(signal, "SIGXCPU") and code == -signal.SIGXCPU):
         return (
             f"takes longer than {limits.seconds:g} seconds to convert; split it, or raise the "

@@ -111,7 +111,6 @@ class Database:
         self.dialect = _DIALECTS[name](place, read_only=read_only, wait_seconds=wait_seconds)
         self.engine = self.dialect.engine(url)
         self._reading = self.dialect.reading(self.engine)
-        self._inserts: dict[tuple[str, tuple[str, ...]], tuple[str, bool]] = {}
         leave_to_parent(self)
         # One connection serves every thread of an in-memory database.
         in_memory = name == "sqlite" and not url.database
@@ -239,15 +238,7 @@ class Database:
         rows : sequence of tuple
             Numbers, strings, bytes and None, which the driver takes as they are.
         """
-        prepared = self._inserts.get((table.name, columns))
-        if prepared is None:
-            statement = sa.insert(table).inline()  # without returning the new rows
-            compiled: Any = statement.compile(self.engine, column_keys=columns)
-            if compiled.positional and tuple(compiled.positiontup) != columns:
-                raise ValueError(f"columns of {table.name} in another order: {columns}")
-            prepared = str(compiled), bool(compiled.positional)
-            self._inserts[table.name, columns] = prepared
-        sql, by_position = prepared
+        sql, by_position = _insert_sql(self.engine.dialect, table, columns)
         if by_position:
             connection.exec_driver_sql(sql, list(rows))
         else:
@@ -313,7 +304,8 @@ class Database:
         # Again, as another process may have migrated while we waited.
         version = self._version(connection)
         if version is None:
-            schema.METADATA.create_all(connection)
+            for statement in schema.creation(connection.dialect):
+                connection.exec_driver_sql(statement)
             connection.execute(
                 sa.insert(schema.meta),
                 [
@@ -355,6 +347,16 @@ _DIALECTS: dict[str, Callable[..., Dialect]] = {
     "sqlite": SqliteDialect,
     "postgresql": PostgresDialect,
 }
+
+
+@functools.lru_cache(maxsize=64)
+def _insert_sql(dialect: sa.Dialect, table: sa.Table, columns: tuple[str, ...]) -> tuple[str, bool]:
+    """Return the SQL of an insert, and whether its parameters go by position."""
+    statement = sa.insert(table).inline()  # nobody asks for the numbers of the rows
+    compiled: Any = statement.compile(dialect=dialect, column_keys=columns)
+    if compiled.positional and tuple(compiled.positiontup) != columns:
+        raise ValueError(f"columns of {table.name} in another order: {columns}")
+    return str(compiled), bool(compiled.positional)
 
 
 def _found(directory: Path, path: Path) -> bool:

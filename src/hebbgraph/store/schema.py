@@ -6,11 +6,13 @@ on the whole corpus is derived (:mod:`hebbgraph.derived`). Every row carries its
 
 from __future__ import annotations
 
+import functools
 import secrets
 import uuid
 from collections.abc import Callable, Mapping
 
 import sqlalchemy as sa
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 __all__ = [
     "METADATA",
@@ -18,6 +20,7 @@ __all__ = [
     "SCHEMA_VERSION",
     "chunks",
     "commits",
+    "creation",
     "documents",
     "feedback",
     "meta",
@@ -178,6 +181,18 @@ def _add_tag_answers(connection: sa.Connection) -> None:
 def _add_imprints(connection: sa.Connection) -> None:
     kind = chunks.c.imprint.type.compile(connection.dialect)
     connection.execute(sa.text(f"ALTER TABLE chunks ADD COLUMN imprint {kind}"))
+
+
+@functools.lru_cache(maxsize=4)
+def creation(dialect: sa.Dialect) -> tuple[str, ...]:
+    """Return the statements that make every table; ``create_all`` compiles them each time."""
+    tables = METADATA.sorted_tables
+    indexes = [index for table in tables for index in table.indexes]
+    statements: list[sa.schema.ExecutableDDLElement] = [
+        *(CreateTable(table, if_not_exists=True) for table in tables),
+        *(CreateIndex(index, if_not_exists=True) for index in indexes),
+    ]
+    return tuple(str(statement.compile(dialect=dialect)) for statement in statements)
 
 
 def new_database_id() -> str:

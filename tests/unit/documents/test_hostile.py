@@ -28,6 +28,7 @@ LIMITED = re.compile(
 # These never get as far as a limit.
 REFUSED = {
     "bomb.docx": "unpacks to 3,000,000,000 bytes, more than 1,000,000,000",
+    "comments.html": "holds no text",
     "device.txt": "is not a regular file",
     "empty.txt": "is empty",
     "locked.pdf": "needs a password",

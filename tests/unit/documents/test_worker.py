@@ -11,9 +11,9 @@ import threading
 import pytest
 
 from hebbgraph.documents import ConversionLimits, Document, read_document, worker
-from hebbgraph.documents.frames import ProtocolError, headings_of
 from hebbgraph.documents.outline import Heading
 from hebbgraph.documents.worker import ConversionWorker, convert_apart
+from hebbgraph.documents.worker_protocol import ProtocolError, headings_of
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
 
 LIMITS = ConversionLimits()

@@ -15,10 +15,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy import event
+from sqlalchemy.sql.compiler import SQLCompiler
 
 import hebbgraph
 from hebbgraph import (
@@ -36,7 +38,7 @@ from hebbgraph import (
     StorageError,
 )
 from hebbgraph.store import schema
-from hebbgraph.store.database import DATABASE_NAME
+from hebbgraph.store.database import DATABASE_NAME, Database
 
 NOBODY = 65534
 
@@ -526,3 +528,35 @@ def test_a_disk_that_really_fills_up(tmp_path: Path) -> None:
     full, room = done.stdout.splitlines()
     assert full.startswith("full ")
     assert room == "1"
+
+
+def test_the_tables_are_those_that_sqlalchemy_would_create() -> None:
+    query = sa.text("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY name")
+    plain = sa.create_engine("sqlite://")
+    ours = Database.in_memory()
+    with plain.begin() as connection:
+        schema.METADATA.create_all(connection)
+        expected = [tuple(row) for row in connection.execute(query)]
+    with ours.read() as connection:
+        assert [tuple(row) for row in connection.execute(query)] == expected
+    ours.dispose()
+    plain.dispose()
+
+
+def test_a_second_database_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def use(location: str) -> list[str]:
+        with HebbianIndex.open(location) as index:
+            index.add([{"id": "petrel", "text": "The Petrel carried slate."}])
+            return [hit.chunk.id for hit in index.recall("Petrel").hits]
+
+    assert use(":memory:") == ["petrel"]
+    compiled = []
+    compile_ = SQLCompiler.__init__
+
+    def counted(self: SQLCompiler, *args: Any, **options: Any) -> None:
+        compile_(self, *args, **options)
+        compiled.append(str(self))
+
+    monkeypatch.setattr(SQLCompiler, "__init__", counted)
+    assert use(":memory:") == ["petrel"]
+    assert compiled == []

@@ -1,7 +1,7 @@
-"""The process that converts files: asked on its input, answering on its output.
+"""The main loop of a worker process: requests on stdin, answers on stdout.
 
-:mod:`hebbgraph.documents.worker` starts it. It holds itself to the limits of memory and
-processor time that come with each file; whoever asks watches the clock.
+:mod:`hebbgraph.documents.worker` starts it and watches the clock. The worker sets its own
+limits of memory and processor time for each file.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import time
 from typing import Any, BinaryIO
 
 from hebbgraph.documents.convert import Document, convert_bytes
-from hebbgraph.documents.frames import MAX_HEADER, receive, send
 from hebbgraph.documents.outline import one_line
+from hebbgraph.documents.worker_protocol import MAX_HEADER, receive, send
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
 
 __all__ = ["IDLE_SECONDS", "serve"]
 
 IDLE_SECONDS = 600.0
-"""So long without a file, and the process ends: whoever asked may have forgotten it."""
+"""A worker exits after this time without a request."""
 
 _GRACE_SECONDS = 5
-# More left over from earlier files than this part of the limit, and a new process is due.
+# If earlier files leave more than this part of the memory limit behind, the worker ends.
 _LEFT_OVER = 0.25
 _LONGEST_REASON = 2_000
 _HEADING_BYTES = 30  # of JSON, besides its text
@@ -35,7 +35,7 @@ _HEADING_BYTES = 30  # of JSON, besides its text
 def serve() -> None:
     """Convert files until the input ends."""
     if threading.current_thread() is threading.main_thread():
-        # The one who asked is interrupted as well, and ends this process.
+        # Ctrl-C reaches the parent too, which ends this process.
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     questions, answers = _private_streams()
     send(answers, {"ready": True})
@@ -64,7 +64,7 @@ def serve() -> None:
 
 
 def _private_streams() -> tuple[BinaryIO, BinaryIO]:
-    """Take input and output for the protocol; whatever a library prints goes nowhere."""
+    """Reserve stdin and stdout for the protocol; what libraries print is discarded."""
     questions = os.fdopen(os.dup(0), "rb")
     answers = os.fdopen(os.dup(1), "wb")
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -108,10 +108,7 @@ def _packed(document: Document) -> tuple[dict[str, Any], bytes]:
 
 
 def _bound(memory_bytes: int, seconds: float) -> None:
-    """Limit what the next file may take, where the system can.
-
-    Resident memory has no limit of its own; it is never more than the address space.
-    """
+    """Limit processor time and address space for the next file, where the system can."""
     try:
         import resource
     except ImportError:  # Windows
@@ -126,7 +123,7 @@ def _bound(memory_bytes: int, seconds: float) -> None:
 
 
 def _address_space() -> int:
-    """Return the bytes of this process's address space; 0 where that cannot be seen."""
+    """Return the size of the address space in bytes; 0 where unknown."""
     try:
         with open("/proc/self/statm", "rb") as file:
             return int(file.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")

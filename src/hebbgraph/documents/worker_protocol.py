@@ -1,8 +1,8 @@
-"""How the process that converts files and the one that asked it speak: plain data only.
+"""Messages between a worker process and its parent: plain data, never pickles.
 
-A message is two frames, each with its length in eight bytes before it: an object as
-JSON, and bytes (of the file, or of its text in UTF-8). What comes from the process that
-has read a hostile file is checked like any other input, and never unpickled.
+A message is two frames, each preceded by its length in eight bytes: a JSON object, and bytes
+(the file, or its text in UTF-8). The parent validates answers like any untrusted input,
+because the worker has read a hostile file.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from hebbgraph.documents.outline import MAX_HEADING_CHARS, Heading
 __all__ = ["MAX_HEADER", "ProtocolError", "headings_of", "receive", "send"]
 
 MAX_HEADER = 16_000_000
-"""Bytes of the first frame. The headings of a document stand in it."""
+"""In bytes. The JSON frame holds the headings of a document."""
 
 _LENGTH_BYTES = 8
 _HIGHEST_LEVEL = 6
 
 
 class ProtocolError(Exception):
-    """The other process said something that it never should."""
+    """The other process broke the protocol."""
 
 
 def send(stream: BinaryIO, header: dict[str, Any], body: bytes = b"") -> None:
@@ -40,9 +40,9 @@ def receive(stream: BinaryIO, *, max_body: int) -> tuple[dict[str, Any], bytes]:
     Raises
     ------
     EOFError
-        If the other process went away.
+        If the other process has gone.
     ProtocolError
-        If a frame is too long, or the first is no JSON object.
+        If a frame is too long, or the first is not a JSON object.
     """
     encoded = _frame(stream, MAX_HEADER)
     body = _frame(stream, max_body)
@@ -70,12 +70,12 @@ def _exactly(stream: BinaryIO, length: int) -> bytes:
 
 
 def headings_of(found: Any, *, lines: int) -> tuple[Heading, ...]:
-    """Read headings that were sent as lists ``[level, text, start, stop]``.
+    """Read headings sent as lists ``[level, text, start, stop]``.
 
     Raises
     ------
     ProtocolError
-        If they are not headings of a text with so many lines, in order.
+        If they are not headings, in order, of a text with this many lines.
     """
     headings = []
     last = 0

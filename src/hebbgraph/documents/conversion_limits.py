@@ -1,4 +1,4 @@
-"""What the conversion of one file may cost."""
+"""Limits on the conversion of one file."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from hebbgraph.limits import (
 __all__ = ["DEFAULT_LIMITS", "ConversionLimits"]
 
 _LEAST_MEMORY = 100_000_000
-"""The converting process and its libraries take up to 80 MB before they have seen a file."""
+"""A worker process takes up to 80 MB for itself and its libraries."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConversionLimits:
-    """What one file may cost before it is given up.
+    """How much one file may cost before hebbgraph gives up on it.
 
     Parameters
     ----------
     seconds : float
-        Wall time of converting one file.
+        Wall time of the conversion.
     memory_bytes : int
-        Memory (address space) of the process that converts, its own 80 MB included.
-        Enforced on Linux; other systems have no such limit for a process.
+        Address space of the worker process, including its own 80 MB. Enforced on Linux
+        only.
     output_characters : int
-        Characters of text. A text no longer than its file always passes.
+        Characters of text. A text no longer than the file always passes.
     chunks : int
-        Chunks that :func:`~hebbgraph.documents.ingest` makes of one file.
+        Chunks per file; see :func:`~hebbgraph.documents.ingest`.
 
     Raises
     ------
     ParameterError
-        If a limit is not positive, or ``memory_bytes`` is too little to start with.
+        If a limit is not positive, or ``memory_bytes`` is too low for any file.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class ConversionLimits:
     chunks: int = CONVERSION_CHUNKS
 
     def __post_init__(self) -> None:
-        # A timer takes no more than some 292 years, and a day is enough.
+        # Timers overflow beyond some 292 years; a day is enough.
         if not 0 < self.seconds <= 86_400:
             raise ParameterError(
                 f"seconds must be positive and at most 86,400, got {self.seconds!r}"

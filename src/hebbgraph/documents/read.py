@@ -1,8 +1,8 @@
-"""One file on disk -> a Document, within limits of time, memory and output.
+"""One file to a Document, within limits of time, memory and output.
 
-Plain text is read in this process, and so is Markdown that is short. HTML, Word, PDF and
-long Markdown pass through libraries that a hostile file can keep busy for hours or feed
-gigabytes; another process takes them (see :mod:`hebbgraph.documents.worker`).
+This process reads plain text and short Markdown. HTML, Word, PDF and long Markdown go to a
+worker process (:mod:`hebbgraph.documents.worker`): a hostile file can keep their libraries
+busy for hours, or make them allocate gigabytes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-from hebbgraph.documents.bounds import DEFAULT_LIMITS, ConversionLimits
+from hebbgraph.documents.conversion_limits import DEFAULT_LIMITS, ConversionLimits
 from hebbgraph.documents.convert import (
     DEFAULT_MAX_BYTES,
     Document,
@@ -25,7 +25,7 @@ from hebbgraph.errors import ConversionError, ParameterError
 __all__ = ["convert_within", "read_bytes", "read_document"]
 
 _SHORT_MARKDOWN = 100_000
-"""Bytes. The worst of them take the Markdown parser two seconds."""
+"""In bytes. The worst such file takes the Markdown parser two seconds."""
 
 
 def read_document(
@@ -40,34 +40,33 @@ def read_document(
     Parameters
     ----------
     path : path
-        Its suffix says how to read it: one of ``MEDIA_TYPES``.
+        The suffix, one of ``MEDIA_TYPES``, tells the format.
     max_bytes : int
         Larger files are refused.
     encoding : str, optional
-        Of a text or HTML file without byte order mark. Left out, .txt and .md are UTF-8
-        and anything else is refused rather than guessed; .html is what it declares.
+        Of a text or HTML file without byte order mark. By default .txt and .md must be
+        UTF-8, and .html is read as it declares.
     limits : ConversionLimits, optional
-        What it may cost. HTML, Word, PDF and long Markdown are converted by another
-        process, which is killed when it exceeds them; it is started at the first of these
-        files and kept for the next. With None they are converted in this process, for
-        as long and with as much memory as it takes: for files that you trust, or where no
-        process can be started.
+        A worker process converts HTML, Word, PDF and long Markdown, and is killed when it
+        exceeds them. It starts with the first such file and stays for the next. None
+        converts them in this process without limits: for files that you trust, or where
+        no process can be started.
 
     Returns
     -------
     Document
-        Its title is the first of: front matter or Word's Title; the one highest heading;
-        what the file declares; a first line that stands alone; the file's name.
+        Its title is the first of: front matter or Word's Title; the only heading of the
+        highest level; the declared title; a first line that stands alone; the file name.
 
     Raises
     ------
     ConversionError
         If the file is missing, unreadable, not a regular file, empty, too large,
-        encrypted, damaged, binary, in another encoding, of another kind, changing while
-        it is read, or beyond a limit. The message starts with the path; the cause is
-        chained, unless it lies in another process.
+        encrypted, damaged, binary, in another encoding, of an unknown kind, modified during
+        the read, or beyond a limit. The message starts with the path; the cause is chained
+        unless it arose in a worker.
     MissingExtraError
-        If the extra ``files`` is needed and absent.
+        If the extra ``files`` is needed and not installed.
 
     Examples
     --------
@@ -90,7 +89,7 @@ def convert_within(
     max_bytes: int = DEFAULT_MAX_BYTES,
     encoding: str | None = None,
 ) -> Document:
-    """Convert bytes that were read from ``path``; see :func:`read_document`."""
+    """Convert the bytes of the file ``path``; see :func:`read_document`."""
     media_type = media_type_of(path)
     known_encoding(encoding)
     is_light = media_type == "text/plain" or (
@@ -102,18 +101,18 @@ def convert_within(
 
 
 def read_bytes(path: str | os.PathLike[str], *, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes:
-    """Read the bytes of a regular file that is neither empty nor too large.
+    """Return the bytes of a regular file that is neither empty nor too large.
 
     Raises
     ------
     ConversionError
-        If it is not, cannot be read, or changes meanwhile.
+        If it is not, cannot be read, or is modified during the read.
     """
     if max_bytes < 1:
         raise ParameterError(f"max_bytes must be positive, got {max_bytes}")
     try:
-        # Opening a pipe would wait for a writer, and a device may act on it: look before.
-        # What has taken the file's place since then is opened without waiting.
+        # Check first: opening a pipe waits for a writer, and a device may react. If one
+        # replaces the file after the check, the open does not block.
         _check_regular(os.stat(path), path)
         with open(path, "rb", opener=_without_waiting) as file:
             before = os.fstat(file.fileno())

@@ -1,0 +1,111 @@
+"""Directories, backups and logs made by earlier versions; see ``tests/data/make_kept.py``."""
+
+from __future__ import annotations
+
+import json
+import logging
+import runpy
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hebbgraph import HebbianIndex
+
+DATA = Path(__file__).parents[1] / "data"
+KEPT = runpy.run_path(str(DATA / "make_kept.py"))
+
+
+def unpacked(name: str, to: Path) -> dict[str, Any]:
+    """Unpack what is kept under a name; return what it must answer."""
+    with zipfile.ZipFile(DATA / f"{name}.zip") as archive:
+        archive.extractall(to)
+    expected: dict[str, Any] = json.loads((to / "expected.json").read_text())
+    return expected
+
+
+def answers(index: HebbianIndex) -> dict[str, list[list[Any]]]:
+    found: dict[str, list[list[Any]]] = KEPT["answers"](index)
+    return found
+
+
+def afresh(directory: Path, *, deleted: bool, **options: Any) -> dict[str, list[list[Any]]]:
+    """What a new index of the same chunks and feedback answers.
+
+    The lexical index counts a chunk that was deleted until its segment is merged, and one
+    that is built after the delete does not: scores differ in the fourth decimal.
+    """
+    with HebbianIndex.open(":memory:", **options) as index:
+        index.add([chunk for chunk in KEPT["CHUNKS"] if deleted or chunk["id"] != "gone"])
+        index.delete(["gone"] if deleted else [])
+        index.import_feedback(directory / "feedback.jsonl")
+        return answers(index)
+
+
+def assert_same(found: dict[str, list[list[Any]]], expected: dict[str, list[list[Any]]]) -> None:
+    assert found.keys() == expected.keys()
+    for question, hits in expected.items():
+        assert [id_ for id_, _ in found[question]] == [id_ for id_, _ in hits]
+        assert [score for _, score in found[question]] == pytest.approx(
+            [score for _, score in hits], abs=2e-9
+        )
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> tuple[Path, dict[str, Any]]:
+    """What the code after the repairs of histories wrote."""
+    return tmp_path, unpacked("repaired", tmp_path)
+
+
+@pytest.mark.parametrize("embedded", [True, False], ids=["embedder", "no embedder"])
+def test_a_kept_directory_opens_as_it_is_and_answers_the_same(
+    kept: tuple[Path, dict[str, Any]], embedded: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    directory, expected = kept
+    embedder = KEPT["Letters"]() if embedded else None
+    learned = expected["learned"] if embedded else afresh(directory, deleted=True)
+    caplog.set_level(logging.INFO, logger="hebbgraph")
+    caplog.clear()
+    for _ in range(2):
+        with HebbianIndex.open(directory / "index", embedder=embedder) as index:
+            assert_same(answers(index), learned)
+            assert index.repairs == ()
+        assert caplog.messages == []
+    with HebbianIndex.open(directory / "index", embedder=embedder) as index:
+        report = index.doctor()
+    assert report.ok
+    assert report.feedbacks == expected["feedbacks"]
+
+
+def test_a_kept_backup_restores_and_answers_the_same(kept: tuple[Path, dict[str, Any]]) -> None:
+    directory, expected = kept
+    HebbianIndex.restore(directory / "backup", directory / "restored")
+    learned = afresh(directory, deleted=False, embedder=KEPT["Letters"]())
+    with HebbianIndex.open(directory / "restored", embedder=KEPT["Letters"]()) as index:
+        assert_same(answers(index), learned)
+        assert index.doctor().feedbacks == expected["feedbacks"]
+
+
+def test_a_kept_log_teaches_a_fresh_index_the_same(kept: tuple[Path, dict[str, Any]]) -> None:
+    directory, expected = kept
+    with HebbianIndex.open(directory / "fresh", embedder=KEPT["Letters"]()) as index:
+        index.add(KEPT["CHUNKS"])
+        index.delete(["gone"])
+        assert_same(answers(index), expected["unlearned"])
+        assert index.import_feedback(directory / "feedback.jsonl") == expected["feedbacks"]
+        assert_same(answers(index), expected["learned"])
+
+
+def test_an_older_directory_is_derived_again_once_and_says_so_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = unpacked("older", tmp_path)
+    learned = afresh(tmp_path, deleted=False, embedder=KEPT["Letters"]())
+    caplog.set_level(logging.INFO, logger="hebbgraph")
+    for lines in (1, 0):
+        caplog.clear()
+        with HebbianIndex.open(tmp_path / "index", embedder=KEPT["Letters"]()) as index:
+            assert_same(answers(index), learned)
+            assert index.parts.log.count() == expected["feedbacks"]
+        assert len(caplog.records) == lines, caplog.text
