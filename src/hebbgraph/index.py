@@ -659,7 +659,7 @@ class HebbianIndex:
         parts = self._parts
         with parts.derived.held():
             graph = parts.derived.graph
-            layer = layer_of(parts.derived, graph, parts.settings.neural)
+            layer = layer_of(parts.derived, graph)
             return graph_stats(
                 graph,
                 None if layer is None else layer.counts(),

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TypeAlias
 
 from hebbgraph.errors import FeedbackError, ParameterError
+from hebbgraph.formulas.homeostasis import MIN_WEIGHT
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
@@ -200,7 +201,7 @@ class Teacher:
 
     def prune(self, min_weight: float | None, *, dry_run: bool) -> PruneReport:
         """See :meth:`hebbgraph.HebbianIndex.prune`."""
-        threshold = self._settings.min_weight if min_weight is None else min_weight
+        threshold = MIN_WEIGHT if min_weight is None else min_weight
         if not (isinstance(threshold, int | float) and 0.0 <= threshold <= 1.0):
             raise ParameterError(f"min_weight lies in [0, 1], got {min_weight!r}")
         self._derived.keep_up()

@@ -25,6 +25,10 @@ __all__ = [
     "question_features",
 ]
 
+#: Active past queries, at most: further ones are hardly like the question.
+_MOST_ACTIVE = 16
+#: Active past queries whose cosine is at least this count as one, however often they were asked.
+_NEARLY_THE_SAME = 0.95
 #: How many of the most similar past queries are looked at for near-duplicates.
 _CANDIDATES = 32
 #: From so many past queries of so many dimensions on, those looked at are chosen by a
@@ -91,7 +95,7 @@ class Episodes:
     Parameters
     ----------
     settings : LearningSettings
-        ``episode_similarity`` and the other ``episode_...`` ones.
+        ``episode_similarity`` and ``episode_overlap``.
     """
 
     def __init__(self, settings: LearningSettings) -> None:
@@ -184,7 +188,7 @@ class Episodes:
         alike = self._alike([number for number, _ in found]) if len(found) > 1 else None
         groups: list[ActiveEpisode] = []
         left = list(range(len(found)))
-        while left and len(groups) < self._settings.episode_limit:
+        while left and len(groups) < _MOST_ACTIVE:
             first, *others = left
             members = [other for other in others if alike is not None and alike(first, other)]
             left = [other for other in others if other not in members] if members else others
@@ -205,7 +209,7 @@ class Episodes:
             at = vectors.positions(numbers)
             here = (at >= 0).nonzero()[0]
             rows = vectors.rows(at[here])
-            alike[here[:, None], here] |= rows @ rows.T >= self._settings.episode_merge
+            alike[here[:, None], here] |= rows @ rows.T >= _NEARLY_THE_SAME
             has_vector[here] = True
 
         if has_vector.all():
@@ -220,17 +224,16 @@ class Episodes:
         return by_either
 
     def _by_words(self, numbers: list[int]) -> Callable[[int, int], bool]:
-        merge = self._settings.episode_merge
         rows = [self._row(number) for number in numbers]
         heaviest = [self._heaviest[number] for number in numbers]
 
         def alike(one: int, other: int) -> bool:
             row, others, name = rows[one], rows[other], heaviest[one]
             # What all others are worth together is the root of what this leaves of 1.
-            if name not in others and 1.0 - row.get(name, 0.0) ** 2 < merge**2:
+            if name not in others and 1.0 - row.get(name, 0.0) ** 2 < _NEARLY_THE_SAME**2:
                 return False
             cosine = sum(share * others[name] for name, share in row.items() if name in others)
-            return cosine >= merge
+            return cosine >= _NEARLY_THE_SAME
 
         return alike
 

@@ -19,6 +19,8 @@ from hebbgraph.settings import LearningSettings
 
 __all__ = ["Family", "Lesson", "Node", "Trace", "chunk_node", "lesson_of", "tag_node"]
 
+#: From this many shown chunks on, an answer that cites all of them teaches nothing.
+MANY_SHOWN = 5
 _MAX_CUES = 16
 _MAX_CITED = 16
 _MAX_REJECTED = 64
@@ -82,7 +84,7 @@ class Lesson:
     episode: Node
 
 
-def shared_credit(n_cited: int, n_shown: int, *, many_shown: int) -> float:
+def shared_credit(n_cited: int, n_shown: int, *, many_shown: int = MANY_SHOWN) -> float:
     """Return the credit of each cited chunk, in [0, 1].
 
     ``(1 - (n_cited / n_shown)²) / √n_cited`` with at least ``many_shown`` chunks shown;
@@ -91,11 +93,11 @@ def shared_credit(n_cited: int, n_shown: int, *, many_shown: int) -> float:
 
     Examples
     --------
-    >>> shared_credit(1, 10, many_shown=5)
+    >>> shared_credit(1, 10)
     0.99
-    >>> shared_credit(10, 10, many_shown=5)
+    >>> shared_credit(10, 10)
     0.0
-    >>> shared_credit(4, 4, many_shown=5)
+    >>> shared_credit(4, 4)
     0.5
     """
     if not n_cited:
@@ -113,11 +115,11 @@ def lesson_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> 
     episode : str
         The node of its past query.
     settings : LearningSettings
-        ``inhibition``, ``many_shown``, ``families``.
+        ``inhibition``, ``families``.
     """
     hashes = {shown.chunk_id: shown.text_hash for shown in feedback.shown}
     cited = [chunk_node(id_, hashes[id_]) for id_ in feedback.cited]
-    credit = shared_credit(len(cited), len(hashes), many_shown=settings.many_shown)
+    credit = shared_credit(len(cited), len(hashes))
     in_vain = _shown_in_vain(feedback, hashes, -settings.inhibition if credit else 0.0)
     cited = cited[:_MAX_CITED] if credit else []
     cues = [tag_node(cue.tag) for cue in feedback.cues[:_MAX_CUES]]

@@ -13,6 +13,11 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.adjacency import EdgeRow, PlasticEdges
 from hebbgraph.formulas.homeostasis import (
+    FAN_OUT,
+    IN_CREDIT,
+    INHIBITION_FLOOR,
+    MIN_WEIGHT,
+    OUT_STRENGTH,
     OutgoingEdges,
     actor_scales,
     bound_outgoing,
@@ -36,6 +41,14 @@ __all__ = ["Overlay", "Recollection", "Resolve"]
 _NO_INTS = np.empty(0, np.int64)
 _ANY = 1 << 30
 _ON_PATH = (Family.HOP, Family.ARRIVAL)
+#: A past query counts by its likeness times the best direct evidence for any of the chunks that it
+#: led to, to this power: one that led to nothing that search sees too is about something else.
+_AGREEMENT = 8.0
+#: How much past queries must be like this one, together, to be half believed.
+_EPISODE_PRIOR = 0.3
+#: Activation of a chunk that similar past queries led to as often as not, and the most that they
+#: give; what starts elsewhere is 1.
+_EPISODE_GAIN, _EPISODE_SHARE = 0.2, 0.6
 #: Activation reaches hundreds of tags, each of which may know ends of paths.
 _PATH_FAN_OUT = 4
 #: Learned edges that one step follows: the cost of a recall must not grow with the log.
@@ -77,7 +90,7 @@ class Recollection:
         return np.array(slots, np.int64), citation_chance(
             np.array([sums[slot] for slot in slots]),
             sum(self.likeness),
-            prior=self.overlay.settings.episode_prior,
+            prior=_EPISODE_PRIOR,
         )
 
     def seen(self, evidence: GateOf) -> dict[int, float]:
@@ -101,11 +114,12 @@ class Recollection:
         """
         if not self.active:
             return self
-        power = self.overlay.settings.episode_agreement
         likeness = []
         for like, row, same in zip(self.likeness, self.opinions, self.same, strict=True):
             wanted = [seen[slot] for slot, opinion in row.items() if opinion > 0]
-            likeness.append(like * discount_unless_same(max(wanted, default=0.0) ** power, same))
+            likeness.append(
+                like * discount_unless_same(max(wanted, default=0.0) ** _AGREEMENT, same)
+            )
         return Recollection(self.overlay, self.active, tuple(likeness), self.opinions, self.same)
 
     def seeds(
@@ -127,10 +141,7 @@ class Recollection:
         if not wanted:
             return None
         slots, chance = self._expected(wanted)
-        settings = self.overlay.settings
-        return slots, chance_to_activation(
-            chance, gain=settings.episode_gain, at_most=settings.episode_share
-        )
+        return slots, chance_to_activation(chance, gain=_EPISODE_GAIN, at_most=_EPISODE_SHARE)
 
     def inhibited(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return chunks that past queries did not want, and what is left of the evidence."""
@@ -142,7 +153,7 @@ class Recollection:
         if not unwanted:
             return _NO_INTS, np.empty(0)
         slots, dislike = self._expected(unwanted)
-        return slots, 1.0 - np.minimum(dislike, self.overlay.settings.inhibition_floor)
+        return slots, 1.0 - np.minimum(dislike, INHIBITION_FLOOR)
 
     def edges(self, cues: IntArray, evidence: GateOf) -> PooledEdges:
         """Return the learned edges, those to chunks in proportion to direct evidence."""
@@ -257,9 +268,7 @@ class Overlay:
         if self._changed is None:
             for pool in (self._to_chunk, self._hops, self._opinions):
                 pool.clear()
-            self._target_scale = target_scales(
-                self._weights.credits(), in_credit=self.settings.in_credit
-            )
+            self._target_scale = target_scales(self._weights.credits(), in_credit=IN_CREDIT)
             self._actor_scale = actor_scales(
                 self._weights.actor_events(),
                 at_least=self.settings.actor_events,
@@ -334,12 +343,7 @@ class Overlay:
         that activation reaches.
         """
         settings = self.settings
-        gain = settings.path_gain
-        hops = {
-            cue: [(tag, gain * weight) for tag, weight in row]
-            for cue in cues.tolist()
-            if (row := self._hops.row(cue))
-        }
+        hops = {cue: row for cue in cues.tolist() if (row := self._hops.row(cue))}
         return PooledEdges(
             hops=hops,
             pool=self._to_chunk,
@@ -422,9 +426,9 @@ class Overlay:
         rows = bound_outgoing(
             OutgoingEdges(first.cumsum() - 1, np.arange(len(first)), net.weight),
             len(on_path),
-            min_weight=self.settings.min_weight,
-            fan_out=np.minimum(self.settings.fan_out, np.where(on_path, _PATH_FAN_OUT, _ANY)),
-            out_strength=self.settings.out_strength,
+            min_weight=MIN_WEIGHT,
+            fan_out=np.minimum(FAN_OUT, np.where(on_path, _PATH_FAN_OUT, _ANY)),
+            out_strength=OUT_STRENGTH,
         )
         at = rows.targets
         return _Net(net.family[at], self.number[net.source[at]], net.target[at], rows.weights)
@@ -451,13 +455,12 @@ class Overlay:
         numbers = [number for name in names if (number := self._weights.number(name)) is not None]
         rows = [self._opinions.row(number) for number in numbers]
         row = dict(rows[0]) if len(rows) == 1 else _pooled_rows(rows)
-        least = self.settings.min_weight
-        total = sum(weight for weight in row.values() if weight >= least)
-        scale = self.settings.out_strength / max(total, self.settings.out_strength)
+        total = sum(weight for weight in row.values() if weight >= MIN_WEIGHT)
+        scale = OUT_STRENGTH / max(total, OUT_STRENGTH)
         return {
             slot: weight * scale if weight > 0 else weight
             for slot, weight in row.items()
-            if abs(weight) >= least
+            if abs(weight) >= MIN_WEIGHT
         }
 
     def _nothing(self) -> Recollection:

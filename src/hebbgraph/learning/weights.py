@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import GrowableArray
-from hebbgraph.formulas.plasticity import LearningRule, find_rule
+from hebbgraph.formulas.homeostasis import INHIBITION_FLOOR
+from hebbgraph.formulas.plasticity import W_MAX, LearningRule, find_rule
 from hebbgraph.learning.lessons import Family, Lesson, Node
 from hebbgraph.settings import LearningSettings
 
@@ -91,8 +92,8 @@ class RawWeights:
     def __init__(self, settings: LearningSettings) -> None:
         self._rule: LearningRule = find_rule(settings.rule)
         self._learning_rate = settings.learning_rate
-        self._w_max = settings.w_max
-        self._w_min = -settings.inhibition_floor
+        self._w_max = W_MAX
+        self._w_min = -INHIBITION_FLOOR
         self._retention = 0.5 ** (1.0 / settings.half_life_events)
         self.n_events = 0
         self.nodes: list[Node] = []

@@ -142,7 +142,7 @@ def _questions(
     questions = []
     for feedback in log:
         shown = {one.chunk_id: one.text_hash for one in feedback.shown}
-        credit = shared_credit(len(feedback.cited), len(shown), many_shown=settings.many_shown)
+        credit = shared_credit(len(feedback.cited), len(shown))
         cited = tuple(
             number[held[id_]]
             for id_ in feedback.cited

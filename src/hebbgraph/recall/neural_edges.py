@@ -14,12 +14,13 @@ from hebbgraph.vectors.table import VectorTable
 
 __all__ = ["layer_of", "propagated_vectors", "with_neural_edges"]
 
+#: Of a chunk, the strongest neural edges that spreading follows: further ones carry little.
+_FAN_OUT = 16
 
-def layer_of(derived: Derived, graph: TagGraph, settings: NeuralRecall) -> LayerInGraph | None:
+
+def layer_of(derived: Derived, graph: TagGraph) -> LayerInGraph | None:
     """Return the trained layer in the numbers of a graph; None if there is none that counts."""
-    return derived.neural.in_graph(
-        graph, derived.embedding, derived.feedback, fan_out=settings.fan_out
-    )
+    return derived.neural.in_graph(graph, derived.embedding, derived.feedback, fan_out=_FAN_OUT)
 
 
 def propagated_vectors(
@@ -27,7 +28,7 @@ def propagated_vectors(
 ) -> VectorTable | None:
     """Return propagated vectors, if settings ask for them and there are any."""
     own = derived.vectors
-    layer = layer_of(derived, graph, settings) if settings.propagated and own else None
+    layer = layer_of(derived, graph) if settings.propagated and own else None
     return None if layer is None or own is None else derived.neural.table(layer, own)
 
 
@@ -43,7 +44,7 @@ def with_neural_edges(
     Like learned pairs, they pass mass in proportion to the direct evidence for where
     they lead.
     """
-    layer = layer_of(derived, graph, settings) if settings.edge_gain else None
+    layer = layer_of(derived, graph) if settings.edge_gain else None
     if layer is None or not len(layer.edges):
         return plastic
     neural = LearnedEdges([layer.edges], gain=settings.edge_gain, gate=evidence)

@@ -50,15 +50,15 @@ def test_likeness_runs_from_the_threshold_to_the_same_question():
 
 
 def test_near_duplicates_count_as_one():
-    episodes = remembering(*(feedback(str(i), angle(i)) for i in range(5)), episode_merge=0.95)
+    episodes = remembering(*(feedback(str(i), angle(i)) for i in range(5)))
     [one] = ask(episodes, vector=angle(0))
     assert len(one.nodes) == 5
 
 
-def test_active_queries_are_capped_to_the_most_similar():
-    episodes = remembering(
-        *(feedback(str(i), angle(i)) for i in range(0, 50, 5)), episode_limit=3, episode_merge=1.0
-    )
+def test_active_queries_are_capped_to_the_most_similar(monkeypatch):
+    monkeypatch.setattr("hebbgraph.learning.episodes._MOST_ACTIVE", 3)
+    monkeypatch.setattr("hebbgraph.learning.episodes._NEARLY_THE_SAME", 1.0)
+    episodes = remembering(*(feedback(str(i), angle(i)) for i in range(0, 50, 5)))
     active = ask(episodes, vector=angle(0))
     assert len(active) == 3
     assert active[0].likeness > active[1].likeness > active[2].likeness

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.formulas.homeostasis import actor_scales, target_scales
+import hebbgraph.learning.overlay as overlay_module
+from hebbgraph.formulas.homeostasis import MIN_WEIGHT, actor_scales, target_scales
 from hebbgraph.learning.lessons import Family, Lesson, Trace, chunk_node, tag_node
 from hebbgraph.learning.overlay import Overlay
 from hebbgraph.learning.weights import RawWeights
@@ -18,9 +19,16 @@ from hebbgraph.settings import LearningSettings
 
 N_TAGS, N_CHUNKS = 6, 7
 HASH = "0123456789abcdef"
-SETTINGS = LearningSettings(
-    half_life_events=20.0, in_credit=1.5, fan_out=5, actor_events=2.0, actor_share=0.1
-)
+SETTINGS = LearningSettings(half_life_events=20.0, actor_events=2.0, actor_share=0.1)
+IN_CREDIT, FAN_OUT = 1.5, 5  # reached sooner than by those of recalls
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _tighter_bounds():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overlay_module, "IN_CREDIT", IN_CREDIT)
+        patch.setattr(overlay_module, "FAN_OUT", FAN_OUT)
+        yield
 
 
 class _Phrases:
@@ -62,7 +70,7 @@ def naive(weights: RawWeights) -> dict[tuple[Family, str], dict[str, float]]:
         events, at_least=SETTINGS.actor_events, share=SETTINGS.actor_share
     ).tolist()
     actors = dict(zip(weights._actors, scales, strict=False))
-    targets = target_scales(weights.credits(), in_credit=SETTINGS.in_credit).tolist()
+    targets = target_scales(weights.credits(), in_credit=IN_CREDIT).tolist()
 
     def is_here(node: str) -> bool:
         number = int(node[2:] if node[0] == "t" else node[19:])
@@ -85,8 +93,8 @@ def naive(weights: RawWeights) -> dict[tuple[Family, str], dict[str, float]]:
     for key, row in net.items():
         if key[0] is Family.EPISODE:
             continue
-        fan_out = 4 if key[0] in (Family.HOP, Family.ARRIVAL) else SETTINGS.fan_out
-        strong = [(w, t) for t, w in row.items() if w >= SETTINGS.min_weight]
+        fan_out = 4 if key[0] in (Family.HOP, Family.ARRIVAL) else FAN_OUT
+        strong = [(w, t) for t, w in row.items() if w >= MIN_WEIGHT]
         strong = sorted(strong, key=lambda one: (-one[0], weights.number(one[1])))[:fan_out]
         scale = 1.0 / max(sum(w for w, _ in strong), 1.0)
         net[key] = {t: w * scale for w, t in strong}

@@ -34,6 +34,7 @@ NO_CUE = "no tag of the index is named in the query; hits are by direct search"
 
 
 def _chunk_alone(slot: int) -> Path:
+    """Return the path to a chunk that nothing led to."""
     return (PathNode("chunk", slot, 0.0),)
 
 
