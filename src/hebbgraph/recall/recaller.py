@@ -28,6 +28,7 @@ from hebbgraph.recall.predicate import AskedFilter, unranked
 from hebbgraph.recall.question import Features, Question, cues_of
 from hebbgraph.recall.search import DirectSearch
 from hebbgraph.recall.strategies import (
+    Checked,
     Request,
     Strategy,
     StrategyName,
@@ -96,7 +97,7 @@ class Recaller:
         """See :meth:`hebbgraph.HebbianIndex.recall`."""
         _check(query, k, where, per_colony)
         check_strategy(strategy)
-        by = self.strategy(strategy) if isinstance(strategy, str) else strategy
+        by = self.strategy(strategy) if isinstance(strategy, str) else Checked(strategy)
         asked, said = self._ask_models(query, seeds, vector)
         recall = self._ranked(asked, by, k, where, per_colony, recall_id or uuid.uuid4().hex)
         return recall.model_copy(update={"notes": (*recall.notes, *said)}) if said else recall
