@@ -181,8 +181,12 @@ class Namespace:
 
         Yields the generation. They are as new as the last acknowledged write.
         """
-        with self.derived.held(lambda: self.learned.refresh(self.derived.feedback)) as generation:
+        with self.derived.held(self._refresh_learned) as generation:
             yield generation
+
+    def _refresh_learned(self) -> None:
+        if (state := self.derived.feedback) != self.learned.state:
+            self.learned.refresh(state)
 
     def bring_up_to_date(self) -> None:
         """Derive what follows from a committed batch.

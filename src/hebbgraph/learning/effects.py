@@ -2,7 +2,7 @@
 
 Learning changes a score by one amount; it is shared out over the learned edges that
 brought activation to the chunk, in proportion to what each brought, and of each edge
-over the lessons that shaped it, in proportion to their credit.
+over the feedback that shaped it, in proportion to their credit.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.learned_edges import GateOf
 from hebbgraph.formulas.paths import Layer
-from hebbgraph.learning.lessons import Family
 from hebbgraph.learning.memory import Event, family_name
 from hebbgraph.learning.overlay import Overlay, Recollection
+from hebbgraph.learning.traces import Family
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.records import LearnedEffect
 from hebbgraph.text import display
@@ -41,7 +41,7 @@ class _Way:
 
 
 class _Taught(NamedTuple):
-    """A way, and the lessons that shaped it: which, and with what credit."""
+    """A way, and the feedback that shaped it: which, and with what credit."""
 
     way: _Way
     by: NDArray[np.int64]
@@ -73,7 +73,7 @@ def learned_effects(
         Direct evidence of chunks.
     weights : RawWeights
     events : sequence of Event
-        Where each lesson came from.
+        Where each feedback came from.
 
     Returns
     -------
@@ -114,7 +114,7 @@ def _source_text(node: str) -> str:
 
 
 def _taught(ways: Sequence[_Way], change: float, weights: RawWeights) -> list[_Taught]:
-    """Return the lessons that moved a score as it changed, by the ways on which they did."""
+    """Return the feedback that moved a score in this direction, by the ways on which it did."""
     taught = []
     for way in ways:
         rows = weights.rows(way.family, way.source)

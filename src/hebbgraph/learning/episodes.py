@@ -6,22 +6,20 @@ import hashlib
 import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import sum_by, top_n
+from hebbgraph.learning.feedback import hash_term
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
 __all__ = [
     "ActiveEpisode",
     "Episodes",
-    "Question",
     "episode_node",
-    "hash_term",
     "question_features",
 ]
 
@@ -39,12 +37,6 @@ _SKETCH_BITS = 64 * _SKETCH_WORDS
 _SKETCH_KEPT, _SKETCH_DEVIATIONS = 64, 3.0
 
 
-@lru_cache(maxsize=65_536)
-def hash_term(term: str) -> str:
-    """Return 16 hex digits for a word: learning only asks whether words are the same."""
-    return hashlib.blake2b(term.encode(), digest_size=8).hexdigest()
-
-
 def half(vector: Sequence[float]) -> bytes:
     """Return an embedding in half precision."""
     return np.asarray(vector, dtype=np.float16).tobytes()
@@ -59,13 +51,6 @@ def episode_node(feedback: Feedback) -> str:
     for name in sorted(names):
         digest.update(name.encode() + b"\x00")
     return f"e:{digest.hexdigest()}"
-
-
-class Question(NamedTuple):
-    """A query as episodes see it: weights of its tags and (hashed) words, and its vector."""
-
-    features: Mapping[str, float]
-    vector: NDArray[np.float32] | None = None
 
 
 class ActiveEpisode(NamedTuple):
@@ -136,19 +121,27 @@ class Episodes:
             vectors = self._embedders.setdefault(feedback.embedder or "", _Vectors())
             vectors.append(number, np.asarray(feedback.vector, dtype=np.float32))
 
-    def active(self, question: Question, embedder: str | None) -> list[ActiveEpisode]:
+    def active(
+        self,
+        features: Mapping[str, float],
+        vector: NDArray[np.float32] | None,
+        embedder: str | None,
+    ) -> list[ActiveEpisode]:
         """Return the past queries that are like a new one, the most similar first.
 
         Parameters
         ----------
-        question : Question
+        features : dict of str to float
+            Of the new query: weights of its tags and hashed words. Not read if vectors can
+            be compared.
+        vector : ndarray of float32, optional
         embedder : str, optional
-            The model of the question's vector; vectors of others are not compared.
+            The model of the vector; vectors of others are not compared.
         """
-        if question.vector is not None and self.compares(question.vector, embedder):
-            found = self._by_vector(question.vector, self._embedders[embedder or ""])
+        if vector is not None and self.compares(vector, embedder):
+            found = self._by_vector(vector, self._embedders[embedder or ""])
         else:
-            found = self._by_features(question)
+            found = self._by_features(features)
         return self._merged(found)
 
     def compares(self, vector: NDArray[np.float32] | None, embedder: str | None) -> bool:
@@ -162,9 +155,9 @@ class Episodes:
         likeness = np.minimum((cosine - low) / (1.0 - low), 1.0)
         return list(zip(vectors.numbers[at].tolist(), likeness.tolist(), strict=True))
 
-    def _by_features(self, question: Question) -> list[tuple[int, float]]:
+    def _by_features(self, features: Mapping[str, float]) -> list[tuple[int, float]]:
         numbers, products = [], []
-        for name, weight in question.features.items():
+        for name, weight in features.items():
             if (column := self._columns.get(name)) is not None:
                 some, shares = self._postings[column].arrays()
                 numbers.append(some)
@@ -172,7 +165,7 @@ class Episodes:
         if not numbers:
             return []
         low = self._settings.episode_overlap
-        norm = max(_norm(question.features), 1e-9)
+        norm = max(_norm(features), 1e-9)
         dot = sum_by(np.concatenate(numbers), np.concatenate(products), len(self.nodes))
         at = (dot > low * norm).nonzero()[0]
         if len(at) > _CANDIDATES:

@@ -7,18 +7,24 @@ import math
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from pydantic import ValidationError
 
 from hebbgraph.errors import FeedbackError, ParameterError
-from hebbgraph.learning.episodes import hash_term
 from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
 from hebbgraph.records import Cue, Feedback, PathStep, Recall, ShownChunk
 from hebbgraph.settings import LearningSettings
 from hebbgraph.text import phrase_key
 
-__all__ = ["feedback_digest", "feedback_of", "read_feedback"]
+__all__ = ["feedback_digest", "feedback_of", "hash_term", "read_feedback"]
+
+
+@lru_cache(maxsize=65_536)
+def hash_term(term: str) -> str:
+    """Return 16 hex digits for a word: learning only asks whether words are the same."""
+    return hashlib.blake2b(term.encode(), digest_size=8).hexdigest()
 
 
 def feedback_digest(feedback: Feedback) -> bytes:

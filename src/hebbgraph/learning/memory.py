@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.learning.episodes import Episodes, Question, episode_node
-from hebbgraph.learning.lessons import Family, lesson_of
+from hebbgraph.learning.episodes import Episodes, episode_node
 from hebbgraph.learning.overlay import Overlay, Recollection
+from hebbgraph.learning.traces import Family, traces_of
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.records import Feedback, PruneReport
 from hebbgraph.settings import FamilyName, LearningSettings
@@ -41,7 +41,7 @@ def family_name(family: Family) -> FamilyName:
 
 
 class Event(NamedTuple):
-    """Where a lesson came from."""
+    """Where a feedback came from."""
 
     feedback_id: str
     recall_id: str
@@ -71,27 +71,30 @@ class Memory:
         # Rows are never used twice in one history, so what was read of one stays true.
         self._hash_of_row: dict[int, str] = {}
         self._breaks = self._truth.history.breaks
-        self._state = FeedbackState()
+        #: How much of the log was folded.
+        self.state = FeedbackState()
         self._seq = 0
         self._last_id = ""
         self.weights = RawWeights(self._settings)
         self.episodes = Episodes(self._settings)
         self.events: list[Event] = []
         self._overlay: Overlay | None = None
+        #: Whether there is any learned edge; without, recalls are the static ones.
+        self.has_learned = False
 
     # -- keeping in step ------------------------------------------------------------
 
     def refresh(self, state: FeedbackState) -> None:
         """Fold what is new; start anew if some feedback was taken away, or is another one."""
-        if state == self._state:
+        if state == self.state:
             return
         with self._lock:
-            if state.removed != self._state.removed or not self._goes_on():
+            if state.removed != self.state.removed or not self._goes_on():
                 self.start_anew()
             for seq, feedback in self._log.after(self._seq):
                 self.fold(feedback)
                 self._seq, self._last_id = seq, feedback.id
-            self._state = state
+            self.state = state
 
     def _goes_on(self) -> bool:
         """Tell whether the log still holds, in its place, what was folded last.
@@ -104,10 +107,11 @@ class Memory:
         """Learn from one more feedback."""
         with self._lock:
             node = episode_node(feedback)
-            lesson = lesson_of(feedback, node, self._settings)
-            if "episode" in self._settings.families and lesson.traces:
+            taught = traces_of(feedback, node, self._settings)
+            if "episode" in self._settings.families and taught.traces:
                 self.episodes.add(node, feedback)
-            changed = self.weights.fold(lesson)
+            changed = self.weights.fold(taught)
+            self.has_learned = len(self.weights) > 0
             self.events.append(Event(feedback.id, feedback.recall_id, feedback.actor))
             if self._overlay is not None:
                 self._overlay.outdate(changed)
@@ -119,11 +123,6 @@ class Memory:
         """Hold everything still for a reader of weights and events; take graphs' locks first."""
         with self._lock:
             yield
-
-    @property
-    def has_learned(self) -> bool:
-        """Whether there is any learned edge; without, recalls are the static ones."""
-        return bool(self.events) and len(self.weights) > 0
 
     def recollect(
         self,
@@ -149,8 +148,7 @@ class Memory:
             if not self.has_learned:
                 return None
             by_vector = self.episodes.compares(vector, embedder)
-            question = Question({} if by_vector else features(), vector)
-            active = self.episodes.active(question, embedder)
+            active = self.episodes.active({} if by_vector else features(), vector, embedder)
             return self.overlay(graph).recollection(active)
 
     def overlay(self, graph: TagGraph) -> Overlay:

@@ -31,7 +31,7 @@ from hebbgraph.formulas.learned_edges import EdgePool, GateOf, LearnedEdges, Poo
 from hebbgraph.formulas.paths import PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import ActiveEpisode
-from hebbgraph.learning.lessons import Family
+from hebbgraph.learning.traces import Family
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.records import PathStep
 from hebbgraph.settings import LearningSettings
@@ -250,7 +250,7 @@ class Overlay:
         return self.graph is graph and self._generation == graph.generation
 
     def outdate(self, changed: Iterable[tuple[Family, int]] | None) -> None:
-        """There was a lesson: these rows have changed, or (None) all of them."""
+        """Note which rows a feedback has changed; None means all of them."""
         if changed is None or (self._changed is None and not self._fresh):
             self._changed = None
         elif self._changed is None:
@@ -260,7 +260,7 @@ class Overlay:
         self._fresh = False
 
     def bring_up_to_date(self) -> None:
-        """Take in the nodes and edges of new lessons."""
+        """Take in the nodes and edges of new feedback."""
         if self._fresh:
             return
         self._number_nodes()

@@ -13,7 +13,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.homeostasis import actor_scales
 from hebbgraph.graph.incidence import Postings
 from hebbgraph.graph.neural_layer import LayerStamp
-from hebbgraph.learning.lessons import shared_credit
+from hebbgraph.learning.traces import shared_credit
 from hebbgraph.neural.examples import LearnedQuestion
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings

@@ -22,7 +22,7 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.limits import MAX_QUERY_CHARACTERS, MAX_SEEDS
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.hits import best_slots, limit_per_colony, make_hits
-from hebbgraph.recall.masks import Masks, Where
+from hebbgraph.recall.masks import Masks, Passing, Where
 from hebbgraph.recall.neural_edges import propagated_vectors
 from hebbgraph.recall.predicate import AskedFilter, unranked
 from hebbgraph.recall.question import Features, Question, cues_of
@@ -227,7 +227,7 @@ class Recaller:
         """Read a question with the graph that is held."""
         graph = self._derived.graph
         question = self._question(graph, asked)
-        passing = self._masks.passing(graph, where)
+        passing = Passing(graph.alive) if where is None else self._masks.passing(graph, where)
 
         def search(allowed: BoolArray) -> Evidence:
             neural = self._settings.neural

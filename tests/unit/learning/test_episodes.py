@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hebbgraph.learning import episodes as module
-from hebbgraph.learning.episodes import Episodes, Question, episode_node
+from hebbgraph.learning.episodes import Episodes, episode_node
 from hebbgraph.records import Cue, Feedback
 from hebbgraph.settings import LearningSettings
 
@@ -34,8 +34,7 @@ def remembering(*given, **settings):
 
 def ask(episodes, *, vector=None, features=(), embedder="m"):
     held = None if vector is None else np.array(vector, dtype=np.float32)
-    question = Question(dict.fromkeys(features, 1.0), held)
-    return episodes.active(question, embedder)
+    return episodes.active(dict.fromkeys(features, 1.0), held, embedder)
 
 
 def test_likeness_runs_from_the_threshold_to_the_same_question():

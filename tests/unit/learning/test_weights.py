@@ -2,13 +2,13 @@
 
 import pytest
 
-from hebbgraph.learning.lessons import Family, Lesson, Trace
+from hebbgraph.learning.traces import Family, Trace, Traces
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.settings import LearningSettings
 
 
 def lesson(*traces, actor=None, name="f"):
-    return Lesson(name, actor, [Trace(*trace) for trace in traces], "e:1")
+    return Traces(name, actor, [Trace(*trace) for trace in traces], "e:1")
 
 
 OWL = (Family.CUE, "t:owl", "c:1:a", 1.0, 1)

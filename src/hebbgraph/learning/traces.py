@@ -1,4 +1,4 @@
-"""What one feedback teaches: which edges, how strongly, in which direction.
+"""What one feedback speaks of: which edges, how strongly, in which direction.
 
 Credit is shared among the cited chunks, so an answer that cites everything says little;
 one that cites (nearly) all of many shown chunks says nothing at all. Chunks that were
@@ -17,7 +17,7 @@ from typing import NamedTuple, TypeAlias
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["Family", "Lesson", "Node", "Trace", "chunk_node", "lesson_of", "tag_node"]
+__all__ = ["Family", "Node", "Trace", "Traces", "chunk_node", "tag_node", "traces_of"]
 
 #: From this many shown chunks on, an answer that cites all of them teaches nothing.
 MANY_SHOWN = 5
@@ -66,8 +66,8 @@ class Trace(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """All that one feedback teaches, in a fixed order.
+class Traces:
+    """The edges that one feedback speaks of, in a fixed order.
 
     Attributes
     ----------
@@ -106,7 +106,7 @@ def shared_credit(n_cited: int, n_shown: int, *, many_shown: int = MANY_SHOWN) -
     return choice / math.sqrt(n_cited)
 
 
-def lesson_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> Lesson:
+def traces_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> Traces:
     """Turn a feedback into the edges that it speaks of.
 
     Parameters
@@ -145,7 +145,7 @@ def lesson_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> 
         traces += [Trace(Family.EPISODE, episode, chunk, loss, 1) for chunk, loss in in_vain]
     if "path" in settings.families and cited:
         traces += _path_traces(feedback, hashes, credit)
-    return Lesson(feedback.id, feedback.actor, traces, episode)
+    return Traces(feedback.id, feedback.actor, traces, episode)
 
 
 def _shown_in_vain(
