@@ -1,7 +1,7 @@
-"""One namespace of an open index: its parts, made once and handed on as one.
+"""One namespace of an open index: its parts, created once and passed on as one object.
 
-Whoever writes, recalls, teaches or checks is given a :class:`Namespace`, not the five to ten
-parts that it needs of it.
+Writing, recalling, teaching and checking all take a :class:`Namespace` instead of the five to ten
+parts they need of it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Namespace:
         name: str,
         cache_dir: str | Path | None,
     ) -> Self:
-        """Open or make an index; see :meth:`hebbgraph.HebbianIndex.open`."""
+        """Open or create an index; see :meth:`hebbgraph.HebbianIndex.open`."""
         _check_name(name)
         for argument, given in (
             ("tagger", tagger),
@@ -177,9 +177,9 @@ class Namespace:
 
     @contextmanager
     def held(self) -> Iterator[int]:
-        """Hold graph, lexical index and learned weights still for a reader.
+        """Lock graph, lexical index and learned weights for a reader; yield the generation.
 
-        Yields the generation. They are as new as the last acknowledged write.
+        They are as new as the last acknowledged write.
         """
         with self.derived.held(self._refresh_learned) as generation:
             yield generation
@@ -191,8 +191,8 @@ class Namespace:
     def bring_up_to_date(self) -> None:
         """Derive what follows from a committed batch.
 
-        The batch is acknowledged already. A failure here is made good by the next recall,
-        so it is logged, not raised.
+        The batch is acknowledged, and the next recall makes up for a failure here, so it is
+        logged, not raised.
         """
         try:
             self.derived.refresh()
@@ -200,7 +200,7 @@ class Namespace:
             logger.warning("derived parts lag behind; the next recall updates them: %s", error)
 
     def scrub(self) -> None:
-        """Leave no byte of what is gone in the databases: the truth and the recent recalls."""
+        """Erase every byte of deleted content from the databases: truth and recent recalls."""
         if self.root is not None:
             sweep_restores(self.root)
         self.recalls.erase(self.name, self.truth.generation())
@@ -223,7 +223,7 @@ class Namespace:
         return embed_passages(self.embedder, [Chunk(text=phrase) for phrase in phrases])
 
     def close(self) -> None:
-        """Save derived parts and let go of all files."""
+        """Save derived parts and close all files."""
         try:
             self.derived.close()
         except OSError as error:
@@ -234,7 +234,7 @@ class Namespace:
 
 
 def tagger_name(tagger: Tagger) -> str:
-    """Return the name that is saved for a tagger: its own, or that of its function or class.
+    """Return the name under which a tagger is saved: its own, or that of its function or class.
 
     Examples
     --------
@@ -273,7 +273,7 @@ def _check_embedder(embedder: Embedder, state: EmbeddingState | None) -> None:
 def _open_database(
     location: str | Path, cache_dir: str | Path | None, wait_seconds: float
 ) -> tuple[Database, Path | None]:
-    """Open the database; return it with the folder for derived parts (None: in memory)."""
+    """Open the database; return it and the folder for derived parts (None: in memory)."""
     cache = None if cache_dir is None else Path(cache_dir)
     if location == ":memory:":
         return Database.in_memory(), None  # nobody else will ever need what is derived

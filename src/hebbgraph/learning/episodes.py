@@ -43,7 +43,7 @@ def half(vector: Sequence[float]) -> bytes:
 
 
 def episode_node(feedback: Feedback) -> str:
-    """Return the node of a feedback's query; the same question has the same node."""
+    """Return the node of a feedback's query; equal questions share it."""
     digest = hashlib.blake2b(digest_size=12)
     digest.update((feedback.embedder or "").encode())
     digest.update(b"" if feedback.vector is None else half(feedback.vector))
@@ -54,7 +54,7 @@ def episode_node(feedback: Feedback) -> str:
 
 
 class ActiveEpisode(NamedTuple):
-    """A past query that is like the new one, and its near-duplicates.
+    """A past query that is like the new one, with its near-duplicates.
 
     ``likeness`` lies in (0, 1]: 0 at the threshold, 1 for the same question.
     """
@@ -132,11 +132,10 @@ class Episodes:
         Parameters
         ----------
         features : dict of str to float
-            Of the new query: weights of its tags and hashed words. Not read if vectors can
-            be compared.
+            Weights of the new query's tags and hashed words. Not read if vectors can be compared.
         vector : ndarray of float32, optional
         embedder : str, optional
-            The model of the vector; vectors of others are not compared.
+            The model of the vector; vectors of other models are not compared.
         """
         if vector is not None and self.compares(vector, embedder):
             found = self._by_vector(vector, self._embedders[embedder or ""])
@@ -145,7 +144,7 @@ class Episodes:
         return self._merged(found)
 
     def compares(self, vector: NDArray[np.float32] | None, embedder: str | None) -> bool:
-        """Tell whether a vector of a model can be compared with those of past queries."""
+        """Return whether there are past vectors to compare this one with."""
         vectors = self._embedders.get(embedder or "")
         return vector is not None and vectors is not None and vectors.dimension == len(vector)
 
@@ -190,9 +189,9 @@ class Episodes:
         return groups
 
     def _alike(self, numbers: list[int]) -> Callable[[int, int], bool]:
-        """Return what tells, of two of some past queries, whether they are nearly the same.
+        """Return a function that tells whether two past queries are nearly the same.
 
-        By their vectors, or, where neither has one, by their words.
+        It compares their vectors, or their words if neither has one.
         """
         if not self._embedders:
             return self._by_words(numbers)
@@ -257,8 +256,8 @@ class _Posting:
 class _Vectors:
     """Unit vectors of one model's past queries.
 
-    When there are many, a sketch sorts out most of them first: reading every vector would
-    cost more than the rest of a recall.
+    If there are many, a sketch rules most of them out; reading every vector would cost more than
+    the rest of a recall.
     """
 
     def __init__(self) -> None:
@@ -298,7 +297,7 @@ class _Vectors:
     def nearest(
         self, query: NDArray[np.float32], low: float
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return positions and cosines above ``low``, at most so many as are looked at."""
+        """Return positions and cosines above ``low``, at most ``_CANDIDATES``."""
         size = len(self._at)
         if size > _SKETCH_FROM and self.dimension >= _SKETCH_DIMENSION:
             apart = differing_bits(self._sketch[:, :size], self._signs.of(query))
@@ -323,11 +322,11 @@ class _Vectors:
 
 
 class _Signs:
-    """On which side of some planes a vector lies: a bit each.
+    """Sign bits of a vector: the side of some planes on which it lies.
 
-    Of two vectors at an angle, a random plane separates a share angle / π [1]_. Here a
-    plane is one of equal coordinates: no matrix is needed to tell the side, and what all
-    coordinates have in common does not count.
+    A random plane separates two vectors at an angle with probability angle / π [1]_. Here, each
+    plane is where two coordinates are equal, so no matrix is needed, and what all coordinates have
+    in common cancels.
 
     References
     ----------
@@ -349,7 +348,7 @@ class _Signs:
 
     @staticmethod
     def most_apart(cosine: float) -> float:
-        """Return how many bits differ at most for vectors of at least this cosine, nearly always.
+        """Return how many bits may differ between vectors of at least this cosine, nearly always.
 
         >>> _Signs.most_apart(1.0), round(_Signs.most_apart(0.5), 1)
         (0.0, 83.6)
@@ -360,7 +359,7 @@ class _Signs:
 
 
 def differing_bits(rows: NDArray[np.uint64], row: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Return in how many bits each of some rows differs from another.
+    """Return the number of bits in which each row differs from another row.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
-"""What was learned, kept in step with the log and the graph.
+"""Learned weights, kept in step with the log and the graph.
 
-Each process folds the log for itself. A recall costs one comparison of counters when
-nothing is new; a new feedback costs the next one its fold, and the rows that it changed.
+Each process folds the log for itself. If nothing is new, a recall only compares counters; after
+a new feedback, the next recall folds it and updates the rows it changed.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Memory:
     ----------
     log : FeedbackLog
     truth : Truth
-        Says which chunks are there, and with which text.
+        Knows which chunks exist, and their text.
     settings : LearningSettings
     """
 
@@ -67,7 +67,7 @@ class Memory:
         self.start_anew()
 
     def start_anew(self) -> None:
-        """Forget what was folded; the next refresh folds all of the log."""
+        """Forget what was folded; the next refresh folds the whole log."""
         # Rows are never used twice in one history, so what was read of one stays true.
         self._hash_of_row: dict[int, str] = {}
         self._breaks = self._truth.history.breaks
@@ -85,7 +85,7 @@ class Memory:
     # -- keeping in step ------------------------------------------------------------
 
     def refresh(self, state: FeedbackState) -> None:
-        """Fold what is new; start anew if some feedback was taken away, or is another one."""
+        """Fold new feedback; start over if feedback was removed or the log is another one."""
         if state == self.state:
             return
         with self._lock:
@@ -97,9 +97,9 @@ class Memory:
             self.state = state
 
     def _goes_on(self) -> bool:
-        """Tell whether the log still holds, in its place, what was folded last.
+        """Return whether the log still holds the feedback that was folded last.
 
-        It does not when the database was put back from an old copy and taught anew.
+        It does not if the database was replaced by an old copy and taught something else.
         """
         return not self._seq or self._log.id_at(self._seq) == self._last_id
 
@@ -120,7 +120,7 @@ class Memory:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold everything still for a reader of weights and events; take graphs' locks first."""
+        """Lock everything for a reader of weights and events; take the graph's lock first."""
         with self._lock:
             yield
 
@@ -136,10 +136,10 @@ class Memory:
         Parameters
         ----------
         graph : TagGraph
-            The caller holds the lock on it.
+            The caller holds its lock.
         features : callable
-            Returns those of :func:`hebbgraph.learning.episodes.question_features`; asked
-            only if vectors cannot be compared.
+            Returns the question's features (:func:`hebbgraph.learning.episodes.question_features`);
+            called only if vectors cannot be compared.
         vector : ndarray of float32, optional
         embedder : str, optional
             The model of the vector.
@@ -162,7 +162,7 @@ class Memory:
         return held
 
     def _resolve(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
-        """Return the row and text hash of each chunk that is there."""
+        """Return the row and text hash of each chunk that exists."""
         rows = self._truth.rows_of(ids)
         if self._breaks != self._truth.history.breaks:
             self._hash_of_row, self._breaks = {}, self._truth.history.breaks
@@ -177,7 +177,7 @@ class Memory:
     # -- surveying ------------------------------------------------------------------
 
     def survey(self, graph: TagGraph, min_weight: float) -> tuple[PruneReport, list[str]]:
-        """Count edges that are weak or masked; name the feedback that teaches nothing more.
+        """Count weak and masked edges, and list the feedback that has no other.
 
         The caller holds the lock on the graph.
         """

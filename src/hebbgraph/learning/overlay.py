@@ -63,19 +63,19 @@ Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
 
 @dataclass(frozen=True)
 class Recollection:
-    """What a question brings back.
+    """What a question brings back: similar past queries, and the chunks they led to.
 
     Attributes
     ----------
     overlay : Overlay
     active : tuple of ActiveEpisode
-        Past queries like the question.
+        Past queries that are like the question.
     likeness : tuple of float, in [0, 1]
-        How far each counts.
+        The weight of each.
     opinions : tuple of dict of slot to float, in [-1, 1]
-        What each thinks of chunks: a few numbers, which dictionaries hold faster than arrays.
+        How much each wants a chunk. Dictionaries, which are faster than arrays for a few numbers.
     same : tuple of float, in [0, 1]
-        The chance that a past query asks the same: its likeness, squared.
+        Probability that a past query asks the same: its likeness, squared.
     """
 
     overlay: Overlay
@@ -85,7 +85,7 @@ class Recollection:
     same: tuple[float, ...]
 
     def _expected(self, sums: Mapping[int, float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return chunks, ascending, and how far past queries lead one to expect each."""
+        """Return chunks, ascending, and the chance that each is cited."""
         slots = sorted(sums)
         return np.array(slots, np.int64), citation_chance(
             np.array([sums[slot] for slot in slots]),
@@ -101,16 +101,16 @@ class Recollection:
         return dict(zip(slots, evidence(np.array(slots)).tolist(), strict=True))
 
     def recognised(self, seen: Mapping[int, float]) -> Recollection:
-        """Return the past queries in proportion to how far direct evidence agrees with them.
+        """Weight past queries by how far direct evidence agrees with them.
 
-        One that is like the question, but led to nothing that direct evidence sees too, is
-        about something else. Where it sees one of its chunks, that one brings the others
-        back (pattern completion, as in an autoassociative memory [1]_).
+        If direct evidence sees none of the chunks that a past query led to, it was about something
+        else. If it sees one, that chunk brings back the others (pattern completion, as in an
+        autoassociative memory [1]_).
 
         References
         ----------
-        .. [1] Hopfield (1982), Neural networks and physical systems with emergent
-           collective computational abilities.
+        .. [1] Hopfield (1982), Neural networks and physical systems with emergent collective
+               computational abilities.
         """
         if not self.active:
             return self
@@ -125,10 +125,10 @@ class Recollection:
     def seeds(
         self, seen: Mapping[int, float]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-        """Return chunks that past queries led to, and the activation that they get.
+        """Return the chunks that past queries led to, and their initial activation.
 
-        A chunk gets it in proportion to the direct evidence for it, unless the question
-        was asked before.
+        It is proportional to the direct evidence for the chunk, unless the question was asked
+        before.
         """
         wanted: dict[int, float] = {}
         for row, like, same in zip(self.opinions, self.likeness, self.same, strict=True):
@@ -144,7 +144,7 @@ class Recollection:
         return slots, chance_to_activation(chance, gain=_EPISODE_GAIN, at_most=_EPISODE_SHARE)
 
     def inhibited(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return chunks that past queries did not want, and what is left of the evidence."""
+        """Return the chunks that past queries did not want, and the share of evidence they keep."""
         unwanted: dict[int, float] = {}
         for row, like in zip(self.opinions, self.likeness, strict=True):
             for slot, opinion in row.items():
@@ -156,16 +156,16 @@ class Recollection:
         return slots, 1.0 - np.minimum(dislike, INHIBITION_FLOOR)
 
     def edges(self, cues: IntArray, evidence: GateOf) -> PooledEdges:
-        """Return the learned edges, those to chunks in proportion to direct evidence."""
+        """Return the learned edges; those to chunks are gated by direct evidence."""
         return self.overlay.edges(cues, evidence)
 
     def path_edges(self) -> PlasticEdges:
-        """Return what was learned about the edges of cited paths, weights as they are."""
+        """Return what was learned about cited paths, ungated."""
         return self.overlay.path_edges()
 
     @cached_property
     def _strongest(self) -> dict[int, tuple[ActiveEpisode, float]]:
-        """For each chunk, the past query that lights it most, and how much."""
+        """For each chunk, the past query that activates it most, and how much."""
         strongest: dict[int, tuple[ActiveEpisode, float]] = {}
         for episode, row, like in zip(self.active, self.opinions, self.likeness, strict=True):
             for slot, opinion in row.items():
@@ -175,7 +175,7 @@ class Recollection:
         return strongest
 
     def of(self, slot: int) -> list[tuple[ActiveEpisode, float]]:
-        """Return the past queries that have an opinion on a chunk, times their likeness."""
+        """Return the past queries with an opinion on a chunk, and that times their likeness."""
         return [
             (episode, row[slot] * like)
             for episode, row, like in zip(self.active, self.opinions, self.likeness, strict=True)
@@ -183,7 +183,7 @@ class Recollection:
         ]
 
     def episode_step(self, node: PathNode) -> list[PathStep]:
-        """Return the past query in front of a chunk that starts a way, if it lit it."""
+        """Return the path step for the past query that activated a chunk, if one did."""
         if node.id not in self._strongest:
             return []
         episode, weight = self._strongest[node.id]
@@ -205,13 +205,13 @@ class Overlay:
     Parameters
     ----------
     graph : TagGraph
-        Its owner holds the lock on it while this object reads.
+        The caller holds its lock while this object reads.
     weights : RawWeights
     settings : LearningSettings
     rows : dict of chunk id to (row, text hash)
-        What is known already; added to.
+        A cache, added to.
     resolve : callable
-        Finds the others.
+        Looks up the rest.
     """
 
     def __init__(
@@ -246,7 +246,7 @@ class Overlay:
         self._target_scale = np.empty(0)
 
     def fits(self, graph: TagGraph) -> bool:
-        """Tell whether the numbers are still those of this graph."""
+        """Return whether the numbers are still those of this graph."""
         return self.graph is graph and self._generation == graph.generation
 
     def outdate(self, changed: Iterable[tuple[Family, int]] | None) -> None:
@@ -260,7 +260,7 @@ class Overlay:
         self._fresh = False
 
     def bring_up_to_date(self) -> None:
-        """Take in the nodes and edges of new feedback."""
+        """Read the nodes and edges of new feedback."""
         if self._fresh:
             return
         self._number_nodes()
@@ -308,7 +308,7 @@ class Overlay:
         self.number = np.concatenate((self.number, numbers))
 
     def _slots_of(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the slots of those chunks that are there."""
+        """Return the slots of those chunks that exist."""
         self.rows.update(self._resolve([id_ for id_ in ids if id_ not in self.rows]))
         slots = self._live_slots(ids)
         # A chunk that was put again lies in another row than the one that is known.
@@ -338,9 +338,8 @@ class Overlay:
     def edges(self, cues: IntArray, evidence: GateOf) -> PooledEdges:
         """Return the learned edges that spreading follows.
 
-        What was learned about cues, and about tags that led on to others, counts for
-        tags that the query names; what was learned about the end of a path, for any tag
-        that activation reaches.
+        What was learned about cues, and about tags that lead to other tags, applies to tags
+        that the query names; what was learned about the end of a path, to any tag reached.
         """
         settings = self.settings
         hops = {cue: row for cue in cues.tolist() if (row := self._hops.row(cue))}
@@ -365,12 +364,12 @@ class Overlay:
         )
 
     def row(self, family: Family, node: int) -> dict[int, float]:
-        """Return what leaves a node for which tags or slots."""
+        """Return the edges that leave a node, as targets (tags or slots) and weights."""
         _, _, number, weight = self._bounded(self._net(self._weights.edges_from([(family, node)])))
         return dict(zip(number.tolist(), weight.tolist(), strict=True))
 
     def _put(self, families: _Ints, nodes: _Ints, edges: _Ints) -> None:
-        """Make the rows of some nodes anew, of all their edges."""
+        """Replace the rows of some nodes, given all their edges."""
         net = self._net(edges)
         asked = net.family == Family.EPISODE
         past = _Net(*(column[asked] for column in net))
@@ -387,7 +386,7 @@ class Overlay:
         )
 
     def _into_chunks(self, families: _Ints, numbers: _Ints) -> tuple[_Ints, _Ints]:
-        """Return where rows into chunks are kept, and whose each of them is."""
+        """Return where rows into chunks are kept, and the position of each."""
         cue = (families == Family.CUE).nonzero()[0]
         arrival = (families == Family.ARRIVAL).nonzero()[0]
         pair = (families == Family.PAIR).nonzero()[0]
@@ -397,10 +396,10 @@ class Overlay:
         return np.concatenate(places), at
 
     def _net(self, edges: _Ints) -> _Net:
-        """Put together what several actors learned about the same ends.
+        """Pool what several actors learned about the same ends.
 
-        Edges whose ends are not in the graph are left out. What was learned first comes
-        first, in every process that reads the same log.
+        Edges with an end that is not in the graph are left out. The oldest edges come first,
+        so every process that reads the same log gets the same order.
         """
         family, source, target, _ = self._weights.ends(edges)
         known = (self.number[source] >= 0) | (family == Family.EPISODE)
@@ -419,7 +418,7 @@ class Overlay:
         return _Net(owner // n, owner % n, self.number[key % n], weight)
 
     def _bounded(self, net: _Net) -> _Net:
-        """Prune, bound and normalise what leaves each node; sources come out as numbers."""
+        """Prune, bound and normalise what leaves each node; sources become numbers of the graph."""
         first = np.ones(len(net.source), np.bool_)
         first[1:] = (net.source[1:] != net.source[:-1]) | (net.family[1:] != net.family[:-1])
         on_path = np.isin(net.family[first], _ON_PATH)
@@ -434,7 +433,7 @@ class Overlay:
         return _Net(net.family[at], self.number[net.source[at]], net.target[at], rows.weights)
 
     def number_of(self, node: str) -> int | None:
-        """Return the number that raw weights give a node."""
+        """Return the number of a node in the raw weights."""
         return self._weights.number(node)
 
     # -- past queries ---------------------------------------------------------------
@@ -451,7 +450,7 @@ class Overlay:
         return Recollection(self, tuple(active), likeness, rows, same)
 
     def _opinions_of(self, names: Sequence[str]) -> dict[int, float]:
-        """Return what near-duplicate past queries think of chunks, as if they were one."""
+        """Return the pooled opinions of near-duplicate past queries."""
         numbers = [number for name in names if (number := self._weights.number(name)) is not None]
         rows = [self._opinions.row(number) for number in numbers]
         row = dict(rows[0]) if len(rows) == 1 else _pooled_rows(rows)
@@ -477,7 +476,7 @@ def _pooled_rows(rows: Sequence[EdgeRow]) -> dict[int, float]:
 
 
 def _with_all_to_chunk(changed: Iterable[tuple[Family, int]]) -> set[tuple[Family, int]]:
-    """Add the other of the two families that share the row of a cue."""
+    """Add the other of the two families that share a cue's row."""
     both = {Family.CUE: Family.ARRIVAL, Family.ARRIVAL: Family.CUE}
     every = set(changed)
     return every | {(both[family], node) for family, node in every if family in both}

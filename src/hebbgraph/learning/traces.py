@@ -1,8 +1,8 @@
 """What one feedback speaks of: which edges, how strongly, in which direction.
 
-Credit is shared among the cited chunks, so an answer that cites everything says little;
-one that cites (nearly) all of many shown chunks says nothing at all. Chunks that were
-shown in vain, while others were cited, lose a little.
+Credit is shared among the cited chunks, so an answer that cites everything says little, and one
+that cites (nearly) all of many shown chunks says nothing. Chunks that were passed over while
+others were cited lose a little.
 """
 
 from __future__ import annotations
@@ -46,15 +46,15 @@ def tag_node(key: str) -> Node:
 
 
 def chunk_node(chunk_id: str, text_hash: str) -> Node:
-    """Return the node of a chunk *with this text*: another text is another node."""
+    """Return the node of a chunk *with this text*; with another text it is another node."""
     return f"c:{text_hash}:{chunk_id}"
 
 
 class Trace(NamedTuple):
     """One edge that a feedback speaks of.
 
-    ``credit`` in [-1, 1]; ``length`` counts the edges from the query to the chunk. With
-    negative credit, an edge is weakened if it is there, but never made; only past queries
+    ``credit`` lies in [-1, 1]; ``length`` is the number of edges from the query to the chunk.
+    Negative credit weakens an existing edge but creates none, except for past queries, which
     remember what they did not want.
     """
 
@@ -151,10 +151,9 @@ def traces_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> 
 def _shown_in_vain(
     feedback: Feedback, hashes: Mapping[str, str], loss: float
 ) -> list[tuple[Node, float]]:
-    """Return chunks that were shown in vain, with their negative credit.
+    """Return the chunks with negative credit: rejected, or passed over.
 
-    Beside those that were rejected, they are the ones that stand above a cited chunk:
-    the reader has passed them over, while of those below nothing is known (Joachims,
+    A chunk shown above a cited one was passed over; of those below, nothing is known (Joachims,
     2002, Optimizing search engines using clickthrough data, "skip above").
     """
     depressed = dict.fromkeys(feedback.rejected, -1.0)

@@ -1,9 +1,8 @@
-"""Raw plastic weights: a left fold of the feedback log.
+"""Raw learned weights: a left fold of the feedback log.
 
-Edges lie between named nodes (phrases, chunks with their text, past queries), so the
-fold knows neither graph nor slots. Each actor's part of an edge is kept apart, and put
-together only when read. Nothing here forgets: to take a feedback back, the log without
-it is folded anew.
+Edges join named nodes (phrases, chunks with their text, past queries), so the fold knows neither
+graph nor slots. Each actor's part of an edge is kept separately and pooled when read. Nothing is
+ever subtracted: to take a feedback back, the log without it is folded again.
 """
 
 from __future__ import annotations
@@ -29,10 +28,10 @@ _NO_EDGES = array("q")
 
 
 class EdgeRows(NamedTuple):
-    """The edges that leave one node, each actor's part on its own.
+    """The edges that leave one node, one entry per actor.
 
-    ``target`` and ``actor`` are numbers, ``weight`` is decayed to now, ``edge`` names
-    the row for :meth:`RawWeights.teachers`.
+    ``target`` and ``actor`` are numbers, ``weight`` is decayed to now, ``edge`` is for
+    :meth:`RawWeights.teachers`.
     """
 
     target: NDArray[np.int64]
@@ -42,7 +41,7 @@ class EdgeRows(NamedTuple):
 
 
 class EdgeEnds(NamedTuple):
-    """What edges lie between, and whose they are; actors and nodes by number."""
+    """Family, ends and actor of some edges; actors and nodes by number."""
 
     family: NDArray[np.int8]
     source: NDArray[np.int64]
@@ -252,14 +251,14 @@ class RawWeights:
         )
 
     def edges_from(self, sources: Iterable[tuple[Family, int]]) -> NDArray[np.int64]:
-        """Return the edges of a family that leave a node, for each of some."""
+        """Return the edges that leave these nodes, each with its family."""
         gathered = array("q")
         for family, source in sources:
             gathered.extend(self._by_source.get(family << _NODE_BITS | source, _NO_EDGES))
         return np.array(gathered, dtype=np.int64)
 
     def ends(self, edges: NDArray[np.int64]) -> EdgeEnds:
-        """Return what edges lie between, and whose they are."""
+        """Return family, ends and actor of edges."""
         return EdgeEnds(
             self._family.view[edges],
             self._source.view[edges],
@@ -274,9 +273,9 @@ class RawWeights:
         return decayed
 
     def credits(self) -> NDArray[np.float64]:
-        """Return how much credit each node has had, decayed to the clock of readers.
+        """Return the credit of each node, decayed to the readers' clock.
 
-        Nodes that are new since then have none, and are left out.
+        Newer nodes are left out; they have none yet.
         """
         return self._seen_credit
 
@@ -303,7 +302,7 @@ class RawWeights:
         return np.array(self._taught_edge, np.int64), np.array(self._taught_by, np.int64)
 
     def dump(self) -> dict[tuple[str, str, str, str | None], float]:
-        """Return every weight by (family, source, target, actor), for comparing."""
+        """Return every weight by (family, source, target, actor), for comparisons."""
         actors = list(self._actors)
         edges = np.arange(len(self))
         return {

@@ -25,14 +25,14 @@ _MASKS_KEPT = 32
 
 
 class Passing(NamedTuple):
-    """The chunks that pass a filter, and what all of them have, if that is known."""
+    """The chunks that pass a filter, and what all of them have, if known."""
 
     mask: BoolArray
     cover: Cover | None = None
 
 
 class Masks:
-    """Masks of the filters that were used last."""
+    """A cache of the masks of recent filters."""
 
     def __init__(
         self, truth: Truth, colony_of: Callable[[], NDArray[np.int64]] | None = None

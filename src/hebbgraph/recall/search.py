@@ -27,7 +27,7 @@ _LOOKUP, _HIT = 6.0, 0.5
 
 
 class DirectSearch:
-    """Searches directly, or takes what was found elsewhere.
+    """Lexical and dense search, or the results that the caller handed over.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class DirectSearch:
         *,
         vectors: VectorTable | None = None,
     ) -> Evidence:
-        """Return direct evidence by slot, of chunks that are allowed.
+        """Return the direct evidence of allowed chunks, by slot.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class DirectSearch:
         question : Question
         passing : Passing
         vectors : VectorTable, optional
-            To search in; left out, those of the index.
+            Searched instead of those of the index.
         """
         allowed = passing.mask
         if question.given is not None:
@@ -91,7 +91,7 @@ class DirectSearch:
 
 @dataclass(frozen=True)
 class _Slots:
-    """The slot of each vector, and the other way round; the same from recall to recall."""
+    """The slot of each vector and the vector of each slot; the same from recall to recall."""
 
     graph: TagGraph | None
     table: VectorTable | None
@@ -132,7 +132,7 @@ class _Slots:
 
 
 class _Plan(NamedTuple):
-    """How lexical search gets to the candidates that pass a filter."""
+    """How lexical search reaches the candidates that pass a filter."""
 
     microseconds: float
     limit: int
@@ -141,7 +141,7 @@ class _Plan(NamedTuple):
 
 
 def _plan(graph: TagGraph, passing: Passing) -> _Plan:
-    """Choose between looking up what passes and passing over what does not."""
+    """Choose between looking up what passes and skipping what does not."""
     allowed, cover = passing
     n_allowed, n_chunks = int(np.count_nonzero(allowed)), graph.n_chunks
     if n_allowed == n_chunks:
@@ -163,7 +163,7 @@ def _plan(graph: TagGraph, passing: Passing) -> _Plan:
 def lexical_search(
     derived: Derived, graph: TagGraph, terms: list[str], passing: Passing
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the best chunks for the terms among those that pass, and their BM25."""
+    """Return the best chunks for the terms among those that pass, with their BM25."""
     _, limit, only, facts = _plan(graph, passing)
     while True:
         rows, scores = derived.lexical.search(terms, limit, only=only, facts=facts)
@@ -176,7 +176,7 @@ def lexical_search(
 def _known(
     graph: TagGraph, rows: NDArray[Any], scores: NDArray[Any], allowed: BoolArray
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Slots of the rows that this graph knows and that are allowed, with their scores."""
+    """Return the slots of the rows that are in the graph and allowed, with their scores."""
     known = graph.rows
     if not len(known):
         return np.empty(0, dtype=np.int64), np.empty(0)
