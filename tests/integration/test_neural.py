@@ -440,5 +440,5 @@ def test_a_layer_of_another_history_rests(
     with open_index(embedder=Counting(), settings=EDGES) as index:
         expected = ranking(index)
         assert "another history of the database; train it again" in caplog.text
-        index._derived.neural.remove()
+        index.parts.derived.neural.remove()
         assert ranking(index) == expected
