@@ -260,7 +260,7 @@ def _check_name(name: str) -> None:
 def _check_embedder(embedder: Embedder, state: EmbeddingState | None) -> None:
     if not isinstance(embedder, Embedder):
         raise ParameterError(
-            f"an embedder has embed_documents and embed_query, got {type(embedder).__name__}"
+            f"an embedder must have embed_documents and embed_query, got {type(embedder).__name__}"
         )
     name = embedder_name(embedder)
     if state is not None and state.name != name:
@@ -276,11 +276,11 @@ def _open_database(
     """Open the database; return it and the folder for derived parts (None: in memory)."""
     cache = None if cache_dir is None else Path(cache_dir)
     if location == ":memory:":
-        return Database.in_memory(), None  # nobody else will ever need what is derived
+        return Database.in_memory(), None  # nobody else can need what is derived
     if isinstance(location, str) and "://" in location:
         return Database.at_url(location, wait_seconds=wait_seconds), cache
     if not isinstance(location, str | os.PathLike) or not str(location):
-        raise ParameterError(f"an index lies in a directory or at a URL, got {location!r}")
+        raise ParameterError(f"location must be a directory or a URL, got {location!r}")
     directory = Path(location)
     try:
         database = Database.in_directory(directory, wait_seconds=wait_seconds)

@@ -27,7 +27,7 @@ __all__ = ["ChunkLike", "OnProgress", "Writer"]
 ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
 OnProgress: TypeAlias = Callable[[int, int | None], Any] | None
 _T = TypeVar("_T")
-#: A long add spends this many times as long on adding as on showing readers what it added.
+#: A long add spends at least this many times as long adding as refreshing readers.
 _ADDING_TO_SHOWING = 10.0
 
 
@@ -233,8 +233,8 @@ class Writer:
         proposer: Proposer,
         tell: Callable[[int], object],
     ) -> AddReport:
-        # One whose text is not as it was, or whose metadata cannot be read whole, keeps its
-        # tags until it is added again: writing it would make the loss its content.
+        # A chunk whose text has changed, or whose metadata was cut, keeps its tags until it is
+        # added again: writing it would make the loss permanent.
         held = {
             row: one
             for row, one, text in self._truth.told(rows)

@@ -16,7 +16,7 @@ __all__ = [
     "without_label",
 ]
 
-#: An id of so many characters is recognised without brackets.
+#: Ids of at least this length are recognised without brackets.
 LONG_ID = 16
 _MAX_RANGE = 50
 

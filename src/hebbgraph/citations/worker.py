@@ -38,10 +38,10 @@ class Worker:
     """
 
     def __init__(self) -> None:
-        self._start_anew()
+        self._reset()
         _workers.add(self)
 
-    def _start_anew(self) -> None:
+    def _reset(self) -> None:
         self._pid = os.getpid()
         self._jobs: SimpleQueue[Job] = SimpleQueue()
         self._lock = threading.RLock()
@@ -50,7 +50,7 @@ class Worker:
     def put(self, job: Job) -> None:
         """Queue a job."""
         if self._pid != os.getpid():  # a forked child has neither the thread nor its jobs
-            self._start_anew()
+            self._reset()
         self._jobs.put(job)
         if self._jobs.qsize() > MAX_WAITING:
             self._drop_oldest()

@@ -27,13 +27,13 @@ __all__ = [
 _MOST_ACTIVE = 16
 #: Active past queries whose cosine is at least this count as one, however often they were asked.
 _NEARLY_THE_SAME = 0.95
-#: How many of the most similar past queries are looked at for near-duplicates.
+#: Most similar past queries that are checked for near-duplicates.
 _CANDIDATES = 32
-#: From so many past queries of so many dimensions on, those looked at are chosen by a
-#: sketch of so many words of 64 bits.
+#: With more past queries than this, of at least this dimension, a sketch of three words of 64 bits
+#: chooses those to compare ...
 _SKETCH_FROM, _SKETCH_DIMENSION, _SKETCH_WORDS = 2048, 64, 3
 _SKETCH_BITS = 64 * _SKETCH_WORDS
-#: So many at most, and none whose sketch is so many deviations further off than it should.
+#: ... at most this many, none this many standard deviations further away than expected.
 _SKETCH_KEPT, _SKETCH_DEVIATIONS = 64, 3.0
 
 
@@ -90,8 +90,7 @@ class Episodes:
         self._embedders: dict[str, _Vectors] = {}
         self._columns: dict[str, int] = {}
         self._postings: list[_Posting] = []
-        #: The features of each past query, one after the other, as a vector of unit length,
-        #: and which of them is the heaviest.
+        #: The features of all past queries, concatenated unit vectors, and each one's heaviest.
         self._ends = array("q", [0])
         self._column = array("q")
         self._share = array("d")

@@ -64,9 +64,9 @@ class Memory:
         self._truth = truth
         self._settings = settings
         self._lock = threading.RLock()
-        self.start_anew()
+        self.reset()
 
-    def start_anew(self) -> None:
+    def reset(self) -> None:
         """Forget what was folded; the next refresh folds the whole log."""
         # Rows are never used twice in one history, so what was read of one stays true.
         self._hash_of_row: dict[int, str] = {}
@@ -90,7 +90,7 @@ class Memory:
             return
         with self._lock:
             if state.removed != self.state.removed or not self._goes_on():
-                self.start_anew()
+                self.reset()
             for seq, feedback in self._log.after(self._seq):
                 self.fold(feedback)
                 self._seq, self._last_id = seq, feedback.id

@@ -49,11 +49,11 @@ _EPISODE_PRIOR = 0.3
 #: Activation of a chunk that similar past queries led to as often as not, and the most that they
 #: give; what starts elsewhere is 1.
 _EPISODE_GAIN, _EPISODE_SHARE = 0.2, 0.6
-#: Activation reaches hundreds of tags, each of which may know ends of paths.
+#: Kept smaller: activation reaches hundreds of tags, each of which may have such edges.
 _PATH_FAN_OUT = 4
-#: Learned edges that one step follows: the cost of a recall must not grow with the log.
+#: Learned edges followed per step, so that the cost of a recall does not grow with the log.
 _MAX_EDGES = 64
-#: Mass up to this is not passed on: 0.08 % of the activation that is worth one half.
+#: Smaller flows are dropped: 0.08 % of the activation that counts one half.
 _LEAST = 3e-5
 
 _Ints: TypeAlias = NDArray[np.int64]

@@ -98,7 +98,7 @@ class RawWeights:
         self._numbers: dict[Node, int] = {}
         self._actors: dict[str | None, int] = {None: _TRUSTED}
         self._actor_events = [0]
-        # Family, source and target in one number: at so many edges, tuples would weigh.
+        # Family, source and target in one number: tuples would take too much memory.
         self._edges: dict[int, int] = {}
         self._others: dict[tuple[int, int], int] = {}
         self._by_source: dict[int, array[int]] = {}

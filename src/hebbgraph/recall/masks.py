@@ -52,7 +52,7 @@ class Masks:
         except (TypeError, ValueError, RecursionError):
             key = None
         if key is not None and '"$colony"' in key:
-            key = None  # colonies may be found anew while the graph stays
+            key = None  # colonies may change while the graph does not
         kept = None if key is None else self._masks.get(key)
         if key is not None and kept and kept[0] is graph and kept[1] == graph.generation:
             self._masks.move_to_end(key)

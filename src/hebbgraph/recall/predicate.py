@@ -17,12 +17,11 @@ from hebbgraph.store.truth import Truth
 
 __all__ = ["AskedFilter", "unranked"]
 
-#: How often the strategy ranks again because a chunk that had passed activation on was
-#: turned down.
+#: The strategy ranks at most this often, if chunks that passed activation on are refused.
 _MAX_ROUNDS = 8
-#: Up to so many chunks that pass a filter, ids are sorted here, not by the database.
+#: With more chunks that pass the filter, the database sorts the ids.
 _FEW_SURVIVORS = 5_000
-#: Chunks that are fetched together, the next ones in rank order with the one asked about.
+#: Chunks fetched at once, in rank order.
 _PAGE = 32
 
 

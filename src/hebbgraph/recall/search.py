@@ -19,10 +19,10 @@ from hebbgraph.vectors.table import VectorTable
 
 __all__ = ["DirectSearch", "lexical_search"]
 
-#: Candidates whose direct evidence is known; all others have the floor.
+#: Number of candidates with known direct evidence; all other chunks have the floor.
 _CANDIDATES = 200
 _MARGIN = 1.3
-#: What lexical search takes to look up a row or a fact, and to return a hit, in µs.
+#: Time that lexical search takes to look up a row or a fact, and to return a hit, in µs.
 _LOOKUP, _HIT = 6.0, 0.5
 
 
@@ -148,7 +148,7 @@ def _plan(graph: TagGraph, passing: Passing) -> _Plan:
         return _Plan(0.0, _CANDIDATES)
 
     def is_in(n: int) -> int:
-        """About so many of n rank above the last candidate that is allowed."""
+        """Estimate how many of n rank above the last allowed candidate."""
         return max(int(_CANDIDATES * min(_MARGIN * n / max(n_allowed, 1), n)), 1)
 
     plans = [_Plan(_HIT * is_in(n_chunks), is_in(n_chunks))]
