@@ -10,6 +10,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from hebbgraph._version import __version__
 from hebbgraph.errors import (
     ClosedIndexError,
@@ -33,49 +36,93 @@ from hebbgraph.errors import (
     StorageError,
     TextSourceError,
 )
+from hebbgraph.formulas.activation import SpreadingParameters
+from hebbgraph.formulas.breadth_first import BreadthFirstParameters
+from hebbgraph.formulas.communities import ColonyParameters
+from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.index import HebbianIndex
 from hebbgraph.records import (
     AddReport,
     Chunk,
+    Colony,
     Cue,
+    DoctorReport,
     Explanation,
+    Feedback,
+    Finding,
     Hit,
+    LearnedEffect,
     PathStep,
+    PruneReport,
     Recall,
     TaggingReport,
 )
-from hebbgraph.settings import Settings
+from hebbgraph.settings import LearningSettings, RecallSettings, Settings
+
+if TYPE_CHECKING:
+    from hebbgraph.graph.statistics import Stats
+    from hebbgraph.recall import Ranking, Request, Strategy
 
 __all__ = [
     "AddReport",
+    "BreadthFirstParameters",
     "Chunk",
     "ClosedIndexError",
+    "Colony",
+    "ColonyParameters",
     "ConnectionLostError",
     "ConversionError",
     "Cue",
     "DamagedIndexError",
     "DatasetError",
     "DiskFullError",
+    "DoctorReport",
     "Explanation",
+    "Feedback",
     "FeedbackError",
     "FilterError",
+    "Finding",
     "HebbgraphError",
     "HebbianIndex",
     "Hit",
     "IndexLockedError",
     "InvalidChunkError",
+    "LearnedEffect",
+    "LearningSettings",
     "MissingExtraError",
+    "NeuralRecall",
     "NewerVersionError",
     "NotAnIndexError",
     "NotFoundError",
     "ParameterError",
     "PathStep",
+    "PruneReport",
+    "Ranking",
     "ReadOnlyIndexError",
     "Recall",
+    "RecallSettings",
+    "Request",
     "Settings",
     "SettingsMismatchError",
+    "SpreadingParameters",
+    "Stats",
     "StorageError",
+    "Strategy",
     "TaggingReport",
     "TextSourceError",
     "__version__",
 ]
+
+#: Imported when first asked for: what they need takes longer to import than all the rest.
+_LAZY = {
+    "Ranking": "hebbgraph.recall",
+    "Request": "hebbgraph.recall",
+    "Stats": "hebbgraph.graph.statistics",
+    "Strategy": "hebbgraph.recall",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)

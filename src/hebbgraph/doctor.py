@@ -47,7 +47,7 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
             for finding in derived_findings
         ]
     if repair and learned:
-        memory.start_anew()
+        memory.reset()
         memory.refresh(derived.feedback)
         mended = not list(_learned_problems(namespace))
         learned = [finding.model_copy(update={"repaired": mended}) for finding in learned]

@@ -57,8 +57,8 @@ def _in_thread(method: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]
 class HebbianIndex:
     """A retriever over a tagged graph of chunks; see :meth:`open`.
 
-    One object serves many threads of one process; after a fork, open another. Every
-    blocking method has an async twin (``arecall`` for ``recall``) that runs it in a thread.
+    Safe to use from many threads of one process; after a fork, open another. Every blocking
+    method has an async twin (``arecall`` for ``recall``) that runs it in a thread.
 
     Examples
     --------
@@ -100,42 +100,40 @@ class HebbianIndex:
         namespace: str = "default",
         cache_dir: str | Path | None = None,
     ) -> Self:
-        """Open an index, making it if there is none.
+        """Open an index; create it if there is none.
 
         Parameters
         ----------
         location : str or Path
             A directory, ``":memory:"``, or a database URL for SQLAlchemy.
         embedder : object, optional
-            With ``embed_documents`` and ``embed_query``. Chunks are then embedded when
-            added, and questions when asked. An index that has vectors can be opened
-            without it: dense search is then off, and recalls say so.
+            Has ``embed_documents`` and ``embed_query``. Embeds chunks when they are added, and
+            questions. An index with vectors can be opened without it; dense search is then off,
+            and recalls say so.
         tagger : callable, optional
-            Given a chunk, returns tags for it, beside those found without any model; see
-            :mod:`hebbgraph.taggers`. Which one is saved; opening without it is allowed.
+            Maps a chunk to tags, in addition to those found without a model; see
+            :mod:`hebbgraph.taggers`. Its name is saved; opening without it is allowed.
         cue_model : callable, optional
-            Asked at each recall which concepts the question is about; those that are
-            tags of the index become cues. Without it no recall asks a model.
+            Maps a question to the concepts it is about; those that are tags become cues. Called
+            once per recall.
         texts : callable, optional
-            With ``Settings(keep_text=False)``: gives texts back by id, from the store that
-            keeps them (:class:`~hebbgraph.protocols.TextSource`). Opening without it is
-            allowed: hits then come without text, and what cannot do without is an error.
+            With ``Settings(keep_text=False)``: maps ids to the texts that another store keeps
+            (:class:`~hebbgraph.protocols.TextSource`). Without it, hits have no text, and calls
+            that need one fail.
         search : callable, optional
-            From a question to pairs of chunk id and score: a search of your own, which
-            takes the place of ours in each recall that is not given ``seeds``. What it
-            raises is the caller's.
+            Maps a question to (chunk id, score) pairs. Replaces direct search in recalls without
+            ``seeds``. Its exceptions reach the caller.
         settings : Settings or "saved", optional
-            ``"saved"`` takes the build settings that the index was made with, and
-            defaults for the rest.
+            ``"saved"`` takes the index's build settings, and defaults for the rest.
         namespace : str
-            Nothing is shared between namespaces: no chunk, tag or statistic.
+            Namespaces share nothing: no chunk, tag or statistic.
         cache_dir : str or Path, optional
-            Where derived parts lie when ``location`` is a URL (else in memory).
+            Where derived parts are kept if ``location`` is a URL; by default, in memory.
 
         Raises
         ------
         NotAnIndexError, NewerVersionError, DamagedIndexError
-            If something else, something newer or something broken lies there.
+            If the location holds something else, a newer format, or a damaged index.
         SettingsMismatchError
             If it was built with other build settings, or holds another model's vectors.
         """
@@ -157,26 +155,26 @@ class HebbianIndex:
 
     @property
     def settings(self) -> Settings:
-        """What it was opened with."""
+        """The settings it was opened with."""
         return self._parts.settings
 
     @property
     def parts(self) -> Namespace:
-        """The parts that this object wires, for extensions and tests.
+        """The parts of the index, for extensions and tests.
 
-        They may change from one version to the next, unlike the methods here.
+        Unlike the methods here, they may change between versions.
         """
         self._check_open()
         return self._parts
 
     @property
     def namespace(self) -> str:
-        """The tenant that this object sees."""
+        """The namespace that this object reads and writes."""
         return self._parts.name
 
     @property
     def repairs(self) -> tuple[str, ...]:
-        """What was found broken since it was opened, and was made anew."""
+        """What was found damaged since it was opened, and rebuilt."""
         return (*self._parts.derived.repairs, *self._parts.recalls.repairs)
 
     def __repr__(self) -> str:
@@ -191,29 +189,28 @@ class HebbianIndex:
         show_progress: bool = False,
         on_progress: OnProgress = None,
     ) -> AddReport:
-        """Add chunks; a chunk whose id is held replaces the one that is there.
+        """Add chunks; a chunk whose id exists replaces the old one.
 
         Parameters
         ----------
         chunks : iterable of Chunk, dict or str
-            Taken in batches of ``settings.batch_size``, each committed as a whole. A list
-            or tuple is checked wholly before anything is written.
+            Committed in batches of ``settings.batch_size``. A list or tuple is checked as a whole
+            before anything is written.
         show_progress : bool
             Show a progress bar on standard error.
         on_progress : callable, optional
-            Called with the number of chunks taken so far, and of how many if known.
+            Called with the number of chunks done, and the total if known.
 
         Returns
         -------
         AddReport
-            What was committed. Chunks equal to those held count as ``unchanged``.
+            What was committed. Chunks equal to existing ones count as ``unchanged``.
 
         Raises
         ------
         InvalidChunkError
-            For a chunk that cannot be kept, or an id that occurs twice in one batch with
-            different content. The batch is not written; a note on the error says how
-            many chunks of earlier batches were.
+            For an invalid chunk, or an id that occurs twice in one batch with different content.
+            That batch is not written; a note on the error says how many chunks were.
         """
         self._check_open()
         return self._writer.add(chunks, show_progress=show_progress, on_progress=on_progress)
@@ -223,8 +220,7 @@ class HebbianIndex:
     ) -> AddReport:
         """Replace all chunks of a document in one transaction.
 
-        Chunks equal to those held stay as they are, others are written, and those that
-        the document no longer has go.
+        Unchanged chunks stay as they are; chunks that the document no longer has are deleted.
 
         Parameters
         ----------
@@ -236,8 +232,8 @@ class HebbianIndex:
 
         Notes
         -----
-        Unlike :meth:`add`, this leaves the graph to the next recall (or ``close``), so
-        that many small documents in a row cost one step.
+        Unlike :meth:`add`, this leaves the graph to the next recall (or ``close``), so many small
+        documents in a row cost one step.
         """
         self._check_open()
         _check_ids([document_id], "a document id")
@@ -250,7 +246,7 @@ class HebbianIndex:
         return self._writer.put_document(document_id, fingerprint, chunks)
 
     def document_fingerprints(self) -> dict[str, str]:
-        """Return the fingerprint of each document that :meth:`put_document` kept one of."""
+        """Return the fingerprints kept by :meth:`put_document`, by document id."""
         self._check_open()
         return self._parts.truth.fingerprints()
 
@@ -261,24 +257,23 @@ class HebbianIndex:
         document_id: str | None = None,
         erase: bool = False,
     ) -> int:
-        """Delete chunks by id, or all chunks of a document; return how many there were.
+        """Delete chunks by id, or all chunks of a document; return how many were deleted.
 
-        Ids that are not held are passed over. What depended on the deleted chunks is
-        gone with them: afterwards the graph equals one built from the rest.
+        Unknown ids are ignored. Afterwards the graph equals one built from the remaining chunks.
 
         Parameters
         ----------
         ids : iterable of str, optional
         document_id : str, optional
         erase : bool
-            Also :meth:`compact` at once, so that no byte of them is left in any file; it
-            takes as long as that. Also if nothing was held: what was deleted before goes.
+            Also :meth:`compact`, so that no file holds a byte of them, nor of chunks deleted
+            before. Takes as long as that.
 
         Raises
         ------
         IndexLockedError
-            With ``erase``, if another process is in the way; the chunks are deleted then,
-            and the next :meth:`compact` erases them.
+            With ``erase``, if another process is in the way. The chunks are deleted all the same;
+            the next :meth:`compact` erases them.
         """
         self._check_open()
         if ids is None and document_id is None:
@@ -291,7 +286,7 @@ class HebbianIndex:
         return deleted
 
     def _erase(self, work: Callable[[], None]) -> None:
-        """Erase what was taken away, which has been committed already."""
+        """Erase from disk what has been deleted already."""
         try:
             work()
         except HebbgraphError as error:
@@ -305,17 +300,15 @@ class HebbianIndex:
         show_progress: bool = False,
         on_progress: OnProgress = None,
     ) -> int:
-        """Give every chunk a vector of an embedder; return how many were computed.
+        """Compute the missing vectors of an embedder; return how many were computed.
 
-        Chunks that have one are left alone, so a run that was interrupted goes on where
-        it stopped, and chunks added without an embedder are made up for. Another model
-        than before takes over at once: until a chunk is reached, only lexical search
-        finds it.
+        An interrupted run continues where it stopped. A new model takes over at once: until a
+        chunk has its vector, only lexical search finds it.
 
         Parameters
         ----------
         embedder : object, optional
-            Left out, the one that the index was opened with.
+            By default, the one that the index was opened with.
         show_progress, on_progress
             As for :meth:`add`.
         """
@@ -329,18 +322,16 @@ class HebbianIndex:
         show_progress: bool = False,
         on_progress: OnProgress = None,
     ) -> AddReport:
-        """Tag every chunk again, batch by batch; ids, vectors and what was learned stay.
+        """Tag every chunk again; ids, vectors and learned weights stay.
 
-        For chunks that were added without the tagger, whose tagging had failed, or when
-        another tagger takes over. Answers of a language model that are kept cost nothing,
-        so a run that was interrupted goes on where it stopped. Until a batch is reached,
-        its chunks keep the tags they have.
+        Use it for chunks that were added without the tagger or whose tagging failed, or to change
+        the tagger. Stored answers of a language model are not asked for again, so an interrupted
+        run continues where it stopped. Until its batch is done, a chunk keeps its tags.
 
         Parameters
         ----------
         tagger : callable, optional
-            Takes over; left out, the one that the index was opened with, or the model-free
-            tags alone if there is none.
+            Takes over. By default, the one that the index was opened with, or none.
         show_progress, on_progress
             As for :meth:`add`.
 
@@ -363,35 +354,35 @@ class HebbianIndex:
         shown: Iterable[str] | None = None,
         actor: str | None = None,
     ) -> Feedback:
-        """Learn from an answer: which of the chunks that it was shown it cites.
+        """Learn from an answer: which of the chunks shown to the model it cites.
 
         Parameters
         ----------
         recall : Recall, or the id of a recent one
-            The record will do hours later, in another process, or read back from JSON.
+            A Recall can be used hours later, in another process, or read back from JSON.
         cited : iterable of str
             Chunk ids. Citing all of many shown chunks teaches nothing.
         rejected : iterable of str, optional
-            Chunks that were found to be wrong.
+            Chunks that were wrong.
         shown : iterable of str, optional
-            The chunks that stood in the prompt; left out, all hits of the recall. Those
-            not cited lose a little, if others were.
+            The chunks in the prompt; by default, all hits of the recall. If others were cited,
+            those above them that were not lose a little.
         actor : str, optional
-            Who says so. None is the application itself and is trusted; the influence of
-            a named actor is bounded.
+            Who gave the feedback. None is the application itself, which is trusted; the
+            influence of a named actor is bounded.
 
         Returns
         -------
         Feedback
-            For the same recall, citation and actor the one that is already there.
+            The existing record if the same recall, citation and actor were given before.
 
         Raises
         ------
         NotFoundError
-            If the recall is known by its id alone, and no longer kept.
+            If only the recall's id is given, and the recall is no longer kept.
         FeedbackError
-            If a chunk was not shown, nothing was cited or rejected, or the recall
-            belongs to another namespace.
+            If a chunk was not shown, nothing was cited or rejected, or the recall belongs to
+            another namespace.
         ParameterError
 
         Examples
@@ -417,30 +408,30 @@ class HebbianIndex:
         everything: bool = False,
         erase: bool = False,
     ) -> int:
-        """Take back feedback, and with it what it taught; return how many were touched.
+        """Take back feedback and what it taught; return how many records were removed or changed.
 
-        Afterwards recalls are those that would have been without it. What is given is
-        combined: ``forget(actor="eve", since=yesterday)``.
+        Afterwards recalls are as if it had never been given. Criteria combine:
+        ``forget(actor="eve", since=yesterday)``.
 
         Parameters
         ----------
         feedback : Feedback or its id, or several, optional
         actor : str, optional
         chunk : str, optional
-            Feedback goes on to count for the other chunks in it.
+            Only what was said about this chunk; the rest of each record still counts.
         since, until : float or datetime, optional
-            A period of time, in seconds since the epoch; ``until`` is not part of it.
+            A period, in seconds since the epoch; ``until`` is exclusive.
         everything : bool
             All feedback of this namespace.
         erase : bool
-            Also leave no byte of it in any file, at once: of actors, questions and their
-            cues. The database is rewritten, and recent recalls of this namespace are no
-            longer found by id. Without, :meth:`compact` does so.
+            Also erase every byte of it from all files: actors, questions and cues. This rewrites
+            the database, and recent recalls of this namespace are no longer found by id. Without
+            it, the next :meth:`compact` does that.
 
         Raises
         ------
         IndexLockedError
-            With ``erase``, as :meth:`compact`; the feedback is forgotten then.
+            With ``erase``, as :meth:`compact`. The feedback is forgotten all the same.
         """
         self._check_open()
         touched = self._teacher.forget(feedback, actor, chunk, since, until, everything)
@@ -460,17 +451,17 @@ class HebbianIndex:
         return self._teacher.export(file)
 
     def import_feedback(self, file: str | Path | IO[str], *, origin: str = "import") -> int:
-        """Add feedback from JSON lines; return how many were new.
+        """Add feedback from JSON lines; return how many records were new.
 
-        Feedback that is here already is passed over, actors are capped as if they had
-        spoken here, and what names chunks that are not here, or have another text, rests
-        until they are. All lines are checked before any is kept.
+        Known records are skipped. Actors are bounded as usual. Feedback on chunks that are
+        missing, or whose text differs, has no effect until they are there. All lines are checked
+        before any is written.
 
         Parameters
         ----------
         file : path, or text file open for reading
         origin : str
-            Noted on records that do not name one yet.
+            Noted on records without one.
 
         Raises
         ------
@@ -481,14 +472,14 @@ class HebbianIndex:
         return self._teacher.import_(file, origin)
 
     def prune(self, min_weight: float | None = None, *, dry_run: bool = True) -> PruneReport:
-        """Tell which learned edges are too weak to count, and which feedback is idle.
+        """Report which learned edges are too weak to count, and which feedback has no effect.
 
         Parameters
         ----------
         min_weight : float, in [0, 1], optional
-            Left out, that of the settings, below which recalls pass edges over.
+            By default, the weight below which recalls ignore an edge.
         dry_run : bool
-            If false, feedback of which every edge is weak or masked is erased.
+            If False, erase feedback whose edges are all weak or masked.
         """
         self._check_open()
         return self._teacher.prune(min_weight, dry_run=dry_run)
@@ -514,34 +505,30 @@ class HebbianIndex:
         query : str
         k : int, at least 1
         where : dict or callable, optional
-            A metadata filter (:mod:`hebbgraph.filters`), in force while activation
-            spreads: a chunk that it excludes neither receives nor passes any. A callable
-            gets chunks in rank order until k pass.
-        strategy : str
-            ``"spreading"``: k chunks come back whenever as many pass the filter.
-            ``"neighbourhood"``: BambooKG's recall as published; it answers only for tags
-            that it has learned, and with no more chunks than support them.
-            ``"breadth_first"``: Bio-RAG's search as published; chunks that it does not
-            reach do not come back. ``"neural"``: NAKG's relevance over what
-            :func:`hebbgraph.neural.train` learned.
+            A metadata filter (:mod:`hebbgraph.filters`). It applies while activation spreads:
+            excluded chunks neither receive nor pass any. A callable is asked about chunks in rank
+            order until k pass.
+        strategy : str or Strategy
+            ``"spreading"`` returns k chunks if as many pass the filter. ``"neighbourhood"`` is
+            BambooKG's recall as published: only chunks that support edges of known tags.
+            ``"breadth_first"`` is Bio-RAG's search as published: only chunks that it reaches.
+            ``"neural"`` is NAKG's relevance, trained by :func:`hebbgraph.neural.train`. Or an
+            object of your own; see ``docs/extending.md``.
         id : str, optional
-            The recall's id; left out, a new one.
+            The recall's id; by default, a new one.
         seeds : iterable of (chunk id, score), optional
-            Direct evidence from a search of your own, better ones with higher scores; it
-            takes the place of ours, and of the ``search`` that the index was opened with.
-            Unknown ids are passed over.
+            Results of a search of your own, higher is better, instead of direct search and of the
+            index's ``search``. Unknown ids are ignored.
         vector : sequence of float, optional
             The question's embedding, if you have it already.
         per_colony : int, optional
-            At most so many hits of one colony (:meth:`colonies`), while others are left:
-            hits from different parts of the corpus.
+            Maximal number of hits of one colony (:meth:`colonies`), as long as there are others.
 
         Returns
         -------
         Recall
-            Hits with scores and the path that found each. ``notes`` tells if the query
-            named no known tag, and, where texts are kept elsewhere, which hits come
-            without text, or with one that has changed since it was added.
+            Hits with scores and paths. ``notes`` says, among others, if the query named no known
+            tag, or if a hit's text is missing or has changed.
 
         Raises
         ------
@@ -566,7 +553,7 @@ class HebbianIndex:
         return recall
 
     def get(self, ids: Iterable[str]) -> list[Chunk]:
-        """Return chunks by id, in the order of the ids; those not held are left out."""
+        """Return chunks by id, in the order of the ids; unknown ids are left out."""
         self._check_open()
         wanted = _check_ids(ids, "a chunk id")
         rows = self._parts.truth.rows_of(wanted)
@@ -574,7 +561,7 @@ class HebbianIndex:
         return [held[rows[id_]] for id_ in wanted if id_ in rows and rows[id_] in held]
 
     def holds(self, ids: Iterable[str]) -> set[str]:
-        """Return those of the ids that the index holds a chunk of; reads no text."""
+        """Return which of these ids the index holds, without reading any text."""
         self._check_open()
         return set(self._parts.truth.rows_of(_check_ids(ids, "a chunk id")))
 
@@ -604,12 +591,11 @@ class HebbianIndex:
         return self._recaller.ids(where)
 
     def find_recall(self, recall_id: str) -> Recall | None:
-        """Return a recent recall by its id, or None if it is not, or no longer, kept.
+        """Return a recent recall by its id, or None if it is not kept (any longer).
 
-        Its chunks are those that the index has now. A hit whose chunk was deleted, or
-        replaced by another text, keeps its id, rank, score and path, so that feedback on
-        the recall goes on to count; its text, title and metadata are empty
-        (``hit.lacks_text``), and a note names it.
+        Its chunks are the current ones. If a hit's chunk was deleted or its text replaced, the hit
+        keeps id, rank, score and path, so feedback on it still counts; its text, title and metadata
+        are empty (``hit.lacks_text``), and a note names it.
         """
         self._check_open()
         _check_ids([recall_id], "a recall id")
@@ -631,7 +617,7 @@ class HebbianIndex:
         return found
 
     def explain(self, recall: Recall | str, chunk_id: str) -> Explanation:
-        """Tell why a recall ranked a chunk as it did: its evidence, and every way to it.
+        """Explain why a recall ranked a chunk as it did.
 
         Parameters
         ----------
@@ -642,7 +628,7 @@ class HebbianIndex:
         Raises
         ------
         NotFoundError
-            For a recall or a chunk that is not there.
+            If there is no such recall or chunk.
         """
         self._check_open()
         _check_ids([chunk_id], "a chunk id")
@@ -659,7 +645,7 @@ class HebbianIndex:
         parts = self._parts
         with parts.derived.held():
             graph = parts.derived.graph
-            layer = layer_of(parts.derived, graph, parts.settings.neural)
+            layer = layer_of(parts.derived, graph)
             return graph_stats(
                 graph,
                 None if layer is None else layer.counts(),
@@ -669,14 +655,14 @@ class HebbianIndex:
     def colonies(self, *, rebuild: bool = False) -> list[Colony]:
         """Return the communities of chunks, the largest first.
 
-        They are found when first asked for, by the Louvain method over shared tags and
-        similar vectors; afterwards chunks that come and go move only their surroundings.
-        ``recall(where={"$colony": id})`` looks at one, ``recall(per_colony=n)`` at many.
+        The Louvain method finds them on the first call, from shared tags and similar vectors. After
+        that, chunks that come and go change only their surroundings. Use
+        ``recall(where={"$colony": id})`` for one colony, ``recall(per_colony=n)`` for many.
 
         Parameters
         ----------
         rebuild : bool
-            Find them anew; a colony keeps its id as far as it keeps its chunks.
+            Find them again. A colony keeps its id as far as it keeps its chunks.
 
         Examples
         --------
@@ -699,14 +685,13 @@ class HebbianIndex:
         return self._parts.colonies.at(graph, self._parts.derived.vectors, rebuild=rebuild)
 
     def to_networkx(self, kind: Literal["tags", "incidence", "colonies"] = "tags") -> nx.Graph[str]:
-        """Return the graph for networkx.
+        """Return a graph for networkx.
 
         Parameters
         ----------
         kind : {"tags", "incidence", "colonies"}
-            Tags joined by how many chunks hold both; or chunks and tags, joined where a
-            chunk holds a tag; or chunks joined by shared tags and similar vectors, each
-            with the colony that it belongs to.
+            Tags joined by the number of chunks that hold both; chunks and their tags; or chunks
+            joined by shared tags and similar vectors, each with its colony.
         """
         self._check_open()
         from hebbgraph.graph.export import colony_graph, incidence_graph, tag_graph
@@ -730,19 +715,18 @@ class HebbianIndex:
             return incidence_graph(graph, self._parts.truth.ids(graph.rows[graph.alive].tolist()))
 
     def compact(self) -> None:
-        """Rewrite all files without what was deleted and forgotten, and shrink them.
+        """Rewrite and shrink all files, without what was deleted and forgotten.
 
-        Afterwards no byte of a deleted text, title or metadata, or of a forgotten actor,
-        question or cue is in any file of an index in SQLite, its write-ahead logs included;
-        ``docs/security.md`` has the list. Recent recalls of this namespace are no longer
-        found by id. In PostgreSQL it asks for a ``VACUUM``; the server does the rest.
+        Afterwards no file of an index in SQLite, write-ahead logs included, holds a byte of a
+        deleted text, title or metadata, or of a forgotten actor, question or cue; see
+        ``docs/security.md``. Recent recalls of this namespace are no longer found by id. In
+        PostgreSQL it runs ``VACUUM``; the server does the rest.
 
         Raises
         ------
         IndexLockedError
-            If another process works on the index, or reads an older state of it, for
-            longer than ``write_wait_seconds``. What keeps it is named as far as the system
-            tells; call it again when that has ended.
+            If another process uses the index, or reads an older state of it, for longer than
+            ``write_wait_seconds``. The error names it if the system tells. Call again later.
         """
         self._check_open()
         self._parts.derived.compact()
@@ -754,20 +738,18 @@ class HebbianIndex:
         self._parts.scrub()
 
     def doctor(self, *, repair: bool = False) -> DoctorReport:
-        """Check all that must always hold, against everything built anew in memory.
+        """Check everything that must always hold against a rebuild in memory.
 
-        The database's own check and the digest of each chunk; the feedback log; the
-        checksums of snapshot and lexical index; vocabulary, postings and document
-        frequencies, the rows of the lexical index, vectors, and learned weights against
-        those that follow from the truth alone; and the files of colonies and of the neural
-        layer. It takes as long, and as much memory, as building the index.
+        The database's own check and the digest of each chunk; the feedback log; checksums;
+        vocabulary, postings, document frequencies, the lexical index, vectors and learned weights;
+        and the files of colonies and of the neural layer. Takes as much time and memory as building
+        the index.
 
         Parameters
         ----------
         repair : bool
-            Build derived parts anew where something does not hold; a damaged file of
-            colonies or of the neural layer is put away. What is wrong with the database
-            itself needs a backup.
+            Rebuild derived parts that are wrong, and set damaged files of colonies and of the
+            neural layer aside. A damaged database needs a backup.
 
         Examples
         --------
@@ -782,11 +764,10 @@ class HebbianIndex:
         return examine(self._parts, repair=repair)
 
     def backup(self, path: str | Path) -> Path:
-        """Copy the truth, as it is now, into a new directory; others may go on writing.
+        """Copy the database into a new directory, while others may go on writing.
 
-        All namespaces, with their feedback; what is derived is built when the copy is
-        opened, which works like any index. To put it back: :meth:`restore`. For SQLite;
-        PostgreSQL has ``pg_dump``.
+        All namespaces, with their feedback. Derived parts are built when the copy is opened; it
+        works like any index. See :meth:`restore`. For SQLite; PostgreSQL has ``pg_dump``.
         """
         self._check_open()
         from hebbgraph.store.backup import back_up
@@ -795,9 +776,9 @@ class HebbianIndex:
 
     @staticmethod
     def restore(backup: str | Path, location: str | Path) -> None:
-        """Put a backup in the place of an index directory, all namespaces at once.
+        """Replace an index directory by a backup, all namespaces at once.
 
-        Other processes may have it open: their next recall sees the restored state.
+        Other processes may have it open; their next recall sees the restored state.
         """
         from hebbgraph.store.backup import restore
 
@@ -837,7 +818,7 @@ class HebbianIndex:
     # -- life -----------------------------------------------------------------------
 
     def close(self) -> None:
-        """Save derived parts and let go of all files; closing twice is fine."""
+        """Save derived parts and close all files; closing twice is fine."""
         if self._closed:
             return
         self._closed = True
@@ -884,7 +865,7 @@ class HebbianIndex:
 
 
 def _check_ids(ids: Iterable[str], what: str) -> list[str]:
-    """Return ids as a list; an id that nothing can have is an error."""
+    """Return ids as a list; raise ParameterError for one that no chunk can have."""
     if not isinstance(ids, Iterable):
         raise ParameterError(f"{what} is a str, got {ids!r}")
     wanted = [ids] if isinstance(ids, str) else list(ids)

@@ -1,7 +1,7 @@
-"""One namespace of an open index: its parts, made once and handed on as one.
+"""One namespace of an open index: its parts, created once and passed on as one object.
 
-Whoever writes, recalls, teaches or checks is given a :class:`Namespace`, not the five to ten
-parts that it needs of it.
+Writing, recalling, teaching and checking all take a :class:`Namespace` instead of the five to ten
+parts they need of it.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Namespace:
         name: str,
         cache_dir: str | Path | None,
     ) -> Self:
-        """Open or make an index; see :meth:`hebbgraph.HebbianIndex.open`."""
+        """Open or create an index; see :meth:`hebbgraph.HebbianIndex.open`."""
         _check_name(name)
         for argument, given in (
             ("tagger", tagger),
@@ -177,18 +177,22 @@ class Namespace:
 
     @contextmanager
     def held(self) -> Iterator[int]:
-        """Hold graph, lexical index and learned weights still for a reader.
+        """Lock graph, lexical index and learned weights for a reader; yield the generation.
 
-        Yields the generation. They are as new as the last acknowledged write.
+        They are as new as the last acknowledged write.
         """
-        with self.derived.held(lambda: self.learned.refresh(self.derived.feedback)) as generation:
+        with self.derived.held(self._refresh_learned) as generation:
             yield generation
+
+    def _refresh_learned(self) -> None:
+        if (state := self.derived.feedback) != self.learned.state:
+            self.learned.refresh(state)
 
     def bring_up_to_date(self) -> None:
         """Derive what follows from a committed batch.
 
-        The batch is acknowledged already. A failure here is made good by the next recall,
-        so it is logged, not raised.
+        The batch is acknowledged, and the next recall makes up for a failure here, so it is
+        logged, not raised.
         """
         try:
             self.derived.refresh()
@@ -196,7 +200,7 @@ class Namespace:
             logger.warning("derived parts lag behind; the next recall updates them: %s", error)
 
     def scrub(self) -> None:
-        """Leave no byte of what is gone in the databases: the truth and the recent recalls."""
+        """Erase every byte of deleted content from the databases: truth and recent recalls."""
         if self.root is not None:
             sweep_restores(self.root)
         self.recalls.erase(self.name, self.truth.generation())
@@ -219,7 +223,7 @@ class Namespace:
         return embed_passages(self.embedder, [Chunk(text=phrase) for phrase in phrases])
 
     def close(self) -> None:
-        """Save derived parts and let go of all files."""
+        """Save derived parts and close all files."""
         try:
             self.derived.close()
         except OSError as error:
@@ -230,7 +234,7 @@ class Namespace:
 
 
 def tagger_name(tagger: Tagger) -> str:
-    """Return the name that is saved for a tagger: its own, or that of its function or class.
+    """Return the name under which a tagger is saved: its own, or that of its function or class.
 
     Examples
     --------
@@ -256,7 +260,7 @@ def _check_name(name: str) -> None:
 def _check_embedder(embedder: Embedder, state: EmbeddingState | None) -> None:
     if not isinstance(embedder, Embedder):
         raise ParameterError(
-            f"an embedder has embed_documents and embed_query, got {type(embedder).__name__}"
+            f"an embedder must have embed_documents and embed_query, got {type(embedder).__name__}"
         )
     name = embedder_name(embedder)
     if state is not None and state.name != name:
@@ -269,14 +273,14 @@ def _check_embedder(embedder: Embedder, state: EmbeddingState | None) -> None:
 def _open_database(
     location: str | Path, cache_dir: str | Path | None, wait_seconds: float
 ) -> tuple[Database, Path | None]:
-    """Open the database; return it with the folder for derived parts (None: in memory)."""
+    """Open the database; return it and the folder for derived parts (None: in memory)."""
     cache = None if cache_dir is None else Path(cache_dir)
     if location == ":memory:":
-        return Database.in_memory(), None  # nobody else will ever need what is derived
+        return Database.in_memory(), None  # nobody else can need what is derived
     if isinstance(location, str) and "://" in location:
         return Database.at_url(location, wait_seconds=wait_seconds), cache
     if not isinstance(location, str | os.PathLike) or not str(location):
-        raise ParameterError(f"an index lies in a directory or at a URL, got {location!r}")
+        raise ParameterError(f"location must be a directory or a URL, got {location!r}")
     directory = Path(location)
     try:
         database = Database.in_directory(directory, wait_seconds=wait_seconds)

@@ -1,8 +1,7 @@
-"""How deep metadata may nest: looked at on its way in, and cut on its way out.
+"""Limits on how deep metadata may nest: checked on the way in, cut on the way out.
 
-Readers of JSON give up at some depth (pydantic's at 200, Python's where its stack ends),
-and a record that cannot be read again makes every answer that it is part of fail. Nothing
-here recurses, so nothing here gives up.
+JSON parsers give up at some depth (pydantic's at 200, Python's at the end of its stack). A record
+that cannot be read back would break every answer it is part of. Nothing here recurses.
 """
 
 from __future__ import annotations
@@ -23,16 +22,16 @@ _TOKEN = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 
 
 class CutMetadata(dict[str, Any]):
-    """Metadata of a chunk that an older version took, without what lies too deep in it."""
+    """Metadata that an older version accepted, without what is nested too deep."""
 
 
 def too_deep(metadata: object) -> str | None:
-    """Say where metadata nests deeper than it may; None if it does not.
+    """Return where metadata is nested too deep; None if it is not.
 
     Parameters
     ----------
     metadata : dict
-        Of anything; each object is looked at once a level, so a cycle is found too.
+        Of anything. Each object is visited once per level, so cycles are found, too.
 
     Examples
     --------
@@ -64,12 +63,12 @@ def _items(value: Any) -> Any:
 
 
 def read_metadata(text: str) -> dict[str, Any]:
-    """Read a metadata column; what lies too deep gives way to a mark that says so.
+    """Read a metadata column; replace what is nested too deep by a mark that says so.
 
     Parameters
     ----------
     text : str
-        A JSON object, as an older version may have written it too.
+        A JSON object, possibly written by an older version.
 
     Returns
     -------

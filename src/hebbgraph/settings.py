@@ -7,7 +7,7 @@ to do. Everything else is free at each open.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, get_args
+from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -15,10 +15,18 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.breadth_first import BreadthFirstParameters
 from hebbgraph.formulas.communities import ColonyParameters
+from hebbgraph.formulas.parameters import no_field_any_more
 from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
 
-__all__ = ["AliasName", "FamilyName", "Language", "LearningSettings", "Settings"]
+__all__ = [
+    "AliasName",
+    "FamilyName",
+    "Language",
+    "LearningSettings",
+    "RecallSettings",
+    "Settings",
+]
 
 Language = Literal[
     "none", "arabic", "armenian", "basque", "catalan", "danish", "dutch", "english", "estonian",
@@ -37,7 +45,12 @@ class _Frozen(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
+    former: ClassVar[frozenset[str]] = frozenset()
+    """Fields of older versions that are constants now."""
+
     def __init__(self, **values: Any) -> None:
+        if gone := sorted(values.keys() & self.former):
+            raise ParameterError(f"settings: {no_field_any_more(gone[0])}")
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -48,11 +61,50 @@ class _Frozen(BaseModel):
             ) from error
 
 
-class LearningSettings(_Frozen):
-    """How feedback becomes plastic weights, and how recalls read them.
+class RecallSettings(_Frozen):
+    """How far recalls follow the graph, and how much it counts against direct search.
 
-    None of these is saved with the index: with other values the feedback log is read
-    anew, and the weights are those that it would have led to from the start.
+    The other constants of spreading are in
+    :class:`hebbgraph.formulas.activation.SpreadingParameters`; for an experiment, that object
+    fits in the place of this one.
+
+    Parameters
+    ----------
+    n_seeds : int, at least 1
+        Chunks where activation starts, the best of direct search. More of them: recalls
+        forgive a bad first hit, but wander.
+    n_steps : int, at least 0
+        How many chunks away from the question an answer may lie. 0: direct search alone.
+    cue_share : float, in [0, 1]
+        Share of the activation that starts on what the question names, rather than on the
+        best direct hits.
+    hub_cap : int, at least 1
+        Tags of more chunks than this connect nothing. Raise it if a topic that many chunks
+        share should lead from one to the other; recalls take longer.
+    evidence_power : float, positive
+        Larger: a good direct hit stays first; a mediocre one gives way to the graph.
+    half_saturation : float, positive
+        Smaller: chunks that only the graph finds rise.
+    """
+
+    former = frozenset({
+        "sharpness", "inhibition", "title_salience", "leak", "mention_credit", "untitled_trust",
+        "hub_share", "hub_floor", "tags_per_chunk", "beam", "tag_beam",
+    })  # fmt: skip
+
+    n_seeds: int = Field(default=SpreadingParameters.n_seeds, ge=1)
+    n_steps: int = Field(default=SpreadingParameters.n_steps, ge=0)
+    cue_share: float = Field(default=SpreadingParameters.cue_share, ge=0.0, le=1.0)
+    hub_cap: int = Field(default=SpreadingParameters.hub_cap, ge=1)
+    evidence_power: float = Field(default=SpreadingParameters.evidence_power, gt=0.0)
+    half_saturation: float = Field(default=SpreadingParameters.half_saturation, gt=0.0)
+
+
+class LearningSettings(_Frozen):
+    """What feedback teaches, whom it trusts, and what the log keeps.
+
+    None of these is saved with the index. With other values the feedback log is folded again,
+    and the weights are those that it would have led to from the start.
 
     Parameters
     ----------
@@ -60,68 +112,36 @@ class LearningSettings(_Frozen):
         ``"hebb"`` (soft bounds), ``"bio_rag"`` (additive), or a function: see
         :mod:`hebbgraph.formulas.plasticity`.
     learning_rate : float, in (0, 1], per feedback
-    w_max : float, in (0, 1]
-        The largest weight of an edge.
+        How far one citation moves an edge. Smaller: it takes more of them, and a wrong one
+        does less harm.
     half_life_events : float, positive
-        After so many further feedbacks a weight is worth half.
+        After this many further feedbacks, a citation counts half.
     families : tuple of {"cue", "pair", "episode", "path"}
         Which edges are learned: cue → cited chunk; cited chunk ↔ cited chunk; past query
         → cited chunk; tag → tag and tag → chunk on the path of a cited hit.
     inhibition : float, in [0, 1]
-        Negative credit of a chunk that was shown in vain above a cited one; a rejected one
-        has -1.
-    inhibition_floor : float, in [0, 1]
-        How far inhibition may go: a learned weight falls to minus this at most, and the
-        direct evidence of a chunk to one minus this share of what it was.
-    many_shown : int, at least 2
-        With at least so many shown chunks, an answer that cites all of them teaches
-        nothing.
-    fan_out : int, at least 1
-        The strongest learned edges of a node that take part in a recall.
-    out_strength : float, positive
-        Homeostasis: learned weights that leave a node are scaled down to this sum.
-    cue_gain, pair_gain, path_gain : float, in [0, 1]
-        How much of a node's activation passes over a learned edge of weight 1: from tags
-        to chunks, from chunk to chunk, and from tag to tag. To a chunk it passes in
-        proportion to the direct evidence for it.
+        How much a chunk loses that was shown above a cited one and not cited; a rejected one
+        loses 1.
+    cue_gain, pair_gain : float, in [0, 1]
+        How much activation a learned edge of weight 1 passes: from a tag to a chunk, and from
+        a chunk to a chunk. Larger: learning changes more rankings.
     learned_steps : int, at least 0
-        Steps of spreading, the one from the cues included, in which learned edges are
-        followed. Further out they cost more than they bring.
-    in_credit : float, positive
-        Homeostasis: a chunk that was cited more often than this, in credits, is reached
-        by learned edges that much more weakly.
-    min_weight : float, in [0, 1]
-        Learned edges that are weaker are passed over.
+        Steps of spreading in which learned edges are followed, counting the one from the
+        cues. Further out they cost more than they bring.
     actor_events : float, at least 0
-        A named actor has influence of so many feedbacks in any case ...
+        A named actor may always have the influence of this many feedbacks,
     actor_share : float, in [0, 1]
-        ... and of this share of everybody else's feedback; what goes beyond is scaled
-        down.
+        or of this share of everybody else's, if that is more.
     require_actor : bool
         Whether feedback must name its actor.
     episode_similarity : float, in [0, 1)
-        Past queries are active above this cosine to the new one.
+        Past queries above this cosine to the new one count. Lower: rewordings profit more,
+        and unrelated questions are disturbed more.
     episode_overlap : float, in [0, 1)
         The same without embeddings, for the weighted overlap of terms and tags.
-    episode_agreement : float, at least 0
-        How sharply a past query counts less the less direct evidence there is for any of
-        the chunks that it led to: its likeness is multiplied with the best of it to this
-        power, unless it asks the same.
-    episode_gain : float, positive
-        The activation that a chunk gets which past queries like this one led to as often
-        as not; see :func:`hebbgraph.formulas.homeostasis.expectation`.
-    episode_prior : float, positive
-        How much past queries must be like this one, together, to be half believed.
-    episode_share : float, in [0, 1]
-        The activation that past queries give a chunk at most; what starts elsewhere is 1.
-    episode_limit : int, at least 1
-        Active past queries, at most.
-    episode_merge : float, in [0, 1]
-        Active past queries as similar as this to each other count as one.
     store_queries : bool
-        Whether the log keeps the text of questions. Off: cue phrases, hashed words and
-        the embedding are kept, for learning reads them; they too say much about a
-        question.
+        Whether the log keeps the text of questions. If not, it still keeps cue phrases, hashed
+        words and the embedding, which learning reads; they too say much about a question.
     query_retention_days : float, at least 0
         Texts of questions older than this are erased from the log.
 
@@ -131,33 +151,25 @@ class LearningSettings(_Frozen):
     'hebb'
     """
 
+    former = frozenset({
+        "w_max", "inhibition_floor", "many_shown", "fan_out", "out_strength", "in_credit",
+        "path_gain", "min_weight", "episode_agreement", "episode_gain", "episode_prior",
+        "episode_share", "episode_limit", "episode_merge",
+    })  # fmt: skip
+
     rule: str | Callable[..., Any] = "hebb"
     learning_rate: float = Field(default=0.5, gt=0.0, le=1.0)
-    w_max: float = Field(default=1.0, gt=0.0, le=1.0)
     half_life_events: float = Field(default=10_000.0, gt=0.0)
     families: tuple[FamilyName, ...] = ("cue", "pair", "episode", "path")
     inhibition: float = Field(default=0.5, ge=0.0, le=1.0)
-    inhibition_floor: float = Field(default=0.5, ge=0.0, le=1.0)
-    many_shown: int = Field(default=5, ge=2)
-    fan_out: int = Field(default=16, ge=1)
-    out_strength: float = Field(default=1.0, gt=0.0)
-    in_credit: float = Field(default=10.0, gt=0.0)
     cue_gain: float = Field(default=0.15, ge=0.0, le=1.0)
     pair_gain: float = Field(default=0.1, ge=0.0, le=1.0)
-    path_gain: float = Field(default=1.0, ge=0.0, le=1.0)
     learned_steps: int = Field(default=2, ge=0)
-    min_weight: float = Field(default=0.02, ge=0.0, le=1.0)
     actor_events: float = Field(default=20.0, ge=0.0)
     actor_share: float = Field(default=0.1, ge=0.0, le=1.0)
     require_actor: bool = False
     episode_similarity: float = Field(default=0.55, ge=0.0, lt=1.0)
     episode_overlap: float = Field(default=0.3, ge=0.0, lt=1.0)
-    episode_agreement: float = Field(default=8.0, ge=0.0)
-    episode_gain: float = Field(default=0.2, gt=0.0)
-    episode_prior: float = Field(default=0.3, gt=0.0)
-    episode_share: float = Field(default=0.6, ge=0.0, le=1.0)
-    episode_limit: int = Field(default=16, ge=1)
-    episode_merge: float = Field(default=0.95, ge=0.0, le=1.0)
     store_queries: bool = False
     query_retention_days: float = Field(default=30.0, ge=0.0)
 
@@ -171,15 +183,15 @@ class Settings(_Frozen):
         Build setting. The Snowball stemmer for words in Latin script; words in other
         scripts get their own. ``"none"`` switches stemming off.
     text_tags : bool
-        Build setting. Off: a chunk has its titles and the tags that were given to it, by
-        a tagger with a vocabulary of its own, say, and none that its text proposes.
+        Build setting. If False, a chunk has its titles and the tags given to it, such as by
+        a tagger with a vocabulary of its own, and none that its text proposes.
     keep_text : bool
-        Build setting. Off: no copy of the texts is kept; they come from the store that
+        Build setting. If False, no copy of the texts is kept; they come from the store that
         ``HebbianIndex.open(texts=...)`` names. Titles, metadata and tags stay here.
     aliases : tuple of {"spelling", "acronyms", "vectors"}
-        Which variants of one concept are joined by light edges of their own, derived and
-        never merged; see :mod:`hebbgraph.graph.aliases`. None by default: they help some
-        sets and harm others. ``"vectors"`` embeds the vocabulary in each process.
+        Which variants of one concept are joined by light edges, derived and never merged;
+        see :mod:`hebbgraph.graph.aliases`. None by default: they help some sets and harm
+        others. ``"vectors"`` embeds the vocabulary in each process.
     alias_weight : float, in [0, 1]
         The share of a tag's activation that passes to each of its variants.
     vector_dtype : {"float16", "float32"}
@@ -196,10 +208,10 @@ class Settings(_Frozen):
         How long a writer waits for another one before it gives up.
     keep_recalls : int, at least 0
         How many recalls are kept to be found by id, for late feedback; 0 keeps none.
-    recall : SpreadingParameters
-        The constants of spreading; free at each open.
+    recall : RecallSettings
+        Spreading; free at each open.
     breadth_first : BreadthFirstParameters
-        The constants of Bio-RAG's search; free at each open.
+        Bio-RAG's search; free at each open.
     colonies : ColonyParameters
         How chunks are joined and split into colonies; free at each open.
     learning : LearningSettings
@@ -222,7 +234,7 @@ class Settings(_Frozen):
     batch_size: int = Field(default=1000, ge=1, le=100_000)
     write_wait_seconds: float = Field(default=30.0, ge=0.0)
     keep_recalls: int = Field(default=10_000, ge=0)
-    recall: SpreadingParameters = SpreadingParameters()
+    recall: RecallSettings | SpreadingParameters = RecallSettings()
     breadth_first: BreadthFirstParameters = BreadthFirstParameters()
     colonies: ColonyParameters = ColonyParameters()
     learning: LearningSettings = LearningSettings()
@@ -240,6 +252,12 @@ class Settings(_Frozen):
             names = ", ".join(map(repr, get_args(VectorSearchName)))
             raise ValueError(f"takes {names}, or a callable that builds a search")
         return search
+
+    def spreading(self) -> SpreadingParameters:
+        """Return all constants of spreading."""
+        if isinstance(self.recall, SpreadingParameters):
+            return self.recall
+        return SpreadingParameters(**self.recall.model_dump())
 
     def with_build(self, saved: Mapping[str, Any]) -> Settings:
         """Return these settings with build settings that were saved with an index."""

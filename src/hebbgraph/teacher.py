@@ -1,4 +1,4 @@
-"""From citations to committed lessons: reinforce, forget, export, import, prune."""
+"""Writes the feedback log: reinforce, forget, export, import, prune."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TypeAlias
 
 from hebbgraph.errors import FeedbackError, ParameterError
+from hebbgraph.formulas.homeostasis import MIN_WEIGHT
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
@@ -31,7 +32,7 @@ _IMPORT_BATCH = 500
 
 
 class Teacher:
-    """Writes the lessons of one namespace.
+    """Writes the feedback log of one namespace.
 
     Parameters
     ----------
@@ -76,25 +77,25 @@ class Teacher:
             return self._derived.term_weights(query_terms(tokenize(query), language))
 
     def expire_queries(self, *, every_seconds: float = 0.0) -> None:
-        """Erase texts of questions that are older than they may get."""
+        """Erase the texts of questions that are too old."""
         now = time.time()
         if self._settings.store_queries and now - self._expired_at >= every_seconds:
             self._expired_at = now
             self._log.expire_queries(now - self._settings.query_retention_days * _DAY)
 
     def erase_gone_phrases(self) -> None:
-        """Take phrases that no chunk has any more out of the log: a deleted title, say."""
+        """Erase phrases that no chunk has any more, such as a deleted title, from the log."""
         named = sorted(self._log.phrases())
         with self._derived.held():
             known = self._derived.graph.phrases.numbers(named)
         self._log.anonymize({phrase for phrase in named if phrase not in known})
 
     def count(self) -> int:
-        """Return how many feedbacks the log holds."""
+        """Return the number of feedbacks in the log."""
         return self._log.count()
 
     def ids(self) -> list[str]:
-        """Return the id of each feedback, in order."""
+        """Return the ids of all feedbacks, in order."""
         return [feedback.id for _, feedback in self._log.after(0)]
 
     # -- taking back ----------------------------------------------------------------
@@ -108,7 +109,7 @@ class Teacher:
         until: Moment | None,
         everything: bool,
     ) -> list[Feedback]:
-        """See :meth:`hebbgraph.HebbianIndex.forget`; return what was erased or changed."""
+        """See :meth:`hebbgraph.HebbianIndex.forget`; return the records removed or changed."""
         given = [feedback, actor, chunk, since, until]
         if everything:
             if any(one is not None for one in given):
@@ -200,7 +201,7 @@ class Teacher:
 
     def prune(self, min_weight: float | None, *, dry_run: bool) -> PruneReport:
         """See :meth:`hebbgraph.HebbianIndex.prune`."""
-        threshold = self._settings.min_weight if min_weight is None else min_weight
+        threshold = MIN_WEIGHT if min_weight is None else min_weight
         if not (isinstance(threshold, int | float) and 0.0 <= threshold <= 1.0):
             raise ParameterError(f"min_weight lies in [0, 1], got {min_weight!r}")
         self._derived.keep_up()

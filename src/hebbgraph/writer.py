@@ -27,7 +27,7 @@ __all__ = ["ChunkLike", "OnProgress", "Writer"]
 ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
 OnProgress: TypeAlias = Callable[[int, int | None], Any] | None
 _T = TypeVar("_T")
-#: A long add spends this many times as long on adding as on showing readers what it added.
+#: A long add spends at least this many times as long adding as refreshing readers.
 _ADDING_TO_SHOWING = 10.0
 
 
@@ -48,7 +48,7 @@ class Writer:
 
     @contextlib.contextmanager
     def _proposer(self) -> Iterator[Proposer]:
-        """Lend what pass 1 of the tagger is done by; a thread that finds none makes its own."""
+        """Lend a proposer, which does pass 1; a thread that finds none creates its own."""
         try:
             proposer = self._resting.pop()
         except IndexError:
@@ -101,7 +101,7 @@ class Writer:
         return report.model_copy(update={"seconds": time.perf_counter() - started})
 
     def _show_to_readers(self) -> None:
-        """In a long add, let readers of this process see some of it now and then."""
+        """During a long add, refresh what readers of this process see from time to time."""
         if self._namespace.derived.readers_lag and time.monotonic() >= self._next_showing:
             started = time.monotonic()
             self._namespace.bring_up_to_date()
@@ -175,7 +175,7 @@ class Writer:
     def _candidates(
         self, proposer: Proposer, chunks: Sequence[Chunk], tags: Iterable[Iterable[str]]
     ) -> list[dict[str, list[str]]]:
-        """Return what pass 1 of the tagger finds in each chunk, and what it was given."""
+        """Return each chunk's candidates from pass 1, and its given tags."""
         from_text = self._settings.text_tags
         found = proposer.propose(
             (chunk.text if from_text else "", chunk.title, [*chunk.tags, *more])
@@ -188,7 +188,7 @@ class Writer:
     def _tags(
         self, chunks: list[Chunk], tell: Callable[[int], object] | None = None
     ) -> tuple[list[tuple[str, ...]], TaggingReport | None]:
-        """Ask the tagger, if there is one; no transaction is open."""
+        """Call the tagger, if there is one; no transaction is open."""
         tagger = self._namespace.tagger
         if tagger is None:
             return [()] * len(chunks), None
@@ -233,8 +233,8 @@ class Writer:
         proposer: Proposer,
         tell: Callable[[int], object],
     ) -> AddReport:
-        # One whose text is not as it was, or whose metadata cannot be read whole, keeps its
-        # tags until it is added again: writing it would make the loss its content.
+        # A chunk whose text has changed, or whose metadata was cut, keeps its tags until it is
+        # added again: writing it would make the loss permanent.
         held = {
             row: one
             for row, one, text in self._truth.fetch_checked(rows)
@@ -348,7 +348,7 @@ def _in_order(by_kind: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
 def _ahead(
     tell: Callable[[int, int | None], object], before: int, total: int | None
 ) -> Callable[[int], object]:
-    """Tell how far a batch has come as part of the whole."""
+    """Report the progress of a batch as part of the whole."""
     return lambda done: tell(before + done, total)
 
 

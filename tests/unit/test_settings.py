@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from hebbgraph import HebbianIndex, ParameterError, Settings, SettingsMismatchError
 from hebbgraph.formulas.activation import SpreadingParameters
+from hebbgraph.formulas.breadth_first import BreadthFirstParameters
+from hebbgraph.formulas.communities import ColonyParameters
+from hebbgraph.formulas.relevance import NeuralRecall
+from hebbgraph.settings import LearningSettings, RecallSettings
 
 
 @pytest.mark.parametrize(
@@ -17,7 +23,10 @@ def test_wrong_settings_are_named(wrong: dict[str, object]) -> None:
         Settings(**wrong)
 
 
-def test_recall_constants_are_free_at_each_open(tmp_path) -> None:
+@pytest.mark.parametrize("recall", [
+    RecallSettings(n_steps=0, cue_share=0.0), SpreadingParameters(n_steps=0, cue_share=0.0),
+])  # fmt: skip
+def test_recall_constants_are_free_at_each_open(recall, tmp_path) -> None:
     chunks = [
         {"id": "ship", "title": "Petrel", "text": "The Petrel was built by Ida Moss."},
         {"id": "builder", "title": "Ida Moss", "text": "She was born in Tessel Bay."},
@@ -25,7 +34,7 @@ def test_recall_constants_are_free_at_each_open(tmp_path) -> None:
     with HebbianIndex.open(tmp_path / "i") as index:
         index.add(chunks)
         spread = index.recall("Who built the Petrel?").hits[1]
-    direct = Settings(recall=SpreadingParameters(n_steps=0, cue_share=0.0))
+    direct = Settings(recall=recall)
     with HebbianIndex.open(tmp_path / "i", settings=direct) as index:
         still = index.recall("Who built the Petrel?").hits[1]
     assert spread.chunk.id == still.chunk.id == "builder"
@@ -37,3 +46,34 @@ def test_build_settings_are_held_to(tmp_path) -> None:
     HebbianIndex.open(tmp_path / "i", settings=Settings(language="german")).close()
     with pytest.raises(SettingsMismatchError, match="german"):
         HebbianIndex.open(tmp_path / "i")
+
+
+def test_users_get_the_constants_that_were_measured() -> None:
+    assert Settings().spreading() == SpreadingParameters()
+    assert Settings(recall=RecallSettings(hub_cap=50)).spreading() == SpreadingParameters(
+        hub_cap=50
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "field"),
+    [
+        (RecallSettings, "title_salience"),
+        (LearningSettings, "episode_prior"),
+        (BreadthFirstParameters, "unit"),
+        (ColonyParameters, "tau"),
+        (NeuralRecall, "temperature"),
+    ],
+)
+def test_a_field_that_became_a_constant_is_refused_by_name(settings, field) -> None:
+    with pytest.raises(ParameterError, match=rf"{field} is a constant .*CHANGELOG"):
+        settings(**{field: 1.0})
+
+
+def test_there_are_few_things_to_turn() -> None:
+    from hebbgraph.neural.parameters import NeuralSettings
+
+    groups = (BreadthFirstParameters, ColonyParameters, NeuralRecall, NeuralSettings)
+    own = len(Settings.model_fields) - 5  # less the groups themselves
+    turned = own + len(RecallSettings.model_fields) + len(LearningSettings.model_fields)
+    assert turned + sum(len(dataclasses.fields(one)) for one in groups) <= 65

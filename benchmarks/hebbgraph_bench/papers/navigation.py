@@ -15,12 +15,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hebbgraph.formulas.communities import adjusted_rand_index
 from hebbgraph.records import Chunk
 
 from hebbgraph_bench import metrics
 from hebbgraph_bench.context import Context
 from hebbgraph_bench.datasets import Dataset
+from hebbgraph_bench.partitions import adjusted_rand_index
 from hebbgraph_bench.tables import Grid
 
 if TYPE_CHECKING:

@@ -1,33 +1,32 @@
-"""From an answer to what it teaches: which chunks it cites, and which recall gets the credit.
+"""From an answer to what it teaches: the chunks it cites, and the recalls that get the credit.
 
-An answer goes one straight way, whichever framework it comes from::
+Whatever the framework, an answer takes one way::
 
     rendered = Formatter().render(chunks)       # before: rendered.text goes into the prompt
-    rendered = rendered_in(prompt, chunks)      # or after: read it back from any prompt
+    rendered = rendered_in(prompt, chunks)      # or after: read back from any prompt
     cited = parse_citations(answer, rendered)   # chunk ids, in the order of the answer
     lessons = share_credit(cited, rendered.ids, recalls)
     for lesson in lessons:
         lesson.teach()                          # index.reinforce(...)
 
-An adapter for a framework takes it in one step. It notes the recalls, prompts and replies of
-a request, and hands them to a learner as an exchange; everything else happens here::
+A framework's adapter takes it in one step: it collects the recalls, prompts and replies of a
+request and passes them to a learner as an exchange::
 
     learner.submit(lambda: Exchange(recalls=[...], replies=[Reply(prompt=..., text=...)]))
 
-``hebbgraph.testing.citations`` holds the suite that every adapter has to pass.
+``hebbgraph.testing.citations`` is the suite that every adapter must pass.
 
-What an answer cites is decided by what stood in the prompt, never by trust:
+What counts as a citation depends on the prompt, and trusts no document:
 
-* A marker counts if it is a key that stood before a chunk's text in the prompt, or names
-  the id of a chunk that was shown. ``[3]`` means nothing when no third key was rendered.
-* A document may contain ``[2]``, or ask to be cited. The formatter then renders keys that
-  occur in no document, such as ``[bqx2]``, so a marker copied out of a document is never a
-  key. A key that does stand in a shown text, because another formatter let it, counts for
-  nothing.
-* A key that stands before two different chunks counts for neither.
+* A marker counts if it is a key that stood before a chunk's text in the prompt, or the id of a
+  shown chunk. ``[3]`` means nothing if no third key was rendered.
+* A document may contain ``[2]``, or ask to be cited. The formatter then renders keys that occur
+  in no document, such as ``[bqx2]``. A key that does occur in a shown text, because of another
+  formatter, is ignored.
+* A key that stands before two different chunks is ignored.
 
-Reading is pure, deterministic and bounded, and takes time linear in its input; reading
-sources back from a prompt looks for each of them in it.
+Parsing is pure, deterministic, bounded and linear in its input; reading sources back from a
+prompt searches it once for each source.
 
 ======================  ==================================================================
 ``formatter``           writes sources into a prompt

@@ -25,10 +25,9 @@ _LONG_NAME = re.compile(r"[0-9A-Za-z][\w.:/#@+-]{15,511}")
 def parse_citations(answer: str, rendered: Rendered) -> list[str]:
     r"""Return the chunks that an answer cites, in the order of its markers, each once.
 
-    ``[1]``, ``[1, 2]``, ``[1-3]``, ``[^1]``, ``[Source 1]``, ``【1】`` with keys that were
-    rendered; ``[id]`` with the id of a chunk shown, and ids of 16 characters or more
-    without brackets. Markers in code do not count. An answer that is JSON is read by
-    :func:`parse_structured`.
+    Recognises ``[1]``, ``[1, 2]``, ``[1-3]``, ``[^1]``, ``[Source 1]`` and ``【1】`` with rendered
+    keys; ``[id]`` with the id of a shown chunk; and ids of 16 characters or more without brackets.
+    Markers in code are ignored. An answer that is JSON is read by :func:`parse_structured`.
 
     Parameters
     ----------
@@ -71,18 +70,18 @@ def parse_structured(value: Any, rendered: Rendered) -> list[str]:
     Parameters
     ----------
     value : Any
-        Dicts, lists, pydantic models, dataclasses: the arguments of a tool call, or what
-        ``with_structured_output`` returns. At most 5000 values, 24 deep, are read.
+        Dicts, lists, pydantic models or dataclasses, such as the arguments of a tool call or the
+        result of ``with_structured_output``. At most 5000 values, 24 levels deep, are read.
     rendered : Rendered
 
     Returns
     -------
     list of str
-        What stands in fields named like ``citations``, ``sources``, ``source_id``,
-        ``chunk_ids``: keys as numbers or str, ids, ``{"source_id": 1, "quote": "..."}``,
-        or quotations that stand in exactly one chunk shown. An entry whose quotation
-        stands only in other chunks than the one it names counts for nothing. In all
-        other str fields markers count as in :func:`parse_citations`.
+        From fields named like ``citations``, ``sources``, ``source_id`` or ``chunk_ids``: keys as
+        numbers or str, ids, ``{"source_id": 1, "quote": "..."}``, or quotations that occur in
+        exactly one shown chunk. An entry is ignored if its quotation occurs only in other chunks
+        than the one it names. In all other str fields, markers count as in
+        :func:`parse_citations`.
 
     Examples
     --------
@@ -99,21 +98,21 @@ def parse_structured(value: Any, rendered: Rendered) -> list[str]:
 
 
 def parse_annotations(annotations: Iterable[Any], rendered: Rendered) -> list[str]:
-    """Return the chunks that a provider's native citations point at.
+    """Return the chunks that a provider's native citations refer to.
 
     Parameters
     ----------
     annotations : iterable of dict
-        LangChain's standard form: ``type="citation"`` with ``url``, ``title``,
-        ``cited_text`` and ``extras``; others with the same names. At most 2000 are read.
+        LangChain's standard form, or another with the same names: ``type="citation"`` with
+        ``url``, ``title``, ``cited_text`` and ``extras``. At most 2000 are read.
     rendered : Rendered
-        With ``blocks`` if documents were handed over as native blocks.
+        With ``blocks`` if documents were passed as native blocks.
 
     Returns
     -------
     list of str
-        By id (``source``, ``url``, ``id``), by index of the block, or by ``cited_text`` if
-        it stands in exactly one chunk shown. Text and index must not contradict.
+        By id (``source``, ``url``, ``id``), by index of the block, or by a ``cited_text`` that
+        occurs in exactly one shown chunk. Text and index must not contradict each other.
 
     Examples
     --------
@@ -196,7 +195,7 @@ def _plain(value: Any) -> Any:
 
 
 def _named(value: Any, rendered: Rendered) -> list[str]:
-    """What a value in a citing field stands for: a key, an id, markers or a quotation."""
+    """Return what a value in a citing field stands for: a key, an id, markers or a quotation."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 10**9:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**9:
@@ -219,7 +218,7 @@ def _named(value: Any, rendered: Rendered) -> list[str]:
 
 
 def _entry(fields: Mapping[str, Any], rendered: Rendered) -> list[str] | None:
-    """Read ``{"source_id": ..., "quote": ...}``; None if nothing comes of it."""
+    """Read ``{"source_id": ..., "quote": ...}``; None if it names nothing."""
     quotes = [part for name, part in fields.items() if name in _QUOTING and isinstance(part, str)]
     held = {id_ for quote in quotes for id_ in rendered.holding(quote)}
     for name in _NAMING:
@@ -237,7 +236,7 @@ def _annotated(annotation: Mapping[str, Any], rendered: Rendered) -> str | None:
     held = rendered.holding(quote) if isinstance(quote, str) else []
     for name in ("source", "url", "id", "document_id", "source_id"):
         value = fields.get(name)
-        if isinstance(value, str) and value in rendered._ids:
+        if isinstance(value, str) and value in rendered.id_set:
             return value if not held or value in held else None
     for name in ("document_index", "search_result_index"):
         at = fields.get(name)
@@ -267,11 +266,11 @@ def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def _parts(inside: str, rendered: Rendered) -> Iterator[str]:
-    """Yield the names between two brackets: the whole if it is one, else its parts."""
+    """Yield the names between two brackets: all of it if that is a name, else its parts."""
     if rendered.find(inside.strip()) is not None:
         yield inside.strip()
         return
-    names = list(split_names(inside, rendered._named))
+    names = list(split_names(inside, rendered.names))
     # "[see 1]" and "[1 ship]" are no citations: every part must look like a name.
-    if all(name in rendered._named or _KEY_LIKE.fullmatch(name) for name in names):
+    if all(name in rendered.names or _KEY_LIKE.fullmatch(name) for name in names):
         yield from names

@@ -1,4 +1,4 @@
-"""What the earlier turns of a conversation recalled: a later answer may cite it."""
+"""The recalls of earlier turns in a conversation, which a later answer may cite."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_RECALLS = 8
 
 
 class Conversations:
-    """The latest recalls of each conversation, bounded. Safe to use from several threads.
+    """The latest recalls of each conversation, bounded. Thread-safe.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Conversations:
         return len(self._recalls)
 
     def note(self, conversation: str, recalls: Sequence[Recalled]) -> None:
-        """Remember recalls of a turn, oldest first. Those already known stay where they are."""
+        """Remember the recalls of a turn, oldest first. Known ones keep their place."""
         with self._lock:
             held = self._recalls.pop(conversation, [])
             known = {one.recall.id for one in held}
@@ -56,7 +56,7 @@ class Conversations:
                 self._recalls.popitem(last=False)
 
     def earlier(self, conversation: str, *, but: Sequence[Recalled] = ()) -> list[Recalled]:
-        """Return what was remembered, oldest first, without the recalls of the present turn."""
+        """Return the remembered recalls, oldest first, except those of the present turn."""
         own = {one.recall.id for one in but}
         with self._lock:
             held = self._recalls.get(conversation, ())

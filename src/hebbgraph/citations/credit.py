@@ -1,4 +1,4 @@
-"""Which recall is credited with a cited chunk. There is one rule, here."""
+"""Which recall is credited with a cited chunk: the one rule."""
 
 from __future__ import annotations
 
@@ -50,18 +50,17 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What one recall is to be taught by one answer.
+    """What one answer teaches one recall.
 
     Attributes
     ----------
     recalled : Recalled
     cited : tuple of str
-        The chunks it is credited with, in the order in which the answer cites them.
+        The chunks it is credited with, in the order of the answer.
     shown : tuple of str
-        Those of its chunks that stood in the prompt, in the order of the prompt, without
-        the ones that another recall is credited with.
+        Its chunks in the prompt, in that order, without those credited to another recall.
     rejected : tuple of str
-        Those that were found to be wrong.
+        Chunks that were wrong.
     actor : str, optional
         Whom the lesson is attributed to.
     """
@@ -73,7 +72,7 @@ class Lesson:
     actor: str | None = None
 
     def by(self, actor: str | None) -> Lesson:
-        """Return the same lesson, attributed to somebody."""
+        """Return the same lesson, attributed to an actor."""
         return replace(self, actor=actor)
 
     def as_rejection(self) -> Lesson:
@@ -101,9 +100,8 @@ def share_credit(
 ) -> list[Lesson]:
     """Credit each cited chunk to exactly one recall.
 
-    That is the recall which ranks the chunk best, and of several that rank it equally the
-    latest. Recalls of earlier turns are credited only with what the present turn did not
-    find itself, by the same rule.
+    It goes to the recall that ranks the chunk best; among equals, to the latest. Earlier turns are
+    credited, by the same rule, only with what the present turn did not find.
 
     Parameters
     ----------
@@ -112,25 +110,23 @@ def share_credit(
     recalls, earlier : sequence of Recalled
         Those made for this answer, and those of the conversation before it; oldest first.
     taught : collection of str
-        Chunks that the same request has taught already. They are not taught again, and do
-        not count as shown in vain.
+        Chunks that the same request has already taught. They are neither taught again nor
+        counted as passed over.
 
     Returns
     -------
     list of Lesson
-        In the order of ``recalls``, then of ``earlier``. A recall without credit gets none.
+        In the order of ``recalls``, then ``earlier``, for recalls with credit.
 
     Notes
     -----
-    The rank tells which question a chunk answers: the one for which it came first. Between
-    equals, rank says nothing, and the question is which of the recalls put the chunk before
-    the model. The latest one did for certain: agents search again because what they had
-    would not do, corrective chains throw the first results away, and a chat memory that
-    runs full drops the oldest messages. It also keeps chunks together that the last, best
-    informed search found together.
+    The best rank tells which question a chunk answers. Between equal ranks, the latest recall is
+    the one that certainly put the chunk before the model: agents search again because they were not
+    satisfied, corrective chains discard the first results, and a full chat memory drops the oldest
+    messages. It also keeps together what the last, best informed search found.
 
-    A chunk that another recall is credited with is left out of ``shown``. It was used, so
-    it must not count as shown in vain.
+    A chunk credited to another recall is left out of ``shown``: it was used, so it was not passed
+    over.
 
     Examples
     --------

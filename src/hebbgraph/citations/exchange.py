@@ -1,4 +1,4 @@
-"""One request and its answer, as a framework's adapter hands it over; and what it teaches."""
+"""A request and its answer, as an adapter passes it on; and what it teaches."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
-    """One call of a model: what it was given, and what it said.
+    """One call of a model: what it was given, and what it answered.
 
     Attributes
     ----------
     text : str
-        What it said.
+        The answer.
     prompt : str
-        All the text it was given. Keys are read from it.
+        All text it was given; keys are read from it.
     blocks : sequence of str
         The texts of native document blocks in the prompt, in order.
     structured : sequence
@@ -47,7 +47,7 @@ class Reply:
     annotations : sequence of dict
         Native citations; see :func:`~hebbgraph.citations.parse_annotations`.
     rendered : Rendered, optional
-        What the model was shown, where the adapter knows better than the prompt tells.
+        What the model was shown, if the adapter knows better than the prompt tells.
     """
 
     text: str = ""
@@ -65,13 +65,13 @@ class Outcome:
     Attributes
     ----------
     lessons : tuple of Lesson
-        One for each recall that is credited.
+        One per credited recall.
     reason : Reason, optional
-        Given if there are no lessons.
+        If there are no lessons.
     shown, cited : tuple of str
-        The ids of the chunks that the model was shown, and that the answer cites.
+        The ids of the chunks in the prompt, and of those the answer cites.
     feedback : tuple of Feedback
-        What the indexes recorded, once the lessons were taught.
+        The indexes' records, once the lessons are taught.
     """
 
     lessons: tuple[Lesson, ...] = ()
@@ -83,7 +83,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A reply that was shown chunks of ours, and what it cites of them."""
+    """A reply to a prompt with our chunks, and what it cites of them."""
 
     text: str
     rendered: Rendered
@@ -94,28 +94,28 @@ class _Reading:
 class Exchange:
     r"""A request, its recalls and its answer: all that decides what is learned.
 
-    An adapter fills one from its framework's events. :meth:`outcome` is the same for all.
+    An adapter fills one from its framework's events; :meth:`outcome` is the same for all.
 
     Attributes
     ----------
     recalls : sequence of Recalled
         Those made for this answer, oldest first.
     replies : sequence of Reply
-        The calls of models, in order.
+        The model calls, in order.
     output : sequence of str
-        The texts that the application returned, as far as they are known.
+        The texts that the application returned, if known.
     earlier : sequence of Recalled
-        Those of the conversation's earlier turns, oldest first.
+        Those of earlier turns of the conversation, oldest first.
     foreign : sequence of Source
-        Texts of other retrievers that may stand in the prompt as well. A key that stands
-        before one of them belongs to it, and to no chunk of ours.
+        Texts of other retrievers that may be in the prompt. A key before one of them belongs to
+        it, not to a chunk of ours.
     actor : str, optional
         Whom lessons are attributed to.
     ids : sequence of str
-        The names by which late feedback may refer to the answer.
+        Names by which late feedback may refer to the answer.
     taught : set of str
-        Chunks that the request has taught so far. Exchanges that belong to one request
-        share the set, so that an answer repeated by an outer chain counts once.
+        Chunks that the request has taught so far. Exchanges of one request share the set, so an
+        answer repeated by an outer chain counts once.
 
     Examples
     --------
@@ -141,9 +141,9 @@ class Exchange:
     def outcome(self) -> Outcome:
         """Read the answer, and credit the recalls with what it cites. Changes nothing.
 
-        The answer is the replies that were returned to the user. Where that cannot be told,
-        because the output was parsed or a stream was abandoned, it is the last reply that
-        cites anything. Drafts, gradings and failed attempts teach nothing.
+        The answer is the replies that reached the user. If that is unknown, because the output was
+        parsed or a stream was abandoned, it is the last reply that cites anything. Drafts, gradings
+        and failed attempts teach nothing.
         """
         if not (self.recalls or self.earlier):
             return Outcome(reason=Reason.NOTHING_RECALLED)
@@ -175,7 +175,7 @@ class Exchange:
 
 
 def sources_of(recalls: Sequence[Recalled]) -> list[Source]:
-    """Return the chunks of some recalls that may stand in a prompt, each once."""
+    """Return the chunks of these recalls that may be in a prompt, each once."""
     found: dict[str, Source] = {}
     for one in recalls:
         for hit in one.recall.hits:
@@ -194,7 +194,7 @@ def _cited(reply: Reply, rendered: Rendered) -> dict[str, None]:
 
 
 def _returned(readings: Sequence[_Reading], output: Sequence[str]) -> list[_Reading]:
-    """Return the replies that stand in the output."""
+    """Return the replies that occur in the output."""
     texts = [stripped for text in output if (stripped := text.strip())]
     return [
         one

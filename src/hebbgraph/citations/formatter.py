@@ -39,22 +39,21 @@ _LETTERS = "bcdfghjkmnpqrstvwxz"
 class Formatter:
     r"""Writes sources into a prompt so that an answer can cite them.
 
-    Each source is a block: its key in brackets and its title on one line, its text below.
-    The same sources give the same text, in every process.
+    Each source is a block: its key in brackets and its title on one line, its text below. The
+    result depends on the sources alone.
 
     Parameters
     ----------
     style : {"numbered", "id"}
-        Keys are numbers in the order given, or the chunks' ids. Where an id is unfit as a
-        key (spaces, brackets, digits alone, or it occurs in a text), numbers are used.
+        Keys are numbers, or the chunks' ids. Numbers replace ids if one is unfit as a key (spaces,
+        brackets, only digits, or it occurs in a text).
     prefix : {"auto", "always"}
-        Whether letters that occur in none of the texts go before the numbers. ``"auto"``:
-        if one of the texts contains a marker that could be taken for a key.
-        ``"always"``: where several renderings meet in one prompt, as with an agent's tool.
-        They depend on the sources, so whoever writes a document cannot know them.
+        Whether keys get a prefix of letters that occur in no text. ``"auto"``: if a text contains
+        what could be taken for a key. ``"always"``: for prompts with several renderings, as with
+        an agent's tool. The prefix depends on all sources, so no author of one can predict it.
     guard : {"key", "text"}
-        ``"text"`` leaves keys plain numbers and turns bracketed numbers in the texts into
-        ``(2)`` instead: for answers whose schema allows nothing but numbers.
+        ``"text"`` keeps keys plain numbers and changes bracketed numbers in the texts to ``(2)``,
+        for answers whose schema allows only numbers.
     max_characters : int, optional
         Longer texts are cut.
 
@@ -145,7 +144,7 @@ class Formatter:
 
 
 def _nonce(sources: Sequence[Source]) -> str:
-    """Letters that stand in none of the texts, determined by all of them."""
+    """Return letters that occur in none of the texts, derived from all of them."""
     seed = hashlib.sha256()
     for one in sources:
         for part in (one.id, one.title, one.text):

@@ -1,4 +1,4 @@
-"""Teaches indexes what answers cite, now or in the background, and takes it back."""
+"""Teaches indexes what answers cite, at once or in the background, and takes it back."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Actor: TypeAlias = Callable[[Mapping[str, Any]], str | None]
 
 
 def user_id(metadata: Mapping[str, Any]) -> str | None:
-    """Return ``metadata["user_id"]`` as a str: the actor, unless an application says otherwise.
+    """Return ``metadata["user_id"]`` as a str: the default actor.
 
     >>> user_id({"user_id": 7})
     '7'
@@ -36,24 +36,24 @@ def user_id(metadata: Mapping[str, Any]) -> str | None:
 
 
 class Learner:
-    """Learns from answers, whichever framework they come from.
+    """Learns from answers of any framework.
 
-    An adapter for a framework listens to its events and hands each request over as an
-    :class:`~hebbgraph.citations.Exchange`. All the rest happens here, once.
+    An adapter listens to its framework's events and passes each request on as an
+    :class:`~hebbgraph.citations.Exchange`; everything else happens here.
 
     Parameters
     ----------
     learn_on : {"citation", "approval"}
-        ``"approval"``: an answer teaches only when :meth:`feedback` says that it was good.
+        With ``"approval"``, an answer teaches only after :meth:`feedback` approved of it.
     remember : int
-        How many answers are kept for :meth:`feedback`.
+        Number of answers kept for :meth:`feedback`.
     on_lesson : callable, optional
-        Called with each feedback record that an index returned. Its errors are logged.
+        Called with each feedback record of an index. Its errors are logged.
 
     Attributes
     ----------
     conversations : Conversations
-        For the adapter: what earlier turns recalled.
+        For adapters: the recalls of earlier turns.
 
     Examples
     --------
@@ -89,14 +89,14 @@ class Learner:
     # -- learning ---------------------------------------------------------------------
 
     def submit(self, read: Callable[[], Exchange], *, background: bool = True) -> None:
-        """Learn from a request that is over. Never raises: errors are logged.
+        """Learn from a finished request. Never raises: errors are logged.
 
         Parameters
         ----------
         read : callable
-            Makes the exchange of what was noted while the request ran.
+            Builds the exchange from what was collected during the request.
         background : bool
-            Read and learn in a thread. False: before this returns.
+            Run in a thread. If False, before this returns.
         """
         if background:
             self._worker.put(partial(self._study, read))
@@ -114,7 +114,7 @@ class Learner:
         Raises
         ------
         HebbgraphError
-            What an index raised; lessons for other recalls are taught nevertheless.
+            The first error of an index; the lessons of other recalls are taught all the same.
         """
         outcome, answered = self._read(exchange)
         if answered is None:
@@ -125,7 +125,7 @@ class Learner:
         return replace(outcome, feedback=tuple(feedback))
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until everything submitted is learned; False if ``timeout`` seconds passed."""
+        """Wait until everything submitted is learned; False after ``timeout`` seconds."""
         return self._worker.flush(timeout)
 
     def _study(self, read: Callable[[], Exchange]) -> None:
@@ -179,22 +179,22 @@ class Learner:
         actor: str | None = None,
         index: TeachableIndex | None = None,
     ) -> list[Feedback]:
-        """Say what became of an answer: thumbs up or down. The last verdict holds.
+        """Judge an answer: thumbs up or down. The last verdict counts.
 
         Parameters
         ----------
         id : str
             One of the ids of the exchange.
         good : bool
-            True: what the answer cited is learned, if it was not yet. False: what was
-            learned from it is taken back, and what it cited is rejected.
+            True: learn what the answer cited, unless it was learned already. False: take back
+            what was learned from it, and reject what it cited.
         cited : sequence of str, optional
-            Chunk ids that the verdict is about, in place of what the answer cited.
+            Chunk ids to judge instead of those the answer cited.
         actor : str, optional
-            Left out, the exchange's.
+            By default, that of the exchange.
         index : TeachableIndex, optional
-            Where to look for a recall called ``id``, if ``cited`` is given and the answer
-            is not remembered.
+            Where to look for a recall with this ``id``, if ``cited`` is given and the answer is not
+            remembered.
 
         Returns
         -------
@@ -203,9 +203,9 @@ class Learner:
         Raises
         ------
         NotFoundError
-            If no answer of that id is remembered, or it cited nothing.
+            If no answer with this id is remembered, or it cited nothing.
         HebbgraphError
-            What an index raised.
+            The first error of an index.
         """
         self.flush()
         with self._lock:
@@ -237,7 +237,7 @@ class Learner:
 
 
 class _Answered:
-    """The lessons of one answer, the verdict on it so far, and what was recorded for it."""
+    """The lessons of one answer, the verdict so far, and the records made of it."""
 
     def __init__(self, lessons: Sequence[Lesson]) -> None:
         self.lessons = tuple(lessons)
@@ -248,7 +248,7 @@ class _Answered:
     def judge(
         self, good: bool, tell: Callable[[Feedback], None], actor: str | None = None
     ) -> tuple[list[Feedback], list[Exception]]:
-        """Teach the lessons, or their opposite; return what was recorded, and what failed."""
+        """Teach the lessons, or their opposite; return the records and the errors."""
         errors: list[Exception] = []
         with self._lock:
             if actor is not None:

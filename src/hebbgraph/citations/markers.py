@@ -16,7 +16,7 @@ __all__ = [
     "without_label",
 ]
 
-#: An id of so many characters is recognised without brackets.
+#: Ids of at least this length are recognised without brackets.
 LONG_ID = 16
 _MAX_RANGE = 50
 
@@ -44,7 +44,7 @@ def known_names(text: str, known: Mapping[str, Any]) -> Iterator[str]:
 
 
 def split_names(inside: str, known: Container[str]) -> Iterator[str]:
-    """Yield what stands between two brackets part by part; ranges are written out."""
+    """Yield the names between two brackets; ranges are expanded."""
     for part in _BETWEEN.split(without_label(inside.strip())):
         name = part.partition("†")[0].strip("^ \t()*")
         if not name or name.lower() in _FILLERS:
@@ -61,13 +61,13 @@ def split_names(inside: str, known: Container[str]) -> Iterator[str]:
 
 
 def without_label(name: str) -> str:
-    """Drop "Source " or the like from the beginning of what stands in brackets."""
+    """Remove "Source " or the like from the start of a name in brackets."""
     found = _LABEL.match(name)
     return name[found.end() :] if found is not None and found.end() < len(name) else name
 
 
 def without_code(text: str) -> str:
-    """Drop fenced blocks and inline code, but for code that is nothing but markers."""
+    """Remove fenced blocks and inline code, except code that consists of markers."""
     if "`" not in text:
         return text
     outside = []
@@ -89,5 +89,5 @@ def without_code(text: str) -> str:
 
 
 def defused(text: str) -> str:
-    """Turn bracketed numbers into numbers in parentheses."""
+    """Change bracketed numbers to numbers in parentheses."""
     return _NUMBERED.sub(r"(\1)", text).replace("【", "(").replace("】", ")")

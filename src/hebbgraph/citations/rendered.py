@@ -1,4 +1,4 @@
-"""Sources as they stand in a prompt, and which chunk a key or an id stands for."""
+"""Sources as they appear in a prompt, and which chunk a key or an id stands for."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _QUOTE = 20
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A text as a formatter takes it; :class:`~hebbgraph.Chunk` does as well.
+    """A text for a formatter; :class:`~hebbgraph.Chunk` works as well.
 
-    ``id`` is the chunk's, or empty for a text that is not ours: it is rendered with a key
-    like the others, and citing it yields nothing.
+    ``id`` is the chunk's, or empty for a text that is not ours: it gets a key like the others, and
+    citing it has no effect.
     """
 
     id: str
@@ -36,18 +36,18 @@ SourceLike: TypeAlias = Source | Chunk
 
 @dataclass(frozen=True)
 class Rendered:
-    """Sources as they stand in a prompt.
+    """Sources as they appear in a prompt.
 
     Attributes
     ----------
     sources : tuple of Source
-        Those shown, in the order in which they stand there.
+        Those shown, in the order of the prompt.
     keys : dict of str to str
         Key to chunk id. Several keys may lead to one chunk.
     text : str
         The rendered text; empty if it was read back from a prompt.
     blocks : tuple of str
-        Chunk ids (or "") of the native document blocks of the prompt, by their index.
+        Chunk ids (or "") of the prompt's native document blocks, by index.
 
     Examples
     --------
@@ -62,7 +62,7 @@ class Rendered:
 
     @classmethod
     def numbered(cls, sources: Iterable[SourceLike], *, start: int = 1) -> Rendered:
-        """Describe a prompt that somebody else numbered, in the order of ``sources``."""
+        """Describe a prompt that something else numbered, in the order of ``sources``."""
         own = tuple(map(as_source, sources))
         keys = {str(number): one.id for number, one in enumerate(own, start) if one.id}
         return cls(own, keys, blocks=tuple(one.id for one in own))
@@ -73,16 +73,18 @@ class Rendered:
         return tuple(dict.fromkeys(one.id for one in self.sources if one.id))
 
     @cached_property
-    def _ids(self) -> frozenset[str]:
+    def id_set(self) -> frozenset[str]:
+        """The chunks shown, as a set."""
         return frozenset(self.ids)
 
     @cached_property
-    def _named(self) -> frozenset[str]:
-        return self._ids.union(self.keys)
+    def names(self) -> frozenset[str]:
+        """All keys and ids."""
+        return self.id_set.union(self.keys)
 
     @cached_property
     def _valid(self) -> dict[str, str]:
-        """Keys that occur as a marker in no shown text."""
+        """Keys that do not occur as a marker in any shown text."""
         planted: set[str] = set()
         for one in self.sources:
             planted.update(known_names(f"{one.title}\n{one.text}", self.keys))
@@ -90,7 +92,7 @@ class Rendered:
 
     @cached_property
     def _planted_ids(self) -> frozenset[str]:
-        """Ids that a shown text names, so that an answer may have copied them."""
+        """Ids that occur in a shown text, from which an answer may have copied them."""
         return frozenset(planted_ids(self.ids, self.sources))
 
     @cached_property
@@ -103,10 +105,10 @@ class Rendered:
             return found
         if name in self.keys or name.isdecimal():
             return None
-        return name if name in self._ids and name not in self._planted_ids else None
+        return name if name in self.id_set and name not in self._planted_ids else None
 
     def holding(self, quote: str) -> list[str]:
-        """Return the chunks whose shown text contains a quotation, white space aside."""
+        """Return the chunks whose shown text contains a quotation, ignoring white space."""
         wanted = _squash(quote[:2_000]).strip(" .…\"'“”«»")
         if len(wanted) < _QUOTE:
             return []
@@ -114,14 +116,14 @@ class Rendered:
 
 
 def as_source(value: SourceLike) -> Source:
-    """Return a source as it is, and of a chunk what goes into a prompt."""
+    """Return a source unchanged; convert a chunk."""
     if isinstance(value, Source):
         return value
     return Source(value.id, value.text, value.title)
 
 
 def planted_ids(ids: Iterable[str], sources: Iterable[Source]) -> Iterator[str]:
-    """Yield the ids that a text names as an answer would: in brackets, or at length."""
+    """Yield the ids that occur in a text as an answer would cite them."""
     known = dict.fromkeys(ids, "")
     for one in sources:
         text = f"{one.title}\n{one.text}"

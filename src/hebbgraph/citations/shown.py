@@ -1,4 +1,4 @@
-"""Which sources a prompt really shows, whoever wrote it, and under which keys."""
+"""Which sources a prompt shows, whatever wrote it, and under which keys."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ def rendered_in(
 ) -> Rendered:
     r"""Read back from a prompt which sources it shows, and under which keys.
 
-    It works on any prompt, whoever wrote it: what a reranker or a token limit dropped is
-    not there, what was renumbered has its new key.
+    Works on any prompt: what a reranker or a token limit dropped is not found, and what was
+    renumbered has its new key.
 
     Parameters
     ----------
     prompt : str
-        All that the model received as text.
+        All the text that the model received.
     sources : iterable of Source or Chunk
-        Those that may be in it, in the order of their retrieval.
+        Candidates, in the order of retrieval.
     blocks : sequence of str
-        Texts of native document blocks, in order, for :func:`parse_annotations`. They
-        count as shown.
+        Texts of native document blocks, in order, for :func:`parse_annotations`. They count as
+        shown.
 
     Returns
     -------
     Rendered
-        A source is shown if its text is there, or at least the first 64 characters of it,
-        or a sentence out of it; and not merely as part of another source's text. Its key
-        is what stands in brackets at the beginning of the same line or the line before.
-        Texts under 32 characters need a key or lines of their own.
+        A source is shown if the prompt contains its text, at least its first 64 characters, or one
+        of its sentences, and not just as part of another source. Its key is what stands in
+        brackets at the start of the same line or the line before. Texts under 32 characters need a
+        key or lines of their own.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def _verbatim(prompt: str, text: str, at: int) -> list[_Place]:
 
 
 def _common(prompt: str, start: int, text: str) -> int:
-    """Length of the longest beginning of ``text`` that stands at ``start``."""
+    """Return the length of the longest prefix of ``text`` found at ``start``."""
     least, most = 0, len(text)
     if prompt.startswith(text, start):
         return most
@@ -162,9 +162,9 @@ def _has_own_lines(prompt: str, start: int, stop: int) -> bool:
 
 
 def _key_before(prompt: str, start: int) -> str | None:
-    r"""Return what stands in brackets at the beginning of this line or the one before.
+    r"""Return what stands in brackets at the start of this line or the one before.
 
-    In a prompt that holds JSON, line ends are the two characters ``\n``.
+    In a prompt that contains JSON, line ends are the two characters ``\n``.
     """
     before = prompt[max(0, start - 512) : start]
     if "\\n" in before:
@@ -187,7 +187,7 @@ def _key_before(prompt: str, start: int) -> str | None:
 
 
 def _unclaimed(places: Iterable[_Place]) -> list[_Place]:
-    """Drop what stands within another source's text; equal spans stay for now."""
+    """Drop what lies within another source's text; equal spans stay for now."""
     kept: list[_Place] = []
     by_length = sorted(places, key=lambda place: (place.start - place.stop, place.source))
     for place in by_length:
@@ -205,9 +205,9 @@ def _unclaimed(places: Iterable[_Place]) -> list[_Place]:
 def _told_apart(
     prompt: str, places: Sequence[_Place], sources: Sequence[Source]
 ) -> Iterator[_Place]:
-    """Give each place that several sources with one text share to one of them.
+    """Assign each place that several sources with the same text share to one of them.
 
-    By the title in the line before; else in order, as long as there are enough places.
+    By the title in the line before; otherwise in order, as long as there are enough places.
     """
     used: set[int] = set()
     by_start: dict[int, list[_Place]] = {}

@@ -1,4 +1,4 @@
-"""A background thread that does jobs in order, and can be waited for."""
+"""A background thread that runs jobs in order, and can be waited for."""
 
 from __future__ import annotations
 
@@ -24,25 +24,24 @@ _EXIT_SECONDS = 10.0
 
 
 class Worker:
-    """Does jobs one after the other, in a daemon thread of its own.
+    """Runs jobs one after the other, in a daemon thread of its own.
 
-    The thread starts with the first job and ends after a while without one. When the
-    process exits, waiting jobs are finished first, for at most ten seconds. Errors of jobs
-    are logged.
+    The thread starts with the first job and ends after a while without one. When the process exits,
+    waiting jobs get ten seconds to finish. Errors of jobs are logged.
 
-    :meth:`put` never blocks, and may be called while an object is being garbage-collected,
-    as when a stream is abandoned: ``SimpleQueue`` is reentrant. If too many jobs wait, the
-    oldest is dropped, and that is logged.
+    :meth:`put` never blocks and may be called during garbage collection, as when a stream is
+    abandoned: ``SimpleQueue`` is reentrant. If too many jobs wait, the oldest is dropped, and that
+    is logged.
 
-    A waiting job keeps alive whatever it refers to. The idle thread keeps nothing alive, not
-    even the worker.
+    A waiting job keeps alive what it refers to. The idle thread keeps nothing alive, not even the
+    worker.
     """
 
     def __init__(self) -> None:
-        self._start_anew()
+        self._reset()
         _workers.add(self)
 
-    def _start_anew(self) -> None:
+    def _reset(self) -> None:
         self._pid = os.getpid()
         self._jobs: SimpleQueue[Job] = SimpleQueue()
         self._lock = threading.RLock()
@@ -51,16 +50,16 @@ class Worker:
     def put(self, job: Job) -> None:
         """Queue a job."""
         if self._pid != os.getpid():  # a forked child has neither the thread nor its jobs
-            self._start_anew()
+            self._reset()
         self._jobs.put(job)
         if self._jobs.qsize() > MAX_WAITING:
             self._drop_oldest()
         self._ensure_thread()
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until all jobs queued before are done; False if ``timeout`` seconds passed.
+        """Wait until all jobs queued before are done; False after ``timeout`` seconds.
 
-        Called by a job, it does not wait, for it would wait for itself.
+        A job that calls it does not wait, since it would wait for itself.
         """
         thread = self._thread
         if self._pid != os.getpid() or thread is None or thread is threading.current_thread():
@@ -96,7 +95,7 @@ class Worker:
                 thread.start()
 
     def _retire(self, jobs: SimpleQueue[Job]) -> bool:
-        """Let the thread end, unless a job has come in the meantime."""
+        """Let the thread end, unless a job arrived in the meantime."""
         with self._lock:
             if jobs.empty():
                 self._thread = None
@@ -105,7 +104,7 @@ class Worker:
 
 
 class _Mark:
-    """A job that tells whoever waits for it that all jobs before it are done."""
+    """A job that signals that all jobs before it are done."""
 
     def __init__(self) -> None:
         self.reached = threading.Event()

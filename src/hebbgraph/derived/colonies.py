@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.artifacts import remove, replace_file
 from hebbgraph.formulas.communities import (
+    ALPHA,
+    BETA,
     ColonyParameters,
     colony_weights,
     find_colonies,
@@ -45,8 +47,6 @@ NONE = -1
 
 _FILE = "colonies.npz"
 _FORMAT = 3
-#: The parameters that decide edges and partition; others apply when colonies are read.
-_DECIDING = ("alpha", "beta", "resolution", "nearest", "max_df")
 #: With a larger share of new chunks, Louvain costs less than moving each.
 _MOSTLY_NEW = 0.5
 _TAGS, _IN_NAME = 10, 3
@@ -86,13 +86,13 @@ class ColonyState:
         """The number of colonies."""
         return len(np.unique(self.colony[self.colony >= 0]))
 
-    def graph(self, parameters: ColonyParameters) -> WeightedGraph:
-        """Return the edges between positions in ``rows``, weighted by alpha and beta."""
+    def graph(self) -> WeightedGraph:
+        """Return the edges between positions in ``rows``, by similarity and overlap."""
         return WeightedGraph(
             len(self.rows),
             np.searchsorted(self.rows, self.source),
             np.searchsorted(self.rows, self.target),
-            parameters.alpha * self.similarity + parameters.beta * self.overlap,
+            ALPHA * self.similarity + BETA * self.overlap,
         )
 
 
@@ -122,7 +122,10 @@ class Colonies:
         self.parameters = parameters
         self._path = None if directory is None else directory / _FILE
         self._writable = writable
-        self._found_by = json.dumps({name: getattr(parameters, name) for name in _DECIDING})
+        self._found_by = json.dumps(
+            {"alpha": ALPHA, "beta": BETA}
+            | {name: getattr(parameters, name) for name in ("resolution", "nearest", "max_df")}
+        )
         self._state: ColonyState | None = None
         self._filed: ColonyState | None = None  # what the file holds ...
         self._seen: tuple[int, int, int] | None = None  # ... that looked like this
@@ -214,17 +217,13 @@ class Colonies:
 
     def edges(self, state: ColonyState) -> tuple[IntArray, IntArray, FloatArray]:
         """Return the edges between positions in ``rows``; those between colonies are weaker."""
-        p, joined = self.parameters, state.graph(self.parameters)
+        joined = state.graph()
         one = np.searchsorted(state.rows, state.source)
         other = np.searchsorted(state.rows, state.target)
         weights = colony_weights(
             state.similarity,
             state.overlap,
             state.colony[one] == state.colony[other],
-            alpha=p.alpha,
-            beta=p.beta,
-            gamma=p.gamma,
-            tau=p.tau,
         )
         return joined.sources, joined.targets, weights
 
@@ -248,7 +247,7 @@ class Colonies:
             found.overlap,
             self._found_by,
         )
-        joined = state.graph(self.parameters)
+        joined = state.graph()
         labels = find_colonies(
             len(rows),
             joined.sources,
@@ -280,7 +279,7 @@ class Colonies:
             np.concatenate((before.overlap[stays], added.overlap)),
             self._found_by,
         )
-        joined = state.graph(self.parameters)
+        joined = state.graph()
         held = np.isin(rows, before.rows, assume_unique=True)
         first = int(before.colony.max(initial=NONE)) + 1
         labels = first + np.arange(len(rows), dtype=np.int64)  # each on its own ...

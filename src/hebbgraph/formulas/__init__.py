@@ -15,6 +15,7 @@ Nothing here knows texts, settings or files.
 ``plasticity``       learning rules: how a citation changes a weight
 ``homeostasis``      caps and normalisation that apply when learned weights are read
 ``learned_edges``    learned edges as spreading follows them
+``parameters``       checks that the dataclasses of parameters share
 ``communities``      colonies: Louvain, kept up to date by local moves
 ==================== ================================================================
 

@@ -60,8 +60,8 @@ from hebbgraph.arrays import (
     top_n_per_owner,
     unique_inverse,
 )
-from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.adjacency import IncidenceView, PlasticEdges
+from hebbgraph.formulas.parameters import check_positive, check_range
 from hebbgraph.formulas.paths import EdgeFlow, Flows, Layer, Path, strongest_path
 
 __all__ = ["Activation", "DirectEvidence", "RowMask", "SpreadingParameters", "spread"]
@@ -94,6 +94,8 @@ class DirectEvidence(Protocol):
 @dataclass(frozen=True, kw_only=True)
 class SpreadingParameters:
     """Constants of spreading, the same for every corpus and query.
+
+    For research; :class:`hebbgraph.settings.RecallSettings` has those that users turn.
 
     Parameters
     ----------
@@ -152,28 +154,13 @@ class SpreadingParameters:
     half_saturation: float = 0.04
 
     def __post_init__(self) -> None:
-        for name, low, high in (
-            ("n_seeds", 1, None),
-            ("cue_share", 0, 1),
-            ("inhibition", 0, 1),
-            ("n_steps", 0, None),
-            ("title_salience", 0, None),
-            ("mention_credit", 0, 1),
-            ("untitled_trust", 0, 1),
-            ("hub_share", 0, 1),
-            ("hub_floor", 1, None),
-            ("hub_cap", 1, None),
-            ("tags_per_chunk", 1, None),
-            ("beam", 1, None),
-            ("tag_beam", 1, None),
-        ):
-            value = getattr(self, name)
-            if not (value >= low and (high is None or value <= high)):
-                bound = f"lie in [{low}, {high}]" if high is not None else f"be at least {low}"
-                raise ParameterError(f"{name} must {bound}, got {value!r}")
-        for name in ("sharpness", "leak", "evidence_power", "half_saturation"):
-            if not getattr(self, name) > 0:
-                raise ParameterError(f"{name} must be positive, got {getattr(self, name)!r}")
+        check_range(
+            self, ("n_seeds", "hub_floor", "hub_cap", "tags_per_chunk", "beam", "tag_beam"), 1
+        )
+        check_range(self, ("n_steps", "title_salience"), 0)
+        shares = ("cue_share", "inhibition", "mention_credit", "untitled_trust", "hub_share")
+        check_range(self, shares, 0, 1)
+        check_positive(self, ("sharpness", "leak", "evidence_power", "half_saturation"))
 
     def hub_cut(self, n_chunks: int) -> int:
         """Return the largest document frequency of a tag that is not a hub."""

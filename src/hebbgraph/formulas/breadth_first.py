@@ -34,8 +34,10 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.parameters import check_range, former_fields
 
 __all__ = [
+    "SEEDS_PER_WORD",
     "BreadthFirstParameters",
     "Expansion",
     "Labels",
@@ -51,9 +53,13 @@ __all__ = [
 NeighboursOf: TypeAlias = Callable[[NDArray[np.int64]], tuple[IntArray, IntArray, FloatArray]]
 """Maps nodes to (position in them, neighbour, weight) of their edges."""
 
+#: Seeds per word of the query: the shortest labels that contain it. The paper takes all of its
+#: roughly 2,000 nodes; a vocabulary has too many.
+SEEDS_PER_WORD = 8
 _BLOCK_GROWTH = 4
 
 
+@former_fields("seeds_per_word", "shortest_word", "unit", "mention", "max_df")
 @dataclass(frozen=True, slots=True)
 class BreadthFirstParameters:
     """The constants of Bio-RAG, with the paper's values where it gives any.
@@ -70,19 +76,6 @@ class BreadthFirstParameters:
         Weaker edges are not followed. Not in the paper.
     combine : {"best", "sum"}
         Whether the strongest path or the sum over all seeds counts. Not in the paper.
-    seeds_per_word : int, at least 1
-        Number of seeds per word of the query: the shortest labels that contain it. Not in
-        the paper, which takes all of its roughly 2,000 nodes.
-    shortest_word : int, at least 1
-        Shorter words of a query select no seeds. Not in the paper.
-    unit : float, positive
-        In an index: the weight that each common chunk adds to the edge between two tags,
-        up to 1. Not in the paper.
-    mention : float, in [0, 1]
-        In an index: weight of the edge between a chunk and a tag that is not its title.
-        Not in the paper.
-    max_df : int, at least 1
-        In an index: tags of more chunks are ignored. Ours; the paper's graph is small.
 
     Raises
     ------
@@ -96,28 +89,11 @@ class BreadthFirstParameters:
     beta: float = 0.5
     min_weight: float = 0.05
     combine: Literal["best", "sum"] = "best"
-    seeds_per_word: int = 8
-    shortest_word: int = 3
-    unit: float = 0.1
-    mention: float = 0.5
-    max_df: int = 200
 
     def __post_init__(self) -> None:
-        if not 0 <= self.mu <= 1:
-            raise ParameterError(f"mu must lie in [0, 1], got {self.mu!r}")
-        if min(self.alpha, self.beta, self.min_weight) < 0:
-            raise ParameterError(
-                "alpha, beta and min_weight must not be negative, got "
-                f"{self.alpha!r}, {self.beta!r} and {self.min_weight!r}"
-            )
-        for name in ("max_nodes", "seeds_per_word", "shortest_word", "max_df"):
-            if getattr(self, name) < 1:
-                raise ParameterError(f"{name} must be at least 1, got {getattr(self, name)!r}")
-        if self.unit <= 0 or not 0 <= self.mention <= 1:
-            raise ParameterError(
-                "unit must be positive and mention lie in [0, 1], got "
-                f"{self.unit!r} and {self.mention!r}"
-            )
+        check_range(self, ("mu",), 0, 1)
+        check_range(self, ("alpha", "beta", "min_weight"), 0)
+        check_range(self, ("max_nodes",), 1)
         if self.combine not in ("best", "sum"):
             raise ParameterError(f"combine must be 'best' or 'sum', got {self.combine!r}")
 
@@ -180,7 +156,7 @@ class Labels:
         self._lengths = [len(label) for label in folded]
         self._starts = [0, *accumulate(length + 1 for length in self._lengths)]
 
-    def containing(self, word: str, *, limit: int) -> NDArray[np.int64]:
+    def containing(self, word: str, *, limit: int = SEEDS_PER_WORD) -> NDArray[np.int64]:
         """Return up to ``limit`` labels that contain a word, the shortest first."""
         word = word.casefold()
         found: list[int] = []

@@ -23,36 +23,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
-from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.parameters import check_positive, check_range, former_fields
 from hebbgraph.formulas.weighted_graph import WeightedGraph
 
 __all__ = [
+    "ALPHA",
+    "BETA",
+    "GAMMA",
+    "TAU",
     "ColonyParameters",
-    "adjusted_rand_index",
     "colony_weights",
     "find_colonies",
     "local_moving",
     "modularity",
 ]
 
+#: Bio-RAG's weights of similarity and of tag overlap, its factor on edges between colonies, and
+#: the similarity above which those need no shared tag. The paper gives no numbers.
+ALPHA, BETA, GAMMA, TAU = 0.5, 0.5, 0.5, 0.5
 _MAX_VISITS = 20
 _TINY = 1e-12
 
 
+@former_fields("alpha", "beta", "gamma", "tau")
 @dataclass(frozen=True, slots=True)
 class ColonyParameters:
     """How chunks are joined by edges and partitioned into colonies.
 
     Parameters
     ----------
-    alpha, beta : float, at least 0
-        Weights of similarity and of tag overlap, as in Bio-RAG, section 2.1, which gives
-        no numbers.
-    gamma : float, in [0, 1]
-        Factor on edges between colonies.
-    tau : float, in [0, 1]
-        Similarity above which an edge between colonies needs no shared tag. No effect in
-        an index, where every edge comes from a shared tag.
     resolution : float, positive
         Larger values make more, smaller colonies.
     nearest : int, at least 1
@@ -66,29 +65,14 @@ class ColonyParameters:
         If a value lies outside its range.
     """
 
-    alpha: float = 0.5
-    beta: float = 0.5
-    gamma: float = 0.5
-    tau: float = 0.5
     resolution: float = 1.0
     nearest: int = 16
     max_df: int = 100
 
     def __post_init__(self) -> None:
-        if min(self.alpha, self.beta) < 0 or self.alpha + self.beta == 0:
-            raise ParameterError(
-                f"alpha and beta must not be negative nor both 0, got {self.alpha!r}, {self.beta!r}"
-            )
-        for name in ("gamma", "tau"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ParameterError(f"{name} must lie in [0, 1], got {getattr(self, name)!r}")
-        if self.resolution <= 0:
-            raise ParameterError(f"resolution must be positive, got {self.resolution!r}")
-        if self.nearest < 1 or self.max_df < 2:
-            raise ParameterError(
-                "nearest must be at least 1 and max_df at least 2, got "
-                f"{self.nearest!r} and {self.max_df!r}"
-            )
+        check_positive(self, ("resolution",))
+        check_range(self, ("nearest",), 1)
+        check_range(self, ("max_df",), 2)
 
 
 def colony_weights(
@@ -96,10 +80,10 @@ def colony_weights(
     overlap: FloatArray,
     same: BoolArray,
     *,
-    alpha: float = 0.5,
-    beta: float = 0.5,
-    gamma: float = 0.5,
-    tau: float = 0.5,
+    alpha: float = ALPHA,
+    beta: float = BETA,
+    gamma: float = GAMMA,
+    tau: float = TAU,
 ) -> NDArray[np.float64]:
     """Return Bio-RAG's weights of edges between documents.
 
@@ -265,39 +249,6 @@ def modularity(graph: WeightedGraph, colony: IntArray, *, resolution: float = 1.
     _, number = np.unique(colony, return_inverse=True)
     held = np.bincount(number, strength)
     return float(2 * inside / total - resolution * np.sum((held / total) ** 2))
-
-
-def adjusted_rand_index(one: IntArray, other: IntArray) -> float:
-    """Return the adjusted Rand index of two partitions of the same nodes [1]_.
-
-    1 for equal partitions, about 0 for agreement by chance.
-
-    References
-    ----------
-    .. [1] Hubert and Arabie (1985), Comparing partitions, J. of Classification 2.
-
-    Examples
-    --------
-    >>> adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
-    1.0
-    >>> round(adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), 9)
-    -0.5
-    """
-    n = len(one)
-    _, rows = np.unique(one, return_inverse=True)
-    _, columns = np.unique(other, return_inverse=True)
-    _, cells = np.unique(rows * (columns.max(initial=0) + 1) + columns, return_counts=True)
-    together = _pairs(cells)
-    in_one, in_other = _pairs(np.bincount(rows)), _pairs(np.bincount(columns))
-    every = n * (n - 1) / 2
-    expected = in_one * in_other / every if every else 0.0
-    highest = (in_one + in_other) / 2
-    return 1.0 if highest == expected else float((together - expected) / (highest - expected))
-
-
-def _pairs(counts: IntArray) -> float:
-    sizes = counts.astype(np.float64)
-    return float((sizes * (sizes - 1) / 2).sum())
 
 
 def _strengths(graph: WeightedGraph) -> NDArray[np.float64]:

@@ -16,6 +16,11 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray, IntArray, unique_inverse
 
 __all__ = [
+    "FAN_OUT",
+    "INHIBITION_FLOOR",
+    "IN_CREDIT",
+    "MIN_WEIGHT",
+    "OUT_STRENGTH",
     "OutgoingEdges",
     "actor_scales",
     "bound_outgoing",
@@ -25,6 +30,18 @@ __all__ = [
     "pool_weights",
     "target_scales",
 ]
+
+#: How far inhibition goes: a learned weight falls to minus this at most, and the direct evidence of
+#: a chunk to one minus this share. A chunk that was once passed over must be able to come back.
+INHIBITION_FLOOR = 0.5
+#: Learned edges that are weaker are passed over.
+MIN_WEIGHT = 0.02
+#: The strongest learned edges of a node that take part in a recall.
+FAN_OUT = 16
+#: The weights that leave a node are scaled down to this sum.
+OUT_STRENGTH = 1.0
+#: A chunk with more credit than this is reached by learned edges that much more weakly.
+IN_CREDIT = 10.0
 
 
 def actor_scales(events: FloatArray, *, at_least: float, share: float) -> NDArray[np.float64]:
@@ -52,7 +69,7 @@ def actor_scales(events: FloatArray, *, at_least: float, share: float) -> NDArra
     return np.asarray(scales, dtype=np.float64)
 
 
-def target_scales(credit: FloatArray, *, in_credit: float) -> NDArray[np.float64]:
+def target_scales(credit: FloatArray, *, in_credit: float = IN_CREDIT) -> NDArray[np.float64]:
     """Return the factor that scales down edges into frequently cited chunks.
 
     ``min(1, √(in_credit / credit))``: the more often a chunk is cited, the less each

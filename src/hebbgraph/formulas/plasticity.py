@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 
 from hebbgraph.errors import ParameterError
 
-__all__ = ["RULES", "LearningRule", "bio_rag", "find_rule", "hebb"]
+__all__ = ["RULES", "W_MAX", "LearningRule", "bio_rag", "find_rule", "hebb"]
+
+#: The largest weight of an edge: it is a share of mass.
+W_MAX = 1.0
 
 
 class LearningRule(Protocol):
@@ -47,7 +50,7 @@ def hebb(
     /,
     *,
     learning_rate: float,
-    w_max: float = 1.0,
+    w_max: float = W_MAX,
     w_min: float = 0.0,
 ) -> NDArray[np.float64]:
     """Strengthen edges that led to a citation and weaken the others, with soft bounds.
@@ -94,7 +97,7 @@ def bio_rag(
     /,
     *,
     learning_rate: float,
-    w_max: float = 1.0,
+    w_max: float = W_MAX,
     w_min: float = 0.0,
 ) -> NDArray[np.float64]:
     """Bio-RAG's rule: ``w + learning_rate * relevance / path length``, clipped.

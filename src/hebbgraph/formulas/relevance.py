@@ -20,8 +20,12 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.parameters import check_range, former_fields
 
 __all__ = [
+    "PARTIAL_CREDIT",
+    "RANK_DECAY",
+    "TEMPERATURE",
     "NeuralRecall",
     "rank_decay",
     "relevance",
@@ -30,30 +34,29 @@ __all__ = [
     "word_order",
 ]
 
+#: Credit for a term of which only a prefix matches; ours.
+PARTIAL_CREDIT = 0.5
+#: Separation of scores, as in the paper.
+TEMPERATURE = 8.0
+#: Factor from one rank to the next. The paper gives none.
+RANK_DECAY = 0.95
 _PREFIX = 4
 
 
+@former_fields("partial_credit", "temperature", "rank_decay", "fan_out")
 @dataclass(frozen=True, kw_only=True)
 class NeuralRecall:
-    """How recalls use a trained layer: constants of relevance, and its part in spreading.
+    """How recalls use a trained layer: shares of relevance, and its part in spreading.
 
     Parameters
     ----------
     term_share, order_share, semantic_share : float, at least 0
         Weights of the parts. Paper: 0.4, 0.3, 0.3.
-    partial_credit : float, in [0, 1]
-        Credit for a term of which only a prefix matches; ours.
-    temperature : float, positive
-        Separation of scores. Paper: 8.
-    rank_decay : float, in (0, 1]
-        Factor from one rank to the next. The paper gives none.
     candidates : int, at least 1
         Chunks to score: this many by vectors and as many by terms.
     edge_gain : float, in [0, 1]
         Share of a chunk's activation that flows over its neural edges in spreading; 0
         disables them.
-    fan_out : int, at least 1
-        Number of a chunk's strongest neural edges that spreading follows.
     propagated : bool
         Whether dense search in the default strategy uses propagated vectors instead of
         the chunks' own.
@@ -62,30 +65,21 @@ class NeuralRecall:
     term_share: float = 0.4
     order_share: float = 0.3
     semantic_share: float = 0.3
-    partial_credit: float = 0.5
-    temperature: float = 8.0
-    rank_decay: float = 0.95
     candidates: int = 100
     edge_gain: float = 0.0
-    fan_out: int = 16
     propagated: bool = False
 
     def __post_init__(self) -> None:
         shares = (self.term_share, self.order_share, self.semantic_share)
         if min(shares) < 0 or sum(shares) <= 0:
             raise ParameterError(f"shares must be at least 0 and not all 0, got {shares!r}")
-        for name in ("partial_credit", "edge_gain"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ParameterError(f"{name} must lie in [0, 1], got {getattr(self, name)!r}")
-        if not 0 < self.rank_decay <= 1:
-            raise ParameterError(f"rank_decay must lie in (0, 1], got {self.rank_decay!r}")
-        if not self.temperature > 0:
-            raise ParameterError(f"temperature must be positive, got {self.temperature!r}")
-        if self.candidates < 1 or self.fan_out < 1:
-            raise ParameterError("candidates and fan_out must be at least 1")
+        check_range(self, ("edge_gain",), 0, 1)
+        check_range(self, ("candidates",), 1)
 
 
-def term_presence(query: Sequence[str], chunk: Sequence[str], *, partial: float = 0.5) -> float:
+def term_presence(
+    query: Sequence[str], chunk: Sequence[str], *, partial: float = PARTIAL_CREDIT
+) -> float:
     """Return the share of the query's terms that a chunk holds, in [0, 1].
 
     A missing term counts ``partial`` if it is a prefix of one of the chunk's terms, or one
@@ -172,7 +166,7 @@ def relevance(
     return np.asarray(weighed / total, dtype=np.float64)
 
 
-def separate_scores(scores: FloatArray, *, temperature: float = 8.0) -> NDArray[np.float64]:
+def separate_scores(scores: FloatArray, *, temperature: float = TEMPERATURE) -> NDArray[np.float64]:
     """Separate scores around one half: ``sigmoid(T * (s - 0.5))``.
 
     Examples
@@ -183,7 +177,7 @@ def separate_scores(scores: FloatArray, *, temperature: float = 8.0) -> NDArray[
     return np.asarray(1.0 / (1.0 + np.exp(-temperature * (scores - 0.5))), dtype=np.float64)
 
 
-def rank_decay(scores: FloatArray, *, decay: float) -> NDArray[np.float64]:
+def rank_decay(scores: FloatArray, *, decay: float = RANK_DECAY) -> NDArray[np.float64]:
     """Multiply scores by ``decay ** (rank - 1)``; equal scores share a rank.
 
     Examples

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.formulas.adjacency import IncidenceView
-from hebbgraph.formulas.communities import ColonyParameters
+from hebbgraph.formulas.communities import ALPHA, BETA, ColonyParameters
 
 __all__ = ["ChunkEdges", "SimilarityOf", "chunk_edges"]
 
@@ -101,7 +101,7 @@ def _block_edges(
     mine = chunks[at].astype(np.int64)
     cosine = np.zeros(len(at)) if similarity is None else np.asarray(similarity(mine, theirs))
     cosine = np.clip(cosine.astype(np.float64), 0.0, 1.0)
-    order = np.lexsort((theirs, -(p.alpha * cosine + p.beta * overlap), at))
+    order = np.lexsort((theirs, -(ALPHA * cosine + BETA * overlap), at))
     rank = np.arange(len(order)) - np.searchsorted(at[order], at[order])
     best = order[rank < p.nearest]
     return mine[best], theirs[best], cosine[best], overlap[best]

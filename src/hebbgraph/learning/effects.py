@@ -1,8 +1,8 @@
 """Which feedback moved a chunk's score, and by how much.
 
-Learning changes a score by one amount; it is shared out over the learned edges that
-brought activation to the chunk, in proportion to what each brought, and of each edge
-over the lessons that shaped it, in proportion to their credit.
+The change of score is divided among the learned edges that brought activation to the chunk, in
+proportion to what each brought, and for each edge among the feedback that shaped it, in
+proportion to its credit.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.learned_edges import GateOf
 from hebbgraph.formulas.paths import Layer
-from hebbgraph.learning.lessons import Family
 from hebbgraph.learning.memory import Event, family_name
 from hebbgraph.learning.overlay import Overlay, Recollection
+from hebbgraph.learning.traces import Family
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.records import LearnedEffect
 from hebbgraph.text import display
@@ -32,7 +32,7 @@ _TO_CHUNK: tuple[Family, ...] = (Family.CUE, Family.ARRIVAL)
 
 @dataclass(frozen=True)
 class _Way:
-    """Learned edges over which activation came, from one node to one, or (None) to any."""
+    """Learned edges that carried activation from one node to another, or (None) to any."""
 
     family: Family
     source: int
@@ -41,7 +41,7 @@ class _Way:
 
 
 class _Taught(NamedTuple):
-    """A way, and the lessons that shaped it: which, and with what credit."""
+    """A way, and the feedback that shaped it, with its credit."""
 
     way: _Way
     by: NDArray[np.int64]
@@ -58,7 +58,7 @@ def learned_effects(
     weights: RawWeights,
     events: Sequence[Event],
 ) -> tuple[LearnedEffect, ...]:
-    """Share a change of score out over the feedback that made it.
+    """Divide a change of score among the feedback that made it.
 
     Parameters
     ----------
@@ -68,17 +68,17 @@ def learned_effects(
     slot : int
         The chunk.
     change : float
-        Its score less the score without learning.
+        Its score minus its score without learning.
     evidence : callable
         Direct evidence of chunks.
     weights : RawWeights
     events : sequence of Event
-        Where each lesson came from.
+        Where each feedback came from.
 
     Returns
     -------
     tuple of LearnedEffect
-        The largest first. Effects add up to ``change``, unless there are more than 100.
+        The largest first. They add up to ``change`` unless there are more than 100.
     """
     if not change:
         return ()
@@ -114,7 +114,7 @@ def _source_text(node: str) -> str:
 
 
 def _taught(ways: Sequence[_Way], change: float, weights: RawWeights) -> list[_Taught]:
-    """Return the lessons that moved a score as it changed, by the ways on which they did."""
+    """Return the ways that moved the score in this direction, and the feedback behind them."""
     taught = []
     for way in ways:
         rows = weights.rows(way.family, way.source)
@@ -141,7 +141,7 @@ def _ways(recollection: Recollection, found: Activation, slot: int, evidence: Ga
 def _into_chunks(
     overlay: Overlay, layer: Layer, cues: set[int], slot: int | None, here: int | None
 ) -> list[_Way]:
-    """Return what passed over learned edges into a chunk, or (None) into any."""
+    """Return what flowed over learned edges into a chunk, or (None) into any."""
     ways = []
     for source, target, mass in zip(*(one.tolist() for one in layer.learned), strict=True):
         if slot is not None and target != slot:

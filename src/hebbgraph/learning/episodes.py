@@ -6,39 +6,35 @@ import hashlib
 import math
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import sum_by, top_n
+from hebbgraph.learning.feedback import hash_term
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
 __all__ = [
     "ActiveEpisode",
     "Episodes",
-    "Question",
     "episode_node",
-    "hash_term",
     "question_features",
 ]
 
-#: How many of the most similar past queries are looked at for near-duplicates.
+#: Active past queries, at most: further ones are hardly like the question.
+_MOST_ACTIVE = 16
+#: Active past queries whose cosine is at least this count as one, however often they were asked.
+_NEARLY_THE_SAME = 0.95
+#: Most similar past queries that are checked for near-duplicates.
 _CANDIDATES = 32
-#: From so many past queries of so many dimensions on, those looked at are chosen by a
-#: sketch of so many words of 64 bits.
+#: With more past queries than this, of at least this dimension, a sketch of three words of 64 bits
+#: chooses those to compare ...
 _SKETCH_FROM, _SKETCH_DIMENSION, _SKETCH_WORDS = 2048, 64, 3
 _SKETCH_BITS = 64 * _SKETCH_WORDS
-#: So many at most, and none whose sketch is so many deviations further off than it should.
+#: ... at most this many, none this many standard deviations further away than expected.
 _SKETCH_KEPT, _SKETCH_DEVIATIONS = 64, 3.0
-
-
-@lru_cache(maxsize=65_536)
-def hash_term(term: str) -> str:
-    """Return 16 hex digits for a word: learning only asks whether words are the same."""
-    return hashlib.blake2b(term.encode(), digest_size=8).hexdigest()
 
 
 def half(vector: Sequence[float]) -> bytes:
@@ -47,7 +43,7 @@ def half(vector: Sequence[float]) -> bytes:
 
 
 def episode_node(feedback: Feedback) -> str:
-    """Return the node of a feedback's query; the same question has the same node."""
+    """Return the node of a feedback's query; equal questions share it."""
     digest = hashlib.blake2b(digest_size=12)
     digest.update((feedback.embedder or "").encode())
     digest.update(b"" if feedback.vector is None else half(feedback.vector))
@@ -57,15 +53,8 @@ def episode_node(feedback: Feedback) -> str:
     return f"e:{digest.hexdigest()}"
 
 
-class Question(NamedTuple):
-    """A query as episodes see it: weights of its tags and (hashed) words, and its vector."""
-
-    features: Mapping[str, float]
-    vector: NDArray[np.float32] | None = None
-
-
 class ActiveEpisode(NamedTuple):
-    """A past query that is like the new one, and its near-duplicates.
+    """A past query that is like the new one, with its near-duplicates.
 
     ``likeness`` lies in (0, 1]: 0 at the threshold, 1 for the same question.
     """
@@ -91,7 +80,7 @@ class Episodes:
     Parameters
     ----------
     settings : LearningSettings
-        ``episode_similarity`` and the other ``episode_...`` ones.
+        ``episode_similarity`` and ``episode_overlap``.
     """
 
     def __init__(self, settings: LearningSettings) -> None:
@@ -101,8 +90,7 @@ class Episodes:
         self._embedders: dict[str, _Vectors] = {}
         self._columns: dict[str, int] = {}
         self._postings: list[_Posting] = []
-        #: The features of each past query, one after the other, as a vector of unit length,
-        #: and which of them is the heaviest.
+        #: The features of all past queries, concatenated unit vectors, and each one's heaviest.
         self._ends = array("q", [0])
         self._column = array("q")
         self._share = array("d")
@@ -132,23 +120,30 @@ class Episodes:
             vectors = self._embedders.setdefault(feedback.embedder or "", _Vectors())
             vectors.append(number, np.asarray(feedback.vector, dtype=np.float32))
 
-    def active(self, question: Question, embedder: str | None) -> list[ActiveEpisode]:
+    def active(
+        self,
+        features: Mapping[str, float],
+        vector: NDArray[np.float32] | None,
+        embedder: str | None,
+    ) -> list[ActiveEpisode]:
         """Return the past queries that are like a new one, the most similar first.
 
         Parameters
         ----------
-        question : Question
+        features : dict of str to float
+            Weights of the new query's tags and hashed words. Not read if vectors can be compared.
+        vector : ndarray of float32, optional
         embedder : str, optional
-            The model of the question's vector; vectors of others are not compared.
+            The model of the vector; vectors of other models are not compared.
         """
-        if question.vector is not None and self.compares(question.vector, embedder):
-            found = self._by_vector(question.vector, self._embedders[embedder or ""])
+        if vector is not None and self.compares(vector, embedder):
+            found = self._by_vector(vector, self._embedders[embedder or ""])
         else:
-            found = self._by_features(question)
+            found = self._by_features(features)
         return self._merged(found)
 
     def compares(self, vector: NDArray[np.float32] | None, embedder: str | None) -> bool:
-        """Tell whether a vector of a model can be compared with those of past queries."""
+        """Return whether there are past vectors to compare this one with."""
         vectors = self._embedders.get(embedder or "")
         return vector is not None and vectors is not None and vectors.dimension == len(vector)
 
@@ -158,9 +153,9 @@ class Episodes:
         likeness = np.minimum((cosine - low) / (1.0 - low), 1.0)
         return list(zip(vectors.numbers[at].tolist(), likeness.tolist(), strict=True))
 
-    def _by_features(self, question: Question) -> list[tuple[int, float]]:
+    def _by_features(self, features: Mapping[str, float]) -> list[tuple[int, float]]:
         numbers, products = [], []
-        for name, weight in question.features.items():
+        for name, weight in features.items():
             if (column := self._columns.get(name)) is not None:
                 some, shares = self._postings[column].arrays()
                 numbers.append(some)
@@ -168,7 +163,7 @@ class Episodes:
         if not numbers:
             return []
         low = self._settings.episode_overlap
-        norm = max(_norm(question.features), 1e-9)
+        norm = max(_norm(features), 1e-9)
         dot = sum_by(np.concatenate(numbers), np.concatenate(products), len(self.nodes))
         at = (dot > low * norm).nonzero()[0]
         if len(at) > _CANDIDATES:
@@ -184,7 +179,7 @@ class Episodes:
         alike = self._alike([number for number, _ in found]) if len(found) > 1 else None
         groups: list[ActiveEpisode] = []
         left = list(range(len(found)))
-        while left and len(groups) < self._settings.episode_limit:
+        while left and len(groups) < _MOST_ACTIVE:
             first, *others = left
             members = [other for other in others if alike is not None and alike(first, other)]
             left = [other for other in others if other not in members] if members else others
@@ -193,9 +188,9 @@ class Episodes:
         return groups
 
     def _alike(self, numbers: list[int]) -> Callable[[int, int], bool]:
-        """Return what tells, of two of some past queries, whether they are nearly the same.
+        """Return a function that tells whether two past queries are nearly the same.
 
-        By their vectors, or, where neither has one, by their words.
+        It compares their vectors, or their words if neither has one.
         """
         if not self._embedders:
             return self._by_words(numbers)
@@ -205,7 +200,7 @@ class Episodes:
             at = vectors.positions(numbers)
             here = (at >= 0).nonzero()[0]
             rows = vectors.rows(at[here])
-            alike[here[:, None], here] |= rows @ rows.T >= self._settings.episode_merge
+            alike[here[:, None], here] |= rows @ rows.T >= _NEARLY_THE_SAME
             has_vector[here] = True
 
         if has_vector.all():
@@ -220,17 +215,16 @@ class Episodes:
         return by_either
 
     def _by_words(self, numbers: list[int]) -> Callable[[int, int], bool]:
-        merge = self._settings.episode_merge
         rows = [self._row(number) for number in numbers]
         heaviest = [self._heaviest[number] for number in numbers]
 
         def alike(one: int, other: int) -> bool:
             row, others, name = rows[one], rows[other], heaviest[one]
             # What all others are worth together is the root of what this leaves of 1.
-            if name not in others and 1.0 - row.get(name, 0.0) ** 2 < merge**2:
+            if name not in others and 1.0 - row.get(name, 0.0) ** 2 < _NEARLY_THE_SAME**2:
                 return False
             cosine = sum(share * others[name] for name, share in row.items() if name in others)
-            return cosine >= merge
+            return cosine >= _NEARLY_THE_SAME
 
         return alike
 
@@ -261,8 +255,8 @@ class _Posting:
 class _Vectors:
     """Unit vectors of one model's past queries.
 
-    When there are many, a sketch sorts out most of them first: reading every vector would
-    cost more than the rest of a recall.
+    If there are many, a sketch rules most of them out; reading every vector would cost more than
+    the rest of a recall.
     """
 
     def __init__(self) -> None:
@@ -302,7 +296,7 @@ class _Vectors:
     def nearest(
         self, query: NDArray[np.float32], low: float
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return positions and cosines above ``low``, at most so many as are looked at."""
+        """Return positions and cosines above ``low``, at most ``_CANDIDATES``."""
         size = len(self._at)
         if size > _SKETCH_FROM and self.dimension >= _SKETCH_DIMENSION:
             apart = differing_bits(self._sketch[:, :size], self._signs.of(query))
@@ -327,11 +321,11 @@ class _Vectors:
 
 
 class _Signs:
-    """On which side of some planes a vector lies: a bit each.
+    """Sign bits of a vector: the side of some planes on which it lies.
 
-    Of two vectors at an angle, a random plane separates a share angle / π [1]_. Here a
-    plane is one of equal coordinates: no matrix is needed to tell the side, and what all
-    coordinates have in common does not count.
+    A random plane separates two vectors at an angle with probability angle / π [1]_. Here, each
+    plane is where two coordinates are equal, so no matrix is needed, and what all coordinates have
+    in common cancels.
 
     References
     ----------
@@ -353,7 +347,7 @@ class _Signs:
 
     @staticmethod
     def most_apart(cosine: float) -> float:
-        """Return how many bits differ at most for vectors of at least this cosine, nearly always.
+        """Return how many bits may differ between vectors of at least this cosine, nearly always.
 
         >>> _Signs.most_apart(1.0), round(_Signs.most_apart(0.5), 1)
         (0.0, 83.6)
@@ -364,7 +358,7 @@ class _Signs:
 
 
 def differing_bits(rows: NDArray[np.uint64], row: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Return in how many bits each of some rows differs from another.
+    """Return the number of bits in which each row differs from another row.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""From a recall and the citations of an answer to a Feedback, checked."""
+"""From a recall and the citations of an answer to a checked Feedback record."""
 
 from __future__ import annotations
 
@@ -7,22 +7,28 @@ import math
 import time
 import uuid
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from pydantic import ValidationError
 
 from hebbgraph.errors import FeedbackError, ParameterError
-from hebbgraph.learning.episodes import hash_term
 from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
 from hebbgraph.records import Cue, Feedback, PathStep, Recall, ShownChunk
 from hebbgraph.settings import LearningSettings
 from hebbgraph.text import phrase_key
 
-__all__ = ["feedback_digest", "feedback_of", "read_feedback"]
+__all__ = ["feedback_digest", "feedback_of", "hash_term", "read_feedback"]
+
+
+@lru_cache(maxsize=65_536)
+def hash_term(term: str) -> str:
+    """Return 16 hex digits for a word: learning only asks whether words are the same."""
+    return hashlib.blake2b(term.encode(), digest_size=8).hexdigest()
 
 
 def feedback_digest(feedback: Feedback) -> bytes:
-    """Return 16 bytes that are the same for the same recall, citation and actor."""
+    """Return 16 bytes that are equal for equal recall, citation and actor."""
     parts = [
         feedback.recall_id,
         "" if feedback.actor is None else f"={feedback.actor}",
@@ -47,19 +53,19 @@ def feedback_of(
     terms: Callable[[str], Sequence[tuple[str, float]]],
     embedder: str | None,
 ) -> Feedback:
-    """Check a citation and gather all that learning will read of it.
+    """Check a citation and gather everything that learning will read.
 
     Parameters
     ----------
     recall : Recall
     cited, rejected, shown : iterables of str
-        Chunk ids. ``shown`` left out means all hits; ids among ``cited`` count as shown.
+        Chunk ids. Without ``shown``, all hits were shown.
     actor : str, optional
     namespace : str
         That of the index.
     settings : LearningSettings
     terms : callable
-        From a query to its words and their weights.
+        Maps a query to its words and their weights.
     embedder : str, optional
         The model of the recall's vector.
 
@@ -153,7 +159,7 @@ def _cues(recall: Recall) -> tuple[Cue, ...]:
 
 
 def _path(steps: Sequence[PathStep]) -> tuple[PathStep, ...]:
-    """Keep what learning reads: phrase keys and chunk ids; titles are content."""
+    """Keep what learning reads: phrase keys and chunk ids. Titles are content."""
     return tuple(
         PathStep.model_construct(
             kind=step.kind,
@@ -165,9 +171,9 @@ def _path(steps: Sequence[PathStep]) -> tuple[PathStep, ...]:
 
 
 def _half(vector: Sequence[float]) -> tuple[float, ...] | None:
-    """Round to what the log keeps, so that a record is the same before and after.
+    """Round to the log's precision, so that a record does not change when it is stored.
 
-    None if that is not finite: it has no direction that could be compared.
+    None if the result is not finite: such a vector cannot be compared.
     """
     with np.errstate(over="ignore"):
         half = np.asarray(vector, np.float16)
@@ -175,7 +181,7 @@ def _half(vector: Sequence[float]) -> tuple[float, ...] | None:
 
 
 def read_feedback(line: str | bytes, *, number: int) -> Feedback:
-    """Read one line of an export, trusting nothing.
+    """Read and check one line of an export.
 
     Raises
     ------

@@ -1,7 +1,7 @@
-"""What was learned, kept in step with the log and the graph.
+"""Learned weights, kept in step with the log and the graph.
 
-Each process folds the log for itself. A recall costs one comparison of counters when
-nothing is new; a new feedback costs the next one its fold, and the rows that it changed.
+Each process folds the log for itself. If nothing is new, a recall only compares counters; after
+a new feedback, the next recall folds it and updates the rows it changed.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.learning.episodes import Episodes, Question, episode_node
-from hebbgraph.learning.lessons import Family, lesson_of
+from hebbgraph.learning.episodes import Episodes, episode_node
 from hebbgraph.learning.overlay import Overlay, Recollection
+from hebbgraph.learning.traces import Family, traces_of
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.records import Feedback, PruneReport
 from hebbgraph.settings import FamilyName, LearningSettings
@@ -41,7 +41,7 @@ def family_name(family: Family) -> FamilyName:
 
 
 class Event(NamedTuple):
-    """Where a lesson came from."""
+    """Where a feedback came from."""
 
     feedback_id: str
     recall_id: str
@@ -55,7 +55,7 @@ class Memory:
     ----------
     log : FeedbackLog
     truth : Truth
-        Says which chunks are there, and with which text.
+        Knows which chunks exist, and their text.
     settings : LearningSettings
     """
 
@@ -64,39 +64,42 @@ class Memory:
         self._truth = truth
         self._settings = settings
         self._lock = threading.RLock()
-        self.start_anew()
+        self.reset()
 
-    def start_anew(self) -> None:
-        """Forget what was folded; the next refresh folds all of the log."""
+    def reset(self) -> None:
+        """Forget what was folded; the next refresh folds the whole log."""
         # Rows are never used twice in one history, so what was read of one stays true.
         self._hash_of_row: dict[int, str] = {}
         self._breaks = self._truth.history.breaks
-        self._state = FeedbackState()
+        #: How much of the log was folded.
+        self.state = FeedbackState()
         self._seq = 0
         self._last_id = ""
         self.weights = RawWeights(self._settings)
         self.episodes = Episodes(self._settings)
         self.events: list[Event] = []
         self._overlay: Overlay | None = None
+        #: Whether there is any learned edge; without, recalls are the static ones.
+        self.has_learned = False
 
     # -- keeping in step ------------------------------------------------------------
 
     def refresh(self, state: FeedbackState) -> None:
-        """Fold what is new; start anew if some feedback was taken away, or is another one."""
-        if state == self._state:
+        """Fold new feedback; start over if feedback was removed or the log is another one."""
+        if state == self.state:
             return
         with self._lock:
-            if state.removed != self._state.removed or not self._goes_on():
-                self.start_anew()
+            if state.removed != self.state.removed or not self._goes_on():
+                self.reset()
             for seq, feedback in self._log.after(self._seq):
                 self.fold(feedback)
                 self._seq, self._last_id = seq, feedback.id
-            self._state = state
+            self.state = state
 
     def _goes_on(self) -> bool:
-        """Tell whether the log still holds, in its place, what was folded last.
+        """Return whether the log still holds the feedback that was folded last.
 
-        It does not when the database was put back from an old copy and taught anew.
+        It does not if the database was replaced by an old copy and taught something else.
         """
         return not self._seq or self._log.id_at(self._seq) == self._last_id
 
@@ -104,10 +107,11 @@ class Memory:
         """Learn from one more feedback."""
         with self._lock:
             node = episode_node(feedback)
-            lesson = lesson_of(feedback, node, self._settings)
-            if "episode" in self._settings.families and lesson.traces:
+            taught = traces_of(feedback, node, self._settings)
+            if "episode" in self._settings.families and taught.traces:
                 self.episodes.add(node, feedback)
-            changed = self.weights.fold(lesson)
+            changed = self.weights.fold(taught)
+            self.has_learned = len(self.weights) > 0
             self.events.append(Event(feedback.id, feedback.recall_id, feedback.actor))
             if self._overlay is not None:
                 self._overlay.outdate(changed)
@@ -116,14 +120,9 @@ class Memory:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Hold everything still for a reader of weights and events; take graphs' locks first."""
+        """Lock everything for a reader of weights and events; take the graph's lock first."""
         with self._lock:
             yield
-
-    @property
-    def has_learned(self) -> bool:
-        """Whether there is any learned edge; without, recalls are the static ones."""
-        return bool(self.events) and len(self.weights) > 0
 
     def recollect(
         self,
@@ -137,10 +136,10 @@ class Memory:
         Parameters
         ----------
         graph : TagGraph
-            The caller holds the lock on it.
+            The caller holds its lock.
         features : callable
-            Returns those of :func:`hebbgraph.learning.episodes.question_features`; asked
-            only if vectors cannot be compared.
+            Returns the question's features (:func:`hebbgraph.learning.episodes.question_features`);
+            called only if vectors cannot be compared.
         vector : ndarray of float32, optional
         embedder : str, optional
             The model of the vector.
@@ -149,8 +148,7 @@ class Memory:
             if not self.has_learned:
                 return None
             by_vector = self.episodes.compares(vector, embedder)
-            question = Question({} if by_vector else features(), vector)
-            active = self.episodes.active(question, embedder)
+            active = self.episodes.active({} if by_vector else features(), vector, embedder)
             return self.overlay(graph).recollection(active)
 
     def overlay(self, graph: TagGraph) -> Overlay:
@@ -164,7 +162,7 @@ class Memory:
         return held
 
     def _resolve(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
-        """Return the row and text hash of each chunk that is there."""
+        """Return the row and text hash of each chunk that exists."""
         rows = self._truth.rows_of(ids)
         if self._breaks != self._truth.history.breaks:
             self._hash_of_row, self._breaks = {}, self._truth.history.breaks
@@ -179,7 +177,7 @@ class Memory:
     # -- surveying ------------------------------------------------------------------
 
     def survey(self, graph: TagGraph, min_weight: float) -> tuple[PruneReport, list[str]]:
-        """Count edges that are weak or masked; name the feedback that teaches nothing more.
+        """Count weak and masked edges, and list the feedback that has no other.
 
         The caller holds the lock on the graph.
         """

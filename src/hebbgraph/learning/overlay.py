@@ -13,6 +13,11 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.adjacency import EdgeRow, PlasticEdges
 from hebbgraph.formulas.homeostasis import (
+    FAN_OUT,
+    IN_CREDIT,
+    INHIBITION_FLOOR,
+    MIN_WEIGHT,
+    OUT_STRENGTH,
     OutgoingEdges,
     actor_scales,
     bound_outgoing,
@@ -26,7 +31,7 @@ from hebbgraph.formulas.learned_edges import EdgePool, GateOf, LearnedEdges, Poo
 from hebbgraph.formulas.paths import PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import ActiveEpisode
-from hebbgraph.learning.lessons import Family
+from hebbgraph.learning.traces import Family
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.records import PathStep
 from hebbgraph.settings import LearningSettings
@@ -36,11 +41,19 @@ __all__ = ["Overlay", "Recollection", "Resolve"]
 _NO_INTS = np.empty(0, np.int64)
 _ANY = 1 << 30
 _ON_PATH = (Family.HOP, Family.ARRIVAL)
-#: Activation reaches hundreds of tags, each of which may know ends of paths.
+#: A past query counts by its likeness times the best direct evidence for any of the chunks that it
+#: led to, to this power: one that led to nothing that search sees too is about something else.
+_AGREEMENT = 8.0
+#: How much past queries must be like this one, together, to be half believed.
+_EPISODE_PRIOR = 0.3
+#: Activation of a chunk that similar past queries led to as often as not, and the most that they
+#: give; what starts elsewhere is 1.
+_EPISODE_GAIN, _EPISODE_SHARE = 0.2, 0.6
+#: Kept smaller: activation reaches hundreds of tags, each of which may have such edges.
 _PATH_FAN_OUT = 4
-#: Learned edges that one step follows: the cost of a recall must not grow with the log.
+#: Learned edges followed per step, so that the cost of a recall does not grow with the log.
 _MAX_EDGES = 64
-#: Mass up to this is not passed on: 0.08 % of the activation that is worth one half.
+#: Smaller flows are dropped: 0.08 % of the activation that counts one half.
 _LEAST = 3e-5
 
 _Ints: TypeAlias = NDArray[np.int64]
@@ -50,19 +63,19 @@ Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
 
 @dataclass(frozen=True)
 class Recollection:
-    """What a question brings back.
+    """What a question brings back: similar past queries, and the chunks they led to.
 
     Attributes
     ----------
     overlay : Overlay
     active : tuple of ActiveEpisode
-        Past queries like the question.
+        Past queries that are like the question.
     likeness : tuple of float, in [0, 1]
-        How far each counts.
+        The weight of each.
     opinions : tuple of dict of slot to float, in [-1, 1]
-        What each thinks of chunks: a few numbers, which dictionaries hold faster than arrays.
+        How much each wants a chunk. Dictionaries, which are faster than arrays for a few numbers.
     same : tuple of float, in [0, 1]
-        The chance that a past query asks the same: its likeness, squared.
+        Probability that a past query asks the same: its likeness, squared.
     """
 
     overlay: Overlay
@@ -72,12 +85,12 @@ class Recollection:
     same: tuple[float, ...]
 
     def _expected(self, sums: Mapping[int, float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return chunks, ascending, and how far past queries lead one to expect each."""
+        """Return chunks, ascending, and the chance that each is cited."""
         slots = sorted(sums)
         return np.array(slots, np.int64), citation_chance(
             np.array([sums[slot] for slot in slots]),
             sum(self.likeness),
-            prior=self.overlay.settings.episode_prior,
+            prior=_EPISODE_PRIOR,
         )
 
     def seen(self, evidence: GateOf) -> dict[int, float]:
@@ -88,33 +101,34 @@ class Recollection:
         return dict(zip(slots, evidence(np.array(slots)).tolist(), strict=True))
 
     def recognised(self, seen: Mapping[int, float]) -> Recollection:
-        """Return the past queries in proportion to how far direct evidence agrees with them.
+        """Weight past queries by how far direct evidence agrees with them.
 
-        One that is like the question, but led to nothing that direct evidence sees too, is
-        about something else. Where it sees one of its chunks, that one brings the others
-        back (pattern completion, as in an autoassociative memory [1]_).
+        If direct evidence sees none of the chunks that a past query led to, it was about something
+        else. If it sees one, that chunk brings back the others (pattern completion, as in an
+        autoassociative memory [1]_).
 
         References
         ----------
-        .. [1] Hopfield (1982), Neural networks and physical systems with emergent
-           collective computational abilities.
+        .. [1] Hopfield (1982), Neural networks and physical systems with emergent collective
+               computational abilities.
         """
         if not self.active:
             return self
-        power = self.overlay.settings.episode_agreement
         likeness = []
         for like, row, same in zip(self.likeness, self.opinions, self.same, strict=True):
             wanted = [seen[slot] for slot, opinion in row.items() if opinion > 0]
-            likeness.append(like * discount_unless_same(max(wanted, default=0.0) ** power, same))
+            likeness.append(
+                like * discount_unless_same(max(wanted, default=0.0) ** _AGREEMENT, same)
+            )
         return Recollection(self.overlay, self.active, tuple(likeness), self.opinions, self.same)
 
     def seeds(
         self, seen: Mapping[int, float]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
-        """Return chunks that past queries led to, and the activation that they get.
+        """Return the chunks that past queries led to, and their initial activation.
 
-        A chunk gets it in proportion to the direct evidence for it, unless the question
-        was asked before.
+        It is proportional to the direct evidence for the chunk, unless the question was asked
+        before.
         """
         wanted: dict[int, float] = {}
         for row, like, same in zip(self.opinions, self.likeness, self.same, strict=True):
@@ -127,13 +141,10 @@ class Recollection:
         if not wanted:
             return None
         slots, chance = self._expected(wanted)
-        settings = self.overlay.settings
-        return slots, chance_to_activation(
-            chance, gain=settings.episode_gain, at_most=settings.episode_share
-        )
+        return slots, chance_to_activation(chance, gain=_EPISODE_GAIN, at_most=_EPISODE_SHARE)
 
     def inhibited(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return chunks that past queries did not want, and what is left of the evidence."""
+        """Return the chunks that past queries did not want, and the share of evidence they keep."""
         unwanted: dict[int, float] = {}
         for row, like in zip(self.opinions, self.likeness, strict=True):
             for slot, opinion in row.items():
@@ -142,19 +153,19 @@ class Recollection:
         if not unwanted:
             return _NO_INTS, np.empty(0)
         slots, dislike = self._expected(unwanted)
-        return slots, 1.0 - np.minimum(dislike, self.overlay.settings.inhibition_floor)
+        return slots, 1.0 - np.minimum(dislike, INHIBITION_FLOOR)
 
     def edges(self, cues: IntArray, evidence: GateOf) -> PooledEdges:
-        """Return the learned edges, those to chunks in proportion to direct evidence."""
+        """Return the learned edges; those to chunks are gated by direct evidence."""
         return self.overlay.edges(cues, evidence)
 
     def path_edges(self) -> PlasticEdges:
-        """Return what was learned about the edges of cited paths, weights as they are."""
+        """Return what was learned about cited paths, ungated."""
         return self.overlay.path_edges()
 
     @cached_property
     def _strongest(self) -> dict[int, tuple[ActiveEpisode, float]]:
-        """For each chunk, the past query that lights it most, and how much."""
+        """For each chunk, the past query that activates it most, and how much."""
         strongest: dict[int, tuple[ActiveEpisode, float]] = {}
         for episode, row, like in zip(self.active, self.opinions, self.likeness, strict=True):
             for slot, opinion in row.items():
@@ -164,7 +175,7 @@ class Recollection:
         return strongest
 
     def of(self, slot: int) -> list[tuple[ActiveEpisode, float]]:
-        """Return the past queries that have an opinion on a chunk, times their likeness."""
+        """Return the past queries with an opinion on a chunk, and that times their likeness."""
         return [
             (episode, row[slot] * like)
             for episode, row, like in zip(self.active, self.opinions, self.likeness, strict=True)
@@ -172,7 +183,7 @@ class Recollection:
         ]
 
     def episode_step(self, node: PathNode) -> list[PathStep]:
-        """Return the past query in front of a chunk that starts a way, if it lit it."""
+        """Return the path step for the past query that activated a chunk, if one did."""
         if node.id not in self._strongest:
             return []
         episode, weight = self._strongest[node.id]
@@ -194,13 +205,13 @@ class Overlay:
     Parameters
     ----------
     graph : TagGraph
-        Its owner holds the lock on it while this object reads.
+        The caller holds its lock while this object reads.
     weights : RawWeights
     settings : LearningSettings
     rows : dict of chunk id to (row, text hash)
-        What is known already; added to.
+        A cache, added to.
     resolve : callable
-        Finds the others.
+        Looks up the rest.
     """
 
     def __init__(
@@ -235,11 +246,11 @@ class Overlay:
         self._target_scale = np.empty(0)
 
     def fits(self, graph: TagGraph) -> bool:
-        """Tell whether the numbers are still those of this graph."""
+        """Return whether the numbers are still those of this graph."""
         return self.graph is graph and self._generation == graph.generation
 
     def outdate(self, changed: Iterable[tuple[Family, int]] | None) -> None:
-        """There was a lesson: these rows have changed, or (None) all of them."""
+        """Note which rows a feedback has changed; None means all of them."""
         if changed is None or (self._changed is None and not self._fresh):
             self._changed = None
         elif self._changed is None:
@@ -249,7 +260,7 @@ class Overlay:
         self._fresh = False
 
     def bring_up_to_date(self) -> None:
-        """Take in the nodes and edges of new lessons."""
+        """Read the nodes and edges of new feedback."""
         if self._fresh:
             return
         self._number_nodes()
@@ -257,9 +268,7 @@ class Overlay:
         if self._changed is None:
             for pool in (self._to_chunk, self._hops, self._opinions):
                 pool.clear()
-            self._target_scale = target_scales(
-                self._weights.credits(), in_credit=self.settings.in_credit
-            )
+            self._target_scale = target_scales(self._weights.credits(), in_credit=IN_CREDIT)
             self._actor_scale = actor_scales(
                 self._weights.actor_events(),
                 at_least=self.settings.actor_events,
@@ -299,7 +308,7 @@ class Overlay:
         self.number = np.concatenate((self.number, numbers))
 
     def _slots_of(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the slots of those chunks that are there."""
+        """Return the slots of those chunks that exist."""
         self.rows.update(self._resolve([id_ for id_ in ids if id_ not in self.rows]))
         slots = self._live_slots(ids)
         # A chunk that was put again lies in another row than the one that is known.
@@ -329,17 +338,11 @@ class Overlay:
     def edges(self, cues: IntArray, evidence: GateOf) -> PooledEdges:
         """Return the learned edges that spreading follows.
 
-        What was learned about cues, and about tags that led on to others, counts for
-        tags that the query names; what was learned about the end of a path, for any tag
-        that activation reaches.
+        What was learned about cues, and about tags that lead to other tags, applies to tags
+        that the query names; what was learned about the end of a path, to any tag reached.
         """
         settings = self.settings
-        gain = settings.path_gain
-        hops = {
-            cue: [(tag, gain * weight) for tag, weight in row]
-            for cue in cues.tolist()
-            if (row := self._hops.row(cue))
-        }
+        hops = {cue: row for cue in cues.tolist() if (row := self._hops.row(cue))}
         return PooledEdges(
             hops=hops,
             pool=self._to_chunk,
@@ -361,12 +364,12 @@ class Overlay:
         )
 
     def row(self, family: Family, node: int) -> dict[int, float]:
-        """Return what leaves a node for which tags or slots."""
+        """Return the edges that leave a node, as targets (tags or slots) and weights."""
         _, _, number, weight = self._bounded(self._net(self._weights.edges_from([(family, node)])))
         return dict(zip(number.tolist(), weight.tolist(), strict=True))
 
     def _put(self, families: _Ints, nodes: _Ints, edges: _Ints) -> None:
-        """Make the rows of some nodes anew, of all their edges."""
+        """Replace the rows of some nodes, given all their edges."""
         net = self._net(edges)
         asked = net.family == Family.EPISODE
         past = _Net(*(column[asked] for column in net))
@@ -383,7 +386,7 @@ class Overlay:
         )
 
     def _into_chunks(self, families: _Ints, numbers: _Ints) -> tuple[_Ints, _Ints]:
-        """Return where rows into chunks are kept, and whose each of them is."""
+        """Return where rows into chunks are kept, and the position of each."""
         cue = (families == Family.CUE).nonzero()[0]
         arrival = (families == Family.ARRIVAL).nonzero()[0]
         pair = (families == Family.PAIR).nonzero()[0]
@@ -393,10 +396,10 @@ class Overlay:
         return np.concatenate(places), at
 
     def _net(self, edges: _Ints) -> _Net:
-        """Put together what several actors learned about the same ends.
+        """Pool what several actors learned about the same ends.
 
-        Edges whose ends are not in the graph are left out. What was learned first comes
-        first, in every process that reads the same log.
+        Edges with an end that is not in the graph are left out. The oldest edges come first,
+        so every process that reads the same log gets the same order.
         """
         family, source, target, _ = self._weights.ends(edges)
         known = (self.number[source] >= 0) | (family == Family.EPISODE)
@@ -415,22 +418,22 @@ class Overlay:
         return _Net(owner // n, owner % n, self.number[key % n], weight)
 
     def _bounded(self, net: _Net) -> _Net:
-        """Prune, bound and normalise what leaves each node; sources come out as numbers."""
+        """Prune, bound and normalise what leaves each node; sources become numbers of the graph."""
         first = np.ones(len(net.source), np.bool_)
         first[1:] = (net.source[1:] != net.source[:-1]) | (net.family[1:] != net.family[:-1])
         on_path = np.isin(net.family[first], _ON_PATH)
         rows = bound_outgoing(
             OutgoingEdges(first.cumsum() - 1, np.arange(len(first)), net.weight),
             len(on_path),
-            min_weight=self.settings.min_weight,
-            fan_out=np.minimum(self.settings.fan_out, np.where(on_path, _PATH_FAN_OUT, _ANY)),
-            out_strength=self.settings.out_strength,
+            min_weight=MIN_WEIGHT,
+            fan_out=np.minimum(FAN_OUT, np.where(on_path, _PATH_FAN_OUT, _ANY)),
+            out_strength=OUT_STRENGTH,
         )
         at = rows.targets
         return _Net(net.family[at], self.number[net.source[at]], net.target[at], rows.weights)
 
     def number_of(self, node: str) -> int | None:
-        """Return the number that raw weights give a node."""
+        """Return the number of a node in the raw weights."""
         return self._weights.number(node)
 
     # -- past queries ---------------------------------------------------------------
@@ -447,17 +450,16 @@ class Overlay:
         return Recollection(self, tuple(active), likeness, rows, same)
 
     def _opinions_of(self, names: Sequence[str]) -> dict[int, float]:
-        """Return what near-duplicate past queries think of chunks, as if they were one."""
+        """Return the pooled opinions of near-duplicate past queries."""
         numbers = [number for name in names if (number := self._weights.number(name)) is not None]
         rows = [self._opinions.row(number) for number in numbers]
         row = dict(rows[0]) if len(rows) == 1 else _pooled_rows(rows)
-        least = self.settings.min_weight
-        total = sum(weight for weight in row.values() if weight >= least)
-        scale = self.settings.out_strength / max(total, self.settings.out_strength)
+        total = sum(weight for weight in row.values() if weight >= MIN_WEIGHT)
+        scale = OUT_STRENGTH / max(total, OUT_STRENGTH)
         return {
             slot: weight * scale if weight > 0 else weight
             for slot, weight in row.items()
-            if abs(weight) >= least
+            if abs(weight) >= MIN_WEIGHT
         }
 
     def _nothing(self) -> Recollection:
@@ -474,7 +476,7 @@ def _pooled_rows(rows: Sequence[EdgeRow]) -> dict[int, float]:
 
 
 def _with_all_to_chunk(changed: Iterable[tuple[Family, int]]) -> set[tuple[Family, int]]:
-    """Add the other of the two families that share the row of a cue."""
+    """Add the other of the two families that share a cue's row."""
     both = {Family.CUE: Family.ARRIVAL, Family.ARRIVAL: Family.CUE}
     every = set(changed)
     return every | {(both[family], node) for family, node in every if family in both}

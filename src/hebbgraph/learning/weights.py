@@ -1,9 +1,8 @@
-"""Raw plastic weights: a left fold of the feedback log.
+"""Raw learned weights: a left fold of the feedback log.
 
-Edges lie between named nodes (phrases, chunks with their text, past queries), so the
-fold knows neither graph nor slots. Each actor's part of an edge is kept apart, and put
-together only when read. Nothing here forgets: to take a feedback back, the log without
-it is folded anew.
+Edges join named nodes (phrases, chunks with their text, past queries), so the fold knows neither
+graph nor slots. Each actor's part of an edge is kept separately and pooled when read. Nothing is
+ever subtracted: to take a feedback back, the log without it is folded again.
 """
 
 from __future__ import annotations
@@ -16,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import GrowableArray
-from hebbgraph.formulas.plasticity import LearningRule, find_rule
-from hebbgraph.learning.lessons import Family, Lesson, Node
+from hebbgraph.formulas.homeostasis import INHIBITION_FLOOR
+from hebbgraph.formulas.plasticity import W_MAX, LearningRule, find_rule
+from hebbgraph.learning.traces import Family, Node, Traces
 from hebbgraph.settings import LearningSettings
 
 __all__ = ["EdgeEnds", "EdgeRows", "RawWeights"]
@@ -28,10 +28,10 @@ _NO_EDGES = array("q")
 
 
 class EdgeRows(NamedTuple):
-    """The edges that leave one node, each actor's part on its own.
+    """The edges that leave one node, one entry per actor.
 
-    ``target`` and ``actor`` are numbers, ``weight`` is decayed to now, ``edge`` names
-    the row for :meth:`RawWeights.teachers`.
+    ``target`` and ``actor`` are numbers, ``weight`` is decayed to now, ``edge`` is for
+    :meth:`RawWeights.teachers`.
     """
 
     target: NDArray[np.int64]
@@ -41,7 +41,7 @@ class EdgeRows(NamedTuple):
 
 
 class EdgeEnds(NamedTuple):
-    """What edges lie between, and whose they are; actors and nodes by number."""
+    """Family, ends and actor of some edges; actors and nodes by number."""
 
     family: NDArray[np.int8]
     source: NDArray[np.int64]
@@ -52,10 +52,9 @@ class EdgeEnds(NamedTuple):
 def _tick(n_events: int) -> int:
     """Return the event as of which weights are read: a step back of at most a sixteenth.
 
-    Decay moves every weight a little with every lesson. So that rows need not be made
-    again each time, readers see it move in steps, which follow from the number of
-    lessons alone: up to 32 each one, then every second, fourth and so on. At ten thousand,
-    a step is 3.5 % of a weight.
+    Every feedback decays every weight a little. To keep rows valid for longer, readers see
+    decay in steps that depend on the number of feedbacks alone: each one up to 32, then every
+    second, fourth and so on. At ten thousand, a step is 3.5 % of a weight.
 
     >>> [_tick(n) for n in (3, 31, 33, 1001)]
     [3, 31, 32, 992]
@@ -65,7 +64,7 @@ def _tick(n_events: int) -> int:
 
 
 class RawWeights:
-    """The state that the lessons so far have led to.
+    """The weights that the feedback so far has led to.
 
     Parameters
     ----------
@@ -75,15 +74,15 @@ class RawWeights:
     Attributes
     ----------
     n_events : int
-        Lessons so far: the clock of decay.
+        Number of feedbacks so far: the clock of decay.
     nodes : list of str
         Names by number.
 
     Examples
     --------
-    >>> from hebbgraph.learning.lessons import Trace
+    >>> from hebbgraph.learning.traces import Trace
     >>> weights = RawWeights(LearningSettings(learning_rate=0.5))
-    >>> weights.fold(Lesson("f1", None, [Trace(Family.CUE, "t:owl", "c:1:a", 1.0, 1)], "e:1"))
+    >>> weights.fold(Traces("f1", None, [Trace(Family.CUE, "t:owl", "c:1:a", 1.0, 1)], "e:1"))
     >>> weights.rows(Family.CUE, weights.number("t:owl")).weight.tolist()
     [0.5]
     """
@@ -91,15 +90,15 @@ class RawWeights:
     def __init__(self, settings: LearningSettings) -> None:
         self._rule: LearningRule = find_rule(settings.rule)
         self._learning_rate = settings.learning_rate
-        self._w_max = settings.w_max
-        self._w_min = -settings.inhibition_floor
+        self._w_max = W_MAX
+        self._w_min = -INHIBITION_FLOOR
         self._retention = 0.5 ** (1.0 / settings.half_life_events)
         self.n_events = 0
         self.nodes: list[Node] = []
         self._numbers: dict[Node, int] = {}
         self._actors: dict[str | None, int] = {None: _TRUSTED}
         self._actor_events = [0]
-        # Family, source and target in one number: at so many edges, tuples would weigh.
+        # Family, source and target in one number: tuples would take too much memory.
         self._edges: dict[int, int] = {}
         self._others: dict[tuple[int, int], int] = {}
         self._by_source: dict[int, array[int]] = {}
@@ -121,8 +120,8 @@ class RawWeights:
 
     # -- folding --------------------------------------------------------------------
 
-    def fold(self, lesson: Lesson) -> Collection[tuple[Family, int]] | None:
-        """Take one more lesson.
+    def fold(self, feedback: Traces) -> Collection[tuple[Family, int]] | None:
+        """Learn from one more feedback.
 
         Returns
         -------
@@ -130,12 +129,12 @@ class RawWeights:
             The nodes whose rows changed; None if the clock that readers go by moved on,
             and with it every row.
         """
-        actor = self._actors.setdefault(lesson.actor, len(self._actor_events))
+        actor = self._actors.setdefault(feedback.actor, len(self._actor_events))
         if actor == len(self._actor_events):
             self._actor_events.append(0)
         now = self.n_events
         self._actor_events[actor] += 1
-        signals, changed = self._signals(lesson, actor)
+        signals, changed = self._signals(feedback, actor)
         self.n_events += 1
         if signals:
             edges = np.fromiter(signals, dtype=np.int64, count=len(signals))
@@ -162,16 +161,16 @@ class RawWeights:
         return None
 
     def _signals(
-        self, lesson: Lesson, actor: int
+        self, feedback: Traces, actor: int
     ) -> tuple[dict[int, tuple[float, int]], set[tuple[Family, int]]]:
-        """Return credit and path length for each edge of a lesson, making new edges."""
+        """Return credit and path length for each edge of a feedback; make new edges."""
         signals: dict[int, tuple[float, int]] = {}
         changed: set[tuple[Family, int]] = set()
         cited: dict[int, float] = {}
         fresh: list[tuple[Family, int, int]] = []
         first_new = len(self._weight)
         actors = self._actor.view
-        for family, source, target, credit, length in lesson.traces:
+        for family, source, target, credit, length in feedback.traces:
             makes = credit > 0 or family is Family.EPISODE
             if makes:
                 origin, end = self._intern(source), self._intern(target)
@@ -252,14 +251,14 @@ class RawWeights:
         )
 
     def edges_from(self, sources: Iterable[tuple[Family, int]]) -> NDArray[np.int64]:
-        """Return the edges of a family that leave a node, for each of some."""
+        """Return the edges that leave these nodes, each with its family."""
         gathered = array("q")
         for family, source in sources:
             gathered.extend(self._by_source.get(family << _NODE_BITS | source, _NO_EDGES))
         return np.array(gathered, dtype=np.int64)
 
     def ends(self, edges: NDArray[np.int64]) -> EdgeEnds:
-        """Return what edges lie between, and whose they are."""
+        """Return family, ends and actor of edges."""
         return EdgeEnds(
             self._family.view[edges],
             self._source.view[edges],
@@ -274,14 +273,14 @@ class RawWeights:
         return decayed
 
     def credits(self) -> NDArray[np.float64]:
-        """Return how much credit each node has had, decayed to the clock of readers.
+        """Return the credit of each node, decayed to the readers' clock.
 
-        Nodes that are new since then have none, and are left out.
+        Newer nodes are left out; they have none yet.
         """
         return self._seen_credit
 
     def actor_events(self) -> NDArray[np.float64]:
-        """Return how many lessons came from each actor, the trusted one first."""
+        """Return how many feedbacks came from each actor, the trusted one first."""
         return self._seen_actor_events
 
     def all_edges(self) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]:
@@ -291,7 +290,7 @@ class RawWeights:
     def teachers(
         self, edges: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Return (edge, event, credit decayed to now) for all lessons that shaped edges."""
+        """Return (edge, event, credit decayed to now) for all feedback that shaped edges."""
         taught = np.array(self._taught_edge, dtype=np.int64)
         at = np.flatnonzero(np.isin(taught, edges))
         by = np.array(self._taught_by, dtype=np.int64)[at]
@@ -299,11 +298,11 @@ class RawWeights:
         return taught[at], by, credit * self._retention ** (self.n_events - 1 - by)
 
     def taught(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return (edge, event) for every time that a lesson touched an edge."""
+        """Return (edge, event) for every time that a feedback touched an edge."""
         return np.array(self._taught_edge, np.int64), np.array(self._taught_by, np.int64)
 
     def dump(self) -> dict[tuple[str, str, str, str | None], float]:
-        """Return every weight by (family, source, target, actor), for comparing."""
+        """Return every weight by (family, source, target, actor), for comparisons."""
         actors = list(self._actors)
         edges = np.arange(len(self))
         return {

@@ -12,7 +12,7 @@ from safetensors.torch import save_file
 
 from hebbgraph.errors import StorageError
 from hebbgraph.neural.modules import Nakg
-from hebbgraph.neural.parameters import NeuralSettings
+from hebbgraph.neural.parameters import FORMER, NeuralSettings
 
 __all__ = ["load_checkpoint", "save_checkpoint"]
 
@@ -59,7 +59,8 @@ def load_checkpoint(path: str | Path, settings: NeuralSettings | None = None) ->
             metadata = file.metadata() or {}
             if metadata.get("format") != _FORMAT:
                 raise ValueError("it is not a checkpoint of hebbgraph")
-            saved = NeuralSettings(**json.loads(metadata["settings"]))
+            written = json.loads(metadata["settings"])
+            saved = NeuralSettings(**{k: v for k, v in written.items() if k not in FORMER})
             if settings is None:
                 settings = saved
             shapes = {name: getattr(saved, name) for name in _SHAPES}

@@ -19,6 +19,11 @@ from hebbgraph.neural.parameters import NeuralSettings
 
 __all__ = ["train_edges"]
 
+#: Clusters sampled per epoch; more take longer between looks at the held-back pairs.
+_CLUSTERS_PER_EPOCH = 32
+#: Negatives sampled per positive, from the same cluster.
+_NEGATIVES = 4
+
 
 @dataclass(frozen=True)
 class _PairTask:
@@ -41,7 +46,7 @@ def train_edges(
 ) -> Phase:
     """Train the Edge Transformer on positives within clusters and sampled negatives."""
     pairs = pairs.within(clusters.labels)
-    judged = held_back(len(pairs.first), settings.held_back, settings.seed)
+    judged = held_back(len(pairs.first), settings.seed)
     learned, kept_back = pairs.where(~judged), pairs.where(judged)
     rng = np.random.default_rng(settings.seed)
     if not len(learned.first) or not settings.edge_epochs:
@@ -50,8 +55,8 @@ def train_edges(
     # Held-back positives must not be sampled as negatives.
     known = _by_cluster(pairs, clusters)
     tests = _tasks(kept_back, known, clusters, members, settings, np.random.default_rng(rng))
-    if len(tests) > settings.clusters_per_epoch:
-        tests = tests[: settings.clusters_per_epoch]
+    if len(tests) > _CLUSTERS_PER_EPOCH:
+        tests = tests[:_CLUSTERS_PER_EPOCH]
 
     def loss_of(task: _PairTask) -> tuple[Tensor, float]:
         logits = model.edges(vectors[torch.from_numpy(task.members)])
@@ -75,7 +80,7 @@ def train_edges(
     def epoch() -> None:
         tasks = _tasks(learned, known, clusters, members, settings, rng)
         rng.shuffle(tasks)
-        for task in tasks[: settings.clusters_per_epoch]:
+        for task in tasks[:_CLUSTERS_PER_EPOCH]:
             optimizer.zero_grad()
             loss, weight = loss_of(task)
             (loss / weight).backward()  # type: ignore[no-untyped-call]
@@ -113,7 +118,7 @@ def _tasks(
         n = len(inside)
         positive = np.zeros((n, n), np.bool_)
         positive[first, second] = positive[second, first] = True
-        drawn = rng.integers(0, n, size=(2, settings.negatives * 2 * len(at)))
+        drawn = rng.integers(0, n, size=(2, _NEGATIVES * 2 * len(at)))
         fits = (drawn[0] != drawn[1]) & ~positive[drawn[0], drawn[1]]
         negatives = drawn[:, fits]
         weights = np.concatenate(

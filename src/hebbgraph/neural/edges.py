@@ -12,6 +12,13 @@ from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 
 __all__ = ["NeuralEdges", "minimum_links", "select_edges"]
 
+#: Collections of up to this many chunks apply both minima of links as they are; in larger ones,
+#: no minimum exceeds the cap: a share of a cluster would be quadratic.
+LITERAL_CHUNKS, LINK_CAP = 2_000, 32
+#: Further links are kept whose weight exceeds the mean of a chunk's weights by this many standard
+#: deviations. Ours: the paper gives no rule.
+DEVIATIONS = 1.0
+
 
 class NeuralEdges(NamedTuple):
     """Directed, weighted chunk – chunk edges."""
@@ -34,8 +41,8 @@ def minimum_links(
     *,
     share: float = 0.3,
     at_least: int = 2,
-    literal_chunks: int = 2_000,
-    cap: int = 32,
+    literal_chunks: int = LITERAL_CHUNKS,
+    cap: int = LINK_CAP,
 ) -> int:
     """Return the minimal number of links per chunk in a cluster.
 
@@ -66,7 +73,7 @@ def minimum_links(
     return max(0, min(wanted, n - 1))
 
 
-def select_edges(weights: FloatArray, *, minimum: int, deviations: float) -> BoolArray:
+def select_edges(weights: FloatArray, *, minimum: int, deviations: float = DEVIATIONS) -> BoolArray:
     """Select the edges of one cluster by a dynamic threshold and a minimal number of links.
 
     An edge is kept if its weight exceeds the mean of its row by ``deviations`` standard

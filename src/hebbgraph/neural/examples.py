@@ -15,6 +15,14 @@ from hebbgraph.graph.incidence import Postings
 
 __all__ = ["LearnedQuestion", "Pairs", "co_cited_pairs", "held_back", "tag_pairs"]
 
+#: Chunks are positives that share a tag of at most this many chunks, or of which one mentions the
+#: other's title, if at most so many hold that tag.
+RARE_DF, TITLE_DF = 5, 20
+#: Weight of a co-cited pair, times the credit of the feedback. Pairs found by tags weigh 1.
+CO_CITED_WEIGHT = 4.0
+#: Share of pairs and of questions held back for early stopping.
+HELD_BACK = 0.2
+
 
 @dataclass(frozen=True)
 class LearnedQuestion:
@@ -68,7 +76,7 @@ class Pairs(NamedTuple):
         return Pairs(self.first[keep], self.second[keep], self.weights[keep])
 
 
-def tag_pairs(postings: Postings, *, rare_df: int, title_df: int) -> Pairs:
+def tag_pairs(postings: Postings, *, rare_df: int = RARE_DF, title_df: int = TITLE_DF) -> Pairs:
     """Return pairs of related chunks that need no labels, all of weight 1.
 
     Two chunks pair up if they share a tag that at most ``rare_df`` chunks hold, or if one
@@ -107,7 +115,9 @@ def tag_pairs(postings: Postings, *, rare_df: int, title_df: int) -> Pairs:
     return Pairs.gathered(low, high, np.ones(len(low)))
 
 
-def co_cited_pairs(questions: Iterable[LearnedQuestion], *, weight: float) -> Pairs:
+def co_cited_pairs(
+    questions: Iterable[LearnedQuestion], *, weight: float = CO_CITED_WEIGHT
+) -> Pairs:
     """Return the pairs of chunks cited together, weighted by credit.
 
     Examples
@@ -127,12 +137,12 @@ def co_cited_pairs(questions: Iterable[LearnedQuestion], *, weight: float) -> Pa
     )
 
 
-def held_back(n: int, share: float, seed: int) -> NDArray[np.bool_]:
+def held_back(n: int, seed: int, share: float = HELD_BACK) -> NDArray[np.bool_]:
     """Sample which of n examples to hold back: none of fewer than five, else at least one.
 
     Examples
     --------
-    >>> int(held_back(10, 0.2, seed=3).sum()), int(held_back(4, 0.2, seed=3).sum())
+    >>> int(held_back(10, seed=3).sum()), int(held_back(4, seed=3).sum())
     (2, 0)
     """
     mask = np.zeros(n, np.bool_)

@@ -95,7 +95,7 @@ def train(
         max_cluster=settings.max_cluster,
         seed=settings.seed,
     )
-    pairs = tag_pairs(collection.postings, rare_df=settings.rare_df, title_df=settings.title_df)
+    pairs = tag_pairs(collection.postings)
     at_most = settings.edge_epochs + settings.retrieval_epochs
     with progress(show_progress, on_progress, what="passes") as tell:
 

@@ -14,6 +14,9 @@ from hebbgraph.neural.parameters import NeuralSettings
 
 __all__ = ["EdgeTransformer", "GraphAttention", "Nakg"]
 
+#: Initial weight of the neighbours in the residual connections. Ours.
+_GATE = 0.1
+
 
 class EdgeTransformer(nn.Module):
     """Computes the weights of all pairs in a cluster [1]_, equation 1.
@@ -163,8 +166,7 @@ class Nakg(nn.Module):
         self.settings = settings
         self.edges = EdgeTransformer(dimension, settings)
         self.layers = nn.ModuleList(
-            GraphAttention(dimension, settings.layer_heads, settings.gate)
-            for _ in range(settings.layers)
+            GraphAttention(dimension, settings.layer_heads, _GATE) for _ in range(settings.layers)
         )
 
     def propagate(self, vectors: Tensor, logits: Tensor, chosen: Tensor) -> Tensor:

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.parameters import check_positive, check_range, former_fields
 
-__all__ = ["NeuralSettings"]
+__all__ = ["FORMER", "NeuralSettings"]
 
 
+#: Saved checkpoints name these, too: once settings, now constants beside what reads them.
+FORMER = (
+    "literal_chunks", "link_cap", "threshold_deviations", "gate", "rare_df", "title_df",
+    "negatives", "co_cited_weight", "held_back", "clusters_per_epoch",
+    "batch_chunks", "batch_questions", "contrast",
+)  # fmt: skip
+
+
+@former_fields(*FORMER)
 @dataclass(frozen=True, kw_only=True)
 class NeuralSettings:
     """How the neural layer is built and trained [1]_.
@@ -35,46 +44,17 @@ class NeuralSettings:
         Minimal number of links per chunk, as a share of its cluster. Paper: 0.3.
     min_links : int, at least 0
         Minimal number of links per chunk. Paper: 2.
-    literal_chunks : int, at least 0
-        Collections of up to this many chunks apply both minima as they are.
-    link_cap : int, at least 1
-        In larger collections, no minimum exceeds this.
-    threshold_deviations : float
-        Further links are kept if their weight exceeds the mean of the chunk's weights by
-        this many standard deviations. Ours: the paper gives no rule.
     layers : int, at least 0
         Graph-attention layers. Paper: 3.
     layer_heads : int, at least 1
         Heads per layer. Not in the paper; 8 as in the Edge Transformer.
-    gate : float
-        Initial weight of the neighbours in the residual connections. Ours.
-    rare_df : int, at least 2
-        Chunks that share a tag of at most this many chunks are positives.
-    title_df : int, at least 2
-        A chunk that mentions another's title forms a positive with it, if at most this
-        many chunks hold that tag.
-    negatives : int, at least 1
-        Negatives sampled per positive, from the same cluster.
-    co_cited_weight : float, at least 0
-        Weight of a co-cited pair, times the credit of the feedback. Pairs found by tags
-        weigh 1.
-    held_back : float, in (0, 1)
-        Share of pairs and of questions held back for early stopping.
     edge_epochs, retrieval_epochs : int, at least 0
         Maximal number of epochs in the second and third phase.
     patience : int, at least 1
         A phase stops after this many epochs without improvement on held-back examples.
-    clusters_per_epoch : int, at least 1
-        Clusters sampled per epoch in the second phase.
-    batch_chunks : int, at least 1
-        Approximate number of chunks among which the third phase ranks a cited one.
-    batch_questions : int, at least 1
-        Questions per step of the third phase.
     edge_learning_rate, retrieval_learning_rate : float, positive
         Learning rates of AdamW. In the third phase, the already trained Edge Transformer
         continues with a tenth of its own.
-    contrast : float, positive
-        Temperature of the contrastive loss.
     stay_close : float, at least 0
         Weight of ``1 - cos`` between a chunk's propagated vector and its own, in the third
         phase, so that few citations do not distort unrelated vectors.
@@ -102,52 +82,23 @@ class NeuralSettings:
     temperature: float = 8.0
     link_share: float = 0.3
     min_links: int = 2
-    literal_chunks: int = 2_000
-    link_cap: int = 32
-    threshold_deviations: float = 1.0
     layers: int = 3
     layer_heads: int = 8
-    gate: float = 0.1
-    rare_df: int = 5
-    title_df: int = 20
-    negatives: int = 4
-    co_cited_weight: float = 4.0
-    held_back: float = 0.2
     edge_epochs: int = 20
     retrieval_epochs: int = 60
     patience: int = 5
-    clusters_per_epoch: int = 32
-    batch_chunks: int = 2_000
-    batch_questions: int = 256
     edge_learning_rate: float = 1e-4
     retrieval_learning_rate: float = 1e-3
-    contrast: float = 0.05
     stay_close: float = 1.0
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for names, low, high in (
-            (("min_samples", "heads", "head_size", "hidden", "layer_heads", "link_cap"), 1, None),
-            (("negatives", "patience", "clusters_per_epoch", "batch_chunks"), 1, None),
-            (("batch_questions",), 1, None),
-            (("max_cluster", "rare_df", "title_df"), 2, None),
-            (("edge_layers", "min_links", "literal_chunks", "layers"), 0, None),
-            (("edge_epochs", "retrieval_epochs", "co_cited_weight", "stay_close"), 0, None),
-            (("link_share",), 0, 1),
-        ):
-            for name in names:
-                value = getattr(self, name)
-                if not (value >= low and (high is None or value <= high)):
-                    bound = f"lie in [{low}, {high}]" if high is not None else f"be at least {low}"
-                    raise ParameterError(f"{name} must {bound}, got {value!r}")
-        for name in (
-            "eps",
-            "temperature",
-            "edge_learning_rate",
-            "retrieval_learning_rate",
-            "contrast",
-        ):
-            if not getattr(self, name) > 0:
-                raise ParameterError(f"{name} must be positive, got {getattr(self, name)!r}")
-        if not 0 < self.held_back < 1:
-            raise ParameterError(f"held_back must lie in (0, 1), got {self.held_back!r}")
+        check_range(
+            self, ("min_samples", "heads", "head_size", "hidden", "layer_heads", "patience"), 1
+        )
+        check_range(self, ("max_cluster",), 2)
+        check_range(self, ("edge_layers", "min_links", "layers", "stay_close"), 0)
+        check_range(self, ("edge_epochs", "retrieval_epochs"), 0)
+        check_range(self, ("link_share",), 0, 1)
+        positive = ("eps", "temperature", "edge_learning_rate", "retrieval_learning_rate")
+        check_positive(self, positive)

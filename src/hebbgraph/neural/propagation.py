@@ -52,13 +52,9 @@ def _chosen(model: Nakg, logits: Tensor, n_chunks: int) -> Tensor:
         n_chunks,
         share=settings.link_share,
         at_least=settings.min_links,
-        literal_chunks=settings.literal_chunks,
-        cap=settings.link_cap,
     )
     weights = torch.sigmoid(logits.detach()).numpy()
-    return torch.from_numpy(
-        select_edges(weights, minimum=minimum, deviations=settings.threshold_deviations)
-    )
+    return torch.from_numpy(select_edges(weights, minimum=minimum))
 
 
 def propagate_cluster(model: Nakg, h: Tensor, n_chunks: int) -> Tensor:

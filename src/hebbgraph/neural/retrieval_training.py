@@ -22,6 +22,11 @@ from hebbgraph.neural.propagation import propagate_cluster
 
 __all__ = ["train_retrieval"]
 
+#: About as many chunks among which a cited one is ranked, and questions per step.
+_BATCH_CHUNKS, _BATCH_QUESTIONS = 2_000, 256
+#: Temperature of the contrastive loss.
+_CONTRAST_TEMPERATURE = 0.05
+
 
 def train_retrieval(
     model: Nakg,
@@ -42,7 +47,7 @@ def train_retrieval(
     def loss_of(questions: Sequence[LearnedQuestion], draw: np.random.Generator) -> Tensor:
         needed = {int(clusters.labels[chunk]) for one in questions for chunk in one.cited}
         for label in draw.permutation(len(members)).tolist():
-            if sum(len(members[one]) for one in needed) >= settings.batch_chunks:
+            if sum(len(members[one]) for one in needed) >= _BATCH_CHUNKS:
                 break
             needed.add(label)
         parts, inside, own = [], [], []
@@ -75,8 +80,8 @@ def train_retrieval(
 
     def epoch() -> None:
         order = rng.permutation(len(learned))
-        for start in range(0, len(order), settings.batch_questions):
-            batch = [learned[at] for at in order[start : start + settings.batch_questions]]
+        for start in range(0, len(order), _BATCH_QUESTIONS):
+            batch = [learned[at] for at in order[start : start + _BATCH_QUESTIONS]]
             optimizer.zero_grad()
             loss_of(batch, rng).backward()  # type: ignore[no-untyped-call]
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -96,7 +101,7 @@ def _contrast(
 ) -> Tensor:
     """Return the InfoNCE loss of each cited chunk against all chunks not cited."""
     asked = torch.from_numpy(np.stack([one.vector for one in questions if one.vector is not None]))
-    scores = asked @ z.T / settings.contrast
+    scores = asked @ z.T / _CONTRAST_TEMPERATURE
     cited = torch.zeros(scores.shape, dtype=torch.bool)
     for row, one in enumerate(questions):
         cited[row, torch.from_numpy(place[list(one.cited)])] = True

@@ -69,10 +69,10 @@ def train_model(
             model = Nakg(vectors.shape[1], settings)
         tensor = torch.from_numpy(np.ascontiguousarray(vectors, dtype=np.float32))
         asked = [question for question in questions if question.cited]
-        kept_back = held_back(len(asked), settings.held_back, settings.seed)
+        kept_back = held_back(len(asked), settings.seed)
         learned = [one for one, held in zip(asked, kept_back, strict=True) if not held]
         judged = [one for one, held in zip(asked, kept_back, strict=True) if held]
-        cited = co_cited_pairs(learned, weight=settings.co_cited_weight)
+        cited = co_cited_pairs(learned)
         edge_phase = train_edges(
             model, tensor, clusters, Pairs.joined([pairs, cited]), settings, on_epoch
         )

@@ -13,7 +13,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.homeostasis import actor_scales
 from hebbgraph.graph.incidence import Postings
 from hebbgraph.graph.neural_layer import LayerStamp
-from hebbgraph.learning.lessons import shared_credit
+from hebbgraph.learning.traces import shared_credit
 from hebbgraph.neural.examples import LearnedQuestion
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
@@ -142,7 +142,7 @@ def _questions(
     questions = []
     for feedback in log:
         shown = {one.chunk_id: one.text_hash for one in feedback.shown}
-        credit = shared_credit(len(feedback.cited), len(shown), many_shown=settings.many_shown)
+        credit = shared_credit(len(feedback.cited), len(shown))
         cited = tuple(
             number[held[id_]]
             for id_ in feedback.cited

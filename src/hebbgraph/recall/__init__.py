@@ -1,9 +1,20 @@
 """From a question to a Recall.
 
-The straight line: :mod:`~.recaller` reads the question (:mod:`~.question`), turns filters into
-masks (:mod:`~.masks`, :mod:`~.predicate`), finds direct evidence (:mod:`~.search`), lets a
-strategy rank (:mod:`~.strategies`) and builds the hits (:mod:`~.hits`). :mod:`~.explain` goes the
-same way once more and says why.
+Data flows through the room in this order:
+
+==================== ================================================================
+``recaller``         checks a request, asks models, holds the graph, returns the Recall
+``question``         a query read with one graph's vocabulary: terms, cues, features
+``masks``            a filter to the chunks that pass it
+``predicate``        the same for a callable, asked in rank order
+``search``           direct evidence: lexical and dense search
+``strategies``       ways to rank: what one is given, what it returns, one file each
+``neural_edges``     what a trained layer adds to spreading
+``hits``             a ranking to hits: ties, chunks, paths
+``explain``          why a recall ranked a chunk as it did
+==================== ================================================================
+
+The formulas that rank are in :mod:`hebbgraph.formulas`.
 """
 
 from hebbgraph.recall.masks import Where

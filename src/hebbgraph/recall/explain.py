@@ -1,4 +1,4 @@
-"""Why a recall ranked a chunk as it did: its evidence, its path, and what learning changed."""
+"""Why a recall ranked a chunk as it did: evidence, path, and what learning changed."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _learned_effects(
     slot: int,
     score: float,
 ) -> tuple[float, tuple[LearnedEffect, ...]]:
-    """Return the score without learning, and what made the difference."""
+    """Return the score without learning, and the feedback that changed it."""
     question = request.question
     if question.learned is None:
         return score, ()

@@ -1,4 +1,4 @@
-"""From numbers to records: ties settled, chunks fetched, paths spelt out."""
+"""From numbers to records: break ties, fetch chunks, spell out paths."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _QUERY = PathStep(kind="query")
 
 
 def best_slots(truth: Truth, graph: TagGraph, ranking: Ranking, k: int) -> list[tuple[int, float]]:
-    """Return the k best slots with scores; among equal scores the smaller id comes first."""
+    """Return the k best slots with their scores; ties go to the smaller id."""
     keys = np.round(ranking.scores, _TIE_DECIMALS)
     prefixes = graph.id_prefixes[ranking.slots]
     order = np.lexsort((prefixes, -keys))
@@ -44,10 +44,10 @@ def best_slots(truth: Truth, graph: TagGraph, ranking: Ranking, k: int) -> list[
 def limit_per_colony(
     ranked: list[tuple[int, float]], colony: IntArray, k: int, per_colony: int
 ) -> list[tuple[int, float]]:
-    """Return k of the ranked slots, at most ``per_colony`` of one colony if others are left.
+    """Return k of the ranked slots, at most ``per_colony`` of one colony if there are others.
 
-    Places that stay free go to the best of those that were passed over. What is chosen
-    stays in its order. A slot whose colony is negative belongs to none.
+    Places that stay empty go to the best of those skipped. The order is kept. Slots with a negative
+    colony belong to none.
 
     Examples
     --------
@@ -74,9 +74,9 @@ def make_hits(
     path: Callable[[int], Path],
     question: Question,
 ) -> tuple[Hit, ...] | None:
-    """Fetch chunks and build the hits; None if a chunk is no longer there.
+    """Fetch chunks and build the hits; None if a chunk no longer exists.
 
-    Texts that are kept elsewhere are still missing: nobody is asked while locks are held.
+    Texts that are kept elsewhere are filled in later: no store is asked while locks are held.
     """
     paths = [path(slot) if score > 0 else (PathNode("chunk", slot, 0.0),) for slot, score in ranked]
     slots = {slot for slot, _ in ranked}
@@ -101,7 +101,7 @@ def make_hits(
 def path_steps(
     graph: TagGraph, nodes: Path, chunks: Mapping[int, Chunk], question: Question
 ) -> tuple[PathStep, ...]:
-    """Spell a path out, from the query on."""
+    """Spell out a path from the query on."""
     steps = [_QUERY]
     if question.learned is not None and nodes[0].kind == "chunk":
         steps += question.learned.episode_step(nodes[0])

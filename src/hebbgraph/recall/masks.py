@@ -25,14 +25,14 @@ _MASKS_KEPT = 32
 
 
 class Passing(NamedTuple):
-    """The chunks that pass a filter, and what all of them have, if that is known."""
+    """The chunks that pass a filter, and what all of them have, if known."""
 
     mask: BoolArray
     cover: Cover | None = None
 
 
 class Masks:
-    """Masks of the filters that were used last."""
+    """A cache of the masks of recent filters."""
 
     def __init__(
         self, truth: Truth, colony_of: Callable[[], NDArray[np.int64]] | None = None
@@ -52,7 +52,7 @@ class Masks:
         except (TypeError, ValueError, RecursionError):
             key = None
         if key is not None and '"$colony"' in key:
-            key = None  # colonies may be found anew while the graph stays
+            key = None  # colonies may change while the graph does not
         kept = None if key is None else self._masks.get(key)
         if key is not None and kept and kept[0] is graph and kept[1] == graph.generation:
             self._masks.move_to_end(key)

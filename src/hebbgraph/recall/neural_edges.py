@@ -1,4 +1,4 @@
-"""The part of a trained neural layer in recalls that spread."""
+"""What a trained neural layer adds to recalls that spread."""
 
 from __future__ import annotations
 
@@ -14,20 +14,21 @@ from hebbgraph.vectors.table import VectorTable
 
 __all__ = ["layer_of", "propagated_vectors", "with_neural_edges"]
 
+#: Of a chunk, the strongest neural edges that spreading follows: further ones carry little.
+_FAN_OUT = 16
 
-def layer_of(derived: Derived, graph: TagGraph, settings: NeuralRecall) -> LayerInGraph | None:
-    """Return the trained layer in the numbers of a graph; None if there is none that counts."""
-    return derived.neural.in_graph(
-        graph, derived.embedding, derived.feedback, fan_out=settings.fan_out
-    )
+
+def layer_of(derived: Derived, graph: TagGraph) -> LayerInGraph | None:
+    """Return the trained layer in the numbers of a graph; None if no layer applies."""
+    return derived.neural.in_graph(graph, derived.embedding, derived.feedback, fan_out=_FAN_OUT)
 
 
 def propagated_vectors(
     derived: Derived, graph: TagGraph, settings: NeuralRecall
 ) -> VectorTable | None:
-    """Return propagated vectors, if settings ask for them and there are any."""
+    """Return the propagated vectors, if settings ask for them and they exist."""
     own = derived.vectors
-    layer = layer_of(derived, graph, settings) if settings.propagated and own else None
+    layer = layer_of(derived, graph) if settings.propagated and own else None
     return None if layer is None or own is None else derived.neural.table(layer, own)
 
 
@@ -38,12 +39,11 @@ def with_neural_edges(
     plastic: PlasticEdges | None,
     evidence: GateOf,
 ) -> PlasticEdges | None:
-    """Add neural edges to those that feedback taught, if settings ask for them.
+    """Add neural edges to the learned ones, if settings ask for them.
 
-    Like learned pairs, they pass mass in proportion to the direct evidence for where
-    they lead.
+    Like learned pairs, they are gated by the direct evidence of their target.
     """
-    layer = layer_of(derived, graph, settings) if settings.edge_gain else None
+    layer = layer_of(derived, graph) if settings.edge_gain else None
     if layer is None or not len(layer.edges):
         return plastic
     neural = LearnedEdges([layer.edges], gain=settings.edge_gain, gate=evidence)

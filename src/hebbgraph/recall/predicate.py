@@ -1,4 +1,4 @@
-"""A callable as a filter: asked about chunks in rank order, and about all that pass mass on."""
+"""A callable as a filter: called for chunks in rank order, and for all that pass activation on."""
 
 from __future__ import annotations
 
@@ -17,24 +17,23 @@ from hebbgraph.store.truth import Truth
 
 __all__ = ["AskedFilter", "unranked"]
 
-#: How often the strategy ranks again because a chunk that had passed activation on was
-#: turned down.
+#: The strategy ranks at most this often, if chunks that passed activation on are refused.
 _MAX_ROUNDS = 8
-#: Up to so many chunks that pass a filter, ids are sorted here, not by the database.
+#: With more chunks that pass the filter, the database sorts the ids.
 _FEW_SURVIVORS = 5_000
-#: Chunks that are fetched together, the next ones in rank order with the one asked about.
+#: Chunks fetched at once, in rank order.
 _PAGE = 32
 
 
 class AskedFilter:
-    """A callable and its verdicts in one recall.
+    """A callable and its verdicts during one recall.
 
     Parameters
     ----------
     truth : Truth
     graph : TagGraph
     predicate : callable
-        From a Chunk to bool; asked about each chunk at most once.
+        Maps a Chunk to bool; called at most once per chunk.
     """
 
     def __init__(self, truth: Truth, graph: TagGraph, predicate: Callable[[Chunk], bool]) -> None:
@@ -45,11 +44,11 @@ class AskedFilter:
         self._chunks: dict[int, Chunk | None] = {}
 
     def rank(self, strategy: Strategy, request: Request) -> Ranking:
-        """Rank while asking about chunks in rank order, until k pass.
+        """Rank, calling the predicate for chunks in rank order until k pass.
 
-        It is also asked about every chunk that passed activation on. One that it turns
-        down is masked like one that a filter excludes, and the strategy ranks again. Only
-        a chunk below rank k that is never asked about may still have taken its share.
+        It is also called for every chunk that passed activation on. If it refuses one, that
+        chunk is excluded and the strategy ranks again. Only a chunk below rank k, for which it
+        is never called, may still have received a share.
         """
         graph, k, allowed = self._graph, request.k, request.allowed
         for _ in range(_MAX_ROUNDS):
@@ -109,7 +108,7 @@ def unranked(
     *,
     passes: Callable[[int], bool] = lambda _: True,
 ) -> list[int]:
-    """Return n further slots that nothing speaks for, in the order of their ids.
+    """Return n more slots, which the strategy did not rank, in the order of their ids.
 
     Parameters
     ----------
@@ -117,10 +116,10 @@ def unranked(
     graph : TagGraph
     allowed : ndarray of bool, shape (n_slots,)
     taken : collection of int
-        Slots that are ranked already.
+        Slots to leave out.
     n : int
     passes : callable, optional
-        Asked about each slot in turn.
+        Called for each slot in turn.
     """
     taken = set(taken)
     fitting = (
@@ -130,7 +129,7 @@ def unranked(
 
 
 def _in_order(truth: Truth, graph: TagGraph, allowed: BoolArray) -> Iterator[int]:
-    """Allowed slots in the order of their ids."""
+    """Yield the allowed slots in the order of their ids."""
     survivors = np.flatnonzero(allowed)
     if len(survivors) <= _FEW_SURVIVORS:
         ids = truth.ids(graph.rows[survivors].tolist())

@@ -1,4 +1,4 @@
-"""What a query says to one graph."""
+"""A query, read with one graph's vocabulary."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Question:
     ----------
     query : str
     terms : list of str
-        What lexical search looks for.
+        For lexical search.
     cues : list of int
         The tags that the query names.
     vector : ndarray of float32, optional
         Its embedding, of unit length.
     given : dict of row to score, optional
-        Direct evidence from elsewhere, in place of our own search.
+        The caller's direct evidence, instead of our own search.
     learned : Recollection, optional
         What it brings back of what was learned.
     """
@@ -65,15 +65,14 @@ def cues_of(graph: TagGraph, question: Question) -> tuple[Cue, ...]:
 
 
 class Features:
-    """Features of questions, each looked up once while the graph stays as it is.
+    """Features of questions for finding similar past ones; each is looked up once per graph.
 
-    Questions share most of their words, and a look-up costs more than all that is done
-    with what it brings.
+    Questions share most of their words, and looking one up costs more than the comparison.
 
     Parameters
     ----------
     derived : Derived
-        The caller holds the lock on its parts.
+        The caller holds its lock.
     """
 
     def __init__(self, derived: Derived) -> None:
@@ -83,7 +82,7 @@ class Features:
         self._terms: dict[str, dict[str, float]] = {}
 
     def of(self, graph: TagGraph, cues: Sequence[int], terms: Sequence[str]) -> dict[str, float]:
-        """Return those of :func:`hebbgraph.learning.episodes.question_features`."""
+        """Return the features; see :func:`hebbgraph.learning.episodes.question_features`."""
         if self._held_for != (graph, graph.generation) or (
             len(self._cues) + len(self._terms) > _MOST_HELD
         ):

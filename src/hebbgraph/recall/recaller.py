@@ -1,7 +1,7 @@
 """From a question to a Recall.
 
-``check`` refuses what no recall can be; ``recall`` asks the models that were handed over, then
-holds the graph still while a strategy ranks its chunks, and builds the hits.
+A request is checked; the caller's models are asked; then, while the graph stands still, a
+strategy ranks its chunks and the hits are built.
 """
 
 from __future__ import annotations
@@ -22,12 +22,13 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.limits import MAX_QUERY_CHARACTERS, MAX_SEEDS
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.hits import best_slots, limit_per_colony, make_hits
-from hebbgraph.recall.masks import Masks, Where
+from hebbgraph.recall.masks import Masks, Passing, Where
 from hebbgraph.recall.neural_edges import propagated_vectors
 from hebbgraph.recall.predicate import AskedFilter, unranked
 from hebbgraph.recall.question import Features, Question, cues_of
 from hebbgraph.recall.search import DirectSearch
 from hebbgraph.recall.strategies import (
+    Checked,
     Request,
     Strategy,
     StrategyName,
@@ -51,7 +52,7 @@ _DEPTH_PER_COLONY = 5
 
 @dataclass(frozen=True)
 class _Asked:
-    """A query with what models and the caller say of it."""
+    """A query, and what models and the caller add to it."""
 
     query: str
     vector: NDArray[np.float32] | None = None
@@ -66,7 +67,7 @@ class Recaller:
     ----------
     namespace : Namespace
     learned : bool
-        Whether recalls read what was learned; otherwise they are the static ones.
+        Whether recalls read what was learned.
     """
 
     def __init__(self, namespace: Namespace, *, learned: bool = True) -> None:
@@ -96,7 +97,7 @@ class Recaller:
         """See :meth:`hebbgraph.HebbianIndex.recall`."""
         _check(query, k, where, per_colony)
         check_strategy(strategy)
-        by = self.strategy(strategy) if isinstance(strategy, str) else strategy
+        by = self.strategy(strategy) if isinstance(strategy, str) else Checked(strategy)
         asked, said = self._ask_models(query, seeds, vector)
         recall = self._ranked(asked, by, k, where, per_colony, recall_id or uuid.uuid4().hex)
         return recall.model_copy(update={"notes": (*recall.notes, *said)}) if said else recall
@@ -114,7 +115,7 @@ class Recaller:
         return sorted(chunk.id for chunk in chunks if where(chunk))
 
     def strategy(self, name: StrategyName) -> Strategy:
-        """Return a built-in strategy, made once."""
+        """Return a built-in strategy; each is created once."""
         with self._making:
             if name not in self._strategies:
                 self._strategies[name] = built_in_strategy(name, self._namespace)
@@ -125,7 +126,7 @@ class Recaller:
     def _ask_models(
         self, query: str, seeds: Iterable[tuple[str, float]] | None, vector: Sequence[float] | None
     ) -> tuple[_Asked, tuple[str, ...]]:
-        """Ask the search, the cue model and the embedder that were handed over."""
+        """Ask the caller's search, cue model and embedder."""
         namespace = self._namespace
         if seeds is None and namespace.search is not None:
             seeds = namespace.search(query)
@@ -139,7 +140,7 @@ class Recaller:
         return _Asked(query, unit, given, named), notes
 
     def _cues_by_model(self, query: str) -> tuple[list[str], tuple[str, ...]]:
-        """Ask the cue model, if there is one. If it fails, the recall does without it."""
+        """Ask the cue model, if there is one. A recall survives its failure, and notes it."""
         model = self._namespace.cue_model
         if model is None:
             return [], ()
@@ -150,7 +151,7 @@ class Recaller:
             return [], (f"no cues by the model: {reason}",)
 
     def _given(self, seeds: Iterable[tuple[str, float]]) -> dict[int, float]:
-        """Return scores by row, shifted to be positive."""
+        """Return the scores by row, shifted to be positive."""
         try:
             scores = {str(id_): float(score) for id_, score in seeds}
         except (TypeError, ValueError) as error:
@@ -223,10 +224,10 @@ class Recaller:
         )
 
     def request(self, asked: _Asked, where: Mapping[str, object] | None, k: int) -> Request:
-        """Read a question with the graph that is held."""
+        """Read a question with the graph; the caller holds it."""
         graph = self._derived.graph
         question = self._question(graph, asked)
-        passing = self._masks.passing(graph, where)
+        passing = Passing(graph.alive) if where is None else self._masks.passing(graph, where)
 
         def search(allowed: BoolArray) -> Evidence:
             neural = self._settings.neural
@@ -258,14 +259,14 @@ class Recaller:
         return Question(asked.query, terms, cues, asked.vector, asked.given, recollection)
 
     def again(self, recall: Recall) -> Request:
-        """Read the question of a recall once more, for all chunks; the graph is held."""
+        """Read the question of an earlier recall, for all chunks; the caller holds the graph."""
         vector = None if recall.vector is None else np.array(recall.vector, np.float32)
         named = [cue.tag for cue in recall.cues]
         return self.request(_Asked(recall.query, vector, named=named), None, 1)
 
 
 def _check(query: str, k: int, where: Where, per_colony: int | None) -> None:
-    """Raise ParameterError or FilterError for what no recall can be."""
+    """Raise ParameterError or FilterError for an invalid request."""
     if not isinstance(query, str):
         raise ParameterError(f"a query is a str, got {type(query).__name__}")
     if not query.strip():

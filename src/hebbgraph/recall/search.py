@@ -19,15 +19,15 @@ from hebbgraph.vectors.table import VectorTable
 
 __all__ = ["DirectSearch", "lexical_search"]
 
-#: Candidates whose direct evidence is known; all others have the floor.
+#: Number of candidates with known direct evidence; all other chunks have the floor.
 _CANDIDATES = 200
 _MARGIN = 1.3
-#: What lexical search takes to look up a row or a fact, and to return a hit, in µs.
+#: Time that lexical search takes to look up a row or a fact, and to return a hit, in µs.
 _LOOKUP, _HIT = 6.0, 0.5
 
 
 class DirectSearch:
-    """Searches directly, or takes what was found elsewhere.
+    """Lexical and dense search, or the results that the caller handed over.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class DirectSearch:
         *,
         vectors: VectorTable | None = None,
     ) -> Evidence:
-        """Return direct evidence by slot, of chunks that are allowed.
+        """Return the direct evidence of allowed chunks, by slot.
 
         Parameters
         ----------
@@ -54,7 +54,7 @@ class DirectSearch:
         question : Question
         passing : Passing
         vectors : VectorTable, optional
-            To search in; left out, those of the index.
+            Searched instead of those of the index.
         """
         allowed = passing.mask
         if question.given is not None:
@@ -91,7 +91,7 @@ class DirectSearch:
 
 @dataclass(frozen=True)
 class _Slots:
-    """The slot of each vector, and the other way round; the same from recall to recall."""
+    """The slot of each vector and the vector of each slot; the same from recall to recall."""
 
     graph: TagGraph | None
     table: VectorTable | None
@@ -132,7 +132,7 @@ class _Slots:
 
 
 class _Plan(NamedTuple):
-    """How lexical search gets to the candidates that pass a filter."""
+    """How lexical search reaches the candidates that pass a filter."""
 
     microseconds: float
     limit: int
@@ -141,14 +141,14 @@ class _Plan(NamedTuple):
 
 
 def _plan(graph: TagGraph, passing: Passing) -> _Plan:
-    """Choose between looking up what passes and passing over what does not."""
+    """Choose between looking up what passes and skipping what does not."""
     allowed, cover = passing
     n_allowed, n_chunks = int(np.count_nonzero(allowed)), graph.n_chunks
     if n_allowed == n_chunks:
         return _Plan(0.0, _CANDIDATES)
 
     def is_in(n: int) -> int:
-        """About so many of n rank above the last candidate that is allowed."""
+        """Estimate how many of n rank above the last allowed candidate."""
         return max(int(_CANDIDATES * min(_MARGIN * n / max(n_allowed, 1), n)), 1)
 
     plans = [_Plan(_HIT * is_in(n_chunks), is_in(n_chunks))]
@@ -163,7 +163,7 @@ def _plan(graph: TagGraph, passing: Passing) -> _Plan:
 def lexical_search(
     derived: Derived, graph: TagGraph, terms: list[str], passing: Passing
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the best chunks for the terms among those that pass, and their BM25."""
+    """Return the best chunks for the terms among those that pass, with their BM25."""
     _, limit, only, facts = _plan(graph, passing)
     while True:
         rows, scores = derived.lexical.search(terms, limit, only=only, facts=facts)
@@ -176,7 +176,7 @@ def lexical_search(
 def _known(
     graph: TagGraph, rows: NDArray[Any], scores: NDArray[Any], allowed: BoolArray
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Slots of the rows that this graph knows and that are allowed, with their scores."""
+    """Return the slots of the rows that are in the graph and allowed, with their scores."""
     known = graph.rows
     if not len(known):
         return np.empty(0, dtype=np.int64), np.empty(0)

@@ -92,7 +92,7 @@ def test_levels_are_those_of_networkx() -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"mu": 1.5}, {"alpha": -1.0}, {"max_nodes": 0}, {"combine": "mean"}, {"seeds_per_word": 0}],
+    [{"mu": 1.5}, {"alpha": -1.0}, {"max_nodes": 0}, {"combine": "mean"}, {"min_weight": -1.0}],
 )
 def test_parameters_outside_their_range(wrong: dict[str, float]) -> None:
     with pytest.raises(ParameterError):

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from hebbgraph.formulas.communities import (
-    adjusted_rand_index,
     colony_weights,
     find_colonies,
     local_moving,
@@ -72,15 +71,6 @@ def test_moves_raise_modularity_as_networkx_counts_it() -> None:
         expected = nx.community.modularity(picture, groups)
         assert modularity(graph, partition) == pytest.approx(expected)
     assert modularity(graph, better) > modularity(graph, colony)
-
-
-def test_agreement_of_partitions() -> None:
-    one = np.array([0, 0, 0, 1, 1, 1])
-    assert adjusted_rand_index(one, one + 7) == 1.0
-    # Worked: 2 pairs together in both, 6 and 3 in each, 15 in all.
-    other = np.array([0, 0, 1, 1, 2, 2])
-    assert adjusted_rand_index(one, other) == pytest.approx((2 - 6 * 3 / 15) / (4.5 - 6 * 3 / 15))
-    assert adjusted_rand_index(np.zeros(4, int), np.zeros(4, int)) == 1.0
 
 
 def test_bridges_are_weaker_and_need_a_reason() -> None:

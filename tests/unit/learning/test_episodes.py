@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from hebbgraph.learning import episodes as module
-from hebbgraph.learning.episodes import Episodes, Question, episode_node
+from hebbgraph.learning.episodes import Episodes, episode_node
 from hebbgraph.records import Cue, Feedback
 from hebbgraph.settings import LearningSettings
 
@@ -34,8 +34,7 @@ def remembering(*given, **settings):
 
 def ask(episodes, *, vector=None, features=(), embedder="m"):
     held = None if vector is None else np.array(vector, dtype=np.float32)
-    question = Question(dict.fromkeys(features, 1.0), held)
-    return episodes.active(question, embedder)
+    return episodes.active(dict.fromkeys(features, 1.0), held, embedder)
 
 
 def test_likeness_runs_from_the_threshold_to_the_same_question():
@@ -50,15 +49,15 @@ def test_likeness_runs_from_the_threshold_to_the_same_question():
 
 
 def test_near_duplicates_count_as_one():
-    episodes = remembering(*(feedback(str(i), angle(i)) for i in range(5)), episode_merge=0.95)
+    episodes = remembering(*(feedback(str(i), angle(i)) for i in range(5)))
     [one] = ask(episodes, vector=angle(0))
     assert len(one.nodes) == 5
 
 
-def test_active_queries_are_capped_to_the_most_similar():
-    episodes = remembering(
-        *(feedback(str(i), angle(i)) for i in range(0, 50, 5)), episode_limit=3, episode_merge=1.0
-    )
+def test_active_queries_are_capped_to_the_most_similar(monkeypatch):
+    monkeypatch.setattr("hebbgraph.learning.episodes._MOST_ACTIVE", 3)
+    monkeypatch.setattr("hebbgraph.learning.episodes._NEARLY_THE_SAME", 1.0)
+    episodes = remembering(*(feedback(str(i), angle(i)) for i in range(0, 50, 5)))
     active = ask(episodes, vector=angle(0))
     assert len(active) == 3
     assert active[0].likeness > active[1].likeness > active[2].likeness

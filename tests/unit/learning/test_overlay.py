@@ -10,17 +10,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.formulas.homeostasis import actor_scales, target_scales
-from hebbgraph.learning.lessons import Family, Lesson, Trace, chunk_node, tag_node
+import hebbgraph.learning.overlay as overlay_module
+from hebbgraph.formulas.homeostasis import MIN_WEIGHT, actor_scales, target_scales
 from hebbgraph.learning.overlay import Overlay
+from hebbgraph.learning.traces import Family, Trace, Traces, chunk_node, tag_node
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.settings import LearningSettings
 
 N_TAGS, N_CHUNKS = 6, 7
 HASH = "0123456789abcdef"
-SETTINGS = LearningSettings(
-    half_life_events=20.0, in_credit=1.5, fan_out=5, actor_events=2.0, actor_share=0.1
-)
+SETTINGS = LearningSettings(half_life_events=20.0, actor_events=2.0, actor_share=0.1)
+IN_CREDIT, FAN_OUT = 1.5, 5  # reached sooner than by those of recalls
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _tighter_bounds():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overlay_module, "IN_CREDIT", IN_CREDIT)
+        patch.setattr(overlay_module, "FAN_OUT", FAN_OUT)
+        yield
 
 
 class _Phrases:
@@ -62,7 +70,7 @@ def naive(weights: RawWeights) -> dict[tuple[Family, str], dict[str, float]]:
         events, at_least=SETTINGS.actor_events, share=SETTINGS.actor_share
     ).tolist()
     actors = dict(zip(weights._actors, scales, strict=False))
-    targets = target_scales(weights.credits(), in_credit=SETTINGS.in_credit).tolist()
+    targets = target_scales(weights.credits(), in_credit=IN_CREDIT).tolist()
 
     def is_here(node: str) -> bool:
         number = int(node[2:] if node[0] == "t" else node[19:])
@@ -85,8 +93,8 @@ def naive(weights: RawWeights) -> dict[tuple[Family, str], dict[str, float]]:
     for key, row in net.items():
         if key[0] is Family.EPISODE:
             continue
-        fan_out = 4 if key[0] in (Family.HOP, Family.ARRIVAL) else SETTINGS.fan_out
-        strong = [(w, t) for t, w in row.items() if w >= SETTINGS.min_weight]
+        fan_out = 4 if key[0] in (Family.HOP, Family.ARRIVAL) else FAN_OUT
+        strong = [(w, t) for t, w in row.items() if w >= MIN_WEIGHT]
         strong = sorted(strong, key=lambda one: (-one[0], weights.number(one[1])))[:fan_out]
         scale = 1.0 / max(sum(w for w, _ in strong), 1.0)
         net[key] = {t: w * scale for w, t in strong}
@@ -111,7 +119,7 @@ _trace = st.one_of(
     _traces(Family.ARRIVAL, _tag, _chunk),
 )
 _lesson = st.builds(
-    Lesson,
+    Traces,
     st.just("f"),
     st.sampled_from([None, "ann", "bob"]),
     st.lists(_trace, min_size=1, max_size=8),
@@ -125,7 +133,7 @@ def test_rows_step_by_step_are_those_made_at_once(lessons):
     followed = overlay(weights)
     # From here on, the clock that readers go by moves with every 16th lesson.
     for _ in range(320):
-        weights.fold(Lesson("f", None, [], "e:0"))
+        weights.fold(Traces("f", None, [], "e:0"))
     for lesson, is_read in lessons:
         followed.outdate(weights.fold(lesson))
         if is_read:
@@ -170,7 +178,7 @@ def test_rows_are_those_of_an_implementation_without_arrays(lessons):
 def test_a_row_by_name_is_the_one_that_recalls_follow():
     weights = RawWeights(SETTINGS)
     cue = Trace(Family.CUE, tag_node("2"), chunk_node("4", HASH), 1.0, 1)
-    weights.fold(Lesson("f", None, [cue], "e:0"))
+    weights.fold(Traces("f", None, [cue], "e:0"))
     made = overlay(weights)
     made.bring_up_to_date()
     [(target, weight)] = made._to_chunk.row(2 + N_TAGS)
@@ -182,7 +190,7 @@ def test_a_row_by_name_is_the_one_that_recalls_follow():
 def test_a_chunk_that_was_put_again_is_looked_up_again():
     weights = RawWeights(SETTINGS)
     cue = Trace(Family.CUE, tag_node("2"), chunk_node("4", HASH), 1.0, 1)
-    weights.fold(Lesson("f", None, [cue], "e:0"))
+    weights.fold(Traces("f", None, [cue], "e:0"))
     known = {"4": (2 * 3, HASH)}  # the row that it lay in is dead
     made = overlay(weights, known)
     made.bring_up_to_date()

@@ -4,14 +4,15 @@ from types import SimpleNamespace
 
 import pytest
 
+from hebbgraph.learning import overlay
 from hebbgraph.learning.episodes import ActiveEpisode
 from hebbgraph.learning.overlay import Recollection
 from hebbgraph.settings import LearningSettings
 
 
-def recollection(likeness, signed, **settings):
+def recollection(likeness, signed):
     return Recollection(
-        SimpleNamespace(settings=LearningSettings(**settings)),
+        SimpleNamespace(settings=LearningSettings()),
         tuple(ActiveEpisode((f"e:{n}",), one) for n, one in enumerate(likeness)),
         tuple(likeness),
         tuple({slot: one for slot, one in enumerate(row) if one} for row in signed),
@@ -39,16 +40,20 @@ def test_what_a_past_query_did_not_want_is_no_agreement():
     assert found.likeness[0] == pytest.approx(0.4 * 0.16)
 
 
-def test_the_same_question_needs_no_direct_evidence():
-    again = recollection([1.0], [[0.4, 0.4]], episode_prior=1.0, episode_gain=1.0)
+def test_the_same_question_needs_no_direct_evidence(monkeypatch):
+    monkeypatch.setattr(overlay, "_EPISODE_PRIOR", 1.0)
+    monkeypatch.setattr(overlay, "_EPISODE_GAIN", 1.0)
+    again = recollection([1.0], [[0.4, 0.4]])
     slots, mass = again.seeds(seen(0.9, 0.0))
     assert slots.tolist() == [0, 1]
     # 0.4 / (1 + 1) as odds.
     assert mass.tolist() == pytest.approx([0.25, 0.25])
 
 
-def test_a_question_that_is_merely_alike_needs_it():
-    near = recollection([0.5], [[0.4, 0.4]], episode_prior=0.5, episode_gain=1.0)
+def test_a_question_that_is_merely_alike_needs_it(monkeypatch):
+    monkeypatch.setattr(overlay, "_EPISODE_PRIOR", 0.5)
+    monkeypatch.setattr(overlay, "_EPISODE_GAIN", 1.0)
+    near = recollection([0.5], [[0.4, 0.4]])
     _, mass = near.seeds(seen(1.0, 0.0))
     # 0.5 * 0.4 / (0.5 + 0.5), and a quarter of that.
     assert mass.tolist() == pytest.approx([0.2 / 0.8, 0.05 / 0.95])

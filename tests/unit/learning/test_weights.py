@@ -2,13 +2,13 @@
 
 import pytest
 
-from hebbgraph.learning.lessons import Family, Lesson, Trace
+from hebbgraph.learning.traces import Family, Trace, Traces
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.settings import LearningSettings
 
 
 def lesson(*traces, actor=None, name="f"):
-    return Lesson(name, actor, [Trace(*trace) for trace in traces], "e:1")
+    return Traces(name, actor, [Trace(*trace) for trace in traces], "e:1")
 
 
 OWL = (Family.CUE, "t:owl", "c:1:a", 1.0, 1)
@@ -43,11 +43,11 @@ def test_depression_makes_no_edges_but_for_past_queries():
 
 
 def test_inhibition_stops_at_its_floor():
-    raw = weights(inhibition_floor=0.4)
+    raw = weights()
     for _ in range(60):
         raw.fold(lesson((Family.EPISODE, "e:1", "c:1:a", -1.0, 1)))
     [weight] = raw.rows(Family.EPISODE, raw.number("e:1")).weight
-    assert -0.4 <= weight < -0.399
+    assert -0.5 <= weight < -0.499
 
 
 def test_actors_are_kept_apart_until_read():
@@ -72,9 +72,9 @@ def test_a_plain_function_is_a_rule():
 
 
 def test_a_rule_cannot_leave_the_bounds():
-    raw = RawWeights(LearningSettings(rule=lambda weight, *_, **__: weight + 99.0, w_max=0.9))
+    raw = RawWeights(LearningSettings(rule=lambda weight, *_, **__: weight + 99.0))
     raw.fold(lesson(OWL))
-    assert raw.rows(Family.CUE, raw.number("t:owl")).weight.tolist() == pytest.approx([0.9])
+    assert raw.rows(Family.CUE, raw.number("t:owl")).weight.tolist() == pytest.approx([1.0])
 
 
 def test_teachers_are_remembered():

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -7,14 +8,15 @@ import numpy as np
 import pytest
 import torch
 from numpy.typing import NDArray
+from safetensors import safe_open
 from safetensors.numpy import save_file
 
-from hebbgraph import StorageError
+from hebbgraph import ParameterError, StorageError
 from hebbgraph.graph.incidence import Postings
 from hebbgraph.neural.checkpoint import load_checkpoint, save_checkpoint
 from hebbgraph.neural.clusters import Clusters, cluster_chunks
 from hebbgraph.neural.examples import LearnedQuestion, Pairs, co_cited_pairs, tag_pairs
-from hebbgraph.neural.parameters import NeuralSettings
+from hebbgraph.neural.parameters import FORMER, NeuralSettings
 from hebbgraph.neural.propagation import derive_layer
 from hebbgraph.neural.training import TrainingResult, train_model
 
@@ -127,6 +129,21 @@ def test_checkpoint_round_trip(
     # Other settings of training may be given; the shapes stay those of the checkpoint.
     other = load_checkpoint(tmp_path / "model.safetensors", NeuralSettings(patience=9))
     assert (other.settings.patience, other.settings.heads) == (9, tiny.heads)
+
+
+def test_a_checkpoint_may_name_settings_that_are_constants_now(
+    tiny: NeuralSettings, vectors: NDArray[np.float32], tmp_path: Path
+) -> None:
+    path = tmp_path / "model.safetensors"
+    save_checkpoint(trained(vectors, replace(tiny, edge_epochs=0, retrieval_epochs=0)).model, path)
+    with safe_open(str(path), framework="numpy") as file:
+        metadata = file.metadata()
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    written = json.loads(metadata["settings"]) | dict.fromkeys(FORMER, 1)
+    save_file(tensors, str(path), metadata | {"settings": json.dumps(written)})
+    assert load_checkpoint(path).settings.heads == tiny.heads
+    with pytest.raises(ParameterError, match="gate is a constant"):
+        NeuralSettings(gate=0.1)  # type: ignore[call-arg]
 
 
 @pytest.mark.parametrize("damage", ["cut", "foreign", "missing", "text"])

@@ -139,7 +139,7 @@ class GraphSearch:
         first = self.network.n_documents
         seeds: dict[int, None] = {}
         for word in words:
-            for label in self._labels.containing(word, limit=self.parameters.seeds_per_word):
+            for label in self._labels.containing(word):
                 seeds.setdefault(first + int(label))
         overlap = [len(held.intersection(words)) for held in self.network.holdings]
         ready = _Prepared(

@@ -6,10 +6,12 @@ A built-in strategy is imported when it is first asked for.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args, runtime_checkable
+
+import numpy as np
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.errors import ParameterError
@@ -21,6 +23,7 @@ from hebbgraph.recall.question import Question
 
 __all__ = [
     "NO_CUE",
+    "Checked",
     "Ranking",
     "Request",
     "Strategy",
@@ -34,6 +37,7 @@ NO_CUE = "no tag of the index is named in the query; hits are by direct search"
 
 
 def _chunk_alone(slot: int) -> Path:
+    """Return the path to a chunk that nothing led to."""
     return (PathNode("chunk", slot, 0.0),)
 
 
@@ -147,6 +151,40 @@ def check_strategy(strategy: StrategyName | Strategy) -> None:
         f"strategy is one of {', '.join(get_args(StrategyName))}, or an object with name, pads "
         f"and rank(request); got {strategy!r}"
     )
+
+
+class Checked:
+    """A strategy of the caller's, whose rankings are checked before anything relies on them."""
+
+    def __init__(self, strategy: Strategy) -> None:
+        self._strategy = strategy
+        self.name, self.pads = strategy.name, strategy.pads
+
+    def rank(self, request: Request) -> Ranking:
+        """Rank; raise ParameterError for a ranking that no recall can use."""
+        ranking = self._strategy.rank(request)
+        if not isinstance(ranking, Ranking):
+            raise ParameterError(f"strategy {self.name!r} returns a Ranking, got {ranking!r}")
+        slots, scores = np.asarray(ranking.slots), np.asarray(ranking.scores, np.float64)
+        if not len(slots):
+            slots = slots.astype(np.int64)
+        if slots.dtype.kind not in "iu" or slots.ndim != 1 or slots.shape != scores.shape:
+            raise ParameterError(
+                f"strategy {self.name!r} returns slots, which are whole numbers, with a score "
+                f"each; got {slots.dtype} of shape {slots.shape} and scores of {scores.shape}"
+            )
+        inside = (slots >= 0) & (slots < len(request.allowed))
+        if not (inside.all() and request.allowed[slots].all()) or len(np.unique(slots)) < len(
+            slots
+        ):
+            raise ParameterError(
+                f"strategy {self.name!r} returns each slot once, and only those in request.allowed"
+            )
+        if not (np.isfinite(scores).all() and (scores >= 0.0).all()):
+            raise ParameterError(
+                f"strategy {self.name!r} returns scores that are finite, from 0 up"
+            )
+        return replace(ranking, slots=slots, scores=scores)
 
 
 def built_in_strategy(name: StrategyName, namespace: Namespace) -> Strategy:

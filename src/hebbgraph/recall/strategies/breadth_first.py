@@ -2,10 +2,10 @@
 
 The formulas are in :mod:`hebbgraph.formulas.breadth_first`.
 
-Nodes are tags and chunks. Two tags weigh ``unit`` for each chunk that holds both, up to 1;
-a chunk weighs 1 to its own title and ``mention`` to its other tags. What was learned is
-added to that: with ``LearningSettings(rule="bio_rag", families=("path",))`` the edges of
-a path gain in proportion to relevance and in inverse proportion to its length, and
+Nodes are tags and chunks. Two tags weigh 0.1 for each chunk that holds both, up to 1;
+a chunk weighs 1 to its own title and 0.5 to its other tags. The paper gives neither number.
+What was learned is added: with ``LearningSettings(rule="bio_rag", families=("path",))`` the
+edges of a path gain in proportion to relevance and in inverse proportion to its length, and
 ``half_life_events`` is the decay of the others.
 """
 
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges
 from hebbgraph.formulas.breadth_first import (
-    BreadthFirstParameters,
     Labels,
     blend,
     expand,
@@ -38,6 +37,14 @@ __all__ = ["BreadthFirst", "TagChunkGraph"]
 
 _NO_SEED = "no label of the index contains a word of the query: nothing was searched"
 _MAX_TERMS = 16
+#: Weight that each common chunk adds to the edge between two tags.
+_UNIT = 0.1
+#: Weight of the edge between a chunk and a tag that is not its title.
+_MENTION = 0.5
+#: Tags of more chunks are ignored: the paper's graph is small, an index is not.
+_MAX_DF = 200
+#: Shorter words of a query select no seeds; too many labels contain them.
+_SHORTEST_WORD = 3
 
 
 class TagChunkGraph:
@@ -50,7 +57,6 @@ class TagChunkGraph:
     graph : TagGraph
     allowed : ndarray of bool, shape (n_slots,)
         Chunks that take part.
-    parameters : BreadthFirstParameters
     plastic : PlasticEdges, optional
         Learned edges; their weights are added.
     """
@@ -59,13 +65,11 @@ class TagChunkGraph:
         self,
         graph: TagGraph,
         allowed: BoolArray,
-        parameters: BreadthFirstParameters,
         plastic: PlasticEdges | None = None,
     ) -> None:
         self.first_chunk = len(graph.phrases)
         self._graph = graph
         self._allowed = allowed
-        self._parameters = parameters
         self._plastic = plastic
 
     def neighbours(self, nodes: NDArray[np.int64]) -> tuple[IntArray, IntArray, FloatArray]:
@@ -88,7 +92,7 @@ class TagChunkGraph:
 
     def _takes_part(self, tags: IntArray) -> BoolArray:
         df = self._graph.df(tags)
-        mask: BoolArray = (df > 0) & (df <= self._parameters.max_df)
+        mask: BoolArray = (df > 0) & (df <= _MAX_DF)
         return mask
 
     def _of_chunks(
@@ -97,12 +101,11 @@ class TagChunkGraph:
         owner, tags, is_title = self._graph.tags_of(chunks)
         keep = self._takes_part(tags)
         owner, tags, is_title = owner[keep], tags[keep], is_title[keep]
-        return at[owner], tags.astype(np.int64), np.where(is_title, 1.0, self._parameters.mention)
+        return at[owner], tags.astype(np.int64), np.where(is_title, 1.0, _MENTION)
 
     def _of_tags(
         self, at: IntArray, tags: IntArray
     ) -> list[tuple[IntArray, IntArray, NDArray[np.float64]]]:
-        p = self._parameters
         known = np.flatnonzero(self._takes_part(tags))
         owner, chunks, is_title = self._graph.chunks_of(tags[known])
         keep = self._allowed[chunks]
@@ -111,14 +114,14 @@ class TagChunkGraph:
         to_chunks = (
             owner,
             chunks.astype(np.int64) + self.first_chunk,
-            np.where(is_title, 1.0, p.mention),
+            np.where(is_title, 1.0, _MENTION),
         )
         place, others, _ = self._graph.tags_of(chunks)
         keep = self._takes_part(others) & (others != own[place])
         owner, others = owner[place[keep]], others[keep].astype(np.int64)
         pairs, counts = np.unique(owner * self.first_chunk + others, return_counts=True)
         owner, others = pairs // self.first_chunk, pairs % self.first_chunk
-        weights = np.minimum(p.unit * counts, 1.0)
+        weights = np.minimum(_UNIT * counts, 1.0)
         return [to_chunks, (owner, others, weights)]
 
     def _learned(
@@ -153,7 +156,7 @@ class BreadthFirst:
         seeds = self._seeds(graph, request.question.query)
         learned = request.question.learned
         plastic = None if learned is None else learned.path_edges()
-        walk = TagChunkGraph(graph, request.allowed, p, plastic)
+        walk = TagChunkGraph(graph, request.allowed, plastic)
         expansions = [
             expand(walk.neighbours, seed, min_weight=p.min_weight, max_nodes=p.max_nodes)
             for seed in seeds
@@ -194,8 +197,8 @@ class BreadthFirst:
         labels = self._labels_of(graph)
         seeds: dict[int, None] = {}
         for word in dict.fromkeys(words[:_MAX_TERMS]):
-            if len(word) >= self._parameters.shortest_word:
-                found = labels.containing(word, limit=self._parameters.seeds_per_word)
+            if len(word) >= _SHORTEST_WORD:
+                found = labels.containing(word)
                 seeds.update(dict.fromkeys(found.tolist()))
         numbers = np.array(list(seeds), dtype=np.int64)
         return numbers[graph.df(numbers) > 0].tolist() if len(numbers) else []

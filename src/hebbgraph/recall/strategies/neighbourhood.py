@@ -21,7 +21,7 @@ class Neighbourhood:
     pads = False
 
     def __init__(self, namespace: Namespace) -> None:
-        self._parameters = namespace.settings.recall
+        self._parameters = namespace.settings.spreading()
 
     def rank(self, request: Request) -> Ranking:
         """Return the chunks that support the retrieved edges, by how many."""

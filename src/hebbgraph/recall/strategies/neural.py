@@ -57,7 +57,7 @@ class Neural:
             If the question has no vector.
         """
         graph, question = request.graph, request.question
-        layer = layer_of(self._derived, graph, self._parameters)
+        layer = layer_of(self._derived, graph)
         if layer is None:
             require_neural('strategy "neural"')
             raise NotFoundError(
@@ -108,7 +108,6 @@ class Neural:
         slots: NDArray[np.int64],
         semantic: NDArray[np.float64],
     ) -> NDArray[np.float64]:
-        p = self._parameters
         passed_over = function_words(self._language)
         tokens = tokenize(query)
         content = [token for token in tokens if token not in passed_over] or tokens
@@ -126,7 +125,7 @@ class Neural:
                 self._language,
             )
             at = int(np.searchsorted(rows, row))
-            terms[at] = term_presence(different, held, partial=p.partial_credit)
+            terms[at] = term_presence(different, held)
             order[at] = word_order(asked, held)
-        relevant = relevance(terms, order, semantic, p)
-        return rank_decay(separate_scores(relevant, temperature=p.temperature), decay=p.rank_decay)
+        relevant = relevance(terms, order, semantic, self._parameters)
+        return rank_decay(separate_scores(relevant))

@@ -29,7 +29,7 @@ class Spreading:
 
     def __init__(self, namespace: Namespace) -> None:
         settings = namespace.settings
-        self._parameters = settings.recall
+        self._parameters = settings.spreading()
         self._neural = settings.neural
         self._derived = namespace.derived
         self._aliases = Aliases(

@@ -113,7 +113,7 @@ def test_weights_of_the_walk() -> None:
         tag_to_chunk=EdgeSet.from_arrays(np.array([0]), np.array([1]), np.array([0.25])),
         tag_to_tag=EdgeSet.from_arrays(np.array([1]), np.array([0]), np.array([0.125])),
     )
-    walk = TagChunkGraph(graph, allowed, BreadthFirstParameters(), learned)
+    walk = TagChunkGraph(graph, allowed, learned)
     rows = zip(*(column.tolist() for column in walk.neighbours(np.array([0, 1, 2]))), strict=True)
     assert [(o, t, round(w, 3)) for o, t, w in rows] == [
         (0, 1, 0.2),  # two chunks hold both tags

@@ -45,6 +45,46 @@ def test_feedback_on_a_strategy_of_the_callers_teaches(index: HebbianIndex) -> N
     assert feedback.cited == ("c",)
 
 
+class _Returning:
+    name = "mine"
+    pads = False
+
+    def __init__(self, ranking: object) -> None:
+        self.ranking = ranking
+
+    def rank(self, request: Request) -> Ranking:
+        return self.ranking  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    "ranking",
+    [
+        None,
+        Ranking(np.array([0, 1]), np.ones(2)),  # 0 does not pass the filter
+        Ranking(np.array([1, 1]), np.ones(2)),
+        Ranking(np.array([-1]), np.ones(1)),
+        Ranking(np.array([9]), np.ones(1)),
+        Ranking(np.array([1.0]), np.ones(1)),
+        Ranking(np.array([1]), np.ones(2)),
+        Ranking(np.array([1]), np.array([np.nan])),
+        Ranking(np.array([1]), np.array([-1.0])),
+    ],
+)
+def test_a_ranking_that_no_recall_can_use_names_its_strategy(
+    index: HebbianIndex, ranking: object
+) -> None:
+    with pytest.raises(ParameterError, match="'mine'"):
+        index.recall("note", strategy=_Returning(ranking), where={"id": {"$ne": "a"}})
+
+
+def test_a_ranking_may_be_lists_or_empty(index: HebbianIndex) -> None:
+    lists = Ranking([1, 0], [0.5, 0.2])  # type: ignore[arg-type]
+    found = index.recall("note", strategy=_Returning(lists), where=lambda chunk: True)
+    assert [hit.chunk.id for hit in found.hits] == ["b", "a"]
+    nothing = Ranking([], [])  # type: ignore[arg-type]
+    assert index.recall("note", strategy=_Returning(nothing)).hits == ()
+
+
 @pytest.mark.parametrize("name", get_args(StrategyName))
 def test_each_built_in_strategy_says_its_name(index: HebbianIndex, name: StrategyName) -> None:
     assert built_in_strategy(name, index.parts).name == name

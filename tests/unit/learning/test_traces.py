@@ -2,7 +2,7 @@
 
 import pytest
 
-from hebbgraph.learning.lessons import Family, lesson_of, shared_credit
+from hebbgraph.learning.traces import Family, shared_credit, traces_of
 from hebbgraph.records import Cue, Feedback, PathStep, ShownChunk
 from hebbgraph.settings import LearningSettings
 
@@ -27,7 +27,7 @@ def feedback(
 
 
 def traces(given, **settings):
-    lesson = lesson_of(given, "e:1", LearningSettings(inhibition=0.5, **settings))
+    lesson = traces_of(given, "e:1", LearningSettings(inhibition=0.5, **settings))
     return {
         (
             trace.family,

@@ -1,8 +1,8 @@
-"""What one feedback teaches: which edges, how strongly, in which direction.
+"""What one feedback speaks of: which edges, how strongly, in which direction.
 
-Credit is shared among the cited chunks, so an answer that cites everything says little;
-one that cites (nearly) all of many shown chunks says nothing at all. Chunks that were
-shown in vain, while others were cited, lose a little.
+Credit is shared among the cited chunks, so an answer that cites everything says little, and one
+that cites (nearly) all of many shown chunks says nothing. Chunks that were passed over while
+others were cited lose a little.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from typing import NamedTuple, TypeAlias
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["Family", "Lesson", "Node", "Trace", "chunk_node", "lesson_of", "tag_node"]
+__all__ = ["Family", "Node", "Trace", "Traces", "chunk_node", "tag_node", "traces_of"]
 
+#: From this many shown chunks on, an answer that cites all of them teaches nothing.
+MANY_SHOWN = 5
 _MAX_CUES = 16
 _MAX_CITED = 16
 _MAX_REJECTED = 64
@@ -44,15 +46,15 @@ def tag_node(key: str) -> Node:
 
 
 def chunk_node(chunk_id: str, text_hash: str) -> Node:
-    """Return the node of a chunk *with this text*: another text is another node."""
+    """Return the node of a chunk *with this text*; with another text it is another node."""
     return f"c:{text_hash}:{chunk_id}"
 
 
 class Trace(NamedTuple):
     """One edge that a feedback speaks of.
 
-    ``credit`` in [-1, 1]; ``length`` counts the edges from the query to the chunk. With
-    negative credit, an edge is weakened if it is there, but never made; only past queries
+    ``credit`` lies in [-1, 1]; ``length`` is the number of edges from the query to the chunk.
+    Negative credit weakens an existing edge but creates none, except for past queries, which
     remember what they did not want.
     """
 
@@ -64,8 +66,8 @@ class Trace(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
-    """All that one feedback teaches, in a fixed order.
+class Traces:
+    """The edges that one feedback speaks of, in a fixed order.
 
     Attributes
     ----------
@@ -82,7 +84,7 @@ class Lesson:
     episode: Node
 
 
-def shared_credit(n_cited: int, n_shown: int, *, many_shown: int) -> float:
+def shared_credit(n_cited: int, n_shown: int, *, many_shown: int = MANY_SHOWN) -> float:
     """Return the credit of each cited chunk, in [0, 1].
 
     ``(1 - (n_cited / n_shown)²) / √n_cited`` with at least ``many_shown`` chunks shown;
@@ -91,11 +93,11 @@ def shared_credit(n_cited: int, n_shown: int, *, many_shown: int) -> float:
 
     Examples
     --------
-    >>> shared_credit(1, 10, many_shown=5)
+    >>> shared_credit(1, 10)
     0.99
-    >>> shared_credit(10, 10, many_shown=5)
+    >>> shared_credit(10, 10)
     0.0
-    >>> shared_credit(4, 4, many_shown=5)
+    >>> shared_credit(4, 4)
     0.5
     """
     if not n_cited:
@@ -104,7 +106,7 @@ def shared_credit(n_cited: int, n_shown: int, *, many_shown: int) -> float:
     return choice / math.sqrt(n_cited)
 
 
-def lesson_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> Lesson:
+def traces_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> Traces:
     """Turn a feedback into the edges that it speaks of.
 
     Parameters
@@ -113,11 +115,11 @@ def lesson_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> 
     episode : str
         The node of its past query.
     settings : LearningSettings
-        ``inhibition``, ``many_shown``, ``families``.
+        ``inhibition``, ``families``.
     """
     hashes = {shown.chunk_id: shown.text_hash for shown in feedback.shown}
     cited = [chunk_node(id_, hashes[id_]) for id_ in feedback.cited]
-    credit = shared_credit(len(cited), len(hashes), many_shown=settings.many_shown)
+    credit = shared_credit(len(cited), len(hashes))
     in_vain = _shown_in_vain(feedback, hashes, -settings.inhibition if credit else 0.0)
     cited = cited[:_MAX_CITED] if credit else []
     cues = [tag_node(cue.tag) for cue in feedback.cues[:_MAX_CUES]]
@@ -143,16 +145,15 @@ def lesson_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> 
         traces += [Trace(Family.EPISODE, episode, chunk, loss, 1) for chunk, loss in in_vain]
     if "path" in settings.families and cited:
         traces += _path_traces(feedback, hashes, credit)
-    return Lesson(feedback.id, feedback.actor, traces, episode)
+    return Traces(feedback.id, feedback.actor, traces, episode)
 
 
 def _shown_in_vain(
     feedback: Feedback, hashes: Mapping[str, str], loss: float
 ) -> list[tuple[Node, float]]:
-    """Return chunks that were shown in vain, with their negative credit.
+    """Return the chunks with negative credit: rejected, or passed over.
 
-    Beside those that were rejected, they are the ones that stand above a cited chunk:
-    the reader has passed them over, while of those below nothing is known (Joachims,
+    A chunk shown above a cited one was passed over; of those below, nothing is known (Joachims,
     2002, Optimizing search engines using clickthrough data, "skip above").
     """
     depressed = dict.fromkeys(feedback.rejected, -1.0)
