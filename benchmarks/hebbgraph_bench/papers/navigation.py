@@ -15,7 +15,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 import numpy as np
-from hebbgraph.formulas.communities import adjusted_rand_index
+from hebbgraph.arrays import IntArray
 from hebbgraph.records import Chunk
 
 from hebbgraph_bench import metrics
@@ -217,3 +217,36 @@ def grids(name: str, points: Sequence[NavigationPoint]) -> list[Grid]:
             stability,
         ),
     ]  # fmt: skip
+
+
+def adjusted_rand_index(one: IntArray, other: IntArray) -> float:
+    """Return the adjusted Rand index of two partitions of the same nodes [1]_.
+
+    1 for equal partitions, about 0 for agreement by chance.
+
+    References
+    ----------
+    .. [1] Hubert and Arabie (1985), Comparing partitions, J. of Classification 2.
+
+    Examples
+    --------
+    >>> adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
+    1.0
+    >>> round(adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), 9)
+    -0.5
+    """
+    n = len(one)
+    _, rows = np.unique(one, return_inverse=True)
+    _, columns = np.unique(other, return_inverse=True)
+    _, cells = np.unique(rows * (columns.max(initial=0) + 1) + columns, return_counts=True)
+    together = _pairs(cells)
+    in_one, in_other = _pairs(np.bincount(rows)), _pairs(np.bincount(columns))
+    every = n * (n - 1) / 2
+    expected = in_one * in_other / every if every else 0.0
+    highest = (in_one + in_other) / 2
+    return 1.0 if highest == expected else float((together - expected) / (highest - expected))
+
+
+def _pairs(counts: IntArray) -> float:
+    sizes = counts.astype(np.float64)
+    return float((sizes * (sizes - 1) / 2).sum())

@@ -28,11 +28,9 @@ from hebbgraph.formulas.weighted_graph import WeightedGraph
 
 __all__ = [
     "ColonyParameters",
-    "adjusted_rand_index",
     "colony_weights",
     "find_colonies",
     "local_moving",
-    "modularity",
 ]
 
 _MAX_VISITS = 20
@@ -246,58 +244,6 @@ def local_moving(
                     waiting.append(other)
                     queued.add(other)
     return result
-
-
-def modularity(graph: WeightedGraph, colony: IntArray, *, resolution: float = 1.0) -> float:
-    """Return Newman's modularity of a partition; 0 without edges.
-
-    Examples
-    --------
-    >>> graph = WeightedGraph(4, [0, 2], [1, 3], [1.0, 1.0])
-    >>> modularity(graph, np.array([0, 0, 2, 2]))
-    0.5
-    """
-    strength = _strengths(graph)
-    total = float(strength.sum())
-    if not total:
-        return 0.0
-    inside = graph.weights[colony[graph.sources] == colony[graph.targets]].sum()
-    _, number = np.unique(colony, return_inverse=True)
-    held = np.bincount(number, strength)
-    return float(2 * inside / total - resolution * np.sum((held / total) ** 2))
-
-
-def adjusted_rand_index(one: IntArray, other: IntArray) -> float:
-    """Return the adjusted Rand index of two partitions of the same nodes [1]_.
-
-    1 for equal partitions, about 0 for agreement by chance.
-
-    References
-    ----------
-    .. [1] Hubert and Arabie (1985), Comparing partitions, J. of Classification 2.
-
-    Examples
-    --------
-    >>> adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([5, 5, 3, 3]))
-    1.0
-    >>> round(adjusted_rand_index(np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])), 9)
-    -0.5
-    """
-    n = len(one)
-    _, rows = np.unique(one, return_inverse=True)
-    _, columns = np.unique(other, return_inverse=True)
-    _, cells = np.unique(rows * (columns.max(initial=0) + 1) + columns, return_counts=True)
-    together = _pairs(cells)
-    in_one, in_other = _pairs(np.bincount(rows)), _pairs(np.bincount(columns))
-    every = n * (n - 1) / 2
-    expected = in_one * in_other / every if every else 0.0
-    highest = (in_one + in_other) / 2
-    return 1.0 if highest == expected else float((together - expected) / (highest - expected))
-
-
-def _pairs(counts: IntArray) -> float:
-    sizes = counts.astype(np.float64)
-    return float((sizes * (sizes - 1) / 2).sum())
 
 
 def _strengths(graph: WeightedGraph) -> NDArray[np.float64]:

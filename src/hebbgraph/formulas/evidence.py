@@ -10,7 +10,7 @@ import numpy as np
 
 from hebbgraph.arrays import FloatArray, IntArray, unique_inverse
 
-__all__ = ["Evidence", "fuse", "inhibit", "memoize_similarity", "reciprocal_rank_fusion"]
+__all__ = ["Evidence", "fuse", "inhibit", "memoize_similarity"]
 
 _NO_FLOATS = np.empty(0, np.float64)
 #: Approximate evidence of a chunk that no search returned.
@@ -186,30 +186,3 @@ def inhibit(evidence: Evidence, chunks: IntArray, factor: FloatArray) -> Evidenc
     values = evidence.values.copy()
     values[at[known]] *= factor[known]
     return replace(evidence, values=values)
-
-
-def reciprocal_rank_fusion(
-    rankings: list[IntArray], *, k: float = 60.0
-) -> tuple[IntArray, FloatArray]:
-    """Sum ``1 / (k + rank)`` over rankings [1]_.
-
-    Returns
-    -------
-    chunks : ndarray of int64, shape (n,), ascending
-    scores : ndarray of float64, shape (n,)
-
-    References
-    ----------
-    .. [1] Cormack, Clarke, Buettcher (2009), Reciprocal rank fusion outperforms Condorcet.
-
-    Examples
-    --------
-    >>> chunks, scores = reciprocal_rank_fusion([np.array([3, 1]), np.array([3])], k=1)
-    >>> chunks.tolist(), scores.round(3).tolist()
-    ([1, 3], [0.333, 1.0])
-    """
-    if not rankings:
-        return np.empty(0, np.int64), _NO_FLOATS
-    chunks, position = np.unique(np.concatenate(rankings), return_inverse=True)
-    gains = np.concatenate([1.0 / (k + 1.0 + np.arange(len(ranking))) for ranking in rankings])
-    return chunks, np.asarray(np.bincount(position, weights=gains), dtype=np.float64)

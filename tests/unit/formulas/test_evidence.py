@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hebbgraph.formulas.evidence import Evidence, fuse, reciprocal_rank_fusion
+from hebbgraph.formulas.evidence import Evidence, fuse
 
 NONE = np.array([], np.int64)
 
@@ -52,10 +52,3 @@ def test_similarity_is_needed() -> None:
 def test_evidence_elsewhere_by_function() -> None:
     evidence = Evidence(np.array([2]), np.array([1.0]), lambda chunks: chunks / 10)
     assert evidence.of(np.array([5, 2])).tolist() == [0.5, 1.0]
-
-
-def test_reciprocal_rank_fusion() -> None:
-    chunks, scores = reciprocal_rank_fusion([np.array([3, 1]), np.array([1])])
-    assert chunks.tolist() == [1, 3]
-    assert scores == pytest.approx([1 / 62 + 1 / 61, 1 / 61])
-    assert len(reciprocal_rank_fusion([])[0]) == 0
