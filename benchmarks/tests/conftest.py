@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hebbgraph import HebbianIndex
 from hebbgraph.records import Chunk
 from hypothesis import settings
 
@@ -108,3 +110,12 @@ def dataset() -> Dataset:
             for row in QUERIES
         ),
     )
+
+
+@pytest.fixture
+def open_index(tmp_path: Path) -> Iterator[Callable[..., HebbianIndex]]:
+    """Open an index below ``tmp_path``; whatever is left open is closed."""
+    with ExitStack() as stack:
+        yield lambda **options: stack.enter_context(
+            HebbianIndex.open(tmp_path / "index", **options)
+        )

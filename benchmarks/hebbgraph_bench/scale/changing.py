@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from time import perf_counter, process_time
 
 import numpy as np
-from hebbgraph.derived.parts import Derived
+from hebbgraph.derived.steps import Steps
 from hebbgraph.index import HebbianIndex
 
 from hebbgraph_bench.scale.clock import clocked
@@ -58,7 +58,7 @@ def measure_changes(
         start = corpus.n + number * _ADDED
         chunks = list(corpus.chunks(start, start + _ADDED))
         embedding = embedder.seconds if embedder else 0.0
-        with clocked(Derived, "_match_older", process_time) as rematching:
+        with clocked(Steps, "rematch", process_time) as rematching:
             began = process_time()
             index.add(chunks)
             took = process_time() - began

@@ -70,10 +70,9 @@ class Steps:
         )
         entered, left = graph.stage(removed, candidates, lock=self._lock)
         tagged = TaggedChunks()
-        found = self._slots_to_rematch(graph, lexical, entered, left)
-        older = np.setdiff1d(found, removed, assume_unique=True)
-        for _ in self._matched(graph, older, tagged):
-            pass
+        to_rematch = self._slots_to_rematch(graph, lexical, entered, left)
+        older = np.setdiff1d(to_rematch, removed, assume_unique=True)
+        self.rematch(graph, older, tagged)
         fresh = np.arange(first_slot, graph.n_slots)
         new = self._matched(graph, fresh, tagged, terms=both)
         if both:
@@ -130,12 +129,18 @@ class Steps:
             mentioning.append(graph.slots_of(lexical.rows_with_phrase(terms)))
         return unique(np.concatenate(mentioning))
 
+    def rematch(self, graph: TagGraph, slots: IntArray, into: TaggedChunks) -> None:
+        """Match the texts of older chunks against a vocabulary that changed for them."""
+        for _ in self._matched(graph, slots, into):
+            pass
+
     def _matched(
         self, graph: TagGraph, slots: IntArray, into: TaggedChunks, *, terms: bool = False
     ) -> Iterator[LexicalRow]:
         """Match the text of each slot; with ``terms``, yield its row of the lexical index."""
-        for held, read, lexical_rows in self._read(graph, graph.rows[slots], terms=terms):
-            graph.tag(into, slots[np.searchsorted(graph.rows[slots], held)], read)
+        rows = graph.rows[slots]
+        for held, read, lexical_rows in self._read(graph, rows, terms=terms):
+            graph.tag(into, slots[np.searchsorted(rows, held)], read)
             yield from lexical_rows
 
     def _read(
