@@ -25,7 +25,7 @@ def bench(
         Path | None, typer.Option(metavar="DIR", help="Keep vectors here for the next run.")
     ] = None,
     k: Annotated[int, typer.Option("-k", min=1)] = 10,
-    queries: Annotated[int | None, typer.Option(help="Draw so many questions a set.")] = None,
+    queries: Annotated[int | None, typer.Option(help="Sample this many questions per set.")] = None,
     seed: int = 0,
     at_tokens: Annotated[
         list[int] | None, typer.Option(help="Also compare at equal context, in tokens.")
@@ -41,13 +41,13 @@ def bench(
     ] = False,
     scale: Annotated[
         list[int] | None,
-        typer.Option(help="Instead: speed on so many recombined chunks.", metavar="N", min=1),
+        typer.Option(help="Instead: speed on this many recombined chunks.", metavar="N", min=1),
     ] = None,
     vectors: Annotated[
         list[str] | None,
         typer.Option(
             metavar="SEARCH",
-            help="With --scale: also with simulated vectors, searched so; exact, quantized ...",
+            help="With --scale: also with simulated vectors, searched by exact, quantized or ivf.",
         ),
     ] = None,
     pagerank: Annotated[
@@ -62,7 +62,7 @@ def bench(
     ] = False,
     rounds: Annotated[int, typer.Option(help="With --learning: passes.", min=1)] = 3,
     feedbacks: Annotated[
-        int, typer.Option(help="With --learning: what so many feedbacks cost.", min=0)
+        int, typer.Option(help="With --learning: what this many feedbacks cost.", min=0)
     ] = 0,
     taggers: Annotated[
         bool, typer.Option("--taggers", help="Instead: each tagger, and tags spoilt on purpose.")
@@ -134,10 +134,10 @@ def load(
     seed: int = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Recall, cite, add and delete with several processes at once, and look what is left.
+    """Recall, cite, add and delete with several processes at once, and check what is left.
 
     With vectors by an embedder that costs nothing, and with kills. It works in a new
-    namespace, which stays. Exit code 1 tells of an error, or of
+    namespace, which stays. Exit code 1 means an error, or
     something lost or counted twice.
     """
     from hebbgraph_bench.stress import run_load

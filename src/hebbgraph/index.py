@@ -611,8 +611,8 @@ class HebbianIndex:
         found = self._parts.recalls.get(self.namespace, recall)
         if found is None:
             raise NotFoundError(
-                f"recall {recall!r} is not, or no longer, kept "
-                f"(the last {self.settings.keep_recalls} are); hand the Recall itself over"
+                f"no recall {recall!r} is kept: the last {self.settings.keep_recalls:,} are, "
+                "unless compact() or erase=True removed them; pass the Recall itself"
             )
         return found
 

@@ -110,6 +110,11 @@ class Namespace:
             if given is not None and not callable(given):
                 raise ParameterError(f"{argument} is a callable, got {given!r}")
         saved = settings == "saved"
+        if not (settings is None or saved or isinstance(settings, Settings)):
+            raise ParameterError(
+                f'settings is a Settings, "saved" or None, got {settings!r:.80}; '
+                'write Settings(language="german"), for example'
+            )
         settings = settings if isinstance(settings, Settings) else Settings()
         database, root = _open_database(location, cache_dir, settings.write_wait_seconds)
         try:

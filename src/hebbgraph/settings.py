@@ -7,6 +7,7 @@ to do. Everything else is free at each open.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -54,11 +55,19 @@ class _Frozen(BaseModel):
         try:
             super().__init__(**values)
         except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            field = ".".join(str(part) for part in first["loc"])
-            raise ParameterError(
-                f"settings: {field}: {first['msg']}, got {first['input']!r}"
-            ) from error
+            raise ParameterError(f"settings: {self._message(error)}") from error
+
+    def _message(self, error: ValidationError) -> str:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            close = get_close_matches(field, type(self).model_fields, n=1)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            return f"{type(self).__name__} has no field {field!r}{hint}"
+        if first["type"] == "value_error":  # a message of ours, which says what arrived
+            message = first["msg"].removeprefix("Value error, ").removeprefix("settings: ")
+            return f"{field}: {message}"
+        return f"{field}: {first['msg']}, got {first['input']!r}"
 
 
 class RecallSettings(_Frozen):
@@ -250,7 +259,7 @@ class Settings(_Frozen):
             )
         if search not in get_args(VectorSearchName) and not callable(search):
             names = ", ".join(map(repr, get_args(VectorSearchName)))
-            raise ValueError(f"takes {names}, or a callable that builds a search")
+            raise ValueError(f"must be {names}, or a callable that builds a search; got {search!r}")
         return search
 
     def spreading(self) -> SpreadingParameters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -17,7 +18,7 @@ from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedb
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import Feedback, PruneReport, Recall
-from hebbgraph.store.feedback_log import Selection
+from hebbgraph.store.feedback_log import Selection, anonymized, phrases_of
 from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
 
@@ -67,7 +68,10 @@ class Teacher:
             terms=partial(self._terms, recall.generation),
             embedder=None if embedding is None else embedding.name,
         )
-        [(kept, _)] = self._log.append([(feedback, feedback_digest(feedback))])
+        digest = feedback_digest(feedback)
+        if recall.generation != self._namespace.truth.generation():
+            feedback = self._without_gone_phrases(feedback)
+        [(kept, _)] = self._log.append([(feedback, digest)])
         self.expire_queries(every_seconds=_EXPIRE_EVERY_SECONDS)
         return kept
 
@@ -85,10 +89,18 @@ class Teacher:
 
     def erase_gone_phrases(self) -> None:
         """Erase phrases that no chunk has any more, such as a deleted title, from the log."""
-        named = sorted(self._log.phrases())
+        self._log.anonymize(self._gone(self._log.phrases()))
+
+    def _without_gone_phrases(self, feedback: Feedback) -> Feedback:
+        """Keep late feedback from bringing back what was deleted since its recall."""
+        gone = self._gone(phrases_of(feedback))
+        return anonymized(feedback, gone, secrets.token_bytes(16)) if gone else feedback
+
+    def _gone(self, phrases: Iterable[str]) -> set[str]:
+        named = sorted(set(phrases))
         with self._derived.held():
             known = self._derived.graph.phrases.numbers(named)
-        self._log.anonymize({phrase for phrase in named if phrase not in known})
+        return {phrase for phrase in named if phrase not in known}
 
     def count(self) -> int:
         """Return the number of feedbacks in the log."""
@@ -113,7 +125,7 @@ class Teacher:
         given = [feedback, actor, chunk, since, until]
         if everything:
             if any(one is not None for one in given):
-                raise ParameterError("forget takes everything=True alone, or what to forget")
+                raise ParameterError("everything=True cannot be combined with other criteria")
             return self._log.remove(Selection())
         if all(one is None for one in given):
             raise ParameterError(

@@ -453,3 +453,24 @@ def test_the_async_twins_erase(index: HebbianIndex, tmp_path: Path) -> None:
     index.delete(["mugwump"])
     asyncio.run(_awaited(index))
     assert _found(tmp_path, [*OF_CHUNK, *OF_ACTOR]) == {}
+
+
+def test_late_feedback_does_not_bring_back_what_was_erased(
+    open_index: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    """The Recall was handed over, so it still names the title that is gone."""
+    index = open_index()
+    index.add(
+        [
+            {"id": "secret", "title": "Orla Quint", "text": "Orla Quint keeps the Wherry."},
+            {"id": "kept", "title": "Wherry", "text": "The Wherry lies at Gannet Point."},
+        ]
+    )
+    recall = index.recall("Where does the boat of Orla Quint lie?", k=2)
+    assert "orla quint" in {cue.tag.lower() for cue in recall.cues}
+    index.delete(["secret"], erase=True)
+    feedback = index.reinforce(recall, ["kept"])
+    assert "orla quint" not in feedback.model_dump_json().lower()
+    index.compact()
+    index.close()
+    assert _found(tmp_path, ["Orla Quint"]) == {}

@@ -77,3 +77,16 @@ def test_there_are_few_things_to_turn() -> None:
     own = len(Settings.model_fields) - 5  # less the groups themselves
     turned = own + len(RecallSettings.model_fields) + len(LearningSettings.model_fields)
     assert turned + sum(len(dataclasses.fields(one)) for one in groups) <= 65
+
+
+def test_a_misspelt_field_is_answered_with_the_right_one() -> None:
+    with pytest.raises(ParameterError, match="no field 'keeptext'; did you mean 'keep_text'"):
+        Settings(keeptext=False)  # type: ignore[call-arg]
+    with pytest.raises(ParameterError, match=r"^settings: vector_search: usearch was removed"):
+        Settings(vector_search="usearch")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("settings", [{"language": "german"}, "save", 3])
+def test_settings_of_another_type_are_refused(settings: object) -> None:
+    with pytest.raises(ParameterError, match='settings is a Settings, "saved" or None'):
+        HebbianIndex.open(":memory:", settings=settings)  # type: ignore[arg-type]

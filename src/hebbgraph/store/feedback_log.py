@@ -23,7 +23,7 @@ from hebbgraph.store.history import new_mark
 from hebbgraph.store.schema import feedback as log
 from hebbgraph.store.schema import namespaces
 
-__all__ = ["FeedbackLog", "Selection"]
+__all__ = ["FeedbackLog", "Selection", "anonymized", "phrases_of"]
 
 _PAGE = 500
 _BODY = ("shown", "cited", "rejected", "cues", "terms", "paths", "embedder")
@@ -200,7 +200,7 @@ class FeedbackLog:
             phrase
             for _, feedback in self.after(0)
             if not feedback.origin
-            for phrase in _phrases(feedback)
+            for phrase in phrases_of(feedback)
         }
 
     def anonymize(self, phrases: set[str]) -> int:
@@ -211,17 +211,11 @@ class FeedbackLog:
         """
         salt = secrets.token_bytes(16)
 
-        def renamed(phrase: str) -> str:
-            if phrase not in phrases:
-                return phrase
-            return f"~{hashlib.blake2b(phrase.encode(), key=salt, digest_size=8).hexdigest()}"
-
         def rest(feedback: Feedback) -> dict[str, Any]:
-            # The question, if kept, contains it too.
-            return {"body": _body(_renamed(feedback, renamed)), "query": None}
+            return {"body": _body(anonymized(feedback, phrases, salt)), "query": None}
 
         def is_concerned(feedback: Feedback) -> bool:
-            return not feedback.origin and not phrases.isdisjoint(_phrases(feedback))
+            return not feedback.origin and not phrases.isdisjoint(phrases_of(feedback))
 
         return len(self._rewriting(Selection(), is_concerned, rest)) if phrases else 0
 
@@ -381,12 +375,23 @@ def _without(feedback: Feedback, chunk_id: str) -> Feedback:
     )
 
 
-def _phrases(feedback: Feedback) -> Iterator[str]:
+def phrases_of(feedback: Feedback) -> Iterator[str]:
+    """Yield the phrases that a feedback names, as cues and on paths."""
     yield from (cue.tag for cue in feedback.cues)
     yield from (step.value for path in feedback.paths for step in path if step.kind == "tag")
 
 
-def _renamed(feedback: Feedback, name: Callable[[str], str]) -> Feedback:
+def anonymized(feedback: Feedback, phrases: set[str], salt: bytes) -> Feedback:
+    """Return a feedback with random names for phrases, and without its question.
+
+    The question, if it is kept, contains them too.
+    """
+
+    def name(phrase: str) -> str:
+        if phrase not in phrases:
+            return phrase
+        return f"~{hashlib.blake2b(phrase.encode(), key=salt, digest_size=8).hexdigest()}"
+
     return feedback.model_copy(
         update={
             "cues": tuple(cue.model_copy(update={"tag": name(cue.tag)}) for cue in feedback.cues),
@@ -399,6 +404,7 @@ def _renamed(feedback: Feedback, name: Callable[[str], str]) -> Feedback:
                 )
                 for path in feedback.paths
             ),
+            "query": None,
         }
     )
 

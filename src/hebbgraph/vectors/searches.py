@@ -77,13 +77,13 @@ class _Checked:
         )
         if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
             raise self._error(
-                "candidates are a one-dimensional array of integers, "
+                "candidates must be a one-dimensional array of integers, "
                 f"got {found.dtype} of shape {found.shape}"
             )
         positions: NDArray[np.int64] = unique(found).astype(np.int64)
         if positions.size and not 0 <= positions[0] <= positions[-1] < self._size:
             raise self._error(
-                f"positions lie in [0, {self._size}), got {positions[0]} to {positions[-1]}"
+                f"positions must lie in [0, {self._size}), got {positions[0]} to {positions[-1]}"
             )
         if not allowed[positions].all():
             raise self._error("it named vectors that the filter excludes; name allowed ones only")

@@ -144,7 +144,7 @@ def test_unknown_and_expired_recalls_are_told_apart_from_nothing(corpus):
     with HebbianIndex.open(":memory:", settings=Settings(keep_recalls=0)) as index:
         index.add(corpus)
         recall = index.recall(QUESTION, k=8)
-        with pytest.raises(NotFoundError, match="hand the Recall itself over"):
+        with pytest.raises(NotFoundError, match="pass the Recall itself"):
             index.reinforce(recall.id, ["bay"])
         index.reinforce(recall, ["bay"])
 
@@ -212,7 +212,7 @@ def test_forgetting_by_actor_period_and_chunk(index):
     assert ranking(index) == static
     with pytest.raises(ParameterError, match="everything=True"):
         index.forget()
-    with pytest.raises(ParameterError, match="alone"):
+    with pytest.raises(ParameterError, match="cannot be combined"):
         index.forget(actor="ann", everything=True)
 
 

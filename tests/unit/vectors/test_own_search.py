@@ -102,7 +102,7 @@ def _fail(*_: Any) -> Any:
         (lambda n: None, "integers, got object"),
         (lambda n: np.array([0.5, 1.0]), "integers, got float64"),
         (lambda n: np.array([[0, 1]]), r"of shape \(1, 2\)"),
-        (lambda n: np.array([0, n]), r"positions lie in \[0, 20\), got 0 to 20"),
+        (lambda n: np.array([0, n]), r"positions must lie in \[0, 20\), got 0 to 20"),
         (lambda n: np.array([-1]), r"got -1 to -1"),
         (lambda n: np.arange(n), "the filter excludes"),
         (lambda n: np.ones(n, np.bool_), "integers, got bool"),

@@ -147,6 +147,11 @@ def check_strategy(strategy: StrategyName | Strategy) -> None:
             return
     elif isinstance(strategy, Strategy) and not isinstance(strategy, type):
         return
+    if isinstance(strategy, type):
+        raise ParameterError(
+            f"strategy must be an object, got the class {strategy.__name__}; "
+            f"pass {strategy.__name__}()"
+        )
     raise ParameterError(
         f"strategy is one of {', '.join(get_args(StrategyName))}, or an object with name, pads "
         f"and rank(request); got {strategy!r}"
@@ -164,13 +169,15 @@ class Checked:
         """Rank; raise ParameterError for a ranking that no recall can use."""
         ranking = self._strategy.rank(request)
         if not isinstance(ranking, Ranking):
-            raise ParameterError(f"strategy {self.name!r} returns a Ranking, got {ranking!r}")
+            raise ParameterError(
+                f"strategy {self.name!r} must return a Ranking, got {type(ranking).__name__}"
+            )
         slots, scores = np.asarray(ranking.slots), np.asarray(ranking.scores, np.float64)
         if not len(slots):
             slots = slots.astype(np.int64)
         if slots.dtype.kind not in "iu" or slots.ndim != 1 or slots.shape != scores.shape:
             raise ParameterError(
-                f"strategy {self.name!r} returns slots, which are whole numbers, with a score "
+                f"strategy {self.name!r} must return slots, which are integers, with a score "
                 f"each; got {slots.dtype} of shape {slots.shape} and scores of {scores.shape}"
             )
         inside = (slots >= 0) & (slots < len(request.allowed))
@@ -178,12 +185,11 @@ class Checked:
             slots
         ):
             raise ParameterError(
-                f"strategy {self.name!r} returns each slot once, and only those in request.allowed"
+                f"strategy {self.name!r} must return each slot once, and only those in "
+                "request.allowed"
             )
         if not (np.isfinite(scores).all() and (scores >= 0.0).all()):
-            raise ParameterError(
-                f"strategy {self.name!r} returns scores that are finite, from 0 up"
-            )
+            raise ParameterError(f"strategy {self.name!r} must return finite scores of at least 0")
         return replace(ranking, slots=slots, scores=scores)
 
 

@@ -90,9 +90,14 @@ def test_each_built_in_strategy_says_its_name(index: HebbianIndex, name: Strateg
     assert built_in_strategy(name, index.parts).name == name
 
 
-@pytest.mark.parametrize("name", ["breadth", None, ["spreading"], _Last])
+@pytest.mark.parametrize("name", ["breadth", None, ["spreading"]])
 def test_what_is_no_strategy_is_answered_with_those_there_are(
     index: HebbianIndex, name: object
 ) -> None:
     with pytest.raises(ParameterError, match="spreading, neighbourhood"):
         index.recall("note", strategy=name)  # type: ignore[arg-type]
+
+
+def test_a_class_in_place_of_a_strategy_is_answered_with_the_call(index: HebbianIndex) -> None:
+    with pytest.raises(ParameterError, match=r"got the class _Last; pass _Last\(\)"):
+        index.recall("note", strategy=_Last)  # type: ignore[arg-type]
