@@ -69,7 +69,7 @@ class Teacher:
             embedder=None if embedding is None else embedding.name,
         )
         digest = feedback_digest(feedback)
-        if recall.generation != self._namespace.truth.generation():
+        if recall.generation != self._namespace.truth.state().commit.generation:
             feedback = self._without_gone_phrases(feedback)
         [(kept, _)] = self._log.append([(feedback, digest)])
         self.expire_queries(every_seconds=_EXPIRE_EVERY_SECONDS)
