@@ -99,8 +99,9 @@ class Teacher:
     def _gone(self, phrases: Iterable[str]) -> set[str]:
         named = sorted(set(phrases))
         with self._derived.held():
-            known = self._derived.graph.phrases.numbers(named)
-        return {phrase for phrase in named if phrase not in known}
+            table = self._derived.graph.phrases
+            in_use, numbers = table.in_use, table.numbers(named)
+        return {phrase for phrase in named if not (phrase in numbers and in_use[numbers[phrase]])}
 
     def count(self) -> int:
         """Return the number of feedbacks in the log."""

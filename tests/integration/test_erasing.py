@@ -466,11 +466,13 @@ def test_late_feedback_does_not_bring_back_what_was_erased(
             {"id": "kept", "title": "Wherry", "text": "The Wherry lies at Gannet Point."},
         ]
     )
-    recall = index.recall("Where does the boat of Orla Quint lie?", k=2)
+    other = open_index()  # whose graph in memory is older than the erasure
+    recall = other.recall("Where does the boat of Orla Quint lie?", k=2)
     assert "orla quint" in {cue.tag.lower() for cue in recall.cues}
     index.delete(["secret"], erase=True)
-    feedback = index.reinforce(recall, ["kept"])
-    assert "orla quint" not in feedback.model_dump_json().lower()
-    index.compact()
+    for one, actor in ((index, None), (other, "ana")):
+        feedback = one.reinforce(recall, ["kept"], actor=actor)
+        assert "orla quint" not in feedback.model_dump_json().lower()
+    other.close()
     index.close()
     assert _found(tmp_path, ["Orla Quint"]) == {}

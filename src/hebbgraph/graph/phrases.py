@@ -119,6 +119,12 @@ class PhraseTable:
         everything = np.arange(len(self))
         return self.are_known(everything) | self.are_given(everything)
 
+    @property
+    def in_use(self) -> NDArray[np.bool_]:
+        """Which phrases some live chunk proposes or was given; others wait to be dropped."""
+        used: NDArray[np.bool_] = (self.candidate_counts > 0) | (self.given_counts > 0)
+        return used
+
     def are_known(self, numbers: IntArray) -> NDArray[np.bool_]:
         """Return which of these phrases are known: tags of every chunk that mentions them."""
         known: NDArray[np.bool_] = (self.anchor_counts[numbers] > 0) | (

@@ -343,7 +343,7 @@ class TagGraph:
         indptr = self._candidate_indptr.view
         counts = indptr[live + 1] - indptr[live]
         at = concatenated_ranges(indptr[live], counts)
-        used = (self.phrases.candidate_counts > 0) | (self.phrases.given_counts > 0)
+        used = self.phrases.in_use
         renumbered = (np.cumsum(used) - 1).astype(np.int32)
         postings = self.incidence.postings(live)
         tags = renumbered[postings.tags]
