@@ -105,7 +105,8 @@ def ablate(
                 on_variant(name)
             retriever.use(parameters)
             rankings = [
-                [hit.id for hit in retriever.retrieve(query.text, k)] for query in dataset.queries
+                query.credited([hit.id for hit in retriever.retrieve(query.text, k)])
+                for query in dataset.queries
             ]
             values[name] = judge(rankings, [query.relevant for query in dataset.queries], k)
     finally:

@@ -7,7 +7,7 @@ and break ties by id.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from hebbgraph.arrays import FloatArray
@@ -18,7 +18,9 @@ from numpy.typing import NDArray
 
 __all__ = [
     "BM25",
+    "Conversational",
     "Dense",
+    "Joined",
     "RankedChunk",
     "ReciprocalRankFusion",
     "Retriever",
@@ -58,6 +60,47 @@ class Retriever(Protocol):
     def close(self) -> None:
         """Give back what ``index`` took: memory, files."""
         ...
+
+
+@runtime_checkable
+class Conversational(Protocol):
+    """A retriever that can be told what was asked before, and is while ``history`` is true."""
+
+    history: bool
+
+    def retrieve(self, query: str, k: int, /, history: Sequence[str] = ()) -> list[RankedChunk]:
+        """Return at most ``k`` chunks, best first."""
+        ...
+
+
+class Joined:
+    """Another retriever, asked with the earlier turns and the question as one text.
+
+    Parameters
+    ----------
+    inner : Retriever
+    """
+
+    def __init__(self, inner: Retriever) -> None:
+        self.inner = inner
+        self.history = True
+
+    @property
+    def name(self) -> str:
+        """That of the other, and how it is asked."""
+        return f"{self.inner.name}, turns joined"
+
+    def index(self, chunks: Sequence[Chunk], /) -> None:
+        """Take in the corpus."""
+        self.inner.index(chunks)
+
+    def retrieve(self, query: str, k: int, /, history: Sequence[str] = ()) -> list[RankedChunk]:
+        """Ask the other."""
+        return self.inner.retrieve("\n".join((*history, query)), k)
+
+    def close(self) -> None:
+        """Close the other."""
+        self.inner.close()
 
 
 def passage_text(chunk: Chunk) -> str:

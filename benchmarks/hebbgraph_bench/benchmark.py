@@ -16,6 +16,7 @@ from hebbgraph_bench import report
 from hebbgraph_bench.baselines import (
     BM25,
     Dense,
+    Joined,
     ReciprocalRankFusion,
     Retriever,
     WeightedSum,
@@ -47,6 +48,8 @@ def bench(
     cache: str | Path | None = None,
     peers: bool = False,
     untitled: bool = False,
+    rewordings: bool = False,
+    history: bool = False,
     console: Console | None = None,
 ) -> list[SetResult]:
     """Measure hebbgraph and the direct searches that it has to beat, on each set.
@@ -78,12 +81,17 @@ def bench(
         need an embedder.
     untitled : bool
         Take the titles of all chunks away first.
+    rewordings : bool
+        Also ask the rewordings that a set has; each kind is reported as one more set.
+    history : bool
+        Where questions have earlier turns, also run direct search with turns and question as
+        one text.
     console : rich.console.Console, optional
         Where tables are shown; nothing is shown without it.
 
     Returns
     -------
-    list of SetResult, in the order of ``paths``
+    list of SetResult, in the order of ``paths``; rewordings follow their set
 
     Raises
     ------
@@ -103,21 +111,26 @@ def bench(
     datasets = [load(path, seed=seed, queries=queries) for path in paths]
     if untitled:
         datasets = [dataset.untitled() for dataset in datasets]
+    if rewordings:
+        datasets = [dataset.with_rewordings() for dataset in datasets]
     results: list[SetResult] = []
     for dataset in datasets:
         with caching(embedder, cache) as vectors:
-            retrievers = _retrievers(dataset, vectors, strategies, peers)
+            retrievers = _retrievers(dataset, vectors, strategies, peers, history=history)
             result = _run_with_status(dataset, retrievers, vectors, k, compare_at_tokens, console)
-        results.append(result)
+        parts = result.by_variant()
+        results += parts
         ours = f"hebbgraph {strategies[0]}" if strategies else None
         if console is not None:
-            _show(console, result, ours, seed)
+            for part in parts:
+                _show(console, part, ours, seed)
         if json_path is not None:
             settings = {
                 "k": k,
                 "queries": queries,
                 "strategies": list(strategies),
                 "compare_at_tokens": list(compare_at_tokens),
+                "history": history,
                 "embedder": None if embedder is None else embedder_name(embedder),
             }
             content = report.as_dict(results, seed=seed, ours=ours, settings=settings)
@@ -149,6 +162,8 @@ def _retrievers(
     embedder: CachingEmbedder | None,
     strategies: Sequence[StrategyName],
     peers: bool,
+    *,
+    history: bool,
 ) -> list[Retriever]:
     systems: list[Retriever] = [BM25()]
     if embedder is not None:
@@ -162,11 +177,17 @@ def _retrievers(
             HebbianRetriever(name, embedder=embedder, extractions=extractions)
             for name in strategies
         ]
+    if history and any(query.history for query in dataset.queries):
+        systems.append(Joined(BM25()))
+        if embedder is not None:
+            systems += [Joined(Dense(embedder)), Joined(WeightedSum(embedder))]
     return systems
 
 
 def _show(console: Console, result: SetResult, ours: str | None, seed: int) -> None:
     console.print(report.quality_table(result))
+    if result.by_type():
+        console.print(report.type_table(result))
     if result.systems[0].at_tokens:
         console.print(report.budget_table(result))
     if ours is not None:

@@ -36,6 +36,12 @@ def bench(
     untitled: Annotated[
         bool, typer.Option("--untitled", help="Take the titles of all chunks away first.")
     ] = False,
+    rewordings: Annotated[
+        bool, typer.Option("--rewordings", help="Also ask each set's rewordings, as a set more.")
+    ] = False,
+    history: Annotated[
+        bool, typer.Option("--history", help="Where there are earlier turns, also ask with them.")
+    ] = False,
     ablation: Annotated[
         bool, typer.Option("--ablation", help="Instead: each part of spreading off, one by one.")
     ] = False,
@@ -87,8 +93,12 @@ def bench(
         raise typer.BadParameter(
             "--ablation, --scale, --learning, --taggers and --paper are studies of their own"
         )
-    if untitled and (ablation or scale or learning or taggers or paper or pagerank):
-        raise typer.BadParameter("--untitled goes with the plain comparison alone")
+    if (untitled or rewordings or history) and (
+        ablation or scale or learning or taggers or paper or pagerank
+    ):
+        raise typer.BadParameter(
+            "--untitled, --rewordings and --history go with the plain comparison alone"
+        )
     datasets = datasets or []
     model = None if embedder is None else LazyEmbedder(embedder)
     common: dict[str, Any] = {"k": k, "seed": seed, "json_path": json_path, "console": out}
@@ -117,6 +127,8 @@ def bench(
             compare_at_tokens=at_tokens or (),
             peers=peers,
             untitled=untitled,
+            rewordings=rewordings,
+            history=history,
             **common,
         )
 

@@ -36,6 +36,8 @@ class HebbianRetriever:
         Others than the index would take; see :meth:`use`.
     settings : Settings, optional
     tagger : Tagger, optional
+    history : bool
+        Recall with what was said before; the name then says so.
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class HebbianRetriever:
         parameters: SpreadingParameters | None = None,
         settings: Settings | None = None,
         tagger: Tagger | None = None,
+        history: bool = False,
     ) -> None:
         self.strategy = strategy
         self.embedder = embedder
@@ -54,13 +57,15 @@ class HebbianRetriever:
         self.parameters = parameters
         self.settings = settings
         self.tagger = tagger
+        self.history = history
         self._directory: TemporaryDirectory[str] | None = None
         self._index: HebbianIndex | None = None
 
     @property
     def name(self) -> str:
-        """``hebbgraph``, the strategy, and where more tags come from."""
-        return f"hebbgraph {self.strategy}" + (" + LLM tags" if self.extractions else "")
+        """``hebbgraph``, the strategy, where more tags come from, and whether it is told more."""
+        more = (" + LLM tags" if self.extractions else "") + (" + history" if self.history else "")
+        return f"hebbgraph {self.strategy}{more}"
 
     @property
     def opened(self) -> HebbianIndex:
@@ -94,9 +99,10 @@ class HebbianRetriever:
         options: dict[str, Any] = {name: value for name, value in given.items() if value}
         return HebbianIndex.open(f"{self._directory.name}/index", **options)
 
-    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
+    def retrieve(self, query: str, k: int, /, history: Sequence[str] = ()) -> list[RankedChunk]:
         """Recall."""
-        recall = self.opened.recall(query, k=k, strategy=self.strategy)
+        options: dict[str, Any] = {"history": history} if history else {}
+        recall = self.opened.recall(query, k=k, strategy=self.strategy, **options)
         return [RankedChunk(hit.chunk.id, hit.score) for hit in recall.hits[:k]]
 
     def close(self) -> None:

@@ -24,7 +24,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.records import Chunk
 
 from hebbgraph_bench import metrics
-from hebbgraph_bench.baselines import RankedChunk, Retriever
+from hebbgraph_bench.baselines import Conversational, RankedChunk, Retriever
 from hebbgraph_bench.context import Context
 from hebbgraph_bench.datasets import Dataset, Query
 from hebbgraph_bench.embedding import CachingEmbedder
@@ -135,6 +135,8 @@ def run(
         megabytes=context.megabytes,
         systems=tuple(systems),
         embedding=cost,
+        types=tuple(query.type for query in dataset.queries),
+        variants=tuple(query.variant for query in dataset.queries),
     )
 
 
@@ -170,11 +172,11 @@ def _measure(
             retriever.index(chunks)
             index_seconds = clock() - began
             for query in queries[:_WARM_UP]:
-                retriever.retrieve(query.text, k)
+                _ask(retriever, query, k)
             rankings, query_ms = [], []
             for query in queries:
                 began = clock()
-                hits = retriever.retrieve(query.text, k)
+                hits = _ask(retriever, query, k)
                 query_ms.append((clock() - began) * 1e3)
                 rankings.append(_ids(hits)[:k])
         budgets = _fill_budgets(retriever, queries, at_tokens, context)
@@ -193,6 +195,12 @@ def _measure(
     )
 
 
+def _ask(retriever: Retriever, query: Query, k: int) -> list[RankedChunk]:
+    if isinstance(retriever, Conversational) and retriever.history:
+        return retriever.retrieve(query.text, k, history=query.history)
+    return retriever.retrieve(query.text, k)
+
+
 def _ids(hits: Sequence[RankedChunk]) -> tuple[str, ...]:
     """Return the ids, best first, a repeated one at its first place only."""
     return tuple(dict.fromkeys(hit.id for hit in hits))
@@ -201,7 +209,8 @@ def _ids(hits: Sequence[RankedChunk]) -> tuple[str, ...]:
 def _judge(
     rankings: Sequence[Sequence[str]], queries: Sequence[Query], k: int, context: Context
 ) -> dict[str, FloatArray]:
-    values = judge(rankings, [query.relevant for query in queries], k)
+    judged = [query.credited(r) for query, r in zip(queries, rankings, strict=True)]
+    values = judge(judged, [query.relevant for query in queries], k)
     values["tokens"] = np.array([context.count_tokens(ranked) for ranked in rankings], dtype=float)
     values["answer"] = np.array(
         [
@@ -219,16 +228,17 @@ def _fill_budgets(
     if not at_tokens:
         return ()
     depth = context.enough_for(max(at_tokens))
-    rankings = [_ids(retriever.retrieve(query.text, depth)) for query in queries]
+    rankings = [_ids(_ask(retriever, query, depth)) for query in queries]
     results = []
     for tokens in at_tokens:
         rows = []
         for query, ranked in zip(queries, rankings, strict=True):
             fitted = context.fitting(ranked, tokens)
+            judged = query.credited(fitted)
             rows.append(
                 (
-                    metrics.recall_at_k(fitted, query.relevant, depth),
-                    metrics.all_relevant_at_k(fitted, query.relevant, depth),
+                    metrics.recall_at_k(judged, query.relevant, depth),
+                    metrics.all_relevant_at_k(judged, query.relevant, depth),
                     context.holds_answer(query, fitted),
                     len(fitted),
                 )

@@ -28,6 +28,7 @@ __all__ = [
     "environment",
     "markdown",
     "quality_table",
+    "type_table",
     "write_json",
 ]
 
@@ -49,6 +50,22 @@ def quality_table(result: SetResult) -> Table:
             for figure, top in zip(row, best, strict=True)
         ]
         table.add_row(system.name, *cells)
+    return table
+
+
+def type_table(result: SetResult) -> Table:
+    """Lay out the recall of each system by type of question."""
+    metrics = _recalls(result.k)
+    table = _table("by type of question")
+    parts = result.by_type()
+    for type_, part in parts.items():
+        for metric in metrics:
+            table.add_column(f"{type_} ({len(part.query_ids)})\n{metric}", justify="right")
+    for system in result.systems:
+        shares = [
+            part.system(system.name).mean(metric) for part in parts.values() for metric in metrics
+        ]
+        table.add_row(system.name, *map(_show_share, shares))
     return table
 
 
@@ -155,6 +172,10 @@ def write_json(path: str | Path, content: Mapping[str, Any]) -> None:
     Path(path).write_text(text + "\n", encoding="utf-8")
 
 
+def _recalls(k: int) -> list[str]:
+    return [f"R@{cut}" for cut in sorted({min(5, k), k})]
+
+
 def _table(title: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     table.padding, table.pad_edge = (0, 1, 0, 0), False
@@ -182,6 +203,17 @@ def _set_as_dict(result: SetResult, *, seed: int, ours: str | None) -> dict[str,
             "passages_seconds": result.embedding.passages_seconds,
             "read_from_cache": result.embedding.read,
             **_latency(result.embedding.query_ms),
+        }
+    if types := result.by_type():
+        content["types"] = {
+            type_: {
+                "queries": len(part.query_ids),
+                "systems": {
+                    system.name: {metric: system.mean(metric) for metric in _recalls(result.k)}
+                    for system in part.systems
+                },
+            }
+            for type_, part in types.items()
         }
     if ours is not None:
         content["differences"] = [

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import itertools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
-from hebbgraph.arrays import FloatArray
+from hebbgraph.arrays import BoolArray, FloatArray
 from hebbgraph.errors import ParameterError
 
 from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
@@ -24,6 +25,10 @@ class AtTokens:
 
     tokens: int
     values: Mapping[str, FloatArray]
+
+    def only(self, asked: BoolArray) -> AtTokens:
+        """Return the part of some questions."""
+        return replace(self, values=_only(self.values, asked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,16 @@ class SystemResult:
         """Mean over the questions for which the metric is defined; NaN if there are none."""
         return mean_defined(self.values[metric])
 
+    def only(self, asked: BoolArray) -> SystemResult:
+        """Return the part of some questions."""
+        return replace(
+            self,
+            values=_only(self.values, asked),
+            rankings=tuple(itertools.compress(self.rankings, asked.tolist())),
+            query_ms=self.query_ms[asked],
+            at_tokens=tuple(budget.only(asked) for budget in self.at_tokens),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingCost:
@@ -63,7 +78,11 @@ class EmbeddingCost:
 
 @dataclass(frozen=True, slots=True)
 class SetResult:
-    """All systems on one set."""
+    """All systems on one set.
+
+    ``types`` and ``variants`` hold what :class:`~hebbgraph_bench.datasets.Query` says of each
+    question; they may be left out where nothing is told apart.
+    """
 
     name: str
     k: int
@@ -73,6 +92,38 @@ class SetResult:
     megabytes: float
     systems: tuple[SystemResult, ...]
     embedding: EmbeddingCost | None = None
+    types: tuple[str | None, ...] = ()
+    variants: tuple[str | None, ...] = ()
+
+    def by_variant(self) -> list[SetResult]:
+        """Return the questions themselves, then each kind of variant as a set of its own."""
+        return [
+            replace(part, name=f"{self.name}, {variant}") if variant else part
+            for variant, part in self._parts(self.variants).items()
+        ] or [self]
+
+    def by_type(self) -> dict[str, SetResult]:
+        """Return the part of each type of question; empty if the set tells no two apart."""
+        named = {type_ or "other": part for type_, part in self._parts(self.types).items()}
+        return named if len(named) > 1 else {}
+
+    def _parts(self, kinds: Sequence[str | None]) -> dict[str | None, SetResult]:
+        return {
+            kind: self._only(np.array([one == kind for one in kinds]))
+            for kind in dict.fromkeys(kinds)
+        }
+
+    def _only(self, asked: BoolArray) -> SetResult:
+        kept = asked.tolist()
+        cost = self.embedding
+        return replace(
+            self,
+            query_ids=tuple(itertools.compress(self.query_ids, kept)),
+            types=tuple(itertools.compress(self.types, kept)),
+            variants=tuple(itertools.compress(self.variants, kept)),
+            systems=tuple(system.only(asked) for system in self.systems),
+            embedding=cost and replace(cost, query_ms=cost.query_ms[asked]),
+        )
 
     def system(self, name: str) -> SystemResult:
         """Return the result of one system.
@@ -102,6 +153,10 @@ def compare(result: SetResult, ours: str, theirs: str, metric: str, *, seed: int
         raise ParameterError(f"no metric is called {metric!r}; there are: {list(first.values)}")
     both = ~np.isnan(first.values[metric])
     return paired_bootstrap(first.values[metric][both], second.values[metric][both], seed=seed)
+
+
+def _only(values: Mapping[str, FloatArray], asked: BoolArray) -> dict[str, FloatArray]:
+    return {name: figures[asked] for name, figures in values.items()}
 
 
 def mean_defined(values: FloatArray) -> float:

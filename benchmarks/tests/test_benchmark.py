@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any, ClassVar
@@ -16,7 +17,7 @@ from rich.console import Console
 from hebbgraph_bench import HebbianRetriever, bench, report
 from hebbgraph_bench.memory import PeakMemory
 
-from .conftest import HashEmbedder
+from .conftest import QUERIES, HashEmbedder
 
 
 class FakeIndex:
@@ -114,6 +115,51 @@ def test_bench_with_embedder_adds_dense_and_fusions(
     content = json.loads(path.read_text())
     assert content["settings"]["embedder"] == "words"
     assert content["sets"][0]["embedding"]["query_ms_median"] > 0
+
+
+def test_rewordings_are_one_more_set_and_types_are_told_apart(
+    own_folder: Path, write: Callable[[str, Any], Path], tmp_path: Path
+) -> None:
+    gull = {
+        "id": "q4",
+        "question": "Gull?",
+        "supporting_ids": ["a"],
+        "rewording": "Tarn",
+        "hops": 1,
+    }
+    write("harbour/queries.jsonl", [*QUERIES, gull])
+    out, path = io.StringIO(), tmp_path / "figures.json"
+    own, reworded = bench(
+        [own_folder],
+        k=2,
+        json_path=path,
+        strategies=[],
+        rewordings=True,
+        console=Console(file=out, width=120),
+    )
+    assert (own.name, len(own.query_ids)) == ("harbour", 4)
+    assert (reworded.name, reworded.query_ids) == ("harbour, rewording", ("q4 rewording",))
+    assert reworded.system("BM25").mean("R@2") == 0, "only Mira Voss was born there"
+    assert "by type of question" in out.getvalue()
+    types = {
+        name: part["queries"]
+        for name, part in json.loads(path.read_text())["sets"][0]["types"].items()
+    }
+    assert types == {"other": 2, "bridge": 1, "1-hop": 1}
+
+
+def test_with_history_direct_search_is_also_asked_with_the_turns(
+    own_folder: Path, write: Callable[[str, Any], Path]
+) -> None:
+    asked = {
+        "question": "And born where?",
+        "history": ["Who is Mira Voss?"],
+        "supporting_ids": ["c"],
+    }
+    write("harbour/queries.jsonl", [{"id": "q1", **asked}])
+    (result,) = bench([own_folder], k=1, strategies=["spreading"], history=True)
+    assert result.system("BM25, turns joined").rankings == (("c",),)
+    assert bench([own_folder], strategies=[])[0].systems[-1].name == "BM25"
 
 
 def test_same_seed_same_rankings(own_folder: Path) -> None:

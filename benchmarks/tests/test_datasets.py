@@ -46,6 +46,34 @@ def test_own_layout(own_folder: Path, write: Write) -> None:
     }
 
 
+def test_what_else_a_question_carries(own_folder: Path, write: Write) -> None:
+    more = {
+        "id": "q4",
+        "question": "And the gull?",
+        "supporting_ids": ["a"],
+        "also_ids": ["b"],
+        "hops": 1,
+        "rewording": "that bird, too?",
+        "scenario": "I stand on the cliff.",
+        "history": ["Who built the harbour?", {"asked": "Do you sail?", "answered": "No"}, " "],
+    }
+    write("harbour/queries.jsonl", [*QUERIES, more])
+    dataset = load(own_folder)
+    query = dataset.queries[-1]
+    assert (query.type, query.also) == ("1-hop", ("b",))
+    assert query.history == (
+        "I stand on the cliff.",
+        "Who built the harbour?",
+        "Do you sail? No",
+    )
+    assert query.credited(["c", "b", "a"]) == ("c", "a", "b"), "either answers, and counts once"
+
+    *_, reworded = dataset.with_rewordings().queries
+    assert (reworded.id, reworded.text) == ("q4 rewording", "that bird, too?")
+    assert (reworded.variant, reworded.type) == ("rewording", "1-hop")
+    assert (reworded.also, reworded.history) == (query.also, query.history)
+
+
 def test_corpus_is_shuffled_by_the_seed_alone(own_folder: Path) -> None:
     def order(seed: int) -> list[str]:
         return [chunk.id for chunk in load(own_folder, seed=seed).corpus]
@@ -202,6 +230,9 @@ def test_bad_corpus(own_folder: Path, write: Write, rows: Any, message: str) -> 
         ({"grades": [1]}, "expected an object of chunk id to grade"),
         ({"question": None}, "expected a field 'question'"),
         ({"id": "q2"}, "expected unique ids, got 'q2' again"),
+        ({"also_ids": ["z"]}, "expected ids of corpus.jsonl in 'also_ids', got 'z'"),
+        ({"history": "Why?"}, "expected a list in 'history', got 'Why"),
+        ({"history": [1]}, "expected texts, or objects of texts, in 'history', got 1"),
     ],
 )
 def test_bad_queries(own_folder: Path, write: Write, change: dict[str, Any], message: str) -> None:

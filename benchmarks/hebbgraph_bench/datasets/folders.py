@@ -3,7 +3,9 @@
 Own layout::
 
     corpus.jsonl    {"id", "title", "text", and anything else, kept as metadata}
-    queries.jsonl   {"id", "question", "supporting_ids", "answers"?, "grades"?, "type"?, "group"?}
+    queries.jsonl   {"id", "question", "supporting_ids", "answers"?, "grades"?, "also_ids"?,
+                     "type"? (or "hops"), "group"?, "rewording"?,
+                     "scenario"?, "history"?: [text, or an object of texts]}
     variants.jsonl  {"id", "paraphrase_light"?, "paraphrase_heavy"?, "keywords"?,
                      "follow_up"?, "follow_up_supporting_ids"?}               (optional file)
     tags.jsonl      {"id", "entities"?, "triples"?: [[subject, relation, object]]}  (optional)
@@ -29,7 +31,7 @@ from typing import Any
 from hebbgraph.errors import DatasetError
 from hebbgraph.records import Chunk
 
-from hebbgraph_bench.datasets.reading import Row, build_chunk, read_json_lines, read_text
+from hebbgraph_bench.datasets.reading import Row, build_chunk, clean, read_json_lines, read_text
 from hebbgraph_bench.datasets.records import Dataset, Extraction, Query, Variant
 
 __all__ = ["read_beir_folder", "read_own_folder"]
@@ -62,12 +64,14 @@ def read_own_folder(folder: Path) -> Dataset:
             text=text,
             relevant=relevant,
             answers=row.get_texts("answers"),
-            type=row.get_text("type", default="") or None,
+            type=row.get_text("type", default="") or _hops(row),
             group=row.get_text("group", default="") or None,
             variants={
                 name: Variant(words, own_relevant.get(name, relevant))
-                for name, words in reworded.items()
+                for name, words in {**_read_rewording(row), **reworded}.items()
             },
+            also=tuple(_known(row, "also_ids", corpus)),
+            history=_read_history(row),
         )
     if variants:
         unknown = next(iter(variants))
@@ -157,6 +161,27 @@ def _read_grades(row: Row, corpus: Collection[str]) -> dict[str, int]:
         if not isinstance(grade, int) or isinstance(grade, bool):
             raise row.fault(f"an integer grade for {chunk_id!r}, got {grade!r}")
     return grades
+
+
+def _hops(row: Row) -> str | None:
+    hops = row.get_text("hops", default="")
+    return f"{hops}-hop" if hops else None
+
+
+def _read_rewording(row: Row) -> dict[str, str]:
+    text = row.get_text("rewording", default="")
+    return {"rewording": text} if text.strip() else {}
+
+
+def _read_history(row: Row) -> tuple[str, ...]:
+    """Read what was said before: a scenario, then turns, each a text or an object of texts."""
+    turns = [row.get_text("scenario", default="")]
+    for turn in row.get_list("history") if row.fields.get("history") is not None else ():
+        said = list(turn.values()) if isinstance(turn, dict) else [turn]
+        if not all(isinstance(text, str) for text in said):
+            raise row.fault(f"texts, or objects of texts, in 'history', got {turn!r}")
+        turns.append(" ".join(map(clean, said)))
+    return tuple(turn for turn in turns if turn.strip())
 
 
 _Reworded = tuple[dict[str, str], dict[str, Mapping[str, int]]]

@@ -12,13 +12,13 @@ from typing import Any
 from hebbgraph.errors import DatasetError, InvalidChunkError
 from hebbgraph.records import Chunk
 
-__all__ = ["Row", "build_chunk", "read_json_lines", "read_json_list", "read_text"]
+__all__ = ["Row", "build_chunk", "clean", "read_json_lines", "read_json_list", "read_text"]
 
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def _clean(text: str) -> str:
+def clean(text: str) -> str:
     """Replace what no chunk may hold: published sets contain stray control characters."""
     if text.isascii() and text.isprintable():
         return text
@@ -49,7 +49,7 @@ class Row:
             if value is None:
                 continue
             if isinstance(value, str):
-                return _clean(value)
+                return clean(value)
             if isinstance(value, int) and not isinstance(value, bool):
                 return str(value)
             raise self.fault(f"text in {name!r}, got {_show(value)}")
@@ -71,7 +71,7 @@ class Row:
             return ()
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self.fault(f"a list of texts in {name!r}, got {_show(value)}")
-        return tuple(_clean(item) for item in value)
+        return tuple(clean(item) for item in value)
 
     def get_list(self, name: str) -> list[Any]:
         """Return a list."""
@@ -134,7 +134,7 @@ def build_chunk(row: Row, chunk_id: str, title: str, text: str, **extra: Any) ->
     """
     try:
         return Chunk.coerce(
-            {"id": chunk_id, "title": _clean(title), "text": _clean(text), "metadata": extra}
+            {"id": chunk_id, "title": clean(title), "text": clean(text), "metadata": extra}
         )
     except InvalidChunkError as error:
         raise DatasetError(f"{row.place}: expected a chunk that can be kept: {error}") from error

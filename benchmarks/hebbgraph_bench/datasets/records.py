@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from hebbgraph.errors import DatasetError
@@ -34,8 +34,14 @@ class Query:
     type, group : str, optional
         The set's own classification; questions of one group ask for the same.
     variants : mapping of str to Variant
-        Rewordings and follow-ups by name: ``paraphrase_light``, ``paraphrase_heavy``,
-        ``keywords``, ``follow_up``.
+        Rewordings and follow-ups by name: ``rewording``, ``paraphrase_light``,
+        ``paraphrase_heavy``, ``keywords``, ``follow_up``.
+    also : tuple of str
+        Further chunks, any of which answers as well as a relevant one; see :meth:`credited`.
+    history : tuple of str
+        What the asker said before, oldest first.
+    variant : str, optional
+        Which variant of the set's question it is; None for the question itself.
     """
 
     id: str
@@ -45,6 +51,50 @@ class Query:
     type: str | None = None
     group: str | None = None
     variants: Mapping[str, Variant] = field(default_factory=dict)
+    also: tuple[str, ...] = ()
+    history: tuple[str, ...] = ()
+    variant: str | None = None
+
+    def credited(self, ranked: Sequence[str]) -> tuple[str, ...]:
+        """Return the ranking as it is to be judged.
+
+        A chunk of ``also`` trades places with the first relevant chunk that is not found
+        before it, so each relevant chunk counts once.
+
+        Examples
+        --------
+        >>> query = Query("1", "where?", {"a": 1}, also=("b", "c"))
+        >>> query.credited(["x", "b", "c", "a"])
+        ('x', 'a', 'c', 'b')
+        """
+        missing = dict.fromkeys(self.relevant)
+        traded: dict[str, str] = {}
+        judged = []
+        for chunk_id in ranked:
+            if chunk_id in self.also and missing:
+                stood_for = next(iter(missing))
+                del missing[stood_for]
+                traded[stood_for] = chunk_id
+                judged.append(stood_for)
+            else:
+                missing.pop(chunk_id, None)
+                judged.append(traded.get(chunk_id, chunk_id))
+        return tuple(judged)
+
+    def reworded(self) -> tuple[Query, ...]:
+        """Return its variants as questions of their own."""
+        return tuple(
+            replace(
+                self,
+                id=f"{self.id} {name}",
+                text=variant.text,
+                relevant=variant.relevant,
+                variants={},
+                also=self.also if variant.relevant == self.relevant else (),
+                variant=name,
+            )
+            for name, variant in self.variants.items()
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +169,11 @@ class Dataset:
             for chunk in self.corpus
         )
         return replace(self, name=f"{self.name}, no titles", corpus=corpus)
+
+    def with_rewordings(self) -> Dataset:
+        """Return the set with each variant of a question as a question of its own."""
+        reworded = (other for query in self.queries for other in query.reworded())
+        return replace(self, queries=(*self.queries, *reworded))
 
     def sampled(self, queries: int, *, seed: int) -> Dataset:
         """Return the set with at most ``queries`` questions, drawn with ``seed``.

@@ -145,7 +145,8 @@ def _result(
     for strategy in STRATEGIES:
         retriever.strategy = strategy
         rankings = [
-            [hit.id for hit in retriever.retrieve(query.text, k)] for query in dataset.queries
+            query.credited([hit.id for hit in retriever.retrieve(query.text, k)])
+            for query in dataset.queries
         ]
         judged = judge(rankings, [query.relevant for query in dataset.queries], k)
         values[strategy] = {metric: judged[metric] for metric in metrics_at(k)}
