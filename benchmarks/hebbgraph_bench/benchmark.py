@@ -48,6 +48,7 @@ def bench(
     cache: str | Path | None = None,
     peers: bool = False,
     untitled: bool = False,
+    references: bool = True,
     rewordings: bool = False,
     history: bool = False,
     console: Console | None = None,
@@ -81,6 +82,8 @@ def bench(
         need an embedder.
     untitled : bool
         Take the titles of all chunks away first.
+    references : bool
+        Keep what the chunks link to.
     rewordings : bool
         Also ask the rewordings that a set has; each kind is reported as one more set.
     history : bool
@@ -111,6 +114,8 @@ def bench(
     datasets = [load(path, seed=seed, queries=queries) for path in paths]
     if untitled:
         datasets = [dataset.untitled() for dataset in datasets]
+    if not references:
+        datasets = [dataset.without_references() for dataset in datasets]
     if rewordings:
         datasets = [dataset.with_rewordings() for dataset in datasets]
     results: list[SetResult] = []

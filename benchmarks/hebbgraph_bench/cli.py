@@ -36,6 +36,9 @@ def bench(
     untitled: Annotated[
         bool, typer.Option("--untitled", help="Take the titles of all chunks away first.")
     ] = False,
+    references: Annotated[
+        bool, typer.Option(help="Keep what the chunks of a set link to, or take it away first.")
+    ] = True,
     rewordings: Annotated[
         bool, typer.Option("--rewordings", help="Also ask each set's rewordings, as a set more.")
     ] = False,
@@ -93,11 +96,12 @@ def bench(
         raise typer.BadParameter(
             "--ablation, --scale, --learning, --taggers and --paper are studies of their own"
         )
-    if (untitled or rewordings or history) and (
+    if (untitled or rewordings or history or not references) and (
         ablation or scale or learning or taggers or paper or pagerank
     ):
         raise typer.BadParameter(
-            "--untitled, --rewordings and --history go with the plain comparison alone"
+            "--untitled, --no-references, --rewordings and --history go with the plain comparison "
+            "alone"
         )
     datasets = datasets or []
     model = None if embedder is None else LazyEmbedder(embedder)
@@ -127,6 +131,7 @@ def bench(
             compare_at_tokens=at_tokens or (),
             peers=peers,
             untitled=untitled,
+            references=references,
             rewordings=rewordings,
             history=history,
             **common,

@@ -46,6 +46,16 @@ def test_own_layout(own_folder: Path, write: Write) -> None:
     }
 
 
+def test_links_of_a_chunk_are_its_references(own_folder: Path, write: Write) -> None:
+    linked = {"id": "d", "text": "See also.", "url": "/d.html#x", "links": ["/a.html"]}
+    write("harbour/corpus.jsonl", [*CORPUS, linked])
+    dataset = load(own_folder)
+    chunk = next(chunk for chunk in dataset.corpus if chunk.id == "d")
+    assert (chunk.addresses, chunk.references) == (("/d.html#x",), ("/a.html",))
+    assert chunk.metadata == {}
+    assert not any(one.addresses or one.references for one in dataset.without_references().corpus)
+
+
 def test_what_else_a_question_carries(own_folder: Path, write: Write) -> None:
     more = {
         "id": "q4",

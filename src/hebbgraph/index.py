@@ -96,6 +96,7 @@ class HebbianIndex:
         cue_model: CueModel | None = None,
         texts: TextSource | None = None,
         search: Search | None = None,
+        edges: Sequence[str] | None = None,
         settings: Settings | Literal["saved"] | None = None,
         namespace: str = "default",
         cache_dir: str | Path | None = None,
@@ -123,6 +124,9 @@ class HebbianIndex:
         search : callable, optional
             Maps a question to (chunk id, score) pairs. Replaces direct search in recalls without
             ``seeds``. Its exceptions reach the caller.
+        edges : sequence of str, optional
+            The build setting :attr:`Settings.edges`, in place of that of ``settings``: metadata
+            fields whose values join chunks, such as ``("author", "product")``.
         settings : Settings or "saved", optional
             ``"saved"`` takes the index's build settings, and defaults for the rest.
         namespace : str
@@ -147,6 +151,7 @@ class HebbianIndex:
                 cue_model=cue_model,
                 texts=texts,
                 search=search,
+                edges=edges,
                 settings=settings,
                 name=namespace,
                 cache_dir=cache_dir,

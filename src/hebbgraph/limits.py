@@ -10,6 +10,8 @@ __all__ = [
     "CONVERSION_CHUNKS",
     "CONVERSION_MEMORY_BYTES",
     "CONVERSION_SECONDS",
+    "MAX_ADDRESS",
+    "MAX_ADDRESSES",
     "MAX_ARCHIVE_ENTRIES",
     "MAX_ARCHIVE_XML",
     "MAX_FEEDBACK_LINE",
@@ -17,6 +19,7 @@ __all__ = [
     "MAX_METADATA_BYTES",
     "MAX_METADATA_DEPTH",
     "MAX_QUERY_CHARACTERS",
+    "MAX_REFERENCES",
     "MAX_SEEDS",
     "MAX_TAG",
     "MAX_TAGS",
@@ -33,6 +36,10 @@ MAX_TITLE = 4096
 #: Tags given with one chunk, and characters of each.
 MAX_TAGS = 256
 MAX_TAG = 512
+#: Addresses and references of one chunk, and characters of each.
+MAX_ADDRESSES = 256
+MAX_REFERENCES = 4096
+MAX_ADDRESS = 2048
 #: A chunk's metadata as JSON, in UTF-8.
 MAX_METADATA_BYTES = 1_000_000
 #: Characters of a question.

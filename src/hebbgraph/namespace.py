@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -95,6 +95,7 @@ class Namespace:
         cue_model: CueModel | None,
         texts: TextSource | None,
         search: Search | None,
+        edges: Sequence[str] | None,
         settings: Settings | Literal["saved"] | None,
         name: str,
         cache_dir: str | Path | None,
@@ -116,10 +117,15 @@ class Namespace:
                 'write Settings(language="german"), for example'
             )
         settings = settings if isinstance(settings, Settings) else Settings()
+        if isinstance(edges, str):
+            raise ParameterError(f"edges is a sequence of field names; write edges=({edges!r},)")
+        checked = settings.edges if edges is None else Settings(edges=edges).edges
         database, root = _open_database(location, cache_dir, settings.write_wait_seconds)
         try:
             if saved:
                 settings = settings.with_build(Truth(database, name).saved_settings() or {})
+            if edges is not None:
+                settings = settings.model_copy(update={"edges": checked})
             if texts is not None and settings.keep_text:
                 raise ParameterError(
                     "texts=... goes with Settings(keep_text=False); this index keeps its texts"

@@ -11,10 +11,28 @@ import json
 import re
 from typing import Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    JsonValue,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+)
 
 from hebbgraph.errors import InvalidChunkError
-from hebbgraph.limits import MAX_ID, MAX_METADATA_BYTES, MAX_TAG, MAX_TAGS, MAX_TEXT, MAX_TITLE
+from hebbgraph.limits import (
+    MAX_ADDRESS,
+    MAX_ADDRESSES,
+    MAX_ID,
+    MAX_METADATA_BYTES,
+    MAX_REFERENCES,
+    MAX_TAG,
+    MAX_TAGS,
+    MAX_TEXT,
+    MAX_TITLE,
+)
 from hebbgraph.nesting import too_deep
 
 __all__ = [
@@ -90,11 +108,21 @@ class Chunk(BaseModel):
         removes all chunks of a document.
     tags : tuple of str
         Tags given by the caller, in addition to those the tagger finds.
+    addresses : tuple of str
+        Where others find this chunk: its path, URL (with an anchor or without), message id,
+        DOI, ``[[wiki name]]``, or the symbols that it defines. Several chunks may share one.
+    references : tuple of str
+        Addresses that this chunk links to, replies to, imports or uses. Recalls follow them,
+        whether the chunk that has the address is added before or after. A reference to
+        ``page#anchor`` also leads to ``page``. Relative links must be resolved first
+        (:mod:`hebbgraph.documents` does).
 
     Examples
     --------
     >>> Chunk(text="Synapses learn.", title="Synapse").id
     '59b4147ee0be33487f0c882969c51ab3'
+    >>> Chunk(text="See below.", addresses=("a.md#top",), references=("a.md#rules",)).references
+    ('a.md#rules',)
     """
 
     model_config = _FROZEN
@@ -105,6 +133,8 @@ class Chunk(BaseModel):
     metadata: dict[str, JsonValue] = Field(default_factory=dict)
     document_id: str | None = Field(default=None, max_length=MAX_ID)
     tags: tuple[str, ...] = Field(default=(), max_length=MAX_TAGS)
+    addresses: tuple[str, ...] = ()
+    references: tuple[str, ...] = ()
 
     @field_validator("id", "document_id")
     @classmethod
@@ -149,6 +179,21 @@ class Chunk(BaseModel):
                 raise ValueError(f"a tag takes visible characters, got {tag!r}")
             if len(tag) > MAX_TAG:
                 raise ValueError(f"a tag has at most {MAX_TAG} characters, got {len(tag)}")
+        return value
+
+    @field_validator("addresses", "references")
+    @classmethod
+    def _links_are_storable(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        most = MAX_ADDRESSES if info.field_name == "addresses" else MAX_REFERENCES
+        if len(value) > most:
+            raise ValueError(f"{len(value)} of them, at most {most}; split the chunk")
+        for link in value:
+            if not link.strip() or _unstorable(link) is not None:
+                raise ValueError(f"an address takes visible characters, got {link!r:.80}")
+            if len(link) > MAX_ADDRESS:
+                raise ValueError(
+                    f"an address has at most {MAX_ADDRESS} characters, got {len(link)}"
+                )
         return value
 
     def model_post_init(self, context: Any, /) -> None:

@@ -197,6 +197,9 @@ class Settings(_Frozen):
     keep_text : bool
         Build setting. If False, no copy of the texts is kept; they come from the store that
         ``HebbianIndex.open(texts=...)`` names. Titles, metadata and tags stay here.
+    edges : tuple of str
+        Build setting. Metadata fields whose values join chunks: two chunks by the same
+        ``author`` are one step apart. Values are text, numbers, or lists of these.
     aliases : tuple of {"spelling", "acronyms", "vectors"}
         Which variants of one concept are joined by light edges, derived and never merged;
         see :mod:`hebbgraph.graph.aliases`. None by default: they help some sets and harm
@@ -236,6 +239,7 @@ class Settings(_Frozen):
     language: Language = "english"
     text_tags: bool = True
     keep_text: bool = True
+    edges: tuple[str, ...] = ()
     aliases: tuple[AliasName, ...] = ()
     alias_weight: float = Field(default=0.5, ge=0.0, le=1.0)
     vector_dtype: Literal["float16", "float32"] = "float16"
@@ -248,6 +252,14 @@ class Settings(_Frozen):
     colonies: ColonyParameters = ColonyParameters()
     learning: LearningSettings = LearningSettings()
     neural: NeuralRecall = NeuralRecall()
+
+    @field_validator("edges")
+    @classmethod
+    def _named_fields(cls, edges: tuple[str, ...]) -> tuple[str, ...]:
+        for field in edges:
+            if not field.strip() or not field.isprintable():
+                raise ValueError(f"an edge is the name of a metadata field, got {field!r}")
+        return tuple(dict.fromkeys(edges))
 
     @field_validator("vector_search", mode="before")
     @classmethod
@@ -271,7 +283,7 @@ class Settings(_Frozen):
     def with_build(self, saved: Mapping[str, Any]) -> Settings:
         """Return these settings with build settings that were saved with an index."""
         known = {name: saved[name] for name in self.build() if name in saved}
-        return self.model_copy(update=known)
+        return self.model_copy(update=known | {"edges": tuple(known.get("edges", self.edges))})
 
     def build(self) -> dict[str, Any]:
         """Return the settings that are saved with the index."""
@@ -279,4 +291,5 @@ class Settings(_Frozen):
             "language": self.language,
             "text_tags": self.text_tags,
             "keep_text": self.keep_text,
+            "edges": sorted(self.edges),
         }

@@ -12,6 +12,7 @@ import numpy as np
 
 from hebbgraph.embedders import embed_passages, embed_question, embedder_name
 from hebbgraph.errors import InvalidChunkError, ParameterError, SettingsMismatchError
+from hebbgraph.graph.references import link_candidates
 from hebbgraph.namespace import Namespace, tagger_name
 from hebbgraph.nesting import CutMetadata
 from hebbgraph.progress import progress
@@ -175,15 +176,20 @@ class Writer:
     def _candidates(
         self, proposer: Proposer, chunks: Sequence[Chunk], tags: Iterable[Iterable[str]]
     ) -> list[dict[str, list[str]]]:
-        """Return each chunk's candidates from pass 1, and its given tags."""
+        """Return each chunk's candidates from pass 1, its given tags, and its links."""
         from_text = self._settings.text_tags
         found = proposer.propose(
             (chunk.text if from_text else "", chunk.title, [*chunk.tags, *more])
             for chunk, more in zip(chunks, tags, strict=True)
         )
-        if from_text:
-            return found
-        return [{kind: one[kind] for kind in ("title", "given") if kind in one} for one in found]
+        if not from_text:
+            kinds = ("title", "given")
+            found = [{kind: one[kind] for kind in kinds if kind in one} for one in found]
+        for chunk, candidates in zip(chunks, found, strict=True):
+            for kind, keys in link_candidates(chunk, self._settings.edges).items():
+                held = candidates.get(kind, [])
+                candidates[kind] = [*held, *(key for key in keys if key not in held)]
+        return found
 
     def _tags(
         self, chunks: list[Chunk], tell: Callable[[int], object] | None = None

@@ -200,6 +200,14 @@ INVALID: list[tuple[Any, str]] = [
     ({"text": "x", "metadata": {"\udfff": 1}}, "metadata"),
     ({"text": "x", "metadata": {"big": 10**5000}}, "metadata"),
     ({"text": "x", "metadata": ["list"]}, "metadata"),
+    ({"text": "x", "addresses": "a.md"}, "addresses: .*valid tuple"),
+    ({"text": "x", "addresses": [5]}, "addresses"),
+    ({"text": "x", "addresses": ["a.md", " "]}, "visible characters"),
+    ({"text": "x", "addresses": ["a" * 2049]}, "at most 2048 characters, got 2049"),
+    ({"text": "x", "addresses": [f"a{n}" for n in range(257)]}, "257 of them, at most 256"),
+    ({"text": "x", "references": ["\ud800"]}, "references"),
+    ({"text": "x", "references": ["a\x00b"]}, "visible characters"),
+    ({"text": "x", "references": [f"{n}" for n in range(100_000)]}, "100000 .*at most 4096"),
 ]
 
 

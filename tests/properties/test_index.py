@@ -35,6 +35,9 @@ TITLES = [
 ]
 GIVEN = ["fenn mill", "Gull Rock", "never in a text"]
 IDS = [f"c{n}" for n in range(7)]
+# Of addresses some are claimed by several chunks, some by none; some are names in words.
+ADDRESSES = ["a.md", "a.md#mill", "https://E.org/x/", "[[Gull Rock]]", "ash_fenn.mill", "<1@x>"]
+LINKS = [*ADDRESSES, "a.md#gone", "http://e.org/x#y", "[[gull rock#north]]", "lost.md"]
 
 texts = st.lists(
     st.sampled_from([*NAMES, "met", "the", "and then", ".", "gull rock", "fenn"]), max_size=7
@@ -45,6 +48,8 @@ chunks = st.builds(
     title=st.sampled_from(TITLES),
     text=texts,
     tags=st.lists(st.sampled_from(GIVEN), max_size=1).map(tuple),
+    addresses=st.lists(st.sampled_from(ADDRESSES), max_size=2).map(tuple),
+    references=st.lists(st.sampled_from(LINKS), max_size=3).map(tuple),
     document_id=st.sampled_from([None, "d1", "d2"]),
 )
 batches = st.lists(chunks, max_size=5, unique_by=lambda chunk: chunk.id)

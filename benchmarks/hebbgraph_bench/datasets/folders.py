@@ -2,7 +2,8 @@
 
 Own layout::
 
-    corpus.jsonl    {"id", "title", "text", and anything else, kept as metadata}
+    corpus.jsonl    {"id", "title", "text", "url"?, "links"?: [url], and anything else, kept as
+                     metadata}
     queries.jsonl   {"id", "question", "supporting_ids", "answers"?, "grades"?, "also_ids"?,
                      "type"? (or "hops"), "group"?, "rewording"?,
                      "scenario"?, "history"?: [text, or an object of texts]}
@@ -123,7 +124,7 @@ def _read_corpus(path: Path, id_field: str) -> dict[str, Chunk]:
         extra: dict[str, Any] = {
             key: value
             for key, value in row.fields.items()
-            if key not in (id_field, "title", "text", "metadata")
+            if key not in (id_field, "title", "text", "metadata", "url", "links")
         }
         metadata = row.fields.get("metadata")
         if metadata is not None and not isinstance(metadata, dict):

@@ -125,17 +125,23 @@ def read_json_list(path: Path) -> Iterator[Row]:
 
 
 def build_chunk(row: Row, chunk_id: str, title: str, text: str, **extra: Any) -> Chunk:
-    """Make a chunk of what ``row`` holds.
+    """Make a chunk of what ``row`` holds; ``url`` and ``links`` are its address and references.
 
     Raises
     ------
     DatasetError
         If the id, title or text does not fit a chunk.
     """
+    fields = {
+        "id": chunk_id,
+        "title": clean(title),
+        "text": clean(text),
+        "addresses": [url] if (url := row.get_text("url", default="")).strip() else [],
+        "references": row.get_texts("links"),
+        "metadata": extra,
+    }
     try:
-        return Chunk.coerce(
-            {"id": chunk_id, "title": clean(title), "text": clean(text), "metadata": extra}
-        )
+        return Chunk.coerce(fields)
     except InvalidChunkError as error:
         raise DatasetError(f"{row.place}: expected a chunk that can be kept: {error}") from error
 

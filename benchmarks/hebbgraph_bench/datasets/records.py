@@ -170,6 +170,12 @@ class Dataset:
         )
         return replace(self, name=f"{self.name}, no titles", corpus=corpus)
 
+    def without_references(self) -> Dataset:
+        """Return the set without what its chunks link to."""
+        none: dict[str, tuple[str, ...]] = {"addresses": (), "references": ()}
+        corpus = tuple(chunk.model_copy(update=none) for chunk in self.corpus)
+        return replace(self, name=f"{self.name}, no references", corpus=corpus)
+
     def with_rewordings(self) -> Dataset:
         """Return the set with each variant of a question as a question of its own."""
         reworded = (other for query in self.queries for other in query.reworded())

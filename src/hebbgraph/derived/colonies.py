@@ -197,7 +197,8 @@ class Colonies:
         colony = state.colony[np.searchsorted(state.rows, graph.rows[live])]
         owner, tags, _ = graph.tags_of(live)
         of = colony[owner]
-        keep = of != NONE
+        phrases = graph.phrases
+        keep = (of != NONE) & ~(phrases.is_address | phrases.is_edge)[tags]  # links are no names
         n_tags = max(len(graph.phrases), 1)
         pairs, counts = np.unique(of[keep] * n_tags + tags[keep], return_counts=True)
         numbers, tags = pairs // n_tags, pairs % n_tags

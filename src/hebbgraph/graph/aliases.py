@@ -176,8 +176,9 @@ class Aliases:
         return self._edges
 
     def _found(self, graph: TagGraph) -> EdgeSet:
-        tags = np.flatnonzero(graph.phrases.in_vocabulary)
-        keys = [graph.phrases.keys[tag] for tag in tags.tolist()]
+        phrases = graph.phrases
+        tags = np.flatnonzero(phrases.in_vocabulary & ~phrases.is_address & ~phrases.is_edge)
+        keys = [phrases.keys[tag] for tag in tags.tolist()]
         pairs: set[Pair] = set()
         if "spelling" in self.kinds:
             pairs.update(spelling_pairs(keys, self._language))

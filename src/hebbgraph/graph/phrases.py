@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, GrowableArray, IntArray, unique
 from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
+from hebbgraph.graph.references import ADDRESS, EDGE
 from hebbgraph.graph.trie import PhraseTrie, find_sorted
 from hebbgraph.text.hashing import PhraseHasher
 from hebbgraph.text.reader import TextReader, TokenizedTexts
@@ -21,6 +22,7 @@ __all__ = ["PhraseArrays", "PhraseTable"]
 
 _MIN_CANDIDATES = 2
 _SALT_BYTES = 16
+_NOTHING = np.empty(0, np.uint8)
 
 
 class PhraseArrays(NamedTuple):
@@ -82,6 +84,9 @@ class PhraseTable:
         self._anchors = GrowableArray(np.int32, arrays.anchor_counts)
         self._given = GrowableArray(np.int32, arrays.given_counts)
         self._order = GrowableArray(np.uint64, arrays.phrase_order)
+        first = arrays.key_data[arrays.key_offsets[:-1]] if len(arrays.key_data) else _NOTHING
+        self._is_address = GrowableArray(np.bool_, first == ord(ADDRESS))
+        self._is_edge = GrowableArray(np.bool_, first == ord(EDGE))
         self._has_given: bool | None = None
         self._trie = PhraseTrie(arrays.span_hashes, arrays.span_numbers, arrays.span_extends)
 
@@ -112,6 +117,16 @@ class PhraseTable:
     def order(self) -> NDArray[np.uint64]:
         """Tie-breaker for each phrase, derived from its text alone."""
         return self._order.view
+
+    @property
+    def is_address(self) -> BoolArray:
+        """Mask of the addresses among the phrases; see :mod:`hebbgraph.graph.references`."""
+        return self._is_address.view
+
+    @property
+    def is_edge(self) -> BoolArray:
+        """Mask of the edges by metadata among the phrases."""
+        return self._is_edge.view
 
     @property
     def in_vocabulary(self) -> NDArray[np.bool_]:
@@ -161,6 +176,8 @@ class PhraseTable:
             self._anchors.extend(nothing)
             self._given.extend(nothing)
             self._order.extend(_order_keys(new))
+            self._is_address.extend([key.startswith(ADDRESS) for key in new])
+            self._is_edge.extend([key.startswith(EDGE) for key in new])
         if not held:
             return [fresh[key] for key in keys]
         return [held[key] if key in held else fresh[key] for key in keys]

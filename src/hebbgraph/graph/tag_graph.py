@@ -30,9 +30,16 @@ from hebbgraph.text.reader import TokenizedTexts
 
 __all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange"]
 
-_TITLE, _GIVEN, _OTHER = 0, 1, 2
-#: The subject of an untitled chunk counts as its title.
-_KIND_CODES = {"title": _TITLE, "subject": _TITLE, "given": _GIVEN}
+_TITLE, _GIVEN, _OTHER, _ADDRESS = 0, 1, 2, 3
+#: The subject of an untitled chunk counts as its title. References are given to a chunk alone,
+#: and so are addresses, which entitle it (see :mod:`hebbgraph.graph.references`).
+_KIND_CODES = {
+    "title": _TITLE,
+    "subject": _TITLE,
+    "given": _GIVEN,
+    "reference": _GIVEN,
+    "address": _ADDRESS,
+}
 _FIRST = itemgetter(0)
 #: The graph is folded once more than one in this many chunks is dead, or phrase is new.
 _FOLD_SHARE = 8
@@ -255,7 +262,7 @@ class TagGraph:
         self._candidate_indptr.extend(before + np.array(ends, dtype=np.int64))
 
     def _staged_candidates(self, slots: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return candidates, titles and given tags, each listed once per slot."""
+        """Return candidates, titles and given tags (links too), each listed once per slot."""
         indptr = self._candidate_indptr.view
         starts = indptr[slots]
         counts = indptr[slots + 1] - starts
@@ -263,16 +270,18 @@ class TagGraph:
         kinds = self._candidate_kinds.view[at]
         n_phrases = max(len(self.phrases), 1)
         pairs = np.repeat(slots, counts) * n_phrases + self._candidates.view[at]
+        given = (kinds == _GIVEN) | (kinds == _ADDRESS)
         return (
-            unique(pairs[kinds != _GIVEN]) % n_phrases,
+            unique(pairs[~given]) % n_phrases,
             unique(pairs[kinds == _TITLE]) % n_phrases,
-            unique(pairs[kinds == _GIVEN]) % n_phrases,
+            unique(pairs[given]) % n_phrases,
         )
 
     def tag(self, into: TaggedChunks, slots: IntArray, texts: TokenizedTexts) -> None:
         """Match the vocabulary against the texts of chunks (pass 2).
 
-        Titles, subjects and given tags become tags whether the text mentions them or not.
+        Titles, subjects, given tags, addresses and references become tags whether the text
+        mentions them or not.
 
         Parameters
         ----------
@@ -295,7 +304,8 @@ class TagGraph:
             np.repeat(np.arange(len(slots)), counts)[own] * n_phrases
             + self._candidates.view[at[own]]
         )
-        titles = unique(proposed[kinds[own] == _TITLE])
+        entitles = (kinds[own] == _TITLE) | (kinds[own] == _ADDRESS)
+        titles = unique(proposed[entitles])
         matched = chunk_of[text] * n_phrases + found
         pairs = unique(np.concatenate((proposed, matched)))
         is_title = np.zeros(len(pairs), dtype=np.bool_)

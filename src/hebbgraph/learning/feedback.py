@@ -13,6 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from hebbgraph.errors import FeedbackError, ParameterError
+from hebbgraph.graph.references import tag_key
 from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
 from hebbgraph.records import Cue, Feedback, PathStep, Recall, ShownChunk
 from hebbgraph.settings import LearningSettings
@@ -163,7 +164,7 @@ def _path(steps: Sequence[PathStep]) -> tuple[PathStep, ...]:
     return tuple(
         PathStep.model_construct(
             kind=step.kind,
-            value=(phrase_key(step.value) or step.value) if step.kind == "tag" else step.value,
+            value=(tag_key(step.value) or step.value) if step.kind == "tag" else step.value,
         )
         for step in steps
         if step.kind in ("tag", "chunk")

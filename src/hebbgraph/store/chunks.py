@@ -21,7 +21,7 @@ from hebbgraph.store.facts import facts_of
 from hebbgraph.store.schema import chunks, documents
 from hebbgraph.store.texts import Passage, TextState, TextStore
 
-__all__ = ["ChunkReader", "Outline", "as_json", "digest", "pages"]
+__all__ = ["ChunkReader", "Outline", "as_json", "digest", "links_of", "pages"]
 
 _T = TypeVar("_T")
 _PAGE = 500  # bound parameters per statement; every database allows that many
@@ -33,6 +33,7 @@ _FIELDS = (
     chunks.c.title,
     chunks.c.metadata,
     chunks.c.tags,
+    chunks.c.links,
 )
 
 
@@ -237,9 +238,17 @@ class ChunkReader:
 
 
 def _chunk(
-    id_: str, document_id: str | None, title: str, metadata: str, tags: str, *, text: str
+    id_: str,
+    document_id: str | None,
+    title: str,
+    metadata: str,
+    tags: str,
+    links: str | None,
+    *,
+    text: str,
 ) -> Chunk:
     # The database holds what was validated on its way in.
+    linked: dict[str, Any] = {name: tuple(held) for name, held in from_json(links or "{}").items()}
     return Chunk.model_construct(
         id=id_,
         document_id=document_id,
@@ -247,7 +256,14 @@ def _chunk(
         text=text,
         metadata=read_metadata(metadata),
         tags=tuple(from_json(tags)),
+        **linked,
     )
+
+
+def links_of(chunk: Chunk) -> dict[str, tuple[str, ...]]:
+    """Return a chunk's addresses and references, if it has any, by field."""
+    held = {"addresses": chunk.addresses, "references": chunk.references}
+    return {name: some for name, some in held.items() if some}
 
 
 def pages(values: Iterable[_T]) -> Iterator[list[_T]]:
@@ -261,7 +277,8 @@ def digest(chunk: Chunk) -> bytes:
     """Return 16 bytes that differ if any field differs."""
     metadata = dict(sorted(chunk.metadata.items()))
     fields = [chunk.document_id, chunk.title, chunk.text, metadata, chunk.tags]
-    return blake2b(as_json(fields).encode(), digest_size=16).digest()
+    links = links_of(chunk)  # without any, the digest is that of older versions
+    return blake2b(as_json([*fields, links] if links else fields).encode(), digest_size=16).digest()
 
 
 def as_json(value: object) -> str:

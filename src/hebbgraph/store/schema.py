@@ -10,6 +10,7 @@ import functools
 import secrets
 import uuid
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.schema import CreateIndex, CreateTable
@@ -30,7 +31,7 @@ __all__ = [
     "tombstones",
 ]
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 METADATA = sa.MetaData()
 
@@ -99,6 +100,8 @@ chunks = sa.Table(
     sa.Column("generation", sa.BigInteger, nullable=False),
     # Of a text kept elsewhere (hebbgraph.store.texts).
     sa.Column("imprint", sa.LargeBinary(24)),
+    # Addresses and references as JSON; NULL without any.
+    sa.Column("links", sa.Text),
     # Last, so that reading other columns skips it. The epoch distinguishes vectors of the
     # present model from those not yet re-embedded.
     sa.Column("vector_epoch", sa.Integer),
@@ -178,9 +181,12 @@ def _add_tag_answers(connection: sa.Connection) -> None:
     tag_answers.create(connection)
 
 
-def _add_imprints(connection: sa.Connection) -> None:
-    kind = chunks.c.imprint.type.compile(connection.dialect)
-    connection.execute(sa.text(f"ALTER TABLE chunks ADD COLUMN imprint {kind}"))
+def _add_column(column: sa.Column[Any]) -> Callable[[sa.Connection], None]:
+    def add(connection: sa.Connection) -> None:
+        kind = column.type.compile(connection.dialect)
+        connection.execute(sa.text(f"ALTER TABLE chunks ADD COLUMN {column.name} {kind}"))
+
+    return add
 
 
 @functools.lru_cache(maxsize=4)
@@ -227,6 +233,7 @@ def _add_history(connection: sa.Connection) -> None:
 #: ``MIGRATIONS[n]`` brings a database of version n to version n + 1, in one transaction.
 MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
     1: _add_tag_answers,
-    2: _add_imprints,
+    2: _add_column(chunks.c.imprint),
     3: _add_history,
+    4: _add_column(chunks.c.links),
 }

@@ -17,7 +17,7 @@ from hebbgraph.errors import ConnectionLostError, SettingsMismatchError
 from hebbgraph.limits import MAX_METADATA_DEPTH
 from hebbgraph.nesting import CutMetadata
 from hebbgraph.records import Chunk
-from hebbgraph.store.chunks import ChunkReader, as_json, digest, pages
+from hebbgraph.store.chunks import ChunkReader, as_json, digest, links_of, pages
 from hebbgraph.store.database import Database, retried
 from hebbgraph.store.embeddings import Embeddings, EmbeddingState, parse_embedding
 from hebbgraph.store.history import NOTHING, Commit, History, new_mark
@@ -431,6 +431,7 @@ class Truth(ChunkReader):
             write.digest or digest(chunk),
             generation,
             imprint,
+            as_json(links) if (links := links_of(chunk)) else None,
             embedding.epoch if embedding and write.vector else None,
             write.vector,
         )

@@ -1,0 +1,182 @@
+"""Links between chunks as tags: addresses, references to them, and edges by metadata.
+
+An address entitles its chunk, as a title does; a reference mentions the address. Both are keys
+in a space of their own: they begin with a mark that no phrase of a text begins with, so a text
+names an address only if it links to it. What follows the mark is the address in normal form, in
+which two spellings of one place are equal.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from posixpath import normpath
+from urllib.parse import unquote
+
+from hebbgraph.errors import InvalidChunkError
+from hebbgraph.records import Chunk, storable
+from hebbgraph.text import phrase_key
+
+__all__ = ["ADDRESS", "EDGE", "link_candidates", "link_keys", "normal_address", "tag_key"]
+
+ADDRESS = "@"
+"""First character of the key of an address."""
+
+EDGE = "="
+"""First character of the key of an edge by metadata: ``=field:value``."""
+
+_WIKI = re.compile(r"\[\[([^\[\]|#]*+)(?:#([^\[\]|]*+))?+(?:\|[^\[\]]*+)?\]\]")
+_URL = re.compile(r"(?i)([a-z][a-z0-9+.-]*+):/{2,}([^/?#]*+)(.*)")
+_DOI = re.compile(r"(?i)(?:https?://(?:dx\.)?doi\.org/|doi:\s*)(10\.\d{4,9}/\S+)")
+_PORT = {"http": ":80", "https": ":443"}
+_FILE = re.compile(
+    r"(?i)\.(?:adoc|c|cpp|css|csv|docx?|gif|go|h|html?|ipynb|java|jpe?g|js|json|md|markdown|pdf"
+    r"|php|png|py|rb|rs|rst|sh|sql|svg|toml|ts|txt|xhtml|xml|ya?ml|com|dev|io|net|org)$"
+)
+#: What a text would write as it stands: words, or an identifier of several parts.
+_WORDS = re.compile(r"\w[\w'&.+-]*+(?: [\w'&.,+()-]++)++")
+_SYMBOL = re.compile(r"(?=\w*[A-Za-z])\w+(?:(?:\.|::)\w+)*+(?:\(\))?")
+_PARTS = re.compile(r"\w_\w|[a-z0-9][A-Z]|\w(?:\.|::)\w|\(\)$")
+
+
+def normal_address(address: str) -> str:
+    """Return an address in normal form.
+
+    Case matters in paths and symbols, not in hosts, DOIs and wiki names. ``http`` equals
+    ``https``; default ports, dots in paths, trailing slashes, empty fragments, escapes and the
+    brackets of a message id make no difference.
+
+    Examples
+    --------
+    >>> normal_address("https://Example.org:443/a/../docs/#Setup")
+    '//example.org/docs#Setup'
+    >>> normal_address("./guide/setup.md"), normal_address("[[Rate  Limits#Quota|quotas]]")
+    ('guide/setup.md', '[[rate limits]]#quota')
+    >>> normal_address("<1@mail.example>"), normal_address("https://doi.org/10.1000/X1")
+    ('1@mail.example', 'doi:10.1000/x1')
+    """
+    address = " ".join(unicodedata.normalize("NFC", storable(unquote(address))).split())
+    if wiki := _WIKI.fullmatch(address):
+        name, section = (" ".join((part or "").replace("_", " ").split()) for part in wiki.groups())
+        return f"[[{name.casefold()}]]" + (f"#{section.casefold()}" if section else "")
+    if address.startswith("<") and address.endswith(">"):
+        address = address[1:-1].strip()
+    if doi := _DOI.fullmatch(address):
+        return f"doi:{doi[1].casefold()}"
+    host = ""
+    if url := _URL.fullmatch(address):
+        scheme, host, address = url[1].casefold(), url[2].casefold(), url[3]
+        host = "//" + host.removesuffix(_PORT.get(scheme, "\0"))
+        if scheme not in _PORT:
+            host = f"{scheme}:{host}"
+    page, _, fragment = address.partition("#")
+    path, mark, query = page.partition("?")
+    if path:
+        rooted = "/" if path.startswith("/") else ""
+        path = rooted + normpath(path).strip("/") if path.strip("/") else "" if host else rooted
+    page = host + path + (mark + query if query else "")
+    return f"{page}#{fragment}" if fragment else page
+
+
+def link_keys(addresses: Iterable[str]) -> list[str]:
+    """Return the keys of addresses; that of ``page#anchor`` is followed by that of ``page``.
+
+    Examples
+    --------
+    >>> link_keys(["a.md#top", "a.md#end", "#here"])
+    ['@a.md#top', '@a.md', '@a.md#end', '@#here']
+    """
+    return list(dict.fromkeys(key for address in addresses for key in _keys(address)))
+
+
+def _keys(address: str) -> Iterator[str]:
+    normal = normal_address(address)
+    page, _, fragment = normal.partition("#")
+    if fragment:
+        yield ADDRESS + normal
+    if page:
+        yield ADDRESS + page
+
+
+def link_candidates(chunk: Chunk, edges: Sequence[str] = ()) -> dict[str, list[str]]:
+    """Return the keys by which a chunk is linked to others, by kind.
+
+    ``address`` and ``reference`` are its links. An address that is a name in words (a wiki
+    name, or an identifier of several parts) is a ``title`` too, so that texts and questions
+    name it; a wiki name that it refers to is ``given`` to it as a tag.
+
+    Parameters
+    ----------
+    chunk : Chunk
+    edges : sequence of str
+        Metadata fields; each of their values is a ``reference`` that chunks share.
+
+    Raises
+    ------
+    InvalidChunkError
+        If such a field holds anything but text, numbers, or a list of these.
+
+    Examples
+    --------
+    >>> link_candidates(Chunk(text="x", addresses=("[[Ice trade]]",), references=("a.md",)))
+    {'title': ['ice trade'], 'address': ['@[[ice trade]]'], 'reference': ['@a.md']}
+    >>> link_candidates(Chunk(text="x", metadata={"author": ["Jo", "Ann"]}), ("author",))
+    {'reference': ['=author:jo', '=author:ann']}
+    """
+    if not (chunk.addresses or chunk.references or edges):
+        return {}
+    found = {
+        "title": [key for one in chunk.addresses if (key := phrase_key(_in_words(one)))],
+        "given": [key for one in chunk.references if (key := phrase_key(_wiki_name(one)))],
+        "address": link_keys(chunk.addresses),
+        "reference": [*link_keys(chunk.references), *_edge_keys(chunk, edges)],
+    }
+    return {kind: list(dict.fromkeys(keys)) for kind, keys in found.items() if keys}
+
+
+def _wiki_name(address: str) -> str:
+    wiki = _WIKI.fullmatch(address.strip())
+    return "" if wiki is None else wiki[1].replace("_", " ")
+
+
+def _in_words(address: str) -> str:
+    """Return the name that an address is, or an empty string.
+
+    >>> [_in_words(one) for one in ("[[Ice_trade]]", "parse_config()", "os.path", "get", "a.md")]
+    ['Ice trade', 'parse_config', 'os.path', '', '']
+    """
+    if name := _wiki_name(address):
+        return name
+    address = address.strip()
+    if _WORDS.fullmatch(address):
+        return address
+    if _SYMBOL.fullmatch(address) and _PARTS.search(address) and not _FILE.search(address):
+        return address.removesuffix("()")
+    return ""
+
+
+def _edge_keys(chunk: Chunk, fields: Sequence[str]) -> Iterator[str]:
+    for field in fields:
+        held = chunk.metadata.get(field)
+        for value in held if isinstance(held, list) else [held]:
+            if value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, str | int | float):
+                raise InvalidChunkError(
+                    f"chunk {chunk.id!r}: metadata field {field!r} is an edge and takes text, "
+                    f"numbers or a list of these, got {value!r:.80}"
+                )
+            if isinstance(value, float) and value.is_integer():
+                value = int(value)
+            if text := " ".join(unicodedata.normalize("NFC", str(value)).casefold().split()):
+                yield f"{EDGE}{field}:{text}"
+
+
+def tag_key(tag: str) -> str:
+    """Return the key of a tag as a path shows it; a link is its own key.
+
+    >>> tag_key("@a.md"), tag_key("The Ice Trade")
+    ('@a.md', 'ice trade')
+    """
+    return tag if tag.startswith((ADDRESS, EDGE)) else phrase_key(tag)
