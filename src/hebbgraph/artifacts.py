@@ -1,4 +1,4 @@
-"""Files that can be rebuilt: written in one step, some with a stamp of what they were built from.
+"""Files written in one step, and those that can be rebuilt: some with a stamp of their origin.
 
 A stamp is written last and holds a checksum, so a file that a killed process left
 incomplete, or that was damaged since, is never read.
@@ -11,9 +11,10 @@ import logging
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -21,17 +22,20 @@ from hebbgraph.arrays import IntArray
 
 __all__ = [
     "Stamp",
+    "WatchedFile",
     "file_checksum",
     "make_way",
     "read_stamped",
     "remove",
     "replace_file",
     "rows_checksum",
+    "whole_file",
     "write_stamped",
 ]
 
 logger = logging.getLogger(__name__)
 
+_T = TypeVar("_T")
 _BLOCK = 1 << 20
 
 Stamp: TypeAlias = dict[str, Any]
@@ -72,22 +76,75 @@ def replace_file(
         Writes the content to the path it is called with.
     unlocked : bool
         Whether other processes may write it at the same time. The unfinished file then
-        carries our process id, and is removed on an error.
+        carries our process id.
     """
-    partial = path.with_name(f"{path.name}.partial")
-    if unlocked:
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    for one in (partial, path):
-        make_way(one, for_file=True)
+    partial = None if unlocked else path.with_name(f"{path.name}.partial")
+    for one in (path, partial):
+        if one is not None:
+            make_way(one, for_file=True)
+    with whole_file(path, partial) as unfinished:
+        write(unfinished)
+        return os.stat(unfinished)
+
+
+@contextmanager
+def whole_file(path: Path, partial: Path | None = None) -> Iterator[Path]:
+    """Yield another path to write to; that file replaces the one at ``path`` when complete."""
+    partial = partial or path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
-        write(partial)
-        written = os.stat(partial)
+        yield partial
         os.replace(partial, path)
-    except BaseException:
-        if unlocked:
-            partial.unlink(missing_ok=True)
-        raise
-    return written
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+class WatchedFile(Generic[_T]):
+    """A file that other processes replace, too; it is read again only after that.
+
+    Parameters
+    ----------
+    path : Path, optional
+        None keeps the content in memory.
+    read : callable
+        Reads the file; None if that is of no use.
+    """
+
+    def __init__(self, path: Path | None, read: Callable[[Path], _T | None]) -> None:
+        self.path = path
+        self._read = read
+        self._content: _T | None = None
+        self._seen: tuple[int, int, int] | None = None  # what the file looked like then
+
+    @property
+    def content(self) -> _T | None:
+        """What the file holds now."""
+        if self.path is not None:
+            try:
+                looks = _looks(os.stat(self.path))
+            except OSError:
+                looks = None
+            if looks != self._seen:
+                self._content = None if looks is None else self._read(self.path)
+                self._seen = looks
+        return self._content
+
+    def replace(self, content: _T, write: Callable[[Path], object]) -> None:
+        """Replace the content by what ``write`` writes to the path it is called with."""
+        if self.path is not None:
+            self._seen = _looks(replace_file(self.path, write, unlocked=True))
+        self._content = content
+
+    def remove(self) -> bool:
+        """Remove the file; return whether there was content, intact or not."""
+        there = self._content is not None if self.path is None else self.path.exists()
+        if self.path is not None:
+            remove(self.path)
+        self._content = self._seen = None
+        return there
+
+
+def _looks(found: os.stat_result) -> tuple[int, int, int]:
+    return found.st_mtime_ns, found.st_size, found.st_ino
 
 
 def read_stamped(path: Path, fits: Callable[[Stamp], bool]) -> Stamp | None:

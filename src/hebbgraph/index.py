@@ -604,7 +604,7 @@ class HebbianIndex:
         """
         self._check_open()
         _check_ids([recall_id], "a recall id")
-        from hebbgraph.store.recall_rows import whole
+        from hebbgraph.store.recall_content import whole
 
         found = self._parts.recalls.get(self.namespace, recall_id)
         return None if found is None else whole(found, self._parts.truth)

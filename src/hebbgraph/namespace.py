@@ -171,7 +171,7 @@ class Namespace:
                     directory,
                     settings.colonies,
                     writable=writable,
-                    knows=truth.history.knows,
+                    leads_to=truth.history.leads_to,
                 ),
                 recalls=recalls,
                 root=root if writable else None,

@@ -155,7 +155,7 @@ class Chunk(BaseModel):
     @field_validator("metadata", mode="before")  # pydantic itself would only say "recursion"
     @classmethod
     def _metadata_is_shallow(cls, value: object) -> object:
-        if isinstance(value, dict) and (found := too_deep(value)) is not None:
+        if value and isinstance(value, dict) and (found := too_deep(value)) is not None:
             raise ValueError(f"{found}; {_FLATTEN}")
         return value
 
@@ -213,7 +213,7 @@ class Chunk(BaseModel):
         """
         if isinstance(value, Chunk):
             # Looked at again: a dict can be changed, and a copy is made without a look.
-            if (found := too_deep(value.metadata)) is not None:
+            if value.metadata and (found := too_deep(value.metadata)) is not None:
                 raise InvalidChunkError(f"chunk {value.id!r}: metadata: {found}; {_FLATTEN}")
             return value
         if isinstance(value, str):

@@ -12,12 +12,14 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TypeAlias
 
+from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.formulas.homeostasis import MIN_WEIGHT
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import Feedback, PruneReport, Recall
+from hebbgraph.store.chunks import pages
 from hebbgraph.store.feedback_log import Selection, anonymized, phrases_of
 from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
@@ -29,7 +31,6 @@ Moment: TypeAlias = float | datetime
 
 _DAY = 86_400.0
 _EXPIRE_EVERY_SECONDS = 3600.0
-_IMPORT_BATCH = 500
 
 
 class Teacher:
@@ -103,14 +104,6 @@ class Teacher:
             in_use, numbers = table.in_use, table.numbers(named)
         return {phrase for phrase in named if not (phrase in numbers and in_use[numbers[phrase]])}
 
-    def count(self) -> int:
-        """Return the number of feedbacks in the log."""
-        return self._log.count()
-
-    def ids(self) -> list[str]:
-        """Return the ids of all feedbacks, in order."""
-        return [feedback.id for _, feedback in self._log.after(0)]
-
     # -- taking back ----------------------------------------------------------------
 
     def forget(
@@ -148,15 +141,8 @@ class Teacher:
         """See :meth:`hebbgraph.HebbianIndex.export_feedback`."""
         if not isinstance(file, str | os.PathLike):
             return self._write(file)
-        path = Path(file)
-        partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-        try:
-            with partial.open("w", encoding="utf-8") as stream:
-                count = self._write(stream)
-            os.replace(partial, path)
-        finally:
-            partial.unlink(missing_ok=True)
-        return count
+        with whole_file(Path(file)) as partial, partial.open("w", encoding="utf-8") as stream:
+            return self._write(stream)
 
     def _write(self, stream: IO[str]) -> int:
         count = 0
@@ -185,9 +171,8 @@ class Teacher:
         checked = list(self._checked(stream, origin))
         entries = [(feedback, feedback_digest(feedback)) for feedback in checked]
         added = 0
-        for start in range(0, len(entries), _IMPORT_BATCH):
-            outcome = self._log.append(entries[start : start + _IMPORT_BATCH])
-            added += sum(new for _, new in outcome)
+        for batch in pages(entries):
+            added += sum(new for _, new in self._log.append(batch))
         self.expire_queries()
         return added
 

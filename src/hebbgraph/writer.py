@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import islice, repeat
-from typing import Any, TypeAlias, TypeVar
+from itertools import repeat
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from hebbgraph.nesting import CutMetadata
 from hebbgraph.progress import progress
 from hebbgraph.protocols import BatchTagger, Embedder, Tagger
 from hebbgraph.records import AddReport, Chunk, TaggingReport
+from hebbgraph.store.chunks import pages
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.texts import TextState
 from hebbgraph.store.truth import ChunkWrite
@@ -27,7 +28,6 @@ __all__ = ["ChunkLike", "OnProgress", "Writer"]
 
 ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
 OnProgress: TypeAlias = Callable[[int, int | None], Any] | None
-_T = TypeVar("_T")
 #: A long add spends at least this many times as long adding as refreshing readers.
 _ADDING_TO_SHOWING = 10.0
 
@@ -90,7 +90,7 @@ class Writer:
         taken = 0
         with progress(show_progress, on_progress) as tell, self._proposer() as proposer:
             try:
-                for batch in _batches(chunks, self._settings.batch_size):
+                for batch in pages(chunks, self._settings.batch_size):
                     report = self._add_batch(batch, report, proposer, _ahead(tell, taken, total))
                     taken += len(batch)
                     tell(taken, total)
@@ -226,7 +226,7 @@ class Writer:
         report = AddReport(generation=self._truth.generation())
         total, done = self._truth.count(), 0
         with progress(show_progress, on_progress) as tell, self._proposer() as proposer:
-            for rows in _batches(self._truth.rows_by_id(), self._settings.batch_size):
+            for rows in pages(self._truth.rows_by_id(), self._settings.batch_size):
                 report = self._retag_batch(rows, report, proposer, _ahead(tell, done, total))
                 done += len(rows)
                 tell(done, max(total, done))
@@ -356,9 +356,3 @@ def _ahead(
 ) -> Callable[[int], object]:
     """Report the progress of a batch as part of the whole."""
     return lambda done: tell(before + done, total)
-
-
-def _batches(values: Iterable[_T], size: int) -> Iterator[list[_T]]:
-    remaining = iter(values)
-    while batch := list(islice(remaining, size)):
-        yield batch

@@ -256,7 +256,7 @@ def test_a_layer_that_cannot_be_written_leaves_the_one_before(taught: HebbianInd
     train(taught, settings=TINY)
     store = taught.parts.derived.neural
     assert store.path is not None
-    before, layer = store.path.read_bytes(), store._layer
+    before, layer = store.path.read_bytes(), store._file.content
     assert layer is not None
     with pytest.MonkeyPatch.context() as patched:
 

@@ -153,7 +153,7 @@ def test_of_two_taggers_that_come_first_at_once_one_is_told(
     make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers = make_index().parts.truth.answers
-    monkeypatch.setattr(answers, "_saved", dict)  # both looked before either had written
+    monkeypatch.setattr(answers, "saved_settings", dict)  # both looked before either had written
     answers.settle("one")
     with pytest.raises(SettingsMismatchError, match="'one', got 'other'"):
         answers.settle("other")

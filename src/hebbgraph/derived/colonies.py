@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.artifacts import remove, replace_file
+from hebbgraph.artifacts import WatchedFile
 from hebbgraph.formulas.communities import (
     ALPHA,
     BETA,
@@ -34,7 +33,7 @@ from hebbgraph.formulas.weighted_graph import WeightedGraph
 from hebbgraph.graph.chunk_edges import SimilarityOf, chunk_edges
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.records import Colony
-from hebbgraph.store.history import NOTHING, Commit
+from hebbgraph.store.history import Commit
 from hebbgraph.text import display
 from hebbgraph.vectors.table import VectorTable
 
@@ -105,8 +104,8 @@ class Colonies:
         None keeps them in memory.
     parameters : ColonyParameters
     writable : bool
-    knows : callable, optional
-        Whether a commit led to the present truth; colonies of any other are ignored.
+    leads_to : callable, optional
+        Whether one commit led to another; colonies of a state that did not are ignored.
     """
 
     def __init__(
@@ -115,43 +114,39 @@ class Colonies:
         parameters: ColonyParameters,
         *,
         writable: bool = True,
-        knows: Callable[[Commit], bool] = lambda commit: True,
+        leads_to: Callable[[Commit, Commit], bool] = lambda commit, now: True,
     ) -> None:
-        self._knows = knows
-        self._known: tuple[Commit, dict[Commit, bool]] = (NOTHING, {})
+        self._leads_to = leads_to
         self.parameters = parameters
-        self._path = None if directory is None else directory / _FILE
+        self._file = WatchedFile(None if directory is None else directory / _FILE, _read)
         self._writable = writable
         self._found_by = json.dumps(
             {"alpha": ALPHA, "beta": BETA}
             | {name: getattr(parameters, name) for name in ("resolution", "nearest", "max_df")}
         )
         self._state: ColonyState | None = None
-        self._filed: ColonyState | None = None  # what the file holds ...
-        self._seen: tuple[int, int, int] | None = None  # ... that looked like this
         self._lock = threading.RLock()
 
     @property
     def exist(self) -> bool:
         """Whether colonies were ever found."""
         with self._lock:
-            return (self._state or self._in_file()) is not None
+            return (self._state or self._file.content) is not None
 
     def problems(self) -> Iterator[str]:
         """Yield what is wrong with the file, if there is one."""
         with self._lock:
-            if self._path is not None and self._path.exists():
+            if (path := self._file.path) is not None and path.exists():
                 try:
-                    _read(self._path)
-                except Exception as error:  # as in _in_file
-                    yield f"{self._path.name} cannot be read: {error}"
+                    _loaded(path)
+                except Exception as error:  # as in _read
+                    yield f"{path.name} cannot be read: {error}"
 
     def start_over(self) -> None:
         """Drop the colonies, on disk too; the next request finds them again."""
         with self._lock:
-            self._state = self._filed = self._seen = None
-            if self._path is not None:
-                remove(self._path)
+            self._state = None
+            self._file.remove()
 
     def at(
         self, graph: TagGraph, vectors: VectorTable | None = None, *, rebuild: bool = False
@@ -230,27 +225,36 @@ class Colonies:
 
     # -- finding --------------------------------------------------------------------
 
+    def _joined(
+        self, graph: TagGraph, vectors: VectorTable | None, before: ColonyState | None = None
+    ) -> ColonyState:
+        """Join the live chunks that ``before`` lacks; its edges between the others stay."""
+        live = np.flatnonzero(graph.alive)
+        rows = graph.rows[live].astype(np.int64)
+        if before is not None:
+            live = live[~np.isin(rows, before.rows, assume_unique=True)]
+        one, other, similarity, overlap = chunk_edges(
+            graph, live, graph.alive, self.parameters, similarity=_similarity(graph, vectors)
+        )
+        source, target = graph.rows[one].astype(np.int64), graph.rows[other].astype(np.int64)
+        if before is not None:
+            stays = np.isin(before.source, rows) & np.isin(before.target, rows)
+            source = np.concatenate((before.source[stays], source))
+            target = np.concatenate((before.target[stays], target))
+            similarity = np.concatenate((before.similarity[stays], similarity))
+            overlap = np.concatenate((before.overlap[stays], overlap))
+        colony = np.full(len(rows), NONE)
+        return ColonyState(
+            *_commit(graph), rows, colony, source, target, similarity, overlap, self._found_by
+        )
+
     def _found(
         self, graph: TagGraph, vectors: VectorTable | None, before: ColonyState | None
     ) -> ColonyState:
-        live = np.flatnonzero(graph.alive)
-        rows = graph.rows[live].astype(np.int64)
-        found = chunk_edges(
-            graph, live, graph.alive, self.parameters, similarity=_similarity(graph, vectors)
-        )
-        state = ColonyState(
-            *_commit(graph),
-            rows,
-            np.full(len(rows), NONE),
-            graph.rows[found.source].astype(np.int64),
-            graph.rows[found.target].astype(np.int64),
-            found.similarity,
-            found.overlap,
-            self._found_by,
-        )
+        state = self._joined(graph, vectors)
         joined = state.graph()
         labels = find_colonies(
-            len(rows),
+            len(state.rows),
             joined.sources,
             joined.targets,
             joined.weights,
@@ -262,32 +266,17 @@ class Colonies:
         self, graph: TagGraph, vectors: VectorTable | None, before: ColonyState
     ) -> ColonyState:
         """Join new chunks, drop deleted ones, and let their neighbourhood move."""
-        live = np.flatnonzero(graph.alive)
-        rows = graph.rows[live].astype(np.int64)
-        new = live[~np.isin(rows, before.rows, assume_unique=True)]
-        added = chunk_edges(
-            graph, new, graph.alive, self.parameters, similarity=_similarity(graph, vectors)
-        )
-        stays = np.isin(before.source, rows) & np.isin(before.target, rows)
-        gone = ~stays
-        state = ColonyState(
-            *_commit(graph),
-            rows,
-            np.full(len(rows), NONE),
-            np.concatenate((before.source[stays], graph.rows[added.source].astype(np.int64))),
-            np.concatenate((before.target[stays], graph.rows[added.target].astype(np.int64))),
-            np.concatenate((before.similarity[stays], added.similarity)),
-            np.concatenate((before.overlap[stays], added.overlap)),
-            self._found_by,
-        )
-        joined = state.graph()
+        state = self._joined(graph, vectors, before)
+        rows, joined = state.rows, state.graph()
         held = np.isin(rows, before.rows, assume_unique=True)
         first = int(before.colony.max(initial=NONE)) + 1
         labels = first + np.arange(len(rows), dtype=np.int64)  # each on its own ...
         known = before.colony[np.searchsorted(before.rows, rows[held])]
         labels[held] = np.where(known == NONE, labels[held], known)  # ... or where it was
-        widowed = np.concatenate((before.source[gone], before.target[gone]))
-        touched = np.concatenate((graph.rows[new], widowed, *_ends(state, graph.rows[new])))
+        gone = ~(np.isin(before.source, rows) & np.isin(before.target, rows))
+        new = rows[~held]
+        near = (state.target[np.isin(state.source, new)], state.source[np.isin(state.target, new)])
+        touched = np.concatenate((new, *near, before.source[gone], before.target[gone]))
         queue = np.flatnonzero(np.isin(rows, touched))
         labels = local_moving(joined, labels, queue.tolist(), resolution=self.parameters.resolution)
         return self._numbered(state, joined, labels, before)
@@ -307,10 +296,9 @@ class Colonies:
         names = {NONE: NONE}
         unused = 0
         if before is not None:
-            both, at, was = np.intersect1d(
+            _, at, was = np.intersect1d(
                 state.rows, before.rows, assume_unique=True, return_indices=True
             )
-            del both
             pairs, counts = np.unique(
                 np.stack((labels[at], before.colony[was])), axis=1, return_counts=True
             )
@@ -334,64 +322,23 @@ class Colonies:
 
     def _latest(self, graph: TagGraph) -> ColonyState | None:
         """Return the latest state that leads to the graph: the file's, or our own."""
-        own, filed = self._state, self._in_file()
-        if own is not None and not self._leads_to(graph, own):
-            own = None
-        if filed is None or not self._leads_to(graph, filed):
-            return own
-        return filed if own is None or filed.generation >= own.generation else own
-
-    def _leads_to(self, graph: TagGraph, state: ColonyState) -> bool:
-        """Return whether a state is of the commit of the graph, or of an earlier one."""
-        now, commit = _commit(graph), _commit(state)
-        if commit.generation >= now.generation:
-            return commit == now
-        if self._known[0] != now:
-            self._known = now, {}
-        known = self._known[1]
-        if commit not in known:
-            known[commit] = self._knows(commit)
-        return known[commit]
-
-    def _in_file(self) -> ColonyState | None:
-        """Return the state in the file, read again only after it was written."""
-        looks = self._looks()
-        if looks != self._seen:
-            self._filed, self._seen = None, looks
-            if looks is not None:
-                assert self._path is not None
-                try:
-                    self._filed = _read(self._path)
-                except Exception as error:  # zipfile and NumPy raise many kinds
-                    logger.warning(
-                        "%s cannot be read (%s): finding colonies again", self._path, error
-                    )
-        return self._filed
-
-    def _looks(self) -> tuple[int, int, int] | None:
-        if self._path is None:
-            return None
-        try:
-            found = os.stat(self._path)
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size, found.st_ino
+        states = [
+            state
+            for state in (self._file.content, self._state)
+            if state is not None and self._leads_to(_commit(state), _commit(graph))
+        ]
+        return max(states, key=lambda state: state.generation, default=None)
 
     def _save(self, state: ColonyState) -> None:
-        if self._path is None or not self._writable:
-            return
-
         def write(path: Path) -> None:
             with path.open("wb") as file:  # np.savez would add a suffix to a path
                 np.savez(file, format=_FORMAT, **vars(state))
 
-        try:
-            written = replace_file(self._path, write, unlocked=True)
-        except OSError as error:
-            logger.warning("colonies were not saved: %s", error)
-        else:
-            self._filed = state
-            self._seen = written.st_mtime_ns, written.st_size, written.st_ino
+        if self._writable:
+            try:
+                self._file.replace(state, write)
+            except OSError as error:
+                logger.warning("colonies were not saved: %s", error)
 
 
 def _commit(of: TagGraph | ColonyState) -> Commit:
@@ -399,6 +346,14 @@ def _commit(of: TagGraph | ColonyState) -> Commit:
 
 
 def _read(path: Path) -> ColonyState | None:
+    try:
+        return _loaded(path)
+    except Exception as error:  # zipfile and NumPy raise many kinds
+        logger.warning("%s cannot be read (%s): finding colonies again", path, error)
+        return None
+
+
+def _loaded(path: Path) -> ColonyState | None:
     """Read a file; None if it is of another version."""
     # Opened here, as NumPy leaves an unreadable file open.
     with path.open("rb") as file, np.load(file, allow_pickle=False) as held:
@@ -408,11 +363,6 @@ def _read(path: Path) -> ColonyState | None:
     commit = int(fields.pop("generation")), int(fields.pop("mark"))
     found_by = str(fields.pop("found_by"))
     return ColonyState(*commit, **fields, found_by=found_by)
-
-
-def _ends(state: ColonyState, rows: IntArray) -> tuple[IntArray, IntArray]:
-    """Return the other ends of the edges of some rows."""
-    return state.target[np.isin(state.source, rows)], state.source[np.isin(state.target, rows)]
 
 
 def _similarity(graph: TagGraph, vectors: VectorTable | None) -> SimilarityOf | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -18,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from hebbgraph.artifacts import replace_file
+from hebbgraph.artifacts import WatchedFile
 from hebbgraph.errors import ReadOnlyIndexError
 from hebbgraph.extras import require
 from hebbgraph.graph.neural_layer import LayerInGraph, LayerStamp, NeuralLayer
@@ -46,8 +45,8 @@ class NeuralStore:
     directory : Path, optional
         The folder of derived parts; None keeps the layer in memory.
     writable : bool
-    knows : callable, optional
-        Whether a commit led to the present truth; a layer of any other is ignored.
+    leads_to : callable
+        Whether one commit led to another; a layer of a state that did not is ignored.
     """
 
     def __init__(
@@ -55,14 +54,11 @@ class NeuralStore:
         directory: Path | None,
         *,
         writable: bool,
-        knows: Callable[[Commit], bool] = lambda commit: True,
+        leads_to: Callable[[Commit, Commit], bool],
     ) -> None:
-        self._path = None if directory is None else directory / NEURAL_FILE
-        self._knows = knows
-        self._fitting: tuple[NeuralLayer, Commit, bool] | None = None
+        self._file = WatchedFile(None if directory is None else directory / NEURAL_FILE, _load)
+        self._leads_to = leads_to
         self._writable = writable
-        self._layer: NeuralLayer | None = None
-        self._seen: tuple[int, int] | None = None
         self._warned: object = None
         self._in_graph: LayerInGraph | None = None
         self._table: tuple[LayerInGraph, VectorTable, int, VectorTable] | None = None
@@ -70,7 +66,7 @@ class NeuralStore:
     @property
     def path(self) -> Path | None:
         """The file, whether it exists or not."""
-        return self._path
+        return self._file.path
 
     def save(self, layer: NeuralLayer) -> None:
         """Replace the layer in one step.
@@ -80,34 +76,25 @@ class NeuralStore:
         ReadOnlyIndexError, DiskFullError, StorageError
             If it cannot be written; the former layer stays.
         """
-        if self._path is None:
-            self._layer = layer
-            return
         self._check_writable()
-        write = _numpy_format().save
-        content = write(_arrays(layer), metadata=_metadata(layer))
+
+        def write(path: Path) -> None:
+            format = require("safetensors.numpy", extra="neural", purpose="a trained layer on disk")
+            path.write_bytes(format.save(_arrays(layer), metadata=_metadata(layer)))
+
         try:
-            written = replace_file(
-                self._path, lambda path: path.write_bytes(content), unlocked=True
-            )
+            self._file.replace(layer, write)
         except OSError as error:
-            raise translate_os(error, str(self._path)) from error
-        self._layer, self._seen = layer, (written.st_mtime_ns, written.st_size)
+            raise translate_os(error, str(self.path)) from error
 
     def remove(self) -> bool:
         """Remove the layer; return whether there was one."""
-        if self._path is None:
-            there, self._layer = self._layer is not None, None
-            return there
         self._check_writable()
-        there = self._path.exists()
-        self._path.unlink(missing_ok=True)
-        self._layer = self._seen = None
-        return there
+        return self._file.remove()
 
     def _check_writable(self) -> None:
-        if not self._writable:
-            raise ReadOnlyIndexError(f"{self._path}: opened for reading only, nothing is written")
+        if self.path is not None and not self._writable:
+            raise ReadOnlyIndexError(f"{self.path}: opened for reading only, nothing is written")
 
     def current(
         self, embedding: EmbeddingState | None, feedback: FeedbackState
@@ -121,7 +108,7 @@ class NeuralStore:
         feedback : FeedbackState
             A layer trained on feedback that was forgotten since does not apply.
         """
-        layer = self._read()
+        layer = self._file.content
         if layer is None:
             return None
         stamp = layer.stamp
@@ -155,17 +142,14 @@ class NeuralStore:
 
     def _is_of(self, layer: NeuralLayer, graph: TagGraph) -> bool:
         """Return whether a layer was trained on an earlier commit of the graph's history."""
-        now = Commit(graph.generation, graph.mark)
-        held = self._fitting
-        if held is None or held[0] is not layer or held[1] != now:
-            stamp = layer.stamp
-            fits = stamp.generation <= now.generation and (
-                stamp.mark is None or self._knows(Commit(stamp.generation, stamp.mark))
-            )
-            if not fits:
-                self._say_once(layer, "the neural layer is of another history of the database")
-            held = self._fitting = (layer, now, fits)
-        return held[2]
+        stamp, now = layer.stamp, Commit(graph.generation, graph.mark)
+        if stamp.mark is None:
+            fits = stamp.generation <= now.generation
+        else:
+            fits = self._leads_to(Commit(stamp.generation, stamp.mark), now)
+        if not fits:
+            self._say_once(layer, "the neural layer is of another history of the database")
+        return fits
 
     def table(self, layer: LayerInGraph, own: VectorTable) -> VectorTable:
         """Return the vectors of a namespace, propagated where the layer knows the chunk."""
@@ -178,37 +162,15 @@ class NeuralStore:
 
     def problems(self) -> Iterator[str]:
         """Yield what is wrong with the file, if there is one."""
-        if self._path is None or not self._path.exists() or find_spec("safetensors") is None:
+        if self.path is None or not self.path.exists() or find_spec("safetensors") is None:
             return
-        if _load(self._path) is None:
-            yield f"{self._path.name} is damaged, or of another version: train it again"
+        if _load(self.path) is None:
+            yield f"{self.path.name} is damaged, or of another version: train it again"
 
     def _say_once(self, layer: NeuralLayer, why: str) -> None:
         if self._warned is not layer:
             self._warned = layer
             logger.warning("%s; train it again", why)
-
-    def _stat(self) -> tuple[int, int] | None:
-        assert self._path is not None
-        try:
-            found = os.stat(self._path)
-        except OSError:
-            return None
-        return found.st_mtime_ns, found.st_size
-
-    def _read(self) -> NeuralLayer | None:
-        """Return the layer in the file, read again only after it was written."""
-        if self._path is None:
-            return self._layer
-        there = self._stat()
-        if there != self._seen:
-            self._layer = None if there is None else _load(self._path)
-            self._seen = there
-        return self._layer
-
-
-def _numpy_format() -> Any:
-    return require("safetensors.numpy", extra="neural", purpose="a trained layer on disk")
 
 
 def _arrays(layer: NeuralLayer) -> dict[str, Any]:

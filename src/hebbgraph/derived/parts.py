@@ -128,7 +128,7 @@ class Derived:
         #: Whether some reader saw less than the truth held since the last refresh.
         self.readers_lag = False
         #: The trained NAKG layer, if there is one.
-        self.neural = NeuralStore(directory, writable=writable, knows=truth.history.knows)
+        self.neural = NeuralStore(directory, writable=writable, leads_to=truth.history.leads_to)
 
     # -- what readers use -----------------------------------------------------------
 
@@ -365,12 +365,9 @@ class Derived:
         if lexical.refresh() != commit:
             with self._locked():
                 self._steps.advance_lexical(self.graph, lexical)
-        self.embedding = changes.embedding
-        self.feedback = changes.feedback
-        if self._with_vectors and changes.embedding is not None:
-            vectors = self._vector_steps.advance(
-                self._vectors, self.graph, changes.embedding, commit
-            )
+        _, self.embedding, self.feedback, _ = changes.state
+        if self._with_vectors and self.embedding is not None:
+            vectors = self._vector_steps.advance(self._vectors, self.graph, self.embedding, commit)
             with self.lock:
                 self._vectors = vectors
         return commit

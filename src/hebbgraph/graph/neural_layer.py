@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray
+from hebbgraph.arrays import sum_by, unique_inverse
 from hebbgraph.formulas.adjacency import EdgeSet
 from hebbgraph.graph.tag_graph import TagGraph
 
@@ -174,11 +174,6 @@ def strongest_edges(edges: EdgeSet, fan_out: int) -> EdgeSet:
     keep = np.arange(len(sources)) - starts < fan_out
     order, sources = order[keep], sources[keep]
     weights = edges.weights[order]
-    total = _sums(sources, weights)
+    different, position = unique_inverse(sources)
+    total = sum_by(position, weights, len(different))[position]
     return EdgeSet(sources, edges.targets[order], weights / np.maximum(total, 1.0))
-
-
-def _sums(sources: IntArray, weights: NDArray[Any]) -> NDArray[np.float64]:
-    _, position = np.unique(sources, return_inverse=True)
-    sums = np.bincount(position, weights=weights) if len(sources) else np.empty(0)
-    return np.asarray(sums[position], dtype=np.float64)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, replace
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 
+from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import StorageError
 from hebbgraph.neural.modules import Nakg
 from hebbgraph.neural.parameters import FORMER, NeuralSettings
@@ -25,18 +25,14 @@ def save_checkpoint(model: Nakg, path: str | Path) -> None:
     """Write a model and its settings atomically."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     tensors = {name: held.contiguous() for name, held in model.state_dict().items()}
     metadata = {
         "format": _FORMAT,
         "dimension": str(model.dimension),
         "settings": json.dumps(asdict(model.settings)),
     }
-    try:
+    with whole_file(path) as partial:
         save_file(tensors, str(partial), metadata=metadata)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def load_checkpoint(path: str | Path, settings: NeuralSettings | None = None) -> Nakg:

@@ -5,53 +5,30 @@ from __future__ import annotations
 import copy
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
-
-import numpy as np
 
 from hebbgraph.neural.modules import Nakg
+from hebbgraph.neural.report import PhaseReport
 
-__all__ = ["OnEpoch", "Phase", "train_with_early_stopping"]
+__all__ = ["OnEpoch", "train_with_early_stopping"]
 
 logger = logging.getLogger(__name__)
 
 OnEpoch = Callable[[str, int, int], object]
 
 
-@dataclass(frozen=True)
-class Phase:
-    """The outcome of one training phase.
-
-    Attributes
-    ----------
-    epochs : int
-        Epochs run, including those after the best one.
-    examples, held_back : int
-        Number of pairs or questions trained on, and held back for early stopping.
-    before, after : float
-        Held-back loss before the phase and at its best; NaN if nothing was held back.
-    """
-
-    epochs: int = 0
-    examples: int = 0
-    held_back: int = 0
-    before: float = float("nan")
-    after: float = float("nan")
-
-
 def train_with_early_stopping(
     model: Nakg,
     epoch: Callable[[], None],
-    judge: Callable[[], float],
+    judge: Callable[[], float | None],
     at_most: int,
     patience: int,
     phase: str,
     on_epoch: OnEpoch | None,
-) -> tuple[float, float, int]:
+) -> PhaseReport:
     """Train until the held-back loss has not improved for ``patience`` epochs.
 
-    The model ends in its best state. Returns the loss before, the best loss, and the
-    number of epochs run.
+    The model ends in its best state. ``judge`` returns None if nothing was held back; all
+    epochs are run then.
     """
     before = best = judge()
     kept = copy.deepcopy(model.state_dict())
@@ -63,8 +40,8 @@ def train_with_early_stopping(
         now = judge()
         if on_epoch is not None:
             on_epoch(phase, done, at_most)
-        logger.debug("%s: pass %d, held-back loss %.4f", phase, done, now)
-        if np.isnan(now):  # nothing held back: run all epochs
+        logger.debug("%s: pass %d, held-back loss %s", phase, done, now)
+        if now is None or best is None:
             continue
         if now < best - 1e-4:
             best, since = now, 0
@@ -73,6 +50,6 @@ def train_with_early_stopping(
             since += 1
             if since >= patience:
                 break
-    if not np.isnan(best):
+    if best is not None:
         model.load_state_dict(kept)
-    return before, best, done
+    return PhaseReport(epochs=done, before=before, after=best)

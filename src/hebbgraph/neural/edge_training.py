@@ -12,10 +12,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from hebbgraph.neural.clusters import Clusters
-from hebbgraph.neural.early_stopping import OnEpoch, Phase, train_with_early_stopping
+from hebbgraph.neural.early_stopping import OnEpoch, train_with_early_stopping
 from hebbgraph.neural.examples import Pairs, held_back
 from hebbgraph.neural.modules import Nakg
 from hebbgraph.neural.parameters import NeuralSettings
+from hebbgraph.neural.report import PhaseReport
 
 __all__ = ["train_edges"]
 
@@ -43,14 +44,14 @@ def train_edges(
     pairs: Pairs,
     settings: NeuralSettings,
     on_epoch: OnEpoch | None = None,
-) -> Phase:
+) -> PhaseReport:
     """Train the Edge Transformer on positives within clusters and sampled negatives."""
     pairs = pairs.within(clusters.labels)
     judged = held_back(len(pairs.first), settings.seed)
     learned, kept_back = pairs.where(~judged), pairs.where(judged)
     rng = np.random.default_rng(settings.seed)
     if not len(learned.first) or not settings.edge_epochs:
-        return Phase()
+        return PhaseReport()
     members = clusters.members()
     # Held-back positives must not be sampled as negatives.
     known = _by_cluster(pairs, clusters)
@@ -69,11 +70,11 @@ def train_edges(
         )
         return loss, float(task.weights.sum())
 
-    def judge() -> float:
+    def judge() -> float | None:
         with torch.no_grad():
             parts = [loss_of(task) for task in tests]
         total = sum(weight for _, weight in parts)
-        return sum(float(loss) for loss, _ in parts) / total if total else float("nan")
+        return sum(float(loss) for loss, _ in parts) / total if total else None
 
     optimizer = torch.optim.AdamW(model.edges.parameters(), lr=settings.edge_learning_rate)
 
@@ -87,10 +88,11 @@ def train_edges(
             torch.nn.utils.clip_grad_norm_(model.edges.parameters(), 1.0)
             optimizer.step()
 
-    before, after, epochs = train_with_early_stopping(
+    report = train_with_early_stopping(
         model, epoch, judge, settings.edge_epochs, settings.patience, "edges", on_epoch
     )
-    return Phase(epochs, len(learned.first), len(kept_back.first), before, after)
+    counts = {"examples": len(learned.first), "held_back": len(kept_back.first)}
+    return report.model_copy(update=counts)
 
 
 def _by_cluster(pairs: Pairs, clusters: Clusters) -> dict[int, NDArray[np.int64]]:

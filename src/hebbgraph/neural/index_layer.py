@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
@@ -17,12 +16,11 @@ from hebbgraph.graph.neural_layer import NeuralLayer
 from hebbgraph.neural.clusters import Clusters, cluster_chunks
 from hebbgraph.neural.examples import Pairs, co_cited_pairs, tag_pairs
 from hebbgraph.neural.parameters import NeuralSettings
-from hebbgraph.neural.report import NeuralReport, PhaseReport
+from hebbgraph.neural.report import NeuralReport
 from hebbgraph.progress import progress
 
 if TYPE_CHECKING:
     from hebbgraph.index import HebbianIndex
-    from hebbgraph.neural.early_stopping import Phase
     from hebbgraph.neural.edges import NeuralEdges
     from hebbgraph.neural.training_data import TrainingData
 
@@ -119,8 +117,8 @@ def train(
         co_cited_pairs=len(cited.first),
         co_cited_within=_share_within(cited, clusters),
         questions=len(collection.questions),
-        edge_phase=_phase(trained.edge_phase),
-        retrieval_phase=_phase(trained.retrieval_phase),
+        edge_phase=trained.edge_phase,
+        retrieval_phase=trained.retrieval_phase,
         seconds=perf_counter() - began,
     )
     if checkpoint is not None:
@@ -170,16 +168,3 @@ def _layer(
 def _share_within(pairs: Pairs, clusters: Clusters) -> float:
     total = len(pairs.first)
     return len(pairs.within(clusters.labels).first) / total if total else 0.0
-
-
-def _phase(phase: Phase) -> PhaseReport:
-    def known(value: float) -> float | None:
-        return None if math.isnan(value) else value
-
-    return PhaseReport(
-        epochs=phase.epochs,
-        examples=phase.examples,
-        held_back=phase.held_back,
-        before=known(phase.before),
-        after=known(phase.after),
-    )

@@ -14,11 +14,12 @@ from torch import Tensor
 from torch.nn import functional
 
 from hebbgraph.neural.clusters import Clusters
-from hebbgraph.neural.early_stopping import OnEpoch, Phase, train_with_early_stopping
+from hebbgraph.neural.early_stopping import OnEpoch, train_with_early_stopping
 from hebbgraph.neural.examples import LearnedQuestion
 from hebbgraph.neural.modules import Nakg
 from hebbgraph.neural.parameters import NeuralSettings
 from hebbgraph.neural.propagation import propagate_cluster
+from hebbgraph.neural.report import PhaseReport
 
 __all__ = ["train_retrieval"]
 
@@ -36,10 +37,10 @@ def train_retrieval(
     judged: Sequence[LearnedQuestion],
     settings: NeuralSettings,
     on_epoch: OnEpoch | None = None,
-) -> Phase:
+) -> PhaseReport:
     """Train the whole model on questions and the chunks cited for them."""
     if not learned or not settings.retrieval_epochs:
-        return Phase()
+        return PhaseReport()
     members = clusters.members()
     n_chunks = len(vectors)
     rng = np.random.default_rng(settings.seed + 1)
@@ -65,9 +66,9 @@ def train_retrieval(
             1.0 - (z * h).sum(dim=1).mean()
         )
 
-    def judge() -> float:
+    def judge() -> float | None:
         if not judged:
-            return float("nan")
+            return None
         with torch.no_grad():
             return float(loss_of(judged, np.random.default_rng(settings.seed)))
 
@@ -87,10 +88,10 @@ def train_retrieval(
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
 
-    before, after, epochs = train_with_early_stopping(
+    report = train_with_early_stopping(
         model, epoch, judge, settings.retrieval_epochs, settings.patience, "retrieval", on_epoch
     )
-    return Phase(epochs, len(learned), len(judged), before, after)
+    return report.model_copy(update={"examples": len(learned), "held_back": len(judged)})
 
 
 def _contrast(

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 
 from hebbgraph.arrays import FloatArray
 from hebbgraph.neural.clusters import Clusters
-from hebbgraph.neural.early_stopping import OnEpoch, Phase
+from hebbgraph.neural.early_stopping import OnEpoch
 from hebbgraph.neural.edge_training import train_edges
 from hebbgraph.neural.examples import LearnedQuestion, Pairs, co_cited_pairs, held_back
 from hebbgraph.neural.modules import Nakg
 from hebbgraph.neural.parameters import NeuralSettings
+from hebbgraph.neural.report import PhaseReport
 from hebbgraph.neural.retrieval_training import train_retrieval
 
 __all__ = ["TrainingResult", "train_model"]
@@ -34,8 +35,8 @@ class TrainingResult:
     """The trained model, and the outcome of both phases."""
 
     model: Nakg
-    edge_phase: Phase = field(default_factory=Phase)
-    retrieval_phase: Phase = field(default_factory=Phase)
+    edge_phase: PhaseReport
+    retrieval_phase: PhaseReport
 
 
 def train_model(

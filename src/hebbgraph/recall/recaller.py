@@ -36,6 +36,7 @@ from hebbgraph.recall.strategies import (
     check_strategy,
 )
 from hebbgraph.records import Recall
+from hebbgraph.store.texts import TextsElsewhere
 from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
 
@@ -209,7 +210,10 @@ class Recaller:
                 # Nothing was written meanwhile, so the graph does not belong to this truth.
                 self._derived.distrust()
             doubted = generation
-        hits, notes = self._truth.text_store.completed(hits)
+        notes = ranking.notes
+        if isinstance(store := self._truth.text_store, TextsElsewhere):
+            hits, more = store.completed(hits)
+            notes = (*notes, *more)
         return Recall(
             id=recall_id,
             namespace=self._namespace.name,
@@ -217,7 +221,7 @@ class Recaller:
             query=asked.query,
             cues=cues,
             hits=hits,
-            notes=(*ranking.notes, *notes),
+            notes=notes,
             generation=generation,
             created_at=time.time(),
             vector=None if asked.vector is None else tuple(asked.vector.tolist()),

@@ -14,7 +14,7 @@
 :mod:`.history`         which commits led to the present truth
 :mod:`.feedback_log`    what was cited, in commit order
 :mod:`.recalls`         recent recalls by id, in a file of their own
-:mod:`.recall_rows`     what is stored of a recall, and how its texts come back
+:mod:`.recall_content`  the content of a stored recall: what its chunks hold now
 :mod:`.backup`          copies made and restored while the index is in use
 :mod:`.processes`       forked, killed and reading processes
 ======================  ==============================================================

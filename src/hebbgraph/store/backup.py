@@ -18,6 +18,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
+from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import (
     DamagedIndexError,
     DiskFullError,
@@ -59,8 +60,7 @@ def back_up(database: Database, directory: Path) -> Path:
         if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
             raise ParameterError(f"{directory} is there already; name a new directory")
         directory.mkdir(parents=True, exist_ok=True)
-        partial = directory / f".{DATABASE_NAME}.{os.getpid()}.partial"
-        try:
+        with whole_file(directory / DATABASE_NAME) as partial:
             with database.read() as connection, closing(sqlite3.connect(partial)) as copy:
                 source = connection.connection.driver_connection
                 assert isinstance(source, sqlite3.Connection)
@@ -72,9 +72,6 @@ def back_up(database: Database, directory: Path) -> Path:
                     _name(copy, new_database_id())
             with partial.open("rb") as file:
                 os.fsync(file.fileno())
-            os.replace(partial, directory / DATABASE_NAME)
-        finally:
-            partial.unlink(missing_ok=True)
     return directory
 
 

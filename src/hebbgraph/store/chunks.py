@@ -18,7 +18,7 @@ from hebbgraph.nesting import read_metadata
 from hebbgraph.records import Chunk
 from hebbgraph.store.database import Database, retried
 from hebbgraph.store.facts import facts_of
-from hebbgraph.store.schema import chunks, documents
+from hebbgraph.store.schema import chunks, documents, namespaces
 from hebbgraph.store.texts import Passage, TextState, TextStore
 
 __all__ = ["ChunkReader", "Outline", "as_json", "digest", "links_of", "pages"]
@@ -76,6 +76,16 @@ class ChunkReader:
         self.database = database
         self.namespace = namespace
         self.text_store: Final[TextStore] = text_store or TextStore()
+
+    @retried
+    def saved_settings(self) -> dict[str, Any] | None:
+        """Return the build settings of the namespace, or None if it is new."""
+        query = sa.select(namespaces.c.build_settings).where(
+            namespaces.c.namespace == self.namespace
+        )
+        with self.database.read() as connection:
+            saved = connection.execute(query).scalar()
+        return None if saved is None else json.loads(saved)
 
     @retried
     def count(self) -> int:
@@ -181,7 +191,7 @@ class ChunkReader:
         store = self.text_store
         return {
             row: Outline(
-                _chunk(id_, document_id, title, *rest, text=store.known_text(held)),
+                _chunk(id_, document_id, title, *rest, text=held if store.here else ""),
                 None if store.here else store.hash_of(title, held),
             )
             for page in self._select(rows, *_FIELDS, store.column)
@@ -254,7 +264,7 @@ def _chunk(
         document_id=document_id,
         title=title,
         text=text,
-        metadata=read_metadata(metadata),
+        metadata={} if metadata == "{}" else read_metadata(metadata),
         tags=tuple(from_json(tags)),
         **linked,
     )
@@ -266,10 +276,10 @@ def links_of(chunk: Chunk) -> dict[str, tuple[str, ...]]:
     return {name: some for name, some in held.items() if some}
 
 
-def pages(values: Iterable[_T]) -> Iterator[list[_T]]:
-    """Yield values in lists that fit one statement."""
+def pages(values: Iterable[_T], size: int = _PAGE) -> Iterator[list[_T]]:
+    """Yield values in lists, which by default fit one statement."""
     remaining = iter(values)
-    while page := list(islice(remaining, _PAGE)):
+    while page := list(islice(remaining, size)):
         yield page
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
 from hebbgraph.records import Cue, Feedback, PathStep, ShownChunk
+from hebbgraph.store.chunks import pages
 from hebbgraph.store.database import Database, retried
 from hebbgraph.store.history import new_mark
 from hebbgraph.store.schema import feedback as log
@@ -105,7 +106,7 @@ class FeedbackLog:
         outcome: list[tuple[Feedback, bool]] = []
         with self.database.write() as connection:
             self._count(connection, log_added=1)
-            for page in _pages(entries):
+            for page in pages(entries):
                 held, by_id = self._held(connection, page)
                 fresh = []
                 for feedback, digest in page:
@@ -176,7 +177,7 @@ class FeedbackLog:
 
         def erase(connection: sa.Connection) -> list[Feedback]:
             found = list(self._select(connection, selection))
-            for page in _pages([feedback.id for feedback in found]):
+            for page in pages(feedback.id for feedback in found):
                 connection.execute(sa.delete(log).where(self._mine(), log.c.id.in_(page)))
             return found
 
@@ -314,7 +315,7 @@ class FeedbackLog:
         if selection.ids is None:
             yield from map(self._read, connection.execute(query).all())
             return
-        for page in _pages(selection.ids):
+        for page in pages(selection.ids):
             yield from map(self._read, connection.execute(query.where(log.c.id.in_(page))).all())
 
     def _mine(self) -> sa.ColumnElement[bool]:
@@ -407,7 +408,3 @@ def anonymized(feedback: Feedback, phrases: set[str], salt: bytes) -> Feedback:
             "query": None,
         }
     )
-
-
-def _pages(values: Sequence[Any]) -> Iterable[Sequence[Any]]:
-    return (values[start : start + _PAGE] for start in range(0, len(values), _PAGE))

@@ -64,6 +64,18 @@ class History:
         #: How often it was found replaced by another history. What memory holds by row is
         #: invalid then, as rows are reused.
         self.breaks = 0
+        self._led: tuple[Commit, dict[Commit, bool]] = (NOTHING, {})
+
+    def leads_to(self, commit: Commit, now: Commit) -> bool:
+        """Return whether a commit is ``now``, which led to the present truth, or led there."""
+        if commit.generation >= now.generation:
+            return commit == now
+        if self._led[0] != now:
+            self._led = now, {}
+        led = self._led[1]
+        if commit not in led:
+            led[commit] = self.knows(commit)
+        return led[commit]
 
     def knows(self, commit: Commit) -> bool:
         """Return whether a commit led to the present truth."""

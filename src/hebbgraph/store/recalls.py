@@ -1,5 +1,9 @@
 """Recent recalls by id: bounded, best effort, apart from the truth.
 
+Stored are the question, the chunks found, their order and paths; the content of chunks stays
+in the truth alone. So there is no second copy of a text to erase, and a recall that is looked
+up shows no text that the index no longer has.
+
 Late feedback may come from another process that knows only the id of a recall. Losing this
 file loses nothing else, and a failure is logged but never fails a recall. Only
 :meth:`RecallStore.erase` raises: its caller must know whether it succeeded.
@@ -17,18 +21,18 @@ import os
 import sqlite3
 import threading
 import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
+from pydantic_core import from_json
 
 from hebbgraph.errors import IndexLockedError, StorageError
 from hebbgraph.records import Recall
 from hebbgraph.store.processes import leave_to_parent
-from hebbgraph.store.recall_rows import as_row, from_row
 from hebbgraph.store.sqlite import scrub
 
 __all__ = ["RECALLS_NAME", "RecallStore", "remove_recalls"]
@@ -85,6 +89,17 @@ _NO_DAMAGE = (
     "SQLITE_INTERRUPT",
     "SQLITE_PROTOCOL",
 )
+
+_NOT_STORED: dict[str, Any] = {
+    "vector": True,
+    "hits": {
+        "__all__": {
+            "text_hash": True,
+            "chunk": {"text", "title", "metadata", "document_id", "tags"},
+            "path": {"__all__": {"title"}},
+        }
+    },
+}
 
 _R = TypeVar("_R")
 
@@ -154,9 +169,16 @@ class RecallStore:
 
     def _current(self) -> sqlite3.Connection | None:
         """Return a connection to the file that is there now."""
-        if self._connection is None or self._path is None or _file_at(self._path) == self._file:
+        if self._connection is None or self._file_there() == self._file:
             return self._connection
         return self._open()  # another process replaced it or restored a backup
+
+    def _file_there(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path or "")
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
 
     def _open(self) -> sqlite3.Connection:
         with _alone(self._path):
@@ -164,7 +186,7 @@ class RecallStore:
 
     def _connected(self) -> sqlite3.Connection:
         self._disconnect()
-        self._file = None if self._path is None else _file_at(self._path)
+        self._file = self._file_there()
         connection = sqlite3.connect(
             self._path or ":memory:",
             timeout=_TIMEOUT_SECONDS,
@@ -186,8 +208,7 @@ class RecallStore:
         except BaseException:
             connection.close()
             raise
-        self._connection = connection
-        self._file = None if self._path is None else _file_at(self._path)
+        self._connection, self._file = connection, self._file_there()
         return connection
 
     def _replace_damaged(self, reason: Exception) -> sqlite3.Connection:
@@ -196,7 +217,7 @@ class RecallStore:
         damaged = self._file
         self._disconnect()
         with _alone(self._path):
-            if damaged is None or _file_at(self._path) == damaged:  # or another process did it
+            if damaged in (None, self._file_there()):  # or another process did it
                 why = _reason(reason)
                 logger.warning("the store of recent recalls is damaged (%s): replaced", why)
                 self.repairs.append(f"the store of recent recalls was damaged: {why}")
@@ -215,7 +236,10 @@ class RecallStore:
         """Keep a recall, and drop the oldest beyond the bound."""
 
         def work(connection: sqlite3.Connection) -> None:
-            body = as_row(recall)  # a vector as JSON would take longer than all the rest
+            # The hash of each hit's text tells later whether that has changed.
+            hashes = " ".join(hit.hash_of_text for hit in recall.hits)
+            body = f"{hashes}\n{recall.model_dump_json(exclude=_NOT_STORED)}"
+            # As JSON, a vector would take longer than all the rest.
             vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
             row = (self._database, recall.namespace, recall.id, body, vector)
             checksum = _checksum(body, vector)
@@ -233,7 +257,7 @@ class RecallStore:
     def get(self, namespace: str, recall_id: str) -> Recall | None:
         """Return a recall, or None if it is not there.
 
-        Its hits have no texts; :func:`~hebbgraph.store.recall_rows.whole` gives them theirs.
+        Its hits have no texts; :func:`~hebbgraph.store.recall_content.whole` gives them theirs.
         """
 
         def work(connection: sqlite3.Connection) -> Recall | None:
@@ -319,30 +343,25 @@ class RecallStore:
 
     # -- looking after it -------------------------------------------------------------
 
-    def problems(self) -> list[str]:
-        """Return what is wrong with the file; reads all of it."""
-
-        def work(connection: sqlite3.Connection) -> list[str]:
-            found = [
-                message
-                for (message,) in connection.execute("PRAGMA integrity_check(5)")
-                if message != "ok"
-            ]
-            if found:
-                return ["; ".join(found)]
-            for id_, *row in connection.execute("SELECT id, body, vector, checksum FROM recalls"):
-                try:
-                    _read(*row)
-                except ValueError as error:
-                    return [f"recall {id_!r}: {_reason(error)}"]
-            return []
-
+    def problems(self) -> Iterator[str]:
+        """Yield what is wrong with the file, if anything; reads all of it."""
         with self._lock:
             try:
-                connection = self._current()
-                return [] if connection is None else work(connection)
+                if (connection := self._current()) is None:
+                    return
+                checked = connection.execute("PRAGMA integrity_check(5)").fetchall()
+                if checked != [("ok",)]:
+                    yield "; ".join(message for (message,) in checked)
+                    return
+                rows = connection.execute("SELECT id, body, vector, checksum FROM recalls")
+                for id_, *row in rows:
+                    try:
+                        _read(*row)
+                    except ValueError as error:
+                        yield f"recall {id_!r}: {_reason(error)}"
+                        return
             except (sqlite3.Error, OSError) as error:
-                return [f"cannot be read: {_reason(error)}"]
+                yield f"cannot be read: {_reason(error)}"
 
     def start_over(self) -> None:
         """Replace the store by an empty one."""
@@ -375,14 +394,6 @@ def _unlink(path: Path) -> None:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
-def _file_at(path: Path) -> tuple[int, int] | None:
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
-
-
 def _is_damage(error: Exception) -> bool:
     if isinstance(error, sqlite3.ProgrammingError):
         return False
@@ -401,11 +412,18 @@ def _reason(error: Exception) -> str:
 def _read(body: str, vector: bytes | None, checksum: int | None) -> Recall:
     if checksum is not None and checksum != _checksum(body, vector):
         raise _DamagedRowError("its checksum differs")
-    recall = from_row(body)
-    if vector is None:
-        return recall
-    numbers = tuple(np.frombuffer(vector, _FLOAT).tolist())
-    return recall.model_copy(update={"vector": numbers})
+    hashes, _, row = body.rpartition("\n")
+    fields = from_json(row)
+    try:
+        if hashes:  # else nothing was found, or an earlier version stored the whole record
+            for hit, hash_ in zip(fields["hits"], hashes.split(), strict=True):
+                hit["text_hash"] = hash_
+                hit["chunk"]["text"] = ""
+        if vector is not None:
+            fields["vector"] = np.frombuffer(vector, _FLOAT).tolist()
+    except (TypeError, LookupError) as error:
+        raise ValueError("not a stored recall") from error
+    return Recall.model_validate(fields)
 
 
 def _checksum(body: str, vector: bytes | None) -> int:

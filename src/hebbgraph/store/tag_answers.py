@@ -39,9 +39,9 @@ class TagAnswers(ChunkReader):
         SettingsMismatchError
             If another one is saved.
         """
-        if self._compared(self._saved(), tagger, replace) or self.database.read_only:
-            return
-        self._save(tagger, replace)
+        saved = self.saved_settings() or {}
+        if not (self._compared(saved, tagger, replace) or self.database.read_only):
+            self._save(tagger, replace)
 
     def _compared(self, held: Mapping[str, Any], tagger: str, replace: bool) -> bool:
         """Return whether this tagger is saved; SettingsMismatchError if another one is."""
@@ -63,14 +63,6 @@ class TagAnswers(ChunkReader):
             if not self._compared(held, tagger, replace):
                 changed = json.dumps(held | {"tagger": tagger}, sort_keys=True)
                 connection.execute(sa.update(namespaces).where(mine).values(build_settings=changed))
-
-    @retried
-    def _saved(self) -> dict[str, Any]:
-        with self.database.read() as connection:
-            query = sa.select(namespaces.c.build_settings).where(
-                namespaces.c.namespace == self.namespace
-            )
-            return dict(json.loads(connection.execute(query).scalar() or "{}"))
 
     @retried
     def get(self, tagger: str, wanted: Sequence[Chunk]) -> dict[int, tuple[str, ...]]:

@@ -19,7 +19,7 @@ from pydantic_core import to_json
 
 from hebbgraph.errors import TextSourceError
 from hebbgraph.protocols import TextSource
-from hebbgraph.records import Chunk, Hit, Recall, storable, text_hash
+from hebbgraph.records import Chunk, Hit, storable, text_hash
 from hebbgraph.store.schema import chunks
 
 __all__ = [
@@ -106,21 +106,9 @@ class TextStore:
         """Return the texts, in order; asks the source once."""
         return [CheckedText(passage.held, TextState.same) for passage in passages]
 
-    def known_text(self, held: Any) -> str:
-        """Return a text without asking the source, empty if it is elsewhere."""
-        return str(held)
-
     def hash_of(self, title: str, held: Any) -> str:
         """Return the :func:`~hebbgraph.records.text_hash` of the text that was added."""
         return text_hash(title, held)
-
-    def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
-        """Return hits with their texts, and notes for the reader; asks once."""
-        return hits, ()
-
-    def kept(self, recall: Recall) -> Recall:
-        """Return a stored recall with the texts that it found."""
-        return recall
 
     def remember(self, chunks: Iterable[Chunk], generation: int) -> None:
         """Hold texts that are being written, as they are about to be read."""
@@ -167,13 +155,11 @@ class TextsElsewhere(TextStore):
                 logger.warning("%s: text %s: %s", self._place, state.value, some_of(off))
         return checked
 
-    def known_text(self, held: Any) -> str:
-        return ""
-
     def hash_of(self, title: str, held: Any) -> str:
         return bytes(held[:_HASH_BYTES]).hex()
 
     def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        """Return hits with their texts, and notes for the reader; asks once."""
         if self._source is None:
             return hits, ("texts are kept elsewhere: open the index with texts=... to have them",)
         checked = self._checked([(one.chunk.id, one.chunk.title, one.hash_of_text) for one in hits])
@@ -188,21 +174,7 @@ class TextsElsewhere(TextStore):
                 off := [hit.chunk.id for hit, is_ in zip(hits, states, strict=True) if is_ is state]
             )
         ]
-        return tuple(_with_text(hit, one) for hit, one in zip(hits, checked, strict=True)), (
-            *notes,
-        )
-
-    def kept(self, recall: Recall) -> Recall:
-        if self._source is None:
-            return recall
-        checked = self._checked(
-            [(one.chunk.id, one.chunk.title, one.hash_of_text) for one in recall.hits]
-        )
-        hits = [
-            _with_text(hit, one) if one.state is TextState.same else hit
-            for hit, one in zip(recall.hits, checked, strict=True)
-        ]
-        return recall.model_copy(update={"hits": tuple(hits)})
+        return tuple(map(_with_text, hits, checked)), tuple(notes)
 
     def remember(self, chunks: Iterable[Chunk], generation: int) -> None:
         with self._lock:

@@ -74,15 +74,13 @@ class FeedbackState(NamedTuple):
     mark: int = 0
 
 
-_NO_FEEDBACK = FeedbackState()
-
-
 class State(NamedTuple):
-    """The state of a namespace."""
+    """The state of a namespace; small steps are possible from the generation ``floor`` on."""
 
     commit: Commit
     embedding: EmbeddingState | None
     feedback: FeedbackState
+    floor: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +89,24 @@ class Changes:
 
     Attributes
     ----------
-    commit : Commit
-        The state that these changes lead to.
+    state : State
+        Where these changes lead to.
     added, removed : ndarray of int64
         Rows, ascending. A row both added and removed since is in neither.
     complete : bool
         False if the log no longer reaches back that far, or the commit belongs to another
         history: start from nothing.
-    embedding : EmbeddingState, optional
-    feedback : FeedbackState
     """
 
-    commit: Commit
+    state: State
     added: IntArray
     removed: IntArray
     complete: bool = True
-    embedding: EmbeddingState | None = None
-    feedback: FeedbackState = _NO_FEEDBACK
+
+    @property
+    def commit(self) -> Commit:
+        """The commit that these changes lead to."""
+        return self.state.commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,37 +206,13 @@ class Truth(ChunkReader):
                     )
                 )
 
-    @retried
-    def saved_settings(self) -> dict[str, Any] | None:
-        """Return the build settings of the namespace, or None if it is new."""
-        with self.database.read() as connection:
-            saved = connection.execute(
-                sa.select(namespaces.c.build_settings).where(
-                    namespaces.c.namespace == self.namespace
-                )
-            ).scalar()
-        return None if saved is None else json.loads(saved)
-
-    @retried
     def generation(self) -> int:
         """Return the number of the last commit."""
-        with self.database.read() as connection:
-            return connection.execute(self._generation_query()).scalar() or 0
+        return self.state().commit.generation
 
     def state(self) -> State:
         """Return the state of the namespace."""
-        held = self.database.ask(_STATE, {"namespace": self.namespace})
-        if not held:
-            return State(NOTHING, None, _NO_FEEDBACK)
-        generation, _, embedding, added, removed, mark, feedback_mark = held[0]
-        return State(
-            Commit(generation, mark),
-            parse_embedding(embedding),
-            FeedbackState(added, removed, feedback_mark),
-        )
-
-    def _generation_query(self) -> sa.Select[Any]:
-        return sa.select(namespaces.c.generation).where(namespaces.c.namespace == self.namespace)
+        return _state(self.database.ask(_STATE, {"namespace": self.namespace}))
 
     # -- writing --------------------------------------------------------------------
 
@@ -347,9 +322,10 @@ class Truth(ChunkReader):
         deleted = self._found(connection, chunks.c.row, chunks.c.id, batch.ids)
         deleted |= self._found(connection, chunks.c.row, chunks.c.document_id, batch.documents)
         deleted -= replaced
-        self.answers.forget(connection, replaced | deleted, [write.chunk for write in writes])
+        if gone := replaced | deleted:
+            self.answers.forget(connection, gone, [write.chunk for write in writes])
         touched = self._found(connection, chunks.c.document_id, chunks.c.row, deleted)
-        self._remove(connection, replaced | deleted, generation)
+        self._remove(connection, gone, generation)
         for page in pages(writes):
             rows = [self._values(write, generation, batch.embedding) for write in page]
             self.database.insert(connection, chunks, _WRITTEN, rows)
@@ -381,7 +357,8 @@ class Truth(ChunkReader):
             .where(namespaces.c.namespace == self.namespace)
             .values(generation=namespaces.c.generation + 1, mark=mark)
         )
-        generation = int(connection.execute(self._generation_query()).scalar_one())
+        query = sa.select(namespaces.c.generation).where(namespaces.c.namespace == self.namespace)
+        generation = int(connection.execute(query).scalar_one())
         self.history.record(connection, Commit(generation, mark))
         return generation
 
@@ -474,7 +451,8 @@ class Truth(ChunkReader):
         with self.database.read() as connection:
             for problem in self.database.dialect.ask_quick_check(connection):
                 yield "database", problem
-            newest = connection.execute(self._generation_query()).scalar() or 0
+            held = connection.execute(_STATE, {"namespace": self.namespace}).all()
+            newest = _state(held).commit.generation
             bound = {"mine": self.namespace, "newest": newest}
             for what, query in _IMPOSSIBLE.items():
                 if count := connection.execute(query, bound).scalar():
@@ -482,10 +460,10 @@ class Truth(ChunkReader):
         off: dict[TextState, list[str]] = {state: [] for state in _BECAME}
         unread = 0
         for page in pages(self.rows_by_id()):
-            held = [(chunk, state) for _, chunk, state in self.fetch_checked(page)]
-            unread += len(page) - len(held)
-            expected = self.digests(chunk.id for chunk, _ in held)
-            for chunk, state in held:
+            read = [(chunk, state) for _, chunk, state in self.fetch_checked(page)]
+            unread += len(page) - len(read)
+            expected = self.digests(chunk.id for chunk, _ in read)
+            for chunk, state in read:
                 if state in off:
                     off[state].append(chunk.id)
                 elif isinstance(chunk.metadata, CutMetadata):
@@ -508,18 +486,11 @@ class Truth(ChunkReader):
     def changes_since(self, commit: Commit) -> Changes:
         """Return the rows added and removed after a commit."""
         with self.database.read() as connection:
-            state = connection.execute(_STATE, {"namespace": self.namespace}).one_or_none()
+            state = _state(connection.execute(_STATE, {"namespace": self.namespace}).all())
             nothing = np.empty(0, dtype=np.int64)
-            if state is None:
-                return Changes(NOTHING, nothing, nothing, complete=commit == NOTHING)
-            latest = Commit(state.generation, state.mark)
-            embedding = parse_embedding(state.embedding)
-            feedback = FeedbackState(
-                state.feedback_added, state.feedback_removed, state.feedback_mark
-            )
-            if commit == latest:
-                return Changes(latest, nothing, nothing, embedding=embedding, feedback=feedback)
-            complete = state.floor <= commit.generation <= latest.generation and (
+            if commit == state.commit:
+                return Changes(state, nothing, nothing)
+            complete = state.floor <= commit.generation <= state.commit.generation and (
                 self.history.knew(connection, commit)
             )
             since = commit.generation if complete else -1
@@ -537,15 +508,26 @@ class Truth(ChunkReader):
                 .order_by(tombstones.c.row)
             ).scalars()
             return Changes(
-                latest,
+                state,
                 self._ascending(added),
                 self._ascending(gone) if complete else nothing,
                 complete,
-                embedding,
-                feedback,
             )
 
     def _ascending(self, found: Iterable[int]) -> IntArray:
         rows = list(found)
         self.check_order(rows)
         return np.array(rows, dtype=np.int64)
+
+
+def _state(held: Sequence[Any]) -> State:
+    """Read what ``_STATE`` found: one row, or none of a new namespace."""
+    if not held:
+        return State(NOTHING, None, FeedbackState(), 0)
+    generation, floor, embedding, added, removed, mark, feedback_mark = held[0]
+    return State(
+        Commit(generation, mark),
+        parse_embedding(embedding),
+        FeedbackState(added, removed, feedback_mark),
+        floor,
+    )

@@ -201,7 +201,7 @@ def test_whatever_a_power_cut_leaves_new_recalls_are_found(
             assert store.get("one", f"r{number}") == _recall(number), n_images
         store.discard("one", ["r30"])
         assert store.get("one", "r30") is None
-        assert store.problems() == [], n_images
+        assert list(store.problems()) == [], n_images
         n_repaired += bool(store.repairs)
         store.close()
         store = RecallStore(path, 10)
