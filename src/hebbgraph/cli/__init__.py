@@ -1,7 +1,7 @@
 """The command line: ``hebbgraph index | query | cite | forget | stats | export | bench``.
 
-Each module holds one group of commands and adds them with ``register``. Commands import
-what only they need when they run, so that ``hebbgraph --help`` stays fast.
+Each module holds one group of commands and is a Typer app. Commands import what only they
+need when they run, so that ``hebbgraph --help`` stays fast.
 
 Exit codes: 0 success; 1 an error, in one line; 2 wrong usage; 3 some files failed.
 """
@@ -29,7 +29,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for group in (reading, asking, teaching, showing, operations, plugins):
-    group.register(app)
+    app.add_typer(group.app)
 
 
 def _version(value: bool) -> None:

@@ -23,7 +23,7 @@ from hebbgraph.cli.shared import (
 )
 from hebbgraph.records import Recall
 
-__all__ = ["register"]
+app = typer.Typer()
 
 
 class _Strategy(StrEnum):
@@ -33,11 +33,7 @@ class _Strategy(StrEnum):
     breadth_first = "breadth_first"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the app."""
-    app.command()(query)
-
-
+@app.command()
 def query(
     question: Annotated[str, typer.Argument(help="Question in plain language.")],
     db: Db,

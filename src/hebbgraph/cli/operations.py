@@ -11,18 +11,10 @@ from rich.markup import escape
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, err, opened, out, print_json
 from hebbgraph.index import HebbianIndex
 
-__all__ = ["register"]
-
-_NOT_WELL = 1
+app = typer.Typer()
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the app."""
-    app.command()(doctor)
-    app.command()(backup)
-    app.command()(restore)
-
-
+@app.command()
 def doctor(
     db: Db,
     namespace: Namespace = "default",
@@ -50,9 +42,10 @@ def doctor(
         if not report.findings:
             out.print("all is well")
     if not report.ok:
-        raise typer.Exit(_NOT_WELL)
+        raise typer.Exit(1)
 
 
+@app.command()
 def backup(path: Annotated[Path, typer.Argument(help="Directory to create.")], db: Db) -> None:
     """Back up an index with all its namespaces. It may be in use."""
     with opened(db, "default") as index:
@@ -60,6 +53,7 @@ def backup(path: Annotated[Path, typer.Argument(help="Directory to create.")], d
     out.print(f"backed up to {escape(str(path))}; it opens like any index")
 
 
+@app.command()
 def restore(
     path: Annotated[Path, typer.Argument(help="Directory that `backup` made.")], db: Db
 ) -> None:

@@ -13,8 +13,7 @@ import typer
 
 from hebbgraph.errors import MissingExtraError
 
-__all__ = ["register"]
-
+app = typer.Typer()
 _GROUP = "hebbgraph.commands"
 _COMMANDS = {
     "bench": "Compare retrieval quality with BM25 and other baselines on evaluation sets.",
@@ -26,12 +25,6 @@ _PASS_ON: dict[str, Any] = {
     "ignore_unknown_options": True,
     "help_option_names": [],
 }
-
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the app."""
-    for name, summary in _COMMANDS.items():
-        app.command(name, help=summary, context_settings=_PASS_ON)(_forward)
 
 
 def _forward(context: typer.Context) -> None:
@@ -52,3 +45,7 @@ def _load(name: str) -> Any:
         f"hebbgraph {name} comes with hebbgraph-bench, which is not installed; "
         'pip install "hebbgraph[bench]"'
     )
+
+
+for name, summary in _COMMANDS.items():
+    app.command(name, help=summary, context_settings=_PASS_ON)(_forward)

@@ -24,16 +24,12 @@ from hebbgraph.cli.shared import (
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import CONVERSION_MEMORY_BYTES, CONVERSION_SECONDS
 
-__all__ = ["register"]
-
 _SOME_FILES_FAILED = 3
 
-
-def register(app: typer.Typer) -> None:
-    """Add the commands to the app."""
-    app.command()(index)
+app = typer.Typer()
 
 
+@app.command()
 def index(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders to index.")],
     db: Db,

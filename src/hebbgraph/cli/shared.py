@@ -15,7 +15,6 @@ from rich.console import Console
 from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import NotAnIndexError
 from hebbgraph.index import HebbianIndex
-from hebbgraph.protocols import Embedder
 
 __all__ = [
     "AsJson",
@@ -58,10 +57,6 @@ Namespace = Annotated[str, typer.Option(help="Namespace (tenant) of the index.")
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
-def _loaded(name: str | None) -> Embedder | None:
-    return None if name is None else SentenceTransformerEmbedder(name)
-
-
 def _is_missing(db: str) -> bool:
     """Tell whether opening would create a new database, as SQLite does for any path."""
     if "://" not in db:
@@ -89,7 +84,7 @@ def opened(
         raise NotAnIndexError(
             f"there is no index at {db}; create one: hebbgraph index PATH --db {db}"
         )
-    model = _loaded(embedder)
+    model = None if embedder is None else SentenceTransformerEmbedder(embedder)
     named = None
     if tagger is not None:
         from hebbgraph.taggers.loading import load_tagger

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -12,9 +11,10 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from hebbgraph.artifacts import whole_file
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
 
-__all__ = ["register"]
+app = typer.Typer()
 
 
 class _Format(StrEnum):
@@ -28,12 +28,7 @@ class _Kind(StrEnum):
     colonies = "colonies"
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the app."""
-    app.command()(stats)
-    app.command()(export)
-
-
+@app.command()
 def stats(
     db: Db, namespace: Namespace = "default", cache_dir: Cache = None, as_json: AsJson = False
 ) -> None:
@@ -58,6 +53,7 @@ def stats(
     out.print(table)
 
 
+@app.command()
 def export(
     file: Annotated[Path, typer.Argument(help="File to write.")],
     db: Db,
@@ -72,16 +68,12 @@ def export(
     with opened(db, namespace, cache_dir=cache_dir) as index:
         graph = index.to_networkx(kind.value)
     chosen = format or (_Format.graphml if file.suffix.lower() == ".graphml" else _Format.json)
-    partial = file.with_name(f".{file.name}.{os.getpid()}.partial")
-    try:
+    with whole_file(file) as partial:
         if chosen is _Format.graphml:
             nx.write_graphml(graph, partial)
         else:
             content = nx.node_link_data(graph, edges="edges")
             partial.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
-        os.replace(partial, file)
-    finally:
-        partial.unlink(missing_ok=True)
     out.print(
         f"{graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges: {escape(str(file))}"
     )

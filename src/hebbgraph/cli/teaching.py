@@ -11,20 +11,14 @@ from rich.markup import escape
 
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
 
-__all__ = ["register"]
-
+app = typer.Typer()
 feedback = typer.Typer(
     name="feedback", help="Export and import feedback as JSON lines.", no_args_is_help=True
 )
+app.add_typer(feedback)
 
 
-def register(app: typer.Typer) -> None:
-    """Add the commands to the app."""
-    app.command()(cite)
-    app.command()(forget)
-    app.add_typer(feedback)
-
-
+@app.command()
 def cite(
     recall_id: Annotated[str, typer.Argument(metavar="RECALL_ID", help="Id that `query` printed.")],
     chunk_ids: Annotated[
@@ -53,6 +47,7 @@ def cite(
         )
 
 
+@app.command()
 def forget(
     feedback_ids: Annotated[
         list[str] | None,
