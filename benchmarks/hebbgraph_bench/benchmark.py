@@ -87,8 +87,8 @@ def bench(
     rewordings : bool
         Also ask the rewordings that a set has; each kind is reported as one more set.
     history : bool
-        Where questions have earlier turns, also run direct search with turns and question as
-        one text.
+        Where questions have earlier turns, also run ours with them, and direct search with
+        turns and question as one text.
     console : rich.console.Console, optional
         Where tables are shown; nothing is shown without it.
 
@@ -186,6 +186,7 @@ def _retrievers(
         systems.append(Joined(BM25()))
         if embedder is not None:
             systems += [Joined(Dense(embedder)), Joined(WeightedSum(embedder))]
+        systems += [HebbianRetriever(name, embedder=embedder, history=True) for name in strategies]
     return systems
 
 
@@ -197,5 +198,7 @@ def _show(console: Console, result: SetResult, ours: str | None, seed: int) -> N
         console.print(report.budget_table(result))
     if ours is not None:
         compared = (f"R@{min(5, result.k)}", f"nDCG@{result.k}")
-        console.print(report.difference_table(result, ours, compared, seed=seed))
+        told = f"{ours} + history"
+        for name in (ours, told) if told in (system.name for system in result.systems) else (ours,):
+            console.print(report.difference_table(result, name, compared, seed=seed))
     console.print()

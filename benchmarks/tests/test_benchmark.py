@@ -36,8 +36,8 @@ class FakeIndex:
     def add(self, chunks: Any, **kwargs: Any) -> None:
         self.chunks = sorted(chunks, key=lambda chunk: chunk.id)
 
-    def recall(self, query: str, k: int, strategy: str) -> Any:
-        found = self.chunks if strategy == "spreading" else []
+    def recall(self, query: str, k: int, strategy: str, history: Any = ()) -> Any:
+        found = self.chunks[:: -1 if history else 1] if strategy == "spreading" else []
         return SimpleNamespace(hits=[SimpleNamespace(chunk=chunk, score=1.0) for chunk in found])
 
     def close(self) -> None:
@@ -157,8 +157,13 @@ def test_with_history_direct_search_is_also_asked_with_the_turns(
         "supporting_ids": ["c"],
     }
     write("harbour/queries.jsonl", [{"id": "q1", **asked}])
-    (result,) = bench([own_folder], k=1, strategies=["spreading"], history=True)
+    out = io.StringIO()
+    console = Console(file=out, width=120)
+    (result,) = bench([own_folder], k=1, strategies=["spreading"], history=True, console=console)
     assert result.system("BM25, turns joined").rankings == (("c",),)
+    assert result.system("hebbgraph spreading").rankings == (("a",),)
+    assert result.system("hebbgraph spreading + history").rankings == (("c",),)
+    assert "hebbgraph spreading + history minus …" in out.getvalue()
     assert bench([own_folder], strategies=[])[0].systems[-1].name == "BM25"
 
 

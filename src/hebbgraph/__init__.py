@@ -56,6 +56,7 @@ from hebbgraph.records import (
     PruneReport,
     Recall,
     TaggingReport,
+    Turn,
 )
 from hebbgraph.settings import LearningSettings, RecallSettings, Settings
 
@@ -110,6 +111,7 @@ __all__ = [
     "Strategy",
     "TaggingReport",
     "TextSourceError",
+    "Turn",
     "__version__",
 ]
 

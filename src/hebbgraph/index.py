@@ -502,6 +502,7 @@ class HebbianIndex:
         seeds: Iterable[tuple[str, float]] | None = None,
         vector: Sequence[float] | None = None,
         per_colony: int | None = None,
+        history: Iterable[str] = (),
     ) -> Recall:
         """Return the k most active chunks for a question.
 
@@ -528,6 +529,10 @@ class HebbianIndex:
             The question's embedding, if you have it already.
         per_colony : int, optional
             Maximal number of hits of one colony (:meth:`colonies`), as long as there are others.
+        history : iterable of str, optional
+            Earlier turns of the conversation, oldest first. A follow-up ("and in winter?") is
+            understood from the last four; a question that says enough by itself, or is about
+            something else, from none (:attr:`Recall.history`).
 
         Returns
         -------
@@ -553,6 +558,7 @@ class HebbianIndex:
             seeds=seeds,
             vector=vector,
             per_colony=per_colony,
+            history=history,
         )
         self._parts.recalls.put(recall)
         return recall

@@ -25,6 +25,7 @@ __all__ = [
     "MAX_TAGS",
     "MAX_TEXT",
     "MAX_TITLE",
+    "MAX_TURN",
 ]
 
 #: Characters of the id of a chunk, document, recall, actor or origin.
@@ -44,6 +45,8 @@ MAX_ADDRESS = 2048
 MAX_METADATA_BYTES = 1_000_000
 #: Characters of a question.
 MAX_QUERY_CHARACTERS = 65_536
+#: Characters of an earlier turn that are read; further ones are left out.
+MAX_TURN = 4096
 #: Levels of lists and objects, the metadata itself included. JSON readers give up at 200,
 #: and a recall wraps a chunk in a few more.
 MAX_METADATA_DEPTH = 128

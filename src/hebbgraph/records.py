@@ -51,6 +51,7 @@ __all__ = [
     "Recall",
     "ShownChunk",
     "TaggingReport",
+    "Turn",
     "storable",
     "text_hash",
 ]
@@ -236,12 +237,23 @@ class Chunk(BaseModel):
 class Cue(BaseModel):
     """A known tag that the query names.
 
-    ``weight`` is ``log(1 + N / df)``: rare tags weigh more.
+    ``weight`` is ``log(1 + N / df)``: rare tags weigh more. One that an earlier turn of the
+    conversation names instead (``from_history``) weighs as much less as the turn does.
     """
 
     model_config = _FROZEN
 
     tag: str
+    weight: float
+    from_history: bool = False
+
+
+class Turn(BaseModel):
+    """What was asked or said earlier in a conversation, and how much it counted, up to .5."""
+
+    model_config = _FROZEN
+
+    text: str
     weight: float
 
 
@@ -324,7 +336,9 @@ class Recall(BaseModel):
     created_at : float
         Seconds since the epoch (UTC).
     vector : tuple of float, optional
-        Embedding of the query, if there was an embedder.
+        Embedding of the query, if there was an embedder; with earlier turns, mixed with theirs.
+    history : tuple of Turn
+        Earlier turns that counted, oldest first.
     """
 
     model_config = _FROZEN
@@ -339,6 +353,7 @@ class Recall(BaseModel):
     generation: int = 0
     created_at: float = 0.0
     vector: tuple[float, ...] | None = Field(default=None, repr=False)
+    history: tuple[Turn, ...] = ()
 
     def hit(self, chunk_id: str) -> Hit | None:
         """Return the hit on ``chunk_id``, or None if it was not retrieved."""

@@ -8,7 +8,6 @@ import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import IO, TypeAlias
 
@@ -18,11 +17,10 @@ from hebbgraph.formulas.homeostasis import MIN_WEIGHT
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
+from hebbgraph.recall.question import weighted_terms
 from hebbgraph.records import Feedback, PruneReport, Recall
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.feedback_log import Selection, anonymized, phrases_of
-from hebbgraph.text import tokenize
-from hebbgraph.text.query import query_terms
 
 __all__ = ["Moment", "Teacher"]
 
@@ -66,7 +64,7 @@ class Teacher:
             actor,
             namespace=self._namespace.name,
             settings=self._settings,
-            terms=partial(self._terms, recall.generation),
+            terms=self._terms,
             embedder=None if embedding is None else embedding.name,
         )
         digest = feedback_digest(feedback)
@@ -76,10 +74,12 @@ class Teacher:
         self.expire_queries(every_seconds=_EXPIRE_EVERY_SECONDS)
         return kept
 
-    def _terms(self, generation: int, query: str) -> Sequence[tuple[str, float]]:
-        with self._derived.held(at_least=generation):
-            language = self._namespace.settings.language
-            return self._derived.term_weights(query_terms(tokenize(query), language))
+    def _terms(self, recall: Recall) -> Sequence[tuple[str, float]]:
+        language = self._namespace.settings.language
+        shares = weighted_terms(recall.query, recall.history, language)
+        with self._derived.held(at_least=recall.generation):
+            weights = self._derived.term_weights(list(shares))
+        return [(term, shares[term] * weight) for term, weight in weights]
 
     def expire_queries(self, *, every_seconds: float = 0.0) -> None:
         """Erase the texts of questions that are too old."""

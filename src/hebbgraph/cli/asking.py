@@ -44,6 +44,10 @@ def query(
     where: Annotated[
         str | None, typer.Option(help='Metadata filter as JSON, e.g. \'{"lang": "en"}\'.')
     ] = None,
+    after: Annotated[
+        list[str] | None,
+        typer.Option(help="An earlier turn of the conversation; repeat it, oldest first."),
+    ] = None,
     per_colony: Annotated[
         int | None,
         typer.Option(help="Prefer at most this many chunks from one colony.", min=1),
@@ -60,6 +64,7 @@ def query(
             where=_filter(where),
             strategy=strategy.value,
             per_colony=per_colony,
+            history=after or (),
         )
     if as_json:
         print_json(recall.model_dump(exclude_none=True))

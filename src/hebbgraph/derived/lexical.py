@@ -15,7 +15,7 @@ import logging
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -218,7 +218,7 @@ class LexicalIndex:
 
     def search(
         self,
-        terms: Iterable[str],
+        terms: Iterable[str] | Mapping[str, float],
         limit: int,
         *,
         only: Sequence[int] | None = None,
@@ -228,8 +228,8 @@ class LexicalIndex:
 
         Parameters
         ----------
-        terms : iterable of str
-            Each counts once.
+        terms : iterable of str, or mapping of str to float
+            Each counts once, or as often as the mapping says.
         limit : int
         only : sequence of int, optional
             Search only these rows; scores are the same as without.
@@ -270,11 +270,14 @@ class LexicalIndex:
             ]
         )
 
-    def _any_of(self, terms: Iterable[str]) -> tantivy.Query | None:
-        clauses = [
-            (tantivy.Occur.Should, tantivy.Query.term_query(self._schema, "terms", term, "freq"))
-            for term in dict.fromkeys(terms)
-        ]
+    def _any_of(self, terms: Iterable[str] | Mapping[str, float]) -> tantivy.Query | None:
+        weights = terms if isinstance(terms, Mapping) else dict.fromkeys(terms, 1.0)
+        clauses = []
+        for term, weight in weights.items():
+            query = tantivy.Query.term_query(self._schema, "terms", term, "freq")
+            if weight != 1.0:
+                query = tantivy.Query.boost_query(query, weight)
+            clauses.append((tantivy.Occur.Should, query))
         return tantivy.Query.boolean_query(clauses) if clauses else None
 
     def rows_with_phrase(self, terms: Sequence[str]) -> IntArray:

@@ -232,6 +232,7 @@ def spread(
     allowed: RowMask | None = None,
     plastic: PlasticEdges | None = None,
     extra_seeds: tuple[IntArray, FloatArray] | None = None,
+    cue_weights: FloatArray | None = None,
 ) -> Activation:
     """Spread activation from the cues and the best candidates.
 
@@ -252,6 +253,9 @@ def spread(
     extra_seeds : (chunks, mass), optional
         Additional trusted mass, such as that of recalled episodes. It counts towards the
         score.
+    cue_weights : ndarray of float, shape (n_cues,), optional
+        Factors on the weights of the cues, the highest of which is one on what all cues start
+        with; 1 if omitted.
 
     Returns
     -------
@@ -276,10 +280,10 @@ def spread(
     if allowed is not None:
         keep = _mask(allowed, candidates)
         candidates, f = candidates[keep], f[keep]
-    step = _Step(view, cues, evidence, p, allowed, plastic)
+    step = _Step(view, cues, evidence, p, allowed, plastic, cue_weights)
 
     # Layer 0: cues pass mass to the chunks whose titles they are, and the seeds start.
-    share = p.cue_share if len(step.cues) else 0.0
+    share = step.cue_share
     total = step.cue_weight.sum() or 1.0
     cue_mass = share * step.cue_weight / total
     nothing = np.zeros(len(cue_mass))
@@ -349,6 +353,7 @@ class _Step:
         parameters: SpreadingParameters,
         allowed: RowMask | None,
         plastic: PlasticEdges | None,
+        cue_weights: FloatArray | None = None,
     ) -> None:
         self.view = view
         self.evidence = evidence
@@ -357,11 +362,16 @@ class _Step:
         self.allowed = allowed
         self.plastic = plastic
         self.min_mass = 0.0  # until mass crosses a learned edge
-        cues = np.unique(np.asarray(cues, dtype=np.int64))
+        cues, first = np.unique(np.asarray(cues, dtype=np.int64), return_index=True)
         df = view.df(cues)
         keep = (df > 0) & (df <= self.cut)
         self.cues = cues[keep]
         self.cue_weight = self.specificity(df[keep])
+        self.cue_share = parameters.cue_share if len(self.cues) else 0.0
+        if cue_weights is not None and len(self.cues):
+            factors = cue_weights[first[keep]]
+            self.cue_weight = self.cue_weight * factors
+            self.cue_share *= float(factors.max())
 
     def specificity(self, df: IntArray) -> FloatArray:
         """Return the specificity of tags with document frequency ``df``."""

@@ -51,7 +51,7 @@ def feedback_of(
     *,
     namespace: str,
     settings: LearningSettings,
-    terms: Callable[[str], Sequence[tuple[str, float]]],
+    terms: Callable[[Recall], Sequence[tuple[str, float]]],
     embedder: str | None,
 ) -> Feedback:
     """Check a citation and gather everything that learning will read.
@@ -66,7 +66,7 @@ def feedback_of(
         That of the index.
     settings : LearningSettings
     terms : callable
-        Maps a query to its words and their weights.
+        Returns the words of a recall's question and their weights.
     embedder : str, optional
         The model of the recall's vector.
 
@@ -128,7 +128,7 @@ def feedback_of(
         cited=tuple(id_ for id_ in order if id_ in known_to_be_cited),
         rejected=tuple(id_ for id_ in order if id_ in known_to_be_rejected),
         cues=_cues(recall),
-        terms=tuple((hash_term(term), weight) for term, weight in terms(recall.query)),
+        terms=tuple((hash_term(term), weight) for term, weight in terms(recall)),
         paths=tuple(
             path
             for id_ in order

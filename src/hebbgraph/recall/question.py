@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray
+from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.derived.parts import Derived
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import question_features
 from hebbgraph.learning.overlay import Recollection
-from hebbgraph.records import Cue
-from hebbgraph.text import display
+from hebbgraph.recall.conversation import turn_terms
+from hebbgraph.records import Cue, Turn
+from hebbgraph.text import display, tokenize
+from hebbgraph.text.query import query_terms
 
-__all__ = ["Features", "Question", "cues_of", "idf"]
+__all__ = ["Features", "Question", "carried_cues", "cues_of", "idf", "weighted_terms"]
 
 _MOST_HELD = 65_536
 
@@ -28,24 +30,51 @@ class Question:
     Parameters
     ----------
     query : str
-    terms : list of str
-        For lexical search.
+    terms : dict of str to float
+        For lexical search, with weights: 1, or less if only an earlier turn has the term.
     cues : list of int
-        The tags that the query names.
+        The tags that the query names, then those that only earlier turns name.
     vector : ndarray of float32, optional
         Its embedding, of unit length.
     given : dict of row to score, optional
         The caller's direct evidence, instead of our own search.
     learned : Recollection, optional
         What it brings back of what was learned.
+    carried : dict of int to float
+        The weights of the cues that only earlier turns name. Others weigh 1.
     """
 
     query: str
-    terms: list[str]
+    terms: dict[str, float]
     cues: list[int]
     vector: NDArray[np.float32] | None = None
     given: dict[int, float] | None = None
     learned: Recollection | None = None
+    carried: Mapping[int, float] = field(default_factory=dict)
+
+    @property
+    def cue_weights(self) -> FloatArray:
+        """The weight of each cue, in (0, 1]."""
+        return np.array([self.carried.get(cue, 1.0) for cue in self.cues], np.float64)
+
+
+def weighted_terms(query: str, turns: Sequence[Turn], language: str) -> dict[str, float]:
+    """Return the terms of a question, then those of earlier turns with the turns' weights."""
+    terms = dict.fromkeys(query_terms(tokenize(query), language), 1.0)
+    for turn in reversed(turns):
+        for term in turn_terms(turn.text, language):
+            terms[term] = max(terms.get(term, 0.0), turn.weight)
+    return terms
+
+
+def carried_cues(graph: TagGraph, cues: Sequence[int], turns: Sequence[Turn]) -> dict[int, float]:
+    """Return the tags that only earlier turns name, with the turns' weights."""
+    carried: dict[int, float] = {}
+    for turn in reversed(turns):
+        for tag in graph.cues(tokenize(turn.text)):
+            if tag not in cues:
+                carried[tag] = max(carried.get(tag, 0.0), turn.weight)
+    return carried
 
 
 def idf(graph: TagGraph, tags: IntArray) -> NDArray[np.float64]:
@@ -56,10 +85,10 @@ def idf(graph: TagGraph, tags: IntArray) -> NDArray[np.float64]:
 
 def cues_of(graph: TagGraph, question: Question) -> tuple[Cue, ...]:
     """Return the cues as records."""
-    weights = idf(graph, np.array(question.cues, dtype=np.int64))
+    weights = idf(graph, np.array(question.cues, dtype=np.int64)) * question.cue_weights
     keys = graph.phrases.keys
     return tuple(
-        Cue(tag=display(keys[tag]), weight=weight)
+        Cue(tag=display(keys[tag]), weight=weight, from_history=tag in question.carried)
         for tag, weight in zip(question.cues, weights.tolist(), strict=True)
     )
 
@@ -81,8 +110,17 @@ class Features:
         self._cues: dict[int, dict[str, float]] = {}
         self._terms: dict[str, dict[str, float]] = {}
 
-    def of(self, graph: TagGraph, cues: Sequence[int], terms: Sequence[str]) -> dict[str, float]:
-        """Return the features; see :func:`hebbgraph.learning.episodes.question_features`."""
+    def of(
+        self, graph: TagGraph, cues: Mapping[int, float], terms: Mapping[str, float]
+    ) -> dict[str, float]:
+        """Return the features; see :func:`hebbgraph.learning.episodes.question_features`.
+
+        Parameters
+        ----------
+        graph : TagGraph
+        cues, terms : mappings to float
+            How much of its weight each has in this question.
+        """
         if self._held_for != (graph, graph.generation) or (
             len(self._cues) + len(self._terms) > _MOST_HELD
         ):
@@ -96,8 +134,12 @@ class Features:
             for term, weight in self._derived.term_weights(unknown):
                 self._terms[term] = question_features({}, [(term, weight)])
         features: dict[str, float] = {}
-        for tag in cues:
-            features |= self._cues[tag]
-        for term in terms:
-            features |= self._terms[term]
+        for tag, share in cues.items():
+            features |= _scaled(self._cues[tag], share)
+        for term, share in terms.items():
+            features |= _scaled(self._terms[term], share)
         return features
+
+
+def _scaled(features: dict[str, float], share: float) -> dict[str, float]:
+    return features if share == 1.0 else {name: share * at for name, at in features.items()}

@@ -21,11 +21,18 @@ from hebbgraph.errors import FilterError, IndexLockedError, ParameterError
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.limits import MAX_QUERY_CHARACTERS, MAX_SEEDS
 from hebbgraph.namespace import Namespace
+from hebbgraph.recall.conversation import check_history, in_full, weigh_turns
 from hebbgraph.recall.hits import best_slots, limit_per_colony, make_hits
 from hebbgraph.recall.masks import Masks, Passing, Where
 from hebbgraph.recall.neural_edges import propagated_vectors
 from hebbgraph.recall.predicate import AskedFilter, unranked
-from hebbgraph.recall.question import Features, Question, cues_of
+from hebbgraph.recall.question import (
+    Features,
+    Question,
+    carried_cues,
+    cues_of,
+    weighted_terms,
+)
 from hebbgraph.recall.search import DirectSearch
 from hebbgraph.recall.strategies import (
     Checked,
@@ -35,10 +42,9 @@ from hebbgraph.recall.strategies import (
     built_in_strategy,
     check_strategy,
 )
-from hebbgraph.records import Recall
+from hebbgraph.records import Recall, Turn
 from hebbgraph.store.texts import TextsElsewhere
 from hebbgraph.text import tokenize
-from hebbgraph.text.query import query_terms
 
 if TYPE_CHECKING:
     from hebbgraph.arrays import BoolArray
@@ -59,6 +65,7 @@ class _Asked:
     vector: NDArray[np.float32] | None = None
     given: dict[int, float] | None = None
     named: Sequence[str] = ()
+    turns: tuple[Turn, ...] = ()
 
 
 class Recaller:
@@ -94,12 +101,14 @@ class Recaller:
         seeds: Iterable[tuple[str, float]] | None = None,
         vector: Sequence[float] | None = None,
         per_colony: int | None = None,
+        history: Iterable[str] = (),
     ) -> Recall:
         """See :meth:`hebbgraph.HebbianIndex.recall`."""
         _check(query, k, where, per_colony)
+        turns = self._turns(query, check_history(history))
         check_strategy(strategy)
         by = self.strategy(strategy) if isinstance(strategy, str) else Checked(strategy)
-        asked, said = self._ask_models(query, seeds, vector)
+        asked, said = self._ask_models(query, turns, seeds, vector)
         recall = self._ranked(asked, by, k, where, per_colony, recall_id or uuid.uuid4().hex)
         return recall.model_copy(update={"notes": (*recall.notes, *said)}) if said else recall
 
@@ -122,23 +131,38 @@ class Recaller:
                 self._strategies[name] = built_in_strategy(name, self._namespace)
             return self._strategies[name]
 
+    def _turns(self, query: str, said: Sequence[str]) -> tuple[Turn, ...]:
+        if not said:
+            return ()
+        with self._namespace.held():
+            return weigh_turns(self._derived, query, said, self._settings.language)
+
     # -- before anything is held ----------------------------------------------------
 
     def _ask_models(
-        self, query: str, seeds: Iterable[tuple[str, float]] | None, vector: Sequence[float] | None
+        self,
+        query: str,
+        turns: tuple[Turn, ...],
+        seeds: Iterable[tuple[str, float]] | None,
+        vector: Sequence[float] | None,
     ) -> tuple[_Asked, tuple[str, ...]]:
         """Ask the caller's search, cue model and embedder."""
         namespace = self._namespace
+        full = in_full(query, turns)
         if seeds is None and namespace.search is not None:
-            seeds = namespace.search(query)
-        named, notes = self._cues_by_model(query)
+            seeds = namespace.search(full)
+        named, notes = self._cues_by_model(full)
         unit = None
         if vector is not None:
             unit = unit_vector(vector)  # beside seeds too: past questions are found by it
         elif seeds is None and namespace.embedder is not None:
             unit = embed_question(namespace.embedder, query)
+        if unit is not None and turns and namespace.embedder is not None:
+            for turn in turns:
+                unit = unit + turn.weight * embed_question(namespace.embedder, turn.text)
+            unit = unit_vector(unit)
         given = None if seeds is None else self._given(seeds)
-        return _Asked(query, unit, given, named), notes
+        return _Asked(query, unit, given, named, turns), notes
 
     def _cues_by_model(self, query: str) -> tuple[list[str], tuple[str, ...]]:
         """Ask the cue model, if there is one. A recall survives its failure, and notes it."""
@@ -225,6 +249,7 @@ class Recaller:
             generation=generation,
             created_at=time.time(),
             vector=None if asked.vector is None else tuple(asked.vector.tolist()),
+            history=asked.turns,
         )
 
     def request(self, asked: _Asked, where: Mapping[str, object] | None, k: int) -> Request:
@@ -246,27 +271,37 @@ class Recaller:
 
     def _question(self, graph: TagGraph, asked: _Asked) -> Question:
         tokens = tokenize(asked.query)
-        terms = query_terms(tokens, self._settings.language)
+        terms = weighted_terms(asked.query, asked.turns, self._settings.language)
         cues = graph.cues(tokens)
         for phrase in asked.named:
             cues += graph.cues(tokenize(phrase))
         cues = list(dict.fromkeys(cues))
+        carried = carried_cues(graph, cues, asked.turns)
         recollection = None
         if self._learned is not None and self._learned.has_learned:
             embedding = self._derived.embedding
             recollection = self._learned.recollect(
                 graph,
-                lambda: self._features.of(graph, cues, terms),
+                lambda: self._features.of(graph, dict.fromkeys(cues, 1.0) | carried, terms),
                 asked.vector,
                 None if embedding is None else embedding.name,
             )
-        return Question(asked.query, terms, cues, asked.vector, asked.given, recollection)
+        return Question(
+            query=asked.query,
+            terms=terms,
+            cues=[*cues, *carried],
+            vector=asked.vector,
+            given=asked.given,
+            learned=recollection,
+            carried=carried,
+        )
 
     def again(self, recall: Recall) -> Request:
         """Read the question of an earlier recall, for all chunks; the caller holds the graph."""
         vector = None if recall.vector is None else np.array(recall.vector, np.float32)
-        named = [cue.tag for cue in recall.cues]
-        return self.request(_Asked(recall.query, vector, named=named), None, 1)
+        named = [cue.tag for cue in recall.cues if not cue.from_history]
+        asked = _Asked(recall.query, vector, named=named, turns=recall.history)
+        return self.request(asked, None, 1)
 
 
 def _check(query: str, k: int, where: Where, per_colony: int | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -161,7 +162,7 @@ def _plan(graph: TagGraph, passing: Passing) -> _Plan:
 
 
 def lexical_search(
-    derived: Derived, graph: TagGraph, terms: list[str], passing: Passing
+    derived: Derived, graph: TagGraph, terms: Mapping[str, float], passing: Passing
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the best chunks for the terms among those that pass, with their BM25."""
     _, limit, only, facts = _plan(graph, passing)

@@ -31,6 +31,13 @@ def test_best_first(lexical: LexicalIndex) -> None:
     assert _rows(lexical, "auk") == _rows(lexical) == []
 
 
+def test_a_weight_counts_a_term_more_often_or_less(lexical: LexicalIndex) -> None:
+    (_, [once]), (_, [half]) = lexical.search(["tern"], 1), lexical.search({"tern": 0.5}, 1)
+    assert half == pytest.approx(once / 2)
+    assert _rows(lexical, "gull", "tern") == lexical.search({"gull": 1, "tern": 1}, 10)[0].tolist()
+    assert lexical.search({"gull": 0.01, "tern": 1}, 1)[0].tolist() == [3]
+
+
 def test_scores_among_a_few_are_those_among_all(lexical: LexicalIndex) -> None:
     everywhere = dict(zip(*(part.tolist() for part in lexical.search(["gull"], 10)), strict=True))
     rows, scores = lexical.search(["gull"], 10, only=[1, 3, 99])

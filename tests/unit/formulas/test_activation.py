@@ -114,6 +114,18 @@ def test_cues_do_not_lead_to_chunks_that_only_mention_them() -> None:
     assert found.chunks.tolist() == [1]
 
 
+def test_weights_of_cues_share_and_bound_what_they_start_with() -> None:
+    view = ArrayView([[0], [1], []], titles=[{0}, {1}, set()])
+    evidence, cues = Evidence(np.array([2]), np.array([1.0])), np.array([1, 0])
+    even = spread(view, cues, evidence)
+    assert even.cue_mass.sum() == pytest.approx(SpreadingParameters().cue_share)
+    lighter = spread(view, cues, evidence, cue_weights=np.array([0.5, 0.25]))
+    assert lighter.cue_mass.sum() == pytest.approx(even.cue_mass.sum() / 2)
+    assert dict(zip(lighter.cues.tolist(), lighter.cue_mass.tolist(), strict=True))[
+        1
+    ] == pytest.approx(2 * lighter.cue_mass[0])
+
+
 def test_hubs_pass_nothing_and_are_no_cues() -> None:
     view = ArrayView([[0, 1], [1], [1], [1]], titles=[{0}, {1}, set(), set()])
     parameters = SpreadingParameters(hub_share=0.0, hub_floor=3)

@@ -163,7 +163,7 @@ class BreadthFirst:
         ]
         reached = gather(expansions, lambda nodes: nodes >= walk.first_chunk, combine=p.combine)
         slots = reached.targets - walk.first_chunk
-        overlap = self._overlap(graph, request.question.terms, slots)
+        overlap = self._overlap(graph, list(request.question.terms), slots)
         score = hybrid_score(reached.totals, overlap, alpha=p.alpha, beta=p.beta)
         final = blend(request.evidence.of(slots), score, mu=p.mu)
         place = {slot: at for at, slot in enumerate(slots.tolist())}

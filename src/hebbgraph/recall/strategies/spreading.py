@@ -56,6 +56,7 @@ class Spreading:
     def spread(self, request: Request) -> Activation:
         """Spread activation, over learned edges too if the question brings any back."""
         cues = np.array(request.question.cues, dtype=np.int64)
+        weights = request.question.cue_weights
         evidence, learned = request.evidence, request.question.learned
         # A tag that was only given entitles no chunk, so what it is lit with would be lost.
         known = request.graph.phrases.are_known(cues)
@@ -67,6 +68,7 @@ class Spreading:
                 parameters=self._parameters,
                 allowed=request.allowed,
                 plastic=self._plastic(request, None, evidence.of),
+                cue_weights=weights[known],
             )
         seen = learned.seen(evidence.approximate)
         learned = learned.recognised(seen)
@@ -85,6 +87,7 @@ class Spreading:
             allowed=request.allowed,
             plastic=self._plastic(request, plastic, evidence.of),
             extra_seeds=learned.seeds(seen),
+            cue_weights=weights[known],
         )
 
     def _plastic(
