@@ -25,7 +25,7 @@ PUBLIC = [
     "NeuralRecall", "NewerVersionError", "NotAnIndexError", "NotFoundError", "ParameterError",
     "PathStep", "PruneReport", "Ranking", "ReadOnlyIndexError", "Recall", "RecallSettings",
     "Request", "Settings", "SettingsMismatchError", "SpreadingParameters", "Stats",
-    "StorageError", "Strategy", "TaggingReport", "TextSourceError", "__version__",
+    "StorageError", "Strategy", "TaggingReport", "TextSourceError", "Turn", "__version__",
 ]  # fmt: skip
 
 # Promised: no model, no framework. Beside those, what a recall does not need.
