@@ -651,12 +651,11 @@ class HebbianIndex:
         """Count chunks, tags and edges; see :class:`~hebbgraph.graph.statistics.Stats`."""
         self._check_open()
         from hebbgraph.graph.statistics import graph_stats
-        from hebbgraph.recall.neural_edges import layer_of
 
         parts = self._parts
         with parts.derived.held():
             graph = parts.derived.graph
-            layer = layer_of(parts.derived, graph)
+            layer = parts.derived.layer_of(graph)
             return graph_stats(
                 graph,
                 None if layer is None else layer.counts(),

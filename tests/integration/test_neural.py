@@ -84,7 +84,7 @@ def edges(index: HebbianIndex) -> set[tuple[str, str, float]]:
     """By id, all edges that the present truth admits."""
     index.stats()
     graph, derived = index.parts.derived.graph, index.parts.derived
-    held = derived.neural.in_graph(graph, derived.embedding, derived.feedback, fan_out=99)
+    held = derived.layer_of(graph)
     assert held is not None
     found = held.edges
     ids = index.parts.truth.ids(graph.rows.tolist())

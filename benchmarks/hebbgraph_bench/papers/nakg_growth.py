@@ -92,7 +92,7 @@ def measure_growth(
     require_neural("this study")
     import torch
     from hebbgraph.neural.modules import Nakg
-    from hebbgraph.neural.propagation import derive_layer
+    from hebbgraph.neural.training import derive_layer
 
     settings = settings or NeuralSettings(seed=seed)
     with torch.random.fork_rng(devices=[]):

@@ -121,12 +121,7 @@ class NeuralStore:
         return layer
 
     def in_graph(
-        self,
-        graph: TagGraph,
-        embedding: EmbeddingState | None,
-        feedback: FeedbackState,
-        *,
-        fan_out: int,
+        self, graph: TagGraph, embedding: EmbeddingState | None, feedback: FeedbackState
     ) -> LayerInGraph | None:
         """Return the layer that applies, in the slots of a graph; see :meth:`current`.
 
@@ -136,8 +131,8 @@ class NeuralStore:
         if layer is None or not self._is_of(layer, graph):
             return None
         held = self._in_graph
-        if held is None or not held.fits(layer, graph, fan_out):
-            held = self._in_graph = layer.in_graph(graph, fan_out=fan_out)
+        if held is None or not held.fits(layer, graph):
+            held = self._in_graph = layer.in_graph(graph)
         return held
 
     def _is_of(self, layer: NeuralLayer, graph: TagGraph) -> bool:

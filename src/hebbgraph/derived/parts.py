@@ -28,6 +28,7 @@ from hebbgraph.derived.snapshot import has_snapshot, load_snapshot, save_snapsho
 from hebbgraph.derived.steps import Steps
 from hebbgraph.derived.vector_steps import VectorSteps
 from hebbgraph.errors import DamagedIndexError, HebbgraphError, IndexLockedError
+from hebbgraph.graph.neural_layer import LayerInGraph
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
 from hebbgraph.store.embeddings import EmbeddingState
@@ -152,6 +153,16 @@ class Derived:
     def vectors(self) -> VectorTable | None:
         """The vectors as of the last refresh; None if there are none, or they are not held."""
         return self._vectors
+
+    def layer_of(self, graph: TagGraph) -> LayerInGraph | None:
+        """Return the trained layer in the numbers of a graph; None if no layer applies."""
+        return self.neural.in_graph(graph, self.embedding, self.feedback)
+
+    def propagated_vectors(self) -> VectorTable | None:
+        """Return the vectors that a trained layer propagated, if there are any."""
+        layer = self.layer_of(self.graph)
+        own = self._vectors
+        return None if layer is None or own is None else self.neural.table(layer, own)
 
     def term_weights(self, terms: Sequence[str]) -> list[tuple[str, float]]:
         """Return each term with ``log(1 + N / df)``; the caller holds the lock."""

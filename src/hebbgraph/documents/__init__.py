@@ -4,13 +4,12 @@
 ``ingesting``         :func:`ingest`: all of the below for every file that changed
 ``walk``              folders to files, and the fingerprint of a file
 ``read``              :func:`read_document`: one file, in this process or a worker
-``conversion_limits`` what one file may cost: time, memory, output
 ``convert``           bytes to a :class:`Document`, whatever the format
 ``formats``           HTML, Word and PDF to Markdown, through their libraries
 ``outline``           titles, headings and front matter
 ``split``             a Document to chunks along its outline
 ``cut``               a text too long for one chunk
-``worker``            parent side: starts, limits and replaces worker processes
+``worker``            parent side: starts worker processes, and what one file may cost
 ``worker_main``       child side: what a worker process runs
 ``worker_protocol``   the messages between the two
 ===================== ==============================================================
@@ -18,7 +17,6 @@
 
 from __future__ import annotations
 
-from hebbgraph.documents.conversion_limits import ConversionLimits
 from hebbgraph.documents.convert import (
     DEFAULT_MAX_BYTES,
     MEDIA_TYPES,
@@ -31,6 +29,7 @@ from hebbgraph.documents.outline import Heading
 from hebbgraph.documents.read import read_document
 from hebbgraph.documents.split import ChunkSettings, estimate_tokens, split_document
 from hebbgraph.documents.walk import Discovery, FoundFile, discover, fingerprint
+from hebbgraph.documents.worker import ConversionLimits
 
 __all__ = [
     "DEFAULT_MAX_BYTES",

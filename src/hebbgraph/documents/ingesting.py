@@ -12,11 +12,11 @@ from typing import Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from hebbgraph.documents.conversion_limits import DEFAULT_LIMITS, ConversionLimits
 from hebbgraph.documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, Document, shown_path
 from hebbgraph.documents.read import convert_within, read_bytes
 from hebbgraph.documents.split import ChunkSettings, iter_chunks
 from hebbgraph.documents.walk import Discovery, FoundFile, discover, fingerprint
+from hebbgraph.documents.worker import DEFAULT_LIMITS, ConversionLimits
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
 from hebbgraph.protocols import Progress
 from hebbgraph.records import AddReport, Chunk

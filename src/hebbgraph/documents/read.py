@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import stat
 
-from hebbgraph.documents.conversion_limits import DEFAULT_LIMITS, ConversionLimits
 from hebbgraph.documents.convert import (
     DEFAULT_MAX_BYTES,
     Document,
@@ -19,7 +18,7 @@ from hebbgraph.documents.convert import (
     media_type_of,
     shown_path,
 )
-from hebbgraph.documents.worker import convert_apart
+from hebbgraph.documents.worker import DEFAULT_LIMITS, ConversionLimits, convert_apart
 from hebbgraph.errors import ConversionError, ParameterError
 
 __all__ = ["convert_within", "read_bytes", "read_document"]

@@ -16,10 +16,10 @@ import sys
 import threading
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from hebbgraph.documents.conversion_limits import ConversionLimits
 from hebbgraph.documents.convert import Document, media_type_of, shown_path
 from hebbgraph.documents.outline import one_line
 from hebbgraph.documents.worker_main import IDLE_SECONDS
@@ -30,8 +30,14 @@ from hebbgraph.errors import (
     MissingExtraError,
     ParameterError,
 )
+from hebbgraph.limits import (
+    CONVERSION_CHARACTERS,
+    CONVERSION_CHUNKS,
+    CONVERSION_MEMORY_BYTES,
+    CONVERSION_SECONDS,
+)
 
-__all__ = ["ConversionWorker", "convert_apart"]
+__all__ = ["DEFAULT_LIMITS", "ConversionLimits", "ConversionWorker", "convert_apart"]
 
 _START_SECONDS = 120.0
 _STOP_SECONDS = 5.0
@@ -50,6 +56,63 @@ serve()
 _HERE = Path(__file__).resolve().parent
 _PACKAGES = {"hebbgraph": str(_HERE.parent), "hebbgraph.documents": str(_HERE)}
 _FAILURES = {"file": ConversionError, "extra": MissingExtraError, "parameter": ParameterError}
+
+
+_LEAST_MEMORY = 100_000_000
+"""A worker process takes up to 80 MB for itself and its libraries."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConversionLimits:
+    """How much one file may cost before hebbgraph gives up on it.
+
+    Parameters
+    ----------
+    seconds : float
+        Wall time of the conversion.
+    memory_bytes : int
+        Address space of the worker process, including its own 80 MB. Enforced on Linux
+        only.
+    output_characters : int
+        Characters of text. A text no longer than the file always passes.
+    chunks : int
+        Chunks per file; see :func:`~hebbgraph.documents.ingest`.
+
+    Raises
+    ------
+    ParameterError
+        If a limit is not positive, or ``memory_bytes`` is too low for any file.
+
+    Examples
+    --------
+    >>> ConversionLimits(seconds=10).seconds
+    10
+    """
+
+    seconds: float = CONVERSION_SECONDS
+    memory_bytes: int = CONVERSION_MEMORY_BYTES
+    output_characters: int = CONVERSION_CHARACTERS
+    chunks: int = CONVERSION_CHUNKS
+
+    def __post_init__(self) -> None:
+        # Timers overflow beyond some 292 years; a day is enough.
+        if not 0 < self.seconds <= 86_400:
+            raise ParameterError(
+                f"seconds must be positive and at most 86,400, got {self.seconds!r}"
+            )
+        if self.memory_bytes < _LEAST_MEMORY:
+            raise ParameterError(
+                f"memory_bytes must be at least {_LEAST_MEMORY:,}, got {self.memory_bytes!r}; "
+                "the process that converts needs 80 MB for itself"
+            )
+        if self.output_characters < 1 or self.chunks < 1:
+            raise ParameterError(
+                "output_characters and chunks must be positive, "
+                f"got {self.output_characters!r} and {self.chunks!r}"
+            )
+
+
+DEFAULT_LIMITS = ConversionLimits()
 
 
 class ConversionWorker:
@@ -86,19 +149,12 @@ class ConversionWorker:
         """
         media_type = media_type_of(path)
         most = max(limits.output_characters, len(data))
-        request = {
-            "path": os.fspath(path),
-            "max_bytes": max_bytes,
-            "encoding": encoding,
-            "seconds": limits.seconds,
-            "memory_bytes": limits.memory_bytes,
-            "output_characters": limits.output_characters,
-        }
+        request = {"path": os.fspath(path), "max_bytes": max_bytes, "encoding": encoding}
         process = self._running()
         deadline = _Deadline(process, limits.seconds)
         try:
             with deadline:
-                send(_pipe(process.stdin), request, data)
+                send(_pipe(process.stdin), {**request, **vars(limits)}, data)
                 # At most four bytes a character.
                 answer, text = receive(_pipe(process.stdout), max_body=4 * most)
             if answer.get("last") or deadline.expired:

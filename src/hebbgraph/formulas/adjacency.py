@@ -13,6 +13,7 @@ from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 __all__ = [
     "EdgeRow",
     "EdgeSet",
+    "Edges",
     "IncidenceView",
     "PlasticEdges",
     "edge_arrays",
@@ -60,6 +61,15 @@ class IncidenceView(Protocol):
 
     def df(self, tags: IntArray, /) -> IntArray:
         """Return the document frequency of each tag."""
+        ...
+
+
+class Edges(Protocol):
+    """Weighted directed edges, read by source; see :class:`EdgeSet`."""
+
+    def __len__(self) -> int: ...
+    def of(self, sources: IntArray, /) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``sources``, target, weight) of their outgoing edges."""
         ...
 
 
@@ -126,17 +136,17 @@ class PlasticEdges:
 
     Parameters
     ----------
-    tag_to_chunk : EdgeSet
+    tag_to_chunk : Edges
         Also followed from the query's cues.
-    chunk_to_chunk, tag_to_tag : EdgeSet
+    chunk_to_chunk, tag_to_tag : Edges
     min_mass : float, at least 0
         Smaller flows are dropped: on learned edges always, on static edges once any mass
         has crossed a learned one. Mass spread that thin costs more than it changes.
     """
 
-    tag_to_chunk: EdgeSet = _NO_EDGES
-    chunk_to_chunk: EdgeSet = _NO_EDGES
-    tag_to_tag: EdgeSet = _NO_EDGES
+    tag_to_chunk: Edges = _NO_EDGES
+    chunk_to_chunk: Edges = _NO_EDGES
+    tag_to_tag: Edges = _NO_EDGES
     min_mass: float = 0.0
 
     def between_tags(self, tags: IntArray, depth: int) -> tuple[IntArray, IntArray, FloatArray]:

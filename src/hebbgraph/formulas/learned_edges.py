@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ from hebbgraph.arrays import (
 )
 from hebbgraph.formulas.adjacency import EdgeRow, EdgeSet, PlasticEdges, edge_arrays
 
-__all__ = ["EdgePool", "GateOf", "LearnedEdges", "PooledEdges"]
+__all__ = ["EdgePool", "GateOf", "GatedEdges", "PooledEdges"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
@@ -110,58 +110,29 @@ class EdgePool:
         return owner, self._targets.view[at], self._weights.view[at]
 
 
-class LearnedEdges(EdgeSet):
-    """Several pools as one edge set, with weights scaled when read.
-
-    Parameters
-    ----------
-    pools : sequence of EdgePool or EdgeSet
-    gain : float
-        Factor on all weights.
-    gate : callable, optional
-        Maps targets to a further factor, such as their direct evidence.
+@dataclass(frozen=True)
+class GatedEdges:
+    """Edges whose weights are scaled when read: by a factor, and by a gate on their targets.
 
     Examples
     --------
-    >>> pool = EdgePool(2)
-    >>> pool.put(np.array([1]), np.array([1]), np.array([4]), np.array([0.5]))
-    >>> edges = LearnedEdges([pool], gain=2.0)
-    >>> [column.tolist() for column in edges.of(np.array([0, 1]))]
-    [[1], [4], [1.0]]
+    >>> edges = EdgeSet(np.array([1, 1]), np.array([4, 5]), np.array([0.5, 0.5]))
+    >>> gated = GatedEdges(edges, 2.0, lambda targets: np.where(targets == 4, 1.0, 0.1))
+    >>> [column.tolist() for column in gated.of(np.array([0, 1]))]
+    [[1, 1], [4, 5], [1.0, 0.1]]
     """
 
-    _pools: Sequence[EdgePool | EdgeSet]
-    _gain: float
-    _gate: GateOf | None
-    _n: int
-
-    def __init__(
-        self,
-        pools: Sequence[EdgePool | EdgeSet],
-        *,
-        gain: float = 1.0,
-        gate: GateOf | None = None,
-    ) -> None:
-        super().__init__(_NO_INTS, _NO_INTS, _NO_FLOATS)
-        object.__setattr__(self, "_pools", pools)
-        object.__setattr__(self, "_gain", gain)
-        object.__setattr__(self, "_gate", gate)
-        object.__setattr__(self, "_n", sum(map(len, pools)))
+    edges: EdgeSet
+    gain: float
+    gate: GateOf
 
     def __len__(self) -> int:
-        return self._n
+        return len(self.edges)
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of their outgoing edges."""
-        parts = [found for pool in self._pools if len((found := pool.of(sources))[0])]
-        if not parts:
-            return _NO_INTS, _NO_INTS, _NO_FLOATS
-        owner, targets, weights = parts[0]
-        if len(parts) > 1:
-            owner, targets, weights = map(np.concatenate, zip(*parts, strict=True))
-        if self._gate is not None:
-            weights = weights * self._gate(targets)
-        return owner, targets, self._gain * weights
+        owner, targets, weights = self.edges.of(sources)
+        return owner, targets, self.gain * weights * self.gate(targets)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -19,6 +19,9 @@ from hebbgraph.graph.tag_graph import TagGraph
 
 __all__ = ["LayerInGraph", "LayerStamp", "NeuralLayer", "strongest_edges"]
 
+#: Of a chunk, the strongest neural edges that spreading follows: further ones carry little.
+_FAN_OUT = 16
+
 
 @dataclass(frozen=True, kw_only=True)
 class LayerStamp:
@@ -80,7 +83,7 @@ class NeuralLayer:
     weights: NDArray[np.float32]
     report: dict[str, Any]
 
-    def in_graph(self, graph: TagGraph, *, fan_out: int) -> LayerInGraph:
+    def in_graph(self, graph: TagGraph) -> LayerInGraph:
         """Map the layer to the slots of a graph, masking chunks that no longer exist.
 
         The caller holds the lock on the graph.
@@ -91,7 +94,7 @@ class NeuralLayer:
             here = (graph.rows[at] == self.rows) & graph.alive[at]
             here &= graph.id_prefixes[at] == self.id_prefixes
             slots[here] = at[here]
-        return LayerInGraph(self, graph, graph.generation, slots, fan_out)
+        return LayerInGraph(self, graph, graph.generation, slots)
 
 
 @dataclass(frozen=True)
@@ -105,23 +108,17 @@ class LayerInGraph:
     generation : int
     slots : ndarray of int64, shape (n,)
         Slot of each chunk of the layer; -1 if it was deleted or changed.
-    fan_out : int
     """
 
     layer: NeuralLayer
     graph: TagGraph
     generation: int
     slots: NDArray[np.int64]
-    fan_out: int
 
-    def fits(self, layer: NeuralLayer, graph: TagGraph, fan_out: int) -> bool:
+    def fits(self, layer: NeuralLayer, graph: TagGraph) -> bool:
         """Return whether this is still the current mapping of ``layer`` to ``graph``."""
-        return (
-            self.layer is layer
-            and self.graph is graph
-            and self.generation == graph.generation
-            and self.fan_out == fan_out
-        )
+        same = self.layer is layer and self.graph is graph
+        return same and self.generation == graph.generation
 
     def counts(self) -> dict[str, int]:
         """Return the number of live chunks and edges, and the generation of training."""
@@ -140,7 +137,7 @@ class LayerInGraph:
         live = (sources >= 0) & (targets >= 0)
         return strongest_edges(
             EdgeSet(sources[live], targets[live], self.layer.weights[live].astype(np.float64)),
-            self.fan_out,
+            _FAN_OUT,
         )
 
     @cached_property

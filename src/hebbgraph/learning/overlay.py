@@ -27,7 +27,7 @@ from hebbgraph.formulas.homeostasis import (
     pool_weights,
     target_scales,
 )
-from hebbgraph.formulas.learned_edges import EdgePool, GateOf, LearnedEdges, PooledEdges
+from hebbgraph.formulas.learned_edges import EdgePool, GateOf, PooledEdges
 from hebbgraph.formulas.paths import PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import ActiveEpisode
@@ -154,14 +154,6 @@ class Recollection:
             return _NO_INTS, np.empty(0)
         slots, dislike = self._expected(unwanted)
         return slots, 1.0 - np.minimum(dislike, INHIBITION_FLOOR)
-
-    def edges(self, cues: IntArray, evidence: GateOf) -> PooledEdges:
-        """Return the learned edges; those to chunks are gated by direct evidence."""
-        return self.overlay.edges(cues, evidence)
-
-    def path_edges(self) -> PlasticEdges:
-        """Return what was learned about cited paths, ungated."""
-        return self.overlay.path_edges()
 
     @cached_property
     def _strongest(self) -> dict[int, tuple[ActiveEpisode, float]]:
@@ -358,10 +350,7 @@ class Overlay:
 
     def path_edges(self) -> PlasticEdges:
         """Return the learned edges of cited paths, from any node and ungated (Bio-RAG)."""
-        return PlasticEdges(
-            tag_to_chunk=LearnedEdges([self._to_chunk]),
-            tag_to_tag=LearnedEdges([self._hops]),
-        )
+        return PlasticEdges(tag_to_chunk=self._to_chunk, tag_to_tag=self._hops)
 
     def row(self, family: Family, node: int) -> dict[int, float]:
         """Return the edges that leave a node, as targets (tags or slots) and weights."""
@@ -440,11 +429,9 @@ class Overlay:
 
     def recollection(self, active: Sequence[ActiveEpisode]) -> Recollection:
         """Return what the active past queries expect, together."""
-        if not active:
-            return self._nothing()
         rows = tuple(self._opinions_of(episode.nodes) for episode in active)
         if not any(rows):
-            return self._nothing()
+            return Recollection(self, (), (), (), ())
         likeness = tuple(episode.likeness for episode in active)
         same = tuple(like**2 for like in likeness)
         return Recollection(self, tuple(active), likeness, rows, same)
@@ -461,9 +448,6 @@ class Overlay:
             for slot, weight in row.items()
             if abs(weight) >= MIN_WEIGHT
         }
-
-    def _nothing(self) -> Recollection:
-        return Recollection(self, (), (), (), ())
 
 
 def _pooled_rows(rows: Sequence[EdgeRow]) -> dict[int, float]:

@@ -13,9 +13,9 @@ any time. Recalls that read it need numpy and safetensors, but not torch.
 ``clusters``           DBSCAN; only chunks of one cluster are compared
 ``modules``            the networks: Edge Transformer and graph attention (torch)
 ``training``           the phases of training, in ``edge_training`` and
-                       ``retrieval_training``, each with ``early_stopping``
+                       ``retrieval_training``, each with ``early_stopping``; a trained
+                       model to the edges and vectors of a layer
 ``edges``              which pairs of a cluster become edges
-``propagation``        a trained model to the edges and vectors of a layer
 ``checkpoint``         models on disk
 ``parameters``         the constants; ``report`` what training did
 ====================== ==============================================================

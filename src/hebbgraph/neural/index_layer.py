@@ -71,8 +71,7 @@ def train(
     """
     require_neural("training a neural layer")
     from hebbgraph.neural.checkpoint import load_checkpoint, save_checkpoint
-    from hebbgraph.neural.propagation import derive_layer
-    from hebbgraph.neural.training import train_model
+    from hebbgraph.neural.training import derive_layer, train_model
     from hebbgraph.neural.training_data import read_training_data
 
     index._check_open()

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from hebbgraph.neural.edges import minimum_links, select_edges
 from hebbgraph.neural.parameters import NeuralSettings
 
 __all__ = ["EdgeTransformer", "GraphAttention", "Nakg"]
@@ -168,6 +169,16 @@ class Nakg(nn.Module):
         self.layers = nn.ModuleList(
             GraphAttention(dimension, settings.layer_heads, _GATE) for _ in range(settings.layers)
         )
+
+    def choose(self, logits: Tensor, n_chunks: int) -> Tensor:
+        """Return which edges of a cluster are kept, by the logits of their weights.
+
+        ``n_chunks`` is the size of the collection; see :func:`minimum_links`.
+        """
+        share, at_least = self.settings.link_share, self.settings.min_links
+        minimum = minimum_links(len(logits), n_chunks, share=share, at_least=at_least)
+        weights = torch.sigmoid(logits.detach()).numpy()
+        return torch.from_numpy(select_edges(weights, minimum=minimum))
 
     def propagate(self, vectors: Tensor, logits: Tensor, chosen: Tensor) -> Tensor:
         """Propagate vectors along the chosen edges; return them at unit length.

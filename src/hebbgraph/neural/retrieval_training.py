@@ -18,7 +18,6 @@ from hebbgraph.neural.early_stopping import OnEpoch, train_with_early_stopping
 from hebbgraph.neural.examples import LearnedQuestion
 from hebbgraph.neural.modules import Nakg
 from hebbgraph.neural.parameters import NeuralSettings
-from hebbgraph.neural.propagation import propagate_cluster
 from hebbgraph.neural.report import PhaseReport
 
 __all__ = ["train_retrieval"]
@@ -55,7 +54,8 @@ def train_retrieval(
         for label in sorted(needed):
             chunks = members[label]
             h = vectors[torch.from_numpy(chunks)]
-            parts.append(propagate_cluster(model, h, n_chunks))
+            logits = model.edges(h)
+            parts.append(model.propagate(h, logits, model.choose(logits, n_chunks)))
             own.append(h)
             inside.append(chunks)
         z, h = torch.cat(parts), torch.cat(own)

@@ -1,4 +1,4 @@
-"""The three phases of training, on arrays.
+"""The three phases of training on arrays, and what the trained model makes of them.
 
 1. The encoder is pretrained and frozen: the index's vectors are used as they are.
 2. The Edge Transformer learns which pairs belong together (binary cross entropy).
@@ -16,18 +16,20 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray
 from hebbgraph.neural.clusters import Clusters
 from hebbgraph.neural.early_stopping import OnEpoch
 from hebbgraph.neural.edge_training import train_edges
+from hebbgraph.neural.edges import NeuralEdges, edges_in_cluster
 from hebbgraph.neural.examples import LearnedQuestion, Pairs, co_cited_pairs, held_back
 from hebbgraph.neural.modules import Nakg
 from hebbgraph.neural.parameters import NeuralSettings
 from hebbgraph.neural.report import PhaseReport
 from hebbgraph.neural.retrieval_training import train_retrieval
 
-__all__ = ["TrainingResult", "train_model"]
+__all__ = ["TrainingResult", "derive_layer", "train_model"]
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,31 @@ def train_model(
             on_epoch,
         )
     return TrainingResult(model, edge_phase, retrieval_phase)
+
+
+def derive_layer(
+    model: Nakg, vectors: FloatArray, clusters: Clusters
+) -> tuple[NeuralEdges, NDArray[np.float32]]:
+    """Return the edges and propagated vectors of all chunks, cluster by cluster.
+
+    Parameters
+    ----------
+    model : Nakg
+    vectors : ndarray of float32, shape (n_chunks, dimension), unit length
+    clusters : Clusters
+    """
+    parts: list[NeuralEdges] = []
+    result = np.array(vectors, dtype=np.float32)
+    model.eval()
+    with torch.inference_mode():
+        for members in clusters.members():
+            h = torch.from_numpy(result[members])
+            logits = model.edges(h)
+            chosen = model.choose(logits, len(vectors))
+            weights = torch.sigmoid(logits).numpy()
+            parts.append(edges_in_cluster(members, weights, chosen.numpy()))
+            result[members] = model.propagate(h, logits, chosen).numpy()
+    return NeuralEdges.concatenated(parts), result
 
 
 @contextmanager

@@ -9,7 +9,6 @@ Data flows through the room in this order:
 ``predicate``        the same for a callable, asked in rank order
 ``search``           direct evidence: lexical and dense search
 ``strategies``       ways to rank: what one is given, what it returns, one file each
-``neural_edges``     what a trained layer adds to spreading
 ``hits``             a ranking to hits: ties, chunks, paths
 ``explain``          why a recall ranked a chunk as it did
 ==================== ================================================================

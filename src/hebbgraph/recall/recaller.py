@@ -24,7 +24,6 @@ from hebbgraph.namespace import Namespace
 from hebbgraph.recall.conversation import check_history, in_full, weigh_turns
 from hebbgraph.recall.hits import best_slots, limit_per_colony, make_hits
 from hebbgraph.recall.masks import Masks, Passing, Where
-from hebbgraph.recall.neural_edges import propagated_vectors
 from hebbgraph.recall.predicate import AskedFilter, unranked
 from hebbgraph.recall.question import (
     Features,
@@ -259,9 +258,8 @@ class Recaller:
         passing = Passing(graph.alive) if where is None else self._masks.passing(graph, where)
 
         def search(allowed: BoolArray) -> Evidence:
-            neural = self._settings.neural
             vectors = (
-                propagated_vectors(self._derived, graph, neural) if neural.propagated else None
+                self._derived.propagated_vectors() if self._settings.neural.propagated else None
             )
             return self._search.evidence(
                 graph, question, passing._replace(mask=allowed), vectors=vectors

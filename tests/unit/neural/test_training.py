@@ -17,8 +17,7 @@ from hebbgraph.neural.checkpoint import load_checkpoint, save_checkpoint
 from hebbgraph.neural.clusters import Clusters, cluster_chunks
 from hebbgraph.neural.examples import LearnedQuestion, Pairs, co_cited_pairs, tag_pairs
 from hebbgraph.neural.parameters import FORMER, NeuralSettings
-from hebbgraph.neural.propagation import derive_layer
-from hebbgraph.neural.training import TrainingResult, train_model
+from hebbgraph.neural.training import TrainingResult, derive_layer, train_model
 
 
 def clustered(vectors: NDArray[np.float32], settings: NeuralSettings) -> Clusters:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
-from hebbgraph.formulas.adjacency import EdgeSet, PlasticEdges
+from hebbgraph.formulas.adjacency import Edges, PlasticEdges
 from hebbgraph.formulas.breadth_first import (
     Labels,
     blend,
@@ -125,7 +125,7 @@ class TagChunkGraph:
         return [to_chunks, (owner, others, weights)]
 
     def _learned(
-        self, edges: EdgeSet, at: IntArray, sources: IntArray, first: int
+        self, edges: Edges, at: IntArray, sources: IntArray, first: int
     ) -> tuple[IntArray, IntArray, NDArray[np.float64]]:
         nothing = np.empty(0, np.int64)
         if not len(edges) or not len(sources):
@@ -155,7 +155,7 @@ class BreadthFirst:
         graph, p = request.graph, self._parameters
         seeds = self._seeds(graph, request.question.query)
         learned = request.question.learned
-        plastic = None if learned is None else learned.path_edges()
+        plastic = None if learned is None else learned.overlay.path_edges()
         walk = TagChunkGraph(graph, request.allowed, plastic)
         expansions = [
             expand(walk.neighbours, seed, min_weight=p.min_weight, max_nodes=p.max_nodes)

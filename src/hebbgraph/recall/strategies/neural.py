@@ -19,7 +19,6 @@ from hebbgraph.graph.neural_layer import LayerInGraph
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.masks import Passing
-from hebbgraph.recall.neural_edges import layer_of
 from hebbgraph.recall.search import lexical_search
 from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.text import lexical_terms, tokenize
@@ -57,7 +56,7 @@ class Neural:
             If the question has no vector.
         """
         graph, question = request.graph, request.question
-        layer = layer_of(self._derived, graph)
+        layer = self._derived.layer_of(graph)
         if layer is None:
             require_neural('strategy "neural"')
             raise NotFoundError(

@@ -9,11 +9,10 @@ import numpy as np
 from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.adjacency import PlasticEdges
 from hebbgraph.formulas.evidence import inhibit
-from hebbgraph.formulas.learned_edges import GateOf
+from hebbgraph.formulas.learned_edges import GatedEdges, GateOf
 from hebbgraph.formulas.paths import Layer
 from hebbgraph.graph.aliases import Aliases
 from hebbgraph.namespace import Namespace
-from hebbgraph.recall.neural_edges import with_neural_edges
 from hebbgraph.recall.strategies import NO_CUE, Ranking, Request
 
 __all__ = ["Spreading"]
@@ -76,7 +75,7 @@ class Spreading:
         if len(unwanted):
             evidence = inhibit(evidence, unwanted, factor)
             seen = learned.seen(evidence.approximate)
-        plastic = learned.edges(cues, evidence.approximate)
+        plastic = learned.overlay.edges(cues, evidence.approximate)
         if not known.all():  # unless it has learned
             known[~known] = plastic.has_learned(cues[~known])
         return spread(
@@ -95,9 +94,12 @@ class Spreading:
     ) -> PlasticEdges | None:
         if self._aliases.kinds and len(aliases := self._aliases.edges(request.graph)):
             plastic = replace(plastic or PlasticEdges(), tag_to_tag=aliases)
-        if not self._neural.edge_gain:
-            return plastic
-        return with_neural_edges(self._derived, request.graph, self._neural, plastic, evidence)
+        gain = self._neural.edge_gain
+        layer = self._derived.layer_of(request.graph) if gain else None
+        if layer is not None and len(layer.edges):  # gated as learned pairs are
+            neural = GatedEdges(layer.edges, gain, evidence)
+            plastic = replace(plastic or PlasticEdges(), chunk_to_chunk=neural)
+        return plastic
 
 
 def _passed_on(layers: tuple[Layer, ...]) -> set[int]:
