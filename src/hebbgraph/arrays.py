@@ -38,7 +38,7 @@ _TIES = 4  # a selection may grow to this many times its size to keep ties
 
 
 class GrowableArray:
-    """A one-dimensional array with amortised constant-time append.
+    """An array that grows along its first axis, in amortised constant time per element.
 
     Examples
     --------
@@ -66,7 +66,8 @@ class GrowableArray:
         values = np.asarray(values, dtype=self._data.dtype)
         needed = self._size + len(values)
         if needed > len(self._data) or not self._data.flags.writeable:
-            grown = np.empty(max(needed, self._size + self._size // 4, 64), self._data.dtype)
+            length = max(needed, self._size + self._size // 4, 64)
+            grown = np.empty((length, *self._data.shape[1:]), self._data.dtype)
             grown[: self._size] = self.view
             self._data = grown
         self._data[self._size : needed] = values

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import sum_by, top_n
+from hebbgraph.arrays import GrowableArray, sum_by, top_n
 from hebbgraph.learning.feedback import hash_term
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
@@ -117,8 +117,11 @@ class Episodes:
         self._ends.append(len(self._column))
         self._heaviest.append(columns[shares.index(max(shares))] if shares else -1)
         if feedback.vector is not None:
-            vectors = self._embedders.setdefault(feedback.embedder or "", _Vectors())
-            vectors.append(number, np.asarray(feedback.vector, dtype=np.float32))
+            vector = np.asarray(feedback.vector, dtype=np.float32)
+            name = feedback.embedder or ""
+            if name not in self._embedders:
+                self._embedders[name] = _Vectors(len(vector))
+            self._embedders[name].append(number, vector)
 
     def active(
         self,
@@ -259,54 +262,42 @@ class _Vectors:
     the rest of a recall.
     """
 
-    def __init__(self) -> None:
-        self._matrix = np.empty((0, 0), dtype=np.float32)
-        self._numbers = np.empty(0, dtype=np.int64)
+    def __init__(self, dimension: int) -> None:
+        self.dimension = dimension
+        self._matrix = GrowableArray(np.float32, np.empty((0, dimension), np.float32))
+        self._numbers = GrowableArray(np.int64)
         self._at: dict[int, int] = {}
-        self._signs = _Signs(0)
-        self._sketch = np.empty((_SKETCH_WORDS, 0), dtype=np.uint64)
-
-    @property
-    def dimension(self) -> int:
-        return self._matrix.shape[1]
+        self._signs = _Signs(dimension)
+        self._sketch = [GrowableArray(np.uint64) for _ in range(_SKETCH_WORDS)]
 
     @property
     def numbers(self) -> NDArray[np.int64]:
-        return self._numbers[: len(self._at)]
+        return self._numbers.view
 
     def append(self, number: int, vector: NDArray[np.float32]) -> None:
-        if not len(self._matrix):
-            self._matrix = np.empty((64, len(vector)), dtype=np.float32)
-            self._numbers = np.empty(64, dtype=np.int64)
-            self._sketch = np.empty((_SKETCH_WORDS, 64), dtype=np.uint64)
-            self._signs = _Signs(len(vector))
-        size = len(self._at)
         if len(vector) != self.dimension:
             return
-        if size == len(self._matrix):
-            self._matrix = np.concatenate((self._matrix, np.empty_like(self._matrix)))
-            self._numbers = np.concatenate((self._numbers, np.empty_like(self._numbers)))
-            self._sketch = np.concatenate((self._sketch, np.empty_like(self._sketch)), axis=1)
+        self._at[number] = len(self._at)
         norm = float(np.linalg.norm(vector))
-        self._matrix[size] = vector / norm if norm > 0 else vector
-        self._sketch[:, size] = self._signs.of(vector)
-        self._numbers[size] = number
-        self._at[number] = size
+        self._matrix.extend((vector / norm if norm > 0 else vector)[None, :])
+        self._numbers.extend([number])
+        for words, word in zip(self._sketch, self._signs.of(vector), strict=True):
+            words.extend([word])
 
     def nearest(
         self, query: NDArray[np.float32], low: float
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return positions and cosines above ``low``, at most ``_CANDIDATES``."""
-        size = len(self._at)
-        if size > _SKETCH_FROM and self.dimension >= _SKETCH_DIMENSION:
-            apart = differing_bits(self._sketch[:, :size], self._signs.of(query))
+        matrix = self._matrix.view
+        if len(matrix) > _SKETCH_FROM and self.dimension >= _SKETCH_DIMENSION:
+            apart = differing_bits([word.view for word in self._sketch], self._signs.of(query))
             near = (apart <= int(self._signs.most_apart(low))).nonzero()[0]
             if len(near) > _SKETCH_KEPT:
                 near = near[np.argpartition(apart[near], _SKETCH_KEPT)[:_SKETCH_KEPT]]
-            cosine = self._matrix[near] @ query
+            cosine = matrix[near] @ query
         else:
-            near = np.arange(size)
-            cosine = self._matrix[:size] @ query
+            near = np.arange(len(matrix))
+            cosine = matrix @ query
         kept = (cosine > low).nonzero()[0]
         if len(kept) > _CANDIDATES:
             kept = kept[np.argpartition(cosine[kept], len(kept) - _CANDIDATES)[-_CANDIDATES:]]
@@ -317,7 +308,8 @@ class _Vectors:
         return np.array([self._at.get(number, -1) for number in numbers], dtype=np.int64)
 
     def rows(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
-        return self._matrix[positions]
+        rows: NDArray[np.float32] = self._matrix.view[positions]
+        return rows
 
 
 class _Signs:
@@ -357,21 +349,22 @@ class _Signs:
         return _SKETCH_BITS * share + _SKETCH_DEVIATIONS * deviation
 
 
-def differing_bits(rows: NDArray[np.uint64], row: NDArray[np.uint64]) -> NDArray[np.uint8]:
-    """Return the number of bits in which each row differs from another row.
+def differing_bits(
+    words: Sequence[NDArray[np.uint64]], row: NDArray[np.uint64]
+) -> NDArray[np.uint8]:
+    """Return the number of bits, at most 255, in which each of n rows differs from another row.
 
-    Parameters
-    ----------
-    rows : ndarray of uint64, shape (n_words, n), at most 255 bits
-    row : ndarray of uint64, shape (n_words,)
+    ``words`` holds the first words of all rows, then the second ones, and so on.
 
     Examples
     --------
-    >>> rows = np.array([[0b101, 0b110], [0, 1]], dtype=np.uint64)
-    >>> differing_bits(rows, np.array([0b100, 0], dtype=np.uint64)).tolist()
+    >>> words = np.array([[0b101, 0b110], [0, 1]], dtype=np.uint64)
+    >>> differing_bits(words, np.array([0b100, 0], dtype=np.uint64)).tolist()
     [1, 2]
     """
-    apart: NDArray[np.uint8] = np.bitwise_count(rows ^ row[:, None]).sum(axis=0, dtype=np.uint8)
+    apart = np.zeros(len(words[0]), np.uint8)
+    for held, word in zip(words, row, strict=True):
+        apart += np.bitwise_count(held ^ word)
     return apart
 
 

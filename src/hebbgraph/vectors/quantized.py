@@ -21,7 +21,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.arrays import BoolArray, FloatArray, GrowableArray, IntArray
 from hebbgraph.extras import require
 from hebbgraph.vectors.products import principal_directions
 
@@ -44,24 +44,16 @@ class _Block:
 
     def __init__(self, sample: NDArray[np.float32]) -> None:
         self.step = float(np.abs(sample).max(initial=1e-6)) / 127.0
-        self.codes = np.empty((0, sample.shape[1]), np.int8)
+        self.codes = GrowableArray(np.int8, np.empty((0, sample.shape[1]), np.int8))
         #: Per vector: the length of the rounding error, and of these components.
-        self.lost = np.empty(0, np.float32)
-        self.length = np.empty(0, np.float32)
+        self.lost = GrowableArray(np.float32)
+        self.length = GrowableArray(np.float32)
 
-    def reserve(self, size: int, capacity: int) -> None:
-        for name in ("codes", "lost", "length"):
-            held = getattr(self, name)
-            grown = np.empty((capacity, *held.shape[1:]), held.dtype)
-            grown[:size] = held[:size]
-            setattr(self, name, grown)
-
-    def set(self, first: int, part: NDArray[np.float32]) -> None:
+    def extend(self, part: NDArray[np.float32]) -> None:
         codes = np.clip(np.rint(part / self.step), -127, 127)
-        here = slice(first, first + len(part))
-        self.codes[here] = codes
-        self.lost[here] = np.linalg.norm(part - codes * np.float32(self.step), axis=1)
-        self.length[here] = np.linalg.norm(part, axis=1)
+        self.codes.extend(codes)
+        self.lost.extend(np.linalg.norm(part - codes * np.float32(self.step), axis=1))
+        self.length.extend(np.linalg.norm(part, axis=1))
 
 
 class _Query:
@@ -78,13 +70,13 @@ class _Query:
 
     def products(self, kernel: _Kernel, at: slice | IntArray) -> NDArray[np.float32]:
         """Estimate what the block adds to each cosine."""
-        return kernel(self.code, self.block.codes[at]) * self.factor
+        return kernel(self.code, self.block.codes.view[at]) * self.factor
 
     def slack(self, at: slice | IntArray) -> NDArray[np.float32]:
         """Bound by how much the estimate may be too low."""
-        lost = self.block.lost[at]
+        lost = self.block.lost.view[at]
         slack: NDArray[np.float32] = (self.length + self.off) * lost
-        slack += self.off * (1.0 if isinstance(at, slice) else self.block.length[at])
+        slack += self.off * (1.0 if isinstance(at, slice) else self.block.length.view[at])
         return slack
 
 
@@ -110,24 +102,17 @@ class QuantizedSearch:
         turned = vectors[:: max(1, len(vectors) // _SAMPLE)] @ self._turn
         self._leading = _Block(turned[:, : self._n_leading])
         self._later = _Block(turned[:, self._n_leading :])
-        self._size = 0
         self.extend(vectors)
 
     def __len__(self) -> int:
-        return self._size
+        return len(self._leading.codes)
 
     def extend(self, vectors: NDArray[np.float32]) -> None:
         """Add vectors; see :class:`~hebbgraph.protocols.VectorSearch`."""
-        needed = self._size + len(vectors)
-        if needed > len(self._leading.codes):
-            capacity = max(needed, len(self._leading.codes) * 5 // 4)
-            self._leading.reserve(self._size, capacity)
-            self._later.reserve(self._size, capacity)
         for start in range(0, len(vectors), _BATCH):
             turned = vectors[start : start + _BATCH] @ self._turn
-            self._leading.set(self._size, turned[:, : self._n_leading])
-            self._later.set(self._size, turned[:, self._n_leading :])
-            self._size += len(turned)
+            self._leading.extend(turned[:, : self._n_leading])
+            self._later.extend(turned[:, self._n_leading :])
 
     def candidates(
         self,
@@ -140,8 +125,8 @@ class QuantizedSearch:
         n_allowed = int(np.count_nonzero(allowed))
         if n_allowed <= 2 * limit:
             return np.flatnonzero(allowed)
-        few = np.flatnonzero(allowed) if n_allowed < _FEW * self._size else None
-        every: slice | IntArray = slice(0, self._size) if few is None else few
+        few = np.flatnonzero(allowed) if n_allowed < _FEW * len(self) else None
+        every: slice | IntArray = slice(0, len(self)) if few is None else few
         turned = query @ self._turn
         leading = _Query(self._leading, turned[: self._n_leading])
         later = _Query(self._later, turned[self._n_leading :])
@@ -153,7 +138,7 @@ class QuantizedSearch:
         # At least ``limit`` vectors are this near; what cannot be nearer is left out.
         reached = np.float32(np.partition(known, limit)[limit] - _ROUNDING)
         bound = about + leading.slack(every)
-        bound += later.length * self._later.length[every]
+        bound += later.length * self._later.length.view[every]
         kept = np.flatnonzero(bound >= reached)
         at = kept if few is None else few[kept]
         if len(at) > 2 * limit and self._n_leading < len(turned):

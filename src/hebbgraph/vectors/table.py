@@ -9,9 +9,10 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.arrays import BoolArray, GrowableArray, IntArray
 from hebbgraph.artifacts import Stamp, remove
 from hebbgraph.protocols import VectorSearch, VectorSearchFactory, VectorSearchName
+from hebbgraph.store.chunks import pages
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NOTHING, Commit
 from hebbgraph.store.truth import Truth
@@ -52,12 +53,11 @@ class VectorTable:
         self.state = state
         self.commit = NOTHING
         self._file = file
-        self._rows = np.empty(0, dtype=np.int64)
-        self._data = np.empty((0, state.dimension), dtype=np.float32)
-        self._size = 0
+        self._rows = GrowableArray(np.int64)
+        self._data = GrowableArray(np.float32, np.empty((0, state.dimension), np.float32))
         #: The highest row read so far, with or without a vector.
         self.last_row = -1
-        self._search: VectorSearch = ExactSearch(self._data)
+        self._search: VectorSearch = ExactSearch(self.matrix)
         self._wanted: VectorSearchName | VectorSearchFactory = "exact"
         self._n_fitted = 0
 
@@ -96,19 +96,22 @@ class VectorTable:
 
     def _adopt(self, file: VectorFile, last_row: int) -> None:
         """Use what the file holds up to a row; another process may have appended more."""
-        self._rows, self._data = file.rows, file.matrix
-        self._size = int(np.searchsorted(file.rows, last_row, "right"))
-        self.last_row = min(file.last_row, last_row)
+        size = int(np.searchsorted(file.rows, last_row, "right"))
+        self._hold(file.rows[:size], file.matrix[:size], min(file.last_row, last_row))
+
+    def _hold(self, rows: NDArray[np.int64], matrix: NDArray[np.float32], last_row: int) -> None:
+        self._rows, self._data = GrowableArray(np.int64, rows), GrowableArray(np.float32, matrix)
+        self.last_row = last_row
 
     @property
     def rows(self) -> NDArray[np.int64]:
         """The rows that have a vector, ascending."""
-        return self._rows[: self._size]
+        return self._rows.view
 
     @property
     def matrix(self) -> NDArray[np.float32]:
         """Their vectors, shape (n, dimension)."""
-        return self._data[: self._size]
+        return self._data.view
 
     def extend(self, truth: Truth, rows: IntArray, commit: Commit = NOTHING) -> bool:
         """Read the vectors of rows not read yet.
@@ -130,30 +133,28 @@ class VectorTable:
         """
         if not len(rows):
             return True
-        first = self._size
+        first = len(self._rows)
         if self._file is None:
             self._take(truth, rows[np.searchsorted(rows, self.last_row, "right") :])
         elif not self._append(self._file, truth, rows, commit):
             return False
         self.commit = commit
-        self._search.extend(self._data[first : self._size])
+        self._search.extend(self.matrix[first:])
         return True
 
     def _take(self, truth: Truth, rows: IntArray) -> None:
-        if not len(rows):
-            return
-        self._reserve(len(rows))
-        self.last_row = int(rows[-1])
         kind = np.dtype(self.state.dtype)
-        for row, held in truth.embeddings.vectors(rows, self.state.epoch):
-            self._rows[self._size] = row
-            self._data[self._size] = np.frombuffer(held, dtype=kind)
-            self._size += 1
+        for page in pages(truth.embeddings.vectors(rows, self.state.epoch)):
+            self._rows.extend([row for row, _ in page])
+            vectors = np.frombuffer(b"".join(vector for _, vector in page), kind)
+            self._data.extend(vectors.reshape(len(page), self.state.dimension))
+        if len(rows):
+            self.last_row = int(rows[-1])
 
     def _append(self, file: VectorFile, truth: Truth, rows: IntArray, commit: Commit) -> bool:
         name = file.name
         file.refresh()  # another process may have been there first
-        if file.name != name or len(file.rows) < self._size:
+        if file.name != name or len(file.rows) < len(self._rows):
             return False
         missing = rows[np.searchsorted(rows, file.last_row, "right") :]
         for start in range(0, len(missing), _APPENDED_AT_ONCE):
@@ -184,7 +185,7 @@ class VectorTable:
         def fits(stamp: Stamp) -> bool:
             return stamp["state"] == list(self.state) and knows(Commit(*stamp["commit"]))
 
-        if search == "ivf" and directory is not None and self._size >= _FEWEST_SEARCHED:
+        if search == "ivf" and directory is not None and len(self._rows) >= _FEWEST_SEARCHED:
             saved = InvertedListSearch.load(directory, self.state.dimension, fits, self.rows)
             if saved is not None:
                 saved.extend(self.matrix[len(saved) :])
@@ -210,23 +211,14 @@ class VectorTable:
         It changes nothing, so readers go on meanwhile; then :meth:`use` it.
         """
         fewest = 1 if callable(self._wanted) else _FEWEST_SEARCHED
-        if self._wanted == "exact" or self._size < max(fewest, self._n_fitted * _REFIT + 1):
+        needed = max(fewest, self._n_fitted * _REFIT + 1)
+        if self._wanted == "exact" or len(self._rows) < needed:
             return None
         return search_factory(self._wanted)(self.matrix)
 
     def use(self, search: VectorSearch) -> None:
         """Ask this search for candidates from now on."""
-        self._search, self._n_fitted = search, self._size
-
-    def _reserve(self, extra: int) -> None:
-        needed = self._size + extra
-        if needed > len(self._rows):
-            capacity = max(needed, len(self._rows) * 5 // 4)
-            rows = np.empty(capacity, dtype=np.int64)
-            rows[: self._size] = self.rows
-            data = np.empty((capacity, self.state.dimension), dtype=np.float32)
-            data[: self._size] = self.matrix
-            self._rows, self._data = rows, data
+        self._search, self._n_fitted = search, len(self._rows)
 
     def kept(self, rows: IntArray, commit: Commit = NOTHING) -> VectorTable:
         """Return a table of only these rows (ascending)."""
@@ -238,8 +230,7 @@ class VectorTable:
             table._adopt(file, self.last_row)
         else:
             table = VectorTable(self.state)
-            table._rows, table._data = held, matrix
-            table._size, table.last_row = len(held), self.last_row
+            table._hold(held, matrix, self.last_row)
         table.commit = commit
         table.search_by(self._wanted)
         return table
@@ -250,12 +241,12 @@ class VectorTable:
         Rows without a vector here get none.
         """
         table = VectorTable(self.state)
-        table._rows, table._data = self.rows, np.array(self.matrix, dtype=np.float32)
-        table._size, table.last_row = self._size, self.last_row
-        if len(rows) and self._size:
+        matrix = np.array(self.matrix, dtype=np.float32)
+        if len(rows) and len(matrix):
             at = np.minimum(np.searchsorted(rows, self.rows), len(rows) - 1)
             known = rows[at] == self.rows
-            table._data[known] = vectors[at[known]]
+            matrix[known] = vectors[at[known]]
+        table._hold(self.rows, matrix, self.last_row)
         return table
 
     def nearest(self, query: NDArray[np.float32], limit: int, allowed: BoolArray) -> Nearest:
@@ -281,10 +272,10 @@ class VectorTable:
 
     def cosines(self, query: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
         """Return the cosine of each row's vector; -1 for a row that has none."""
-        if not self._size:
+        if not len(self._rows):
             return np.full(len(rows), UNKNOWN_COSINE)
         at = np.searchsorted(self.rows, rows)
-        at[at == self._size] = 0
+        at[at == len(self._rows)] = 0
         return self.cosines_at(query, np.where(self.rows[at] == rows, at, -1))
 
     def cosines_at(
