@@ -12,7 +12,7 @@ from hebbgraph.errors import HebbgraphError
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.namespace import Namespace
-from hebbgraph.records import DoctorReport, Finding
+from hebbgraph.records import DoctorReport, Finding, Part
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.truth import Truth
 from hebbgraph.text import lexical_terms
@@ -31,7 +31,7 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
     language = namespace.settings.language
     found = [
         *_guarded("database", truth.problems),
-        *_guarded("feedback", lambda: _by("feedback", _feedback_problems(log))),
+        *_guarded("feedback", lambda: _feedback_problems(log)),
     ]
     # Derived parts are compared with a rebuild, for which texts must be as they were added.
     as_added = not any(finding.part == "texts" for finding in found)
@@ -51,18 +51,17 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
         memory.refresh(derived.feedback)
         mended = not list(_learned_problems(namespace))
         learned = [finding.model_copy(update={"repaired": mended}) for finding in learned]
-    of_colonies = _guarded("colonies", lambda: _by("colonies", colonies.problems()))
-    of_recalls = _guarded("recalls", lambda: _by("recalls", recalls.problems()))
-    of_neural = _guarded("neural", lambda: _by("neural", derived.neural.problems()))
-    set_aside: list[tuple[Finding, Callable[[], object]]] = [
-        *((one, colonies.start_over) for one in of_colonies),
-        *((one, derived.neural.remove) for one in of_neural),
-        *((one, recalls.start_over) for one in of_recalls),
+    optional: list[Finding] = []  # parts that an index can do without
+    checks: list[tuple[Part, Callable[[], Iterable[str]], Callable[[], object]]] = [
+        ("colonies", colonies.problems, colonies.start_over),
+        ("neural", derived.neural.problems, derived.neural.remove),
+        ("recalls", recalls.problems, recalls.start_over),
     ]
-    if repair:
-        for _, put_away in set_aside:
+    for part, check, put_away in checks:
+        wrong = list(_guarded(part, check))
+        if wrong and repair:
             put_away()
-    optional = [one.model_copy(update={"repaired": repair}) for one, _ in set_aside]
+        optional += [finding.model_copy(update={"repaired": repair}) for finding in wrong]
     return DoctorReport(
         generation=truth.generation(),
         chunks=truth.count(),
@@ -72,14 +71,13 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
     )
 
 
-def _by(part: str, problems: Iterable[str]) -> Iterator[tuple[str, str]]:
-    return ((part, problem) for problem in problems)
-
-
-def _guarded(part: str, check: Callable[[], Iterable[tuple[str, str]]]) -> Iterator[Finding]:
+def _guarded(part: Part, check: Callable[[], Iterable[str | Finding]]) -> Iterator[Finding]:
     """Report an exception of a check as a finding: it hit what it looks for."""
     try:
-        yield from [Finding(part=of, problem=problem) for of, problem in check()]
+        yield from [
+            found if isinstance(found, Finding) else Finding(part=part, problem=found)
+            for found in check()
+        ]
     except HebbgraphError:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -90,8 +88,8 @@ def _derived_problems(
     truth: Truth, derived: Derived, language: str, as_added: bool
 ) -> Iterator[Finding]:
     # Files first: memory may be intact while the disk is not.
-    yield from _guarded("snapshot", lambda: _by("snapshot", derived.snapshot_problems()))
-    yield from _guarded("lexical", lambda: _by("lexical", derived.lexical_problems()))
+    yield from _guarded("snapshot", derived.snapshot_problems)
+    yield from _guarded("lexical", derived.lexical_problems)
     derived.refresh()
     if not as_added:
         return
@@ -137,9 +135,9 @@ def _derived_problems(
                 rows = rows[rows <= table.last_row]
             yield from _vector_problems(truth, table, rows)
 
-    yield from _guarded("graph", lambda: _by("graph", graph()))
-    yield from _guarded("lexical", lambda: _by("lexical", lexical()))
-    yield from _guarded("vectors", lambda: _by("vectors", vectors()))
+    yield from _guarded("graph", graph)
+    yield from _guarded("lexical", lexical)
+    yield from _guarded("vectors", vectors)
 
 
 def _vector_problems(truth: Truth, table: VectorTable, rows: IntArray) -> Iterator[str]:

@@ -521,24 +521,18 @@ class Colony(BaseModel):
     chunks: int
 
 
+Part = Literal[
+    "database", "texts", "feedback", "snapshot", "lexical", "graph", "vectors", "learned",
+    "colonies", "neural", "recalls",
+]  # fmt: skip
+
+
 class Finding(BaseModel):
     """A problem in the index. ``repaired`` says whether it has been fixed."""
 
     model_config = _FROZEN
 
-    part: Literal[
-        "database",
-        "texts",
-        "feedback",
-        "snapshot",
-        "lexical",
-        "graph",
-        "vectors",
-        "learned",
-        "colonies",
-        "neural",
-        "recalls",
-    ]
+    part: Part
     problem: str
     repaired: bool = False
 

@@ -15,16 +15,15 @@ from hebbgraph.errors import InvalidChunkError, ParameterError, SettingsMismatch
 from hebbgraph.graph.references import link_candidates
 from hebbgraph.namespace import Namespace, tagger_name
 from hebbgraph.nesting import CutMetadata
-from hebbgraph.progress import progress
 from hebbgraph.protocols import BatchTagger, Embedder, Tagger
 from hebbgraph.records import AddReport, Chunk, TaggingReport
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.texts import TextState
-from hebbgraph.store.truth import ChunkWrite
+from hebbgraph.store.truth import ChunkWrite, Outcome
 from hebbgraph.text.proposer import Proposer
 
-__all__ = ["ChunkLike", "OnProgress", "Writer"]
+__all__ = ["ChunkLike", "OnProgress", "Writer", "progress"]
 
 ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
 OnProgress: TypeAlias = Callable[[int, int | None], Any] | None
@@ -126,18 +125,7 @@ class Writer:
         changed = self._truth.changed(by_id.values())
         writes, embedding, tagging = self._prepared(changed, proposer, tell)
         outcome = self._truth.apply(writes, embedding=embedding)
-        if tagging is not None and report.tagging is not None:
-            tagging = report.tagging + tagging
-        return report.model_copy(
-            update={
-                "added": report.added + outcome.added,
-                "replaced": report.replaced + outcome.replaced,
-                "unchanged": report.unchanged + len(by_id) - len(changed),
-                "batches": report.batches + 1,
-                "generation": outcome.generation,
-                "tagging": tagging or report.tagging,
-            }
-        )
+        return _with_batch(report, outcome, len(by_id) - len(changed), tagging)
 
     def _prepared(
         self,
@@ -258,17 +246,7 @@ class Writer:
         outcome = self._truth.apply(
             writes, embedding=state, instead_of={held[row].id: row for row in held}
         )
-        if tagging is not None and report.tagging is not None:
-            tagging = report.tagging + tagging
-        return report.model_copy(
-            update={
-                "replaced": report.replaced + outcome.replaced,
-                "unchanged": report.unchanged + len(held) - len(writes),
-                "batches": report.batches + 1,
-                "generation": outcome.generation,
-                "tagging": tagging or report.tagging,
-            }
-        )
+        return _with_batch(report, outcome, len(held) - len(writes), tagging)
 
     def put_document(
         self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]
@@ -347,6 +325,24 @@ class Writer:
         return done
 
 
+def _with_batch(
+    report: AddReport, outcome: Outcome, unchanged: int, tagging: TaggingReport | None
+) -> AddReport:
+    """Add what one batch did to the report of a call."""
+    if tagging is not None and report.tagging is not None:
+        tagging = report.tagging + tagging
+    return report.model_copy(
+        update={
+            "added": report.added + outcome.added,
+            "replaced": report.replaced + outcome.replaced,
+            "unchanged": report.unchanged + unchanged,
+            "batches": report.batches + 1,
+            "generation": outcome.generation,
+            "tagging": tagging or report.tagging,
+        }
+    )
+
+
 def _in_order(by_kind: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
     return {kind: sorted(keys) for kind, keys in by_kind.items()}
 
@@ -356,3 +352,36 @@ def _ahead(
 ) -> Callable[[int], object]:
     """Report the progress of a batch as part of the whole."""
     return lambda done: tell(before + done, total)
+
+
+@contextlib.contextmanager
+def progress(
+    show: bool, on_progress: OnProgress, *, what: str = "chunks"
+) -> Iterator[Callable[[int, int | None], None]]:
+    """Yield a function to call with (done, total or None).
+
+    Parameters
+    ----------
+    show : bool
+        Draw a progress bar on standard error.
+    on_progress : callable, optional
+        Called with the same arguments.
+    what : str
+        The unit that is counted, shown beside the bar.
+    """
+    if not show:
+        yield lambda done, total: on_progress(done, total) if on_progress else None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(what, total=None)
+
+        def tell(done: int, total: int | None) -> None:
+            bar.update(task, completed=done, total=total)
+            if on_progress:
+                on_progress(done, total)
+
+        yield tell

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from learned import dump
 
 from hebbgraph import Chunk, HebbianIndex, Recall
 from hebbgraph.recall import Recaller
@@ -80,7 +81,7 @@ class _Steps:
 
 def _weights(index: HebbianIndex) -> dict[tuple[str, str, str, str | None], float]:
     index.recall(QUESTIONS[0])
-    return index.parts.learned.weights.dump()
+    return dump(index.parts.learned.weights)
 
 
 def _rankings(index: HebbianIndex) -> list[list[tuple[str, float]]]:

@@ -35,7 +35,6 @@ __all__ = [
     "colony_weights",
     "find_colonies",
     "local_moving",
-    "modularity",
 ]
 
 #: Bio-RAG's weights of similarity and of tag overlap, its factor on edges between colonies, and
@@ -230,25 +229,6 @@ def local_moving(
                     waiting.append(other)
                     queued.add(other)
     return result
-
-
-def modularity(graph: WeightedGraph, colony: IntArray, *, resolution: float = 1.0) -> float:
-    """Return Newman's modularity of a partition; 0 without edges.
-
-    Examples
-    --------
-    >>> graph = WeightedGraph(4, [0, 2], [1, 3], [1.0, 1.0])
-    >>> modularity(graph, np.array([0, 0, 2, 2]))
-    0.5
-    """
-    strength = _strengths(graph)
-    total = float(strength.sum())
-    if not total:
-        return 0.0
-    inside = graph.weights[colony[graph.sources] == colony[graph.targets]].sum()
-    _, number = np.unique(colony, return_inverse=True)
-    held = np.bincount(number, strength)
-    return float(2 * inside / total - resolution * np.sum((held / total) ** 2))
 
 
 def _strengths(graph: WeightedGraph) -> NDArray[np.float64]:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray, concatenated_ranges
+from hebbgraph.arrays import FloatArray, IntArray, concatenated_ranges
 from hebbgraph.errors import ParameterError
 
 __all__ = ["WeightedGraph"]
@@ -40,8 +38,6 @@ class WeightedGraph:
     >>> owner, targets, weights = graph.neighbours(np.array([0, 3]))
     >>> owner.tolist(), targets.tolist(), weights.tolist()
     ([0, 0, 1], [1, 2, 2], [0.5, 1.0, 0.2])
-    >>> graph.edge(2, 0)
-    1
     """
 
     def __init__(
@@ -74,11 +70,6 @@ class WeightedGraph:
     def __len__(self) -> int:
         return len(self.weights)
 
-    @property
-    def mean_degree(self) -> float:
-        """Mean number of edges per node."""
-        return 2 * len(self) / self.n_nodes if self.n_nodes else 0.0
-
     def neighbours(self, nodes: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``nodes``, neighbour, weight); neighbours ascend."""
         starts = self._indptr[nodes]
@@ -86,25 +77,3 @@ class WeightedGraph:
         at = concatenated_ranges(starts, counts)
         owner = np.repeat(np.arange(len(nodes)), counts)
         return owner, self._others[at], self.weights[self._numbers[at]]
-
-    def edge(self, one: int, other: int) -> int:
-        """Return the number of an edge.
-
-        Raises
-        ------
-        ParameterError
-            If there is no such edge.
-        """
-        here = slice(self._indptr[one], self._indptr[one + 1])
-        at = int(np.searchsorted(self._others[here], other))
-        if at == here.stop - here.start or self._others[here][at] != other:
-            raise ParameterError(f"no edge joins {one} and {other}")
-        return int(self._numbers[here][at])
-
-    def subgraph(self, keep: BoolArray) -> Self:
-        """Return a graph of all nodes and the edges in ``keep``."""
-        return type(self)(self.n_nodes, self.sources[keep], self.targets[keep], self.weights[keep])
-
-    def copy(self) -> Self:
-        """Return a copy that can be modified independently."""
-        return self.subgraph(np.ones(len(self), np.bool_))

@@ -300,19 +300,3 @@ class RawWeights:
     def taught(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (edge, event) for every time that a feedback touched an edge."""
         return np.array(self._taught_edge, np.int64), np.array(self._taught_by, np.int64)
-
-    def dump(self) -> dict[tuple[str, str, str, str | None], float]:
-        """Return every weight by (family, source, target, actor), for comparisons."""
-        actors = list(self._actors)
-        edges = np.arange(len(self))
-        return {
-            (Family(family).name, self.nodes[source], self.nodes[target], actors[actor]): weight
-            for family, source, target, actor, weight in zip(
-                self._family.view.tolist(),
-                self._source.view.tolist(),
-                self._target.view.tolist(),
-                self._actor.view.tolist(),
-                self.weight(edges).tolist(),
-                strict=True,
-            )
-        }

@@ -17,7 +17,7 @@ from hebbgraph.neural.clusters import Clusters, cluster_chunks
 from hebbgraph.neural.examples import Pairs, co_cited_pairs, tag_pairs
 from hebbgraph.neural.parameters import NeuralSettings
 from hebbgraph.neural.report import NeuralReport
-from hebbgraph.progress import progress
+from hebbgraph.writer import progress
 
 if TYPE_CHECKING:
     from hebbgraph.index import HebbianIndex

@@ -16,7 +16,7 @@ from hebbgraph.arrays import IntArray
 from hebbgraph.errors import ConnectionLostError, SettingsMismatchError
 from hebbgraph.limits import MAX_METADATA_DEPTH
 from hebbgraph.nesting import CutMetadata
-from hebbgraph.records import Chunk
+from hebbgraph.records import Chunk, Finding
 from hebbgraph.store.chunks import ChunkReader, as_json, digest, links_of, pages
 from hebbgraph.store.database import Database, retried
 from hebbgraph.store.embeddings import Embeddings, EmbeddingState, parse_embedding
@@ -446,17 +446,17 @@ class Truth(ChunkReader):
 
     # -- checking -------------------------------------------------------------------
 
-    def problems(self) -> Iterator[tuple[str, str]]:
-        """Yield (part, problem) of the database itself and of the texts."""
+    def problems(self) -> Iterator[Finding]:
+        """Yield what is wrong with the database itself and with the texts."""
         with self.database.read() as connection:
             for problem in self.database.dialect.ask_quick_check(connection):
-                yield "database", problem
+                yield Finding(part="database", problem=problem)
             held = connection.execute(_STATE, {"namespace": self.namespace}).all()
             newest = _state(held).commit.generation
             bound = {"mine": self.namespace, "newest": newest}
             for what, query in _IMPOSSIBLE.items():
                 if count := connection.execute(query, bound).scalar():
-                    yield "database", f"{count} {what}"
+                    yield Finding(part="database", problem=f"{count} {what}")
         off: dict[TextState, list[str]] = {state: [] for state in _BECAME}
         unread = 0
         for page in pages(self.rows_by_id()):
@@ -467,18 +467,20 @@ class Truth(ChunkReader):
                 if state in off:
                     off[state].append(chunk.id)
                 elif isinstance(chunk.metadata, CutMetadata):
-                    yield (
-                        "database",
+                    cut = (
                         f"chunk {chunk.id!r}: metadata nests deeper than {MAX_METADATA_DEPTH} "
-                        "levels and is shown cut; add the chunk again with flatter metadata",
+                        "levels and is shown cut; add the chunk again with flatter metadata"
                     )
+                    yield Finding(part="database", problem=cut)
                 elif expected.get(chunk.id, b"") not in (digest(chunk), b""):
-                    yield "database", f"chunk {chunk.id!r} is not what was written"
+                    changed = f"chunk {chunk.id!r} is not what was written"
+                    yield Finding(part="database", problem=changed)
         if unread and self.generation() == newest:  # else some were deleted meanwhile
-            yield "database", f"{unread} chunks are listed and cannot be read"
+            lost = f"{unread} chunks are listed and cannot be read"
+            yield Finding(part="database", problem=lost)
         for state, ids in off.items():
             if ids:
-                yield "texts", f"{_BECAME[state]}: {some_of(ids)}"
+                yield Finding(part="texts", problem=f"{_BECAME[state]}: {some_of(ids)}")
 
     # -- reading --------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from learned import dump
 
 import hebbgraph.learning.overlay as overlay_module
 from hebbgraph.formulas.homeostasis import MIN_WEIGHT, actor_scales, target_scales
@@ -77,7 +78,7 @@ def naive(weights: RawWeights) -> dict[tuple[Family, str], dict[str, float]]:
         return number < N_TAGS if node[0] == "t" else number < N_CHUNKS and number != 3
 
     kept: dict[tuple[Family, str], dict[str, tuple[float, float]]] = {}
-    for (name, source, target, actor), weight in weights.dump().items():
+    for (name, source, target, actor), weight in dump(weights).items():
         if not is_here(target) or (source[0] != "e" and not is_here(source)):
             continue
         number = weights.number(target)

@@ -29,6 +29,7 @@ __all__ = [
     "PAPER_EDGES",
     "PAPER_NODES",
     "EdgeJudge",
+    "NumberedGraph",
     "TermNetwork",
     "TfIdf",
     "dense_network",
@@ -96,13 +97,53 @@ class TfIdf:
         return vectors / np.where(norms > 0, norms, 1.0)
 
 
+class NumberedGraph(WeightedGraph):
+    """A weighted graph whose edges are numbered, in the order in which they were given.
+
+    Examples
+    --------
+    >>> graph = NumberedGraph(4, [0, 0, 2], [1, 2, 3], [0.5, 1.0, 0.2])
+    >>> graph.edge(2, 0)
+    1
+    """
+
+    @property
+    def mean_degree(self) -> float:
+        """Mean number of edges per node."""
+        return 2 * len(self) / self.n_nodes if self.n_nodes else 0.0
+
+    def edge(self, one: int, other: int) -> int:
+        """Return the number of an edge.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such edge.
+        """
+        here = slice(self._indptr[one], self._indptr[one + 1])
+        at = int(np.searchsorted(self._others[here], other))
+        if at == here.stop - here.start or self._others[here][at] != other:
+            raise ParameterError(f"no edge joins {one} and {other}")
+        return int(self._numbers[here][at])
+
+    def subgraph(self, keep: BoolArray) -> NumberedGraph:
+        """Return a graph of all nodes and the edges in ``keep``."""
+        return NumberedGraph(
+            self.n_nodes, self.sources[keep], self.targets[keep], self.weights[keep]
+        )
+
+    def copy(self) -> NumberedGraph:
+        """Return a copy that can be modified independently."""
+        return self.subgraph(np.ones(len(self), np.bool_))
+
+
 @dataclass(frozen=True)
 class TermNetwork:
     """Documents (the first nodes) and terms, wired.
 
     Attributes
     ----------
-    graph : WeightedGraph
+    graph : NumberedGraph
     n_documents : int
     labels : tuple of str
         Of the terms, in the order of their nodes.
@@ -112,7 +153,7 @@ class TermNetwork:
         How often the two ends of each edge occurred together.
     """
 
-    graph: WeightedGraph
+    graph: NumberedGraph
     n_documents: int
     labels: tuple[str, ...]
     holdings: tuple[frozenset[str], ...]
@@ -276,7 +317,7 @@ def dense_network(
         )
     )
     network = TermNetwork(
-        WeightedGraph(
+        NumberedGraph(
             first + len(labels),
             np.concatenate((one, documents, joined[0])),
             np.concatenate((other, terms, joined[1])),

@@ -25,12 +25,11 @@ from hebbgraph.formulas.breadth_first import (
     path_to,
 )
 from hebbgraph.formulas.plasticity import LearningRule, bio_rag
-from hebbgraph.formulas.weighted_graph import WeightedGraph
 from numpy.typing import NDArray
 
 from hebbgraph_bench import metrics
 from hebbgraph_bench.datasets import Query
-from hebbgraph_bench.papers.bio_rag.graph import TermNetwork, words_of
+from hebbgraph_bench.papers.bio_rag.graph import NumberedGraph, TermNetwork, words_of
 
 __all__ = ["METRICS", "Asked", "Found", "GraphSearch", "Learning", "Rounds", "judge", "learn"]
 
@@ -279,7 +278,7 @@ def learn(
 
 
 def _reinforce(
-    graph: WeightedGraph, lessons: Sequence[tuple[Asked, Found]], learning: Learning
+    graph: NumberedGraph, lessons: Sequence[tuple[Asked, Found]], learning: Learning
 ) -> set[int]:
     """Apply the rule to the paths of one round; return the edges that gained."""
     gained: set[int] = set()
@@ -303,7 +302,7 @@ def _reinforce(
     return gained
 
 
-def _decay(graph: WeightedGraph, gained: set[int], decay: float) -> None:
+def _decay(graph: NumberedGraph, gained: set[int], decay: float) -> None:
     idle = np.ones(len(graph), np.bool_)
     idle[list(gained)] = False
     graph.weights[idle] *= 1 - decay
