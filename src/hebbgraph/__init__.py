@@ -58,7 +58,7 @@ from hebbgraph.records import (
     TaggingReport,
     Turn,
 )
-from hebbgraph.settings import LearningSettings, RecallSettings, Settings
+from hebbgraph.settings import LearningSettings, RecallSettings, RerankSettings, Settings
 
 if TYPE_CHECKING:
     from hebbgraph.graph.statistics import Stats
@@ -103,6 +103,7 @@ __all__ = [
     "Recall",
     "RecallSettings",
     "Request",
+    "RerankSettings",
     "Settings",
     "SettingsMismatchError",
     "SpreadingParameters",

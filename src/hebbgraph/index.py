@@ -96,6 +96,7 @@ class HebbianIndex:
         cue_model: CueModel | None = None,
         texts: TextSource | None = None,
         search: Search | None = None,
+        reranker: Any = None,
         edges: Sequence[str] | None = None,
         settings: Settings | Literal["saved"] | None = None,
         namespace: str = "default",
@@ -124,6 +125,11 @@ class HebbianIndex:
         search : callable, optional
             Maps a question to (chunk id, score) pairs. Replaces direct search in recalls without
             ``seeds``. Its exceptions reach the caller.
+        reranker : callable, or object with ``predict``, optional
+            Maps a question and the texts of the first hits to scores on any scale
+            (:class:`~hebbgraph.protocols.Reranker`), or pairs of both like a ``CrossEncoder`` of
+            sentence-transformers. Only their order counts (:class:`RerankSettings`). If it fails
+            or stalls, the recall goes on without it, and notes that.
         edges : sequence of str, optional
             The build setting :attr:`Settings.edges`, in place of that of ``settings``: metadata
             fields whose values join chunks, such as ``("author", "product")``.
@@ -151,6 +157,7 @@ class HebbianIndex:
                 cue_model=cue_model,
                 texts=texts,
                 search=search,
+                reranker=reranker,
                 edges=edges,
                 settings=settings,
                 name=namespace,

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +66,7 @@ class Namespace:
         Recent recalls, to be found by id.
     root : Path, optional
         The folder with all derived parts, if there is one and it may be written.
-    embedder, tagger, cue_model, search : optional
+    embedder, tagger, cue_model, search, reranker : optional
         What the user handed over. ``reembed`` and ``retag`` replace the first two.
     """
 
@@ -84,6 +84,7 @@ class Namespace:
     tagger: Tagger | None = None
     cue_model: CueModel | None = None
     search: Search | None = None
+    reranker: Any = None
 
     @classmethod
     def open(
@@ -95,6 +96,7 @@ class Namespace:
         cue_model: CueModel | None,
         texts: TextSource | None,
         search: Search | None,
+        reranker: Any,
         edges: Sequence[str] | None,
         settings: Settings | Literal["saved"] | None,
         name: str,
@@ -110,6 +112,11 @@ class Namespace:
         ):
             if given is not None and not callable(given):
                 raise ParameterError(f"{argument} is a callable, got {given!r}")
+        if not (reranker is None or callable(getattr(reranker, "predict", reranker))):
+            raise ParameterError(
+                "reranker is a callable from a question and texts to scores, or has predict(pairs) "
+                f"like a CrossEncoder; got {reranker!r:.80}"
+            )
         saved = settings == "saved"
         if not (settings is None or saved or isinstance(settings, Settings)):
             raise ParameterError(
@@ -179,6 +186,7 @@ class Namespace:
                 tagger=tagger,
                 cue_model=cue_model,
                 search=search,
+                reranker=reranker,
             )
         except BaseException:
             database.dispose()

@@ -17,6 +17,7 @@ __all__ = [
     "CueModel",
     "Embedder",
     "Progress",
+    "Reranker",
     "Search",
     "Tagger",
     "TextSource",
@@ -37,6 +38,12 @@ class Embedder(Protocol):
     def embed_query(self, text: str, /) -> Any:
         """Embed one query."""
         ...
+
+
+class Reranker(Protocol):
+    """Maps a question and texts to one score each; higher is better, on any scale."""
+
+    def __call__(self, question: str, texts: list[str], /) -> Any: ...
 
 
 class Tagger(Protocol):

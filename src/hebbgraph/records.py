@@ -277,7 +277,7 @@ class Hit(BaseModel):
     """A retrieved chunk with its score, rank (from 1) and strongest path.
 
     With an external text store, ``text_hash`` identifies the indexed text, whether
-    ``chunk.text`` holds it or not.
+    ``chunk.text`` holds it or not. ``reranked`` is what a reranker said, in its own scale.
     """
 
     model_config = _FROZEN
@@ -287,6 +287,7 @@ class Hit(BaseModel):
     rank: int
     path: tuple[PathStep, ...] = ()
     text_hash: str | None = Field(default=None, pattern="^[0-9a-f]{16}$", repr=False)
+    reranked: float | None = None
 
     @property
     def lacks_text(self) -> bool:
@@ -443,7 +444,10 @@ class Explanation(BaseModel):
     rank : int, optional
         Rank in the recall; None if the chunk was not among its hits.
     score, direct, activation : float, in [0, 1]
-        The current score, its direct evidence, and what arrived over the graph.
+        The current score, its direct evidence, and what arrived over the graph; all of them
+        before a reranker.
+    reranked : float, optional
+        What the reranker said in the recall, in its own scale.
     path : tuple of PathStep
         The strongest path to the chunk.
     cues : tuple of Cue
@@ -462,6 +466,7 @@ class Explanation(BaseModel):
     score: float = 0.0
     direct: float = 0.0
     activation: float = 0.0
+    reranked: float | None = None
     path: tuple[PathStep, ...] = ()
     cues: tuple[Cue, ...] = ()
     tags: tuple[str, ...] = ()

@@ -183,6 +183,25 @@ class LearningSettings(_Frozen):
     query_retention_days: float = Field(default=30.0, ge=0.0)
 
 
+class RerankSettings(_Frozen):
+    """How ``HebbianIndex.open(reranker=...)`` is asked; see :mod:`hebbgraph.recall.reranking`.
+
+    Parameters
+    ----------
+    first : int, at least 2
+        How many of the best hits it scores.
+    weight : float, in [0, 1]
+        Its share in the order. Take more for a strong cross-encoder over questions with one
+        answer; where answers are put together from several chunks, it sees each one alone.
+    timeout_seconds : float, positive
+        After this time a recall goes on without it.
+    """
+
+    first: int = Field(default=30, ge=2)
+    weight: float = Field(default=0.4, ge=0.0, le=1.0)
+    timeout_seconds: float = Field(default=20.0, gt=0.0)
+
+
 class Settings(_Frozen):
     """How an index is built, kept and read.
 
@@ -227,6 +246,8 @@ class Settings(_Frozen):
     colonies : ColonyParameters
         How chunks are joined and split into colonies; free at each open.
     learning : LearningSettings
+    rerank : RerankSettings
+        How a reranker is asked; free at each open.
     neural : NeuralRecall
         How recalls read what :func:`hebbgraph.neural.train` has learned; free at each open.
 
@@ -251,6 +272,7 @@ class Settings(_Frozen):
     breadth_first: BreadthFirstParameters = BreadthFirstParameters()
     colonies: ColonyParameters = ColonyParameters()
     learning: LearningSettings = LearningSettings()
+    rerank: RerankSettings = RerankSettings()
     neural: NeuralRecall = NeuralRecall()
 
     @field_validator("edges")

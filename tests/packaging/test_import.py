@@ -24,8 +24,8 @@ PUBLIC = [
     "InvalidChunkError", "LearnedEffect", "LearningSettings", "MissingExtraError",
     "NeuralRecall", "NewerVersionError", "NotAnIndexError", "NotFoundError", "ParameterError",
     "PathStep", "PruneReport", "Ranking", "ReadOnlyIndexError", "Recall", "RecallSettings",
-    "Request", "Settings", "SettingsMismatchError", "SpreadingParameters", "Stats",
-    "StorageError", "Strategy", "TaggingReport", "TextSourceError", "Turn", "__version__",
+    "Request", "RerankSettings", "Settings", "SettingsMismatchError", "SpreadingParameters",
+    "Stats", "StorageError", "Strategy", "TaggingReport", "TextSourceError", "Turn", "__version__",
 ]  # fmt: skip
 
 # Promised: no model, no framework. Beside those, what a recall does not need.

@@ -5,11 +5,13 @@ Data flows through the room in this order:
 ==================== ================================================================
 ``recaller``         checks a request, asks models, holds the graph, returns the Recall
 ``question``         a query read with one graph's vocabulary: terms, cues, features
+``conversation``     what earlier turns add to a question
 ``masks``            a filter to the chunks that pass it
 ``predicate``        the same for a callable, asked in rank order
 ``search``           direct evidence: lexical and dense search
 ``strategies``       ways to rank: what one is given, what it returns, one file each
 ``hits``             a ranking to hits: ties, chunks, paths
+``reranking``        a reranker's second look at the first hits
 ``explain``          why a recall ranked a chunk as it did
 ==================== ================================================================
 

@@ -56,6 +56,7 @@ def explain(namespace: Namespace, recaller: Recaller, recall: Recall, chunk_id: 
             score=score,
             direct=0.0 if at is None else float(found.direct[at]),
             activation=0.0 if at is None else float(found.arrived[at]),
+            reranked=None if hit is None else hit.reranked,
             path=path_steps(graph, nodes, chunks, question) if len(chunks) == len(rows) else (),
             cues=cues_of(graph, question),
             tags=tuple(display(graph.phrases.keys[tag]) for tag in tags.tolist()),

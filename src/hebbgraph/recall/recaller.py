@@ -32,6 +32,7 @@ from hebbgraph.recall.question import (
     cues_of,
     weighted_terms,
 )
+from hebbgraph.recall.reranking import SecondLook
 from hebbgraph.recall.search import DirectSearch
 from hebbgraph.recall.strategies import (
     Checked,
@@ -86,6 +87,11 @@ class Recaller:
         self._masks = Masks(namespace.truth, namespace.colony_of)
         self._search = DirectSearch(namespace.derived)
         self._features = Features(namespace.derived)
+        self._second_look = (
+            None
+            if namespace.reranker is None
+            else SecondLook(namespace.reranker, namespace.settings.rerank)
+        )
         self._strategies: dict[StrategyName, Strategy] = {}
         self._making = threading.Lock()
 
@@ -108,7 +114,13 @@ class Recaller:
         check_strategy(strategy)
         by = self.strategy(strategy) if isinstance(strategy, str) else Checked(strategy)
         asked, said = self._ask_models(query, turns, seeds, vector)
-        recall = self._ranked(asked, by, k, where, per_colony, recall_id or uuid.uuid4().hex)
+        look = self._second_look
+        depth = k if look is None else max(k, look.settings.first)
+        recall = self._ranked(asked, by, depth, where, per_colony, recall_id or uuid.uuid4().hex)
+        if look is not None:
+            hits, more = look.rerank(in_full(query, turns), recall.hits)
+            said = (*said, *more)
+            recall = recall.model_copy(update={"hits": hits[:k]})
         return recall.model_copy(update={"notes": (*recall.notes, *said)}) if said else recall
 
     def ids(self, where: Where) -> list[str]:

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
+from hebbgraph.calling import RateLimiter, call_with_timeout, retrying
 from hebbgraph.errors import ParameterError
 from hebbgraph.protocols import AnswerStore
 from hebbgraph.records import Chunk, TaggingReport
-from hebbgraph.taggers.calling import RateLimiter, call_with_timeout, retrying
 from hebbgraph.taggers.models import model_name, wrap_model
 from hebbgraph.taggers.output import GarbledAnswerError, clean_tags, occurs_in, parse_tags
 from hebbgraph.taggers.prompt import PROMPT_VERSION, tag_prompt

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph import Chunk
+from hebbgraph.calling import RateLimiter, StalledError, call_with_timeout
 from hebbgraph.taggers import LLMTagger
-from hebbgraph.taggers.calling import RateLimiter, StalledError, call_with_timeout
 from hebbgraph.taggers.output import GarbledAnswerError, clean_tags, parse_tags
 from hebbgraph.taggers.prompt import tag_prompt
 

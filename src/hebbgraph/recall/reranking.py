@@ -1,0 +1,133 @@
+"""A second look at the first hits: a reranker's scores, fused with the recall's own.
+
+A reranker's scores may lie on any scale, so only their order counts. The hit that it puts first is
+given the highest of the recall's own scores, the second the next one, and so on; the fused score
+is a weighted mean of that and the hit's own score. So the same order gives the same result, be it
+told in logits or in shares of one, and scores mean what they meant before.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from hebbgraph.arrays import FloatArray
+from hebbgraph.calling import call_with_timeout
+from hebbgraph.embedders import passage_text
+from hebbgraph.protocols import Reranker
+from hebbgraph.records import Hit
+from hebbgraph.settings import RerankSettings
+
+__all__ = ["SecondLook", "fused_scores"]
+
+#: With so many calls that have not returned in time, none is added.
+_MOST_STALLED = 4
+
+
+def fused_scores(own: FloatArray, reranked: FloatArray, weight: float) -> FloatArray:
+    """Fuse a recall's scores with those of a reranker.
+
+    Parameters
+    ----------
+    own : ndarray of float, shape (n,), descending
+    reranked : ndarray of float, shape (n,)
+        On any scale, higher is better. Equal ones keep the recall's order.
+    weight : float, in [0, 1]
+        Of the reranker.
+
+    Examples
+    --------
+    >>> own = np.array([0.75, 0.5, 0.25])
+    >>> fused_scores(own, np.array([-3.0, 7.0, 0.5]), 0.5).tolist()
+    [0.5, 0.625, 0.375]
+    """
+    said = np.empty_like(own)
+    said[np.argsort(-reranked, kind="stable")] = own
+    fused: FloatArray = (1.0 - weight) * own + weight * said
+    return fused
+
+
+class SecondLook:
+    """Asks a reranker about the first hits of each recall.
+
+    Parameters
+    ----------
+    reranker : Reranker, or an object with ``predict``
+    settings : RerankSettings
+    """
+
+    def __init__(self, reranker: Any, settings: RerankSettings) -> None:
+        self.settings = settings
+        self._score = _scorer(reranker)
+        self._stalled: list[threading.Event] = []
+
+    def rerank(self, question: str, hits: Sequence[Hit]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
+        """Return the hits in the fused order, and a note if the reranker gave no scores."""
+        first = [hit for hit in hits[: self.settings.first] if hit.score > 0]
+        if len(first) < 2:
+            return tuple(hits), ()
+        try:
+            said = self._asked(question, [passage_text(hit.chunk) for hit in first])
+        except Exception as error:
+            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
+            return tuple(hits), (f"not reranked: {reason}",)
+        fused = fused_scores(np.array([hit.score for hit in first]), said, self.settings.weight)
+        both = zip(first, fused.tolist(), said.tolist(), strict=True)
+        seen = [
+            hit.model_copy(update={"score": score, "reranked": given})
+            for hit, score, given in sorted(both, key=lambda one: (-round(one[1], 9), one[0].rank))
+        ]
+        ordered = [*seen, *hits[len(first) :]]
+        return tuple(
+            hit.model_copy(update={"rank": rank}) for rank, hit in enumerate(ordered, 1)
+        ), ()
+
+    def _asked(self, question: str, texts: list[str]) -> FloatArray:
+        self._stalled = [call for call in self._stalled if not call.is_set()]
+        if len(self._stalled) >= _MOST_STALLED:
+            raise TimeoutError(f"{len(self._stalled)} earlier calls have not returned yet")
+        returned = threading.Event()
+
+        def call() -> Any:
+            try:
+                scores = self._score(question, texts)
+                return asyncio.run(_awaited(scores)) if inspect.isawaitable(scores) else scores
+            finally:
+                returned.set()
+
+        try:
+            scores = call_with_timeout(self.settings.timeout_seconds, call)
+        except TimeoutError:
+            if not returned.is_set():
+                self._stalled.append(returned)
+            raise
+        return _checked(scores, len(texts))
+
+
+async def _awaited(scores: Any) -> Any:
+    return await scores
+
+
+def _scorer(reranker: Any) -> Reranker:
+    """Return what maps a question and texts to scores; a cross-encoder takes pairs."""
+    predict: Callable[..., Any] | None = getattr(reranker, "predict", None)
+    if predict is None:
+        given: Reranker = reranker
+        return given
+    return lambda question, texts: predict([(question, text) for text in texts])
+
+
+def _checked(scores: Any, expected: int) -> FloatArray:
+    array = np.asarray(scores, dtype=np.float64)
+    if array.shape == (expected, 1):
+        array = array[:, 0]
+    if array.shape != (expected,):
+        raise ValueError(f"expected {expected} scores, got the shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise ValueError("a score is NaN or infinite")
+    return array
