@@ -76,7 +76,7 @@ def test_there_are_few_things_to_turn() -> None:
     groups = (BreadthFirstParameters, ColonyParameters, NeuralRecall, NeuralSettings)
     own = len(Settings.model_fields) - 5  # less the groups themselves
     turned = own + len(RecallSettings.model_fields) + len(LearningSettings.model_fields)
-    assert turned + sum(len(dataclasses.fields(one)) for one in groups) <= 66
+    assert turned + sum(len(dataclasses.fields(one)) for one in groups) <= 67
 
 
 def test_a_misspelt_field_is_answered_with_the_right_one() -> None:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.artifacts import WatchedFile
+from hebbgraph.formulas.adjacency import LinkKind
 from hebbgraph.formulas.communities import (
     ALPHA,
     BETA,
@@ -192,8 +193,7 @@ class Colonies:
         colony = state.colony[np.searchsorted(state.rows, graph.rows[live])]
         owner, tags, _ = graph.tags_of(live)
         of = colony[owner]
-        phrases = graph.phrases
-        keep = (of != NONE) & ~(phrases.is_address | phrases.is_edge)[tags]  # links are no names
+        keep = (of != NONE) & (graph.link_kinds(tags) == LinkKind.PHRASE)
         n_tags = max(len(graph.phrases), 1)
         pairs, counts = np.unique(of[keep] * n_tags + tags[keep], return_counts=True)
         numbers, tags = pairs // n_tags, pairs % n_tags

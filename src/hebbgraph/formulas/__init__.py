@@ -7,6 +7,7 @@ Nothing here knows texts, settings or files.
 ``weighted_graph``   an undirected graph whose weights may change
 ``evidence``         direct evidence: lexical and dense scores, fused
 ``activation``       spreading activation over the incidence graph (the default)
+``links``            following explicit links from the best chunks
 ``paths``            what flowed in each step, and the strongest path to a chunk
 ``neighbourhood``    BambooKG's recall
 ``breadth_first``    Bio-RAG's recall

@@ -38,13 +38,16 @@ with specificity :math:`w_t = \log(1 + N / df_t)^2`;
 ``title_salience`` for links, 1 for mentions (a backlink is shared among mentions
 only); leak :math:`\lambda`: a tag that leads to nothing relevant loses its mass.
 
+*Links.* Addresses and edges by metadata take no part in these steps. In a last step, the chunks
+with the best scores pass mass over their links; see :mod:`hebbgraph.formulas.links`.
+
 The cost depends on seeds, beam and fan-out, not on the number of chunks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -60,7 +63,8 @@ from hebbgraph.arrays import (
     top_n_per_owner,
     unique_inverse,
 )
-from hebbgraph.formulas.adjacency import IncidenceView, PlasticEdges
+from hebbgraph.formulas.adjacency import IncidenceView, LinkKind, PlasticEdges
+from hebbgraph.formulas.links import LinkParameters, follow_links
 from hebbgraph.formulas.parameters import check_positive, check_range
 from hebbgraph.formulas.paths import EdgeFlow, Flows, Layer, Path, strongest_path
 
@@ -71,6 +75,7 @@ RowMask: TypeAlias = Callable[[IntArray], BoolArray] | BoolArray
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
+_NO_FLOWS = Flows(_NO_INTS, _NO_INTS, _NO_FLOATS, _NO_FLOATS, _NO_FLOATS)
 
 
 class DirectEvidence(Protocol):
@@ -133,6 +138,8 @@ class SpreadingParameters:
         ``a`` in the score: larger values favour strong direct evidence.
     half_saturation : float, positive
         ``kappa`` in the score: the activation that counts one half.
+    links : LinkParameters
+        Following explicit links.
     """
 
     n_seeds: int = 5
@@ -152,6 +159,7 @@ class SpreadingParameters:
     tag_beam: int = 48
     evidence_power: float = 4.0
     half_saturation: float = 0.04
+    links: LinkParameters = field(default_factory=LinkParameters)
 
     def __post_init__(self) -> None:
         check_range(
@@ -313,6 +321,24 @@ def spread(
         layers.append(following)
         arrivals.append((following.receivers, following.credit))
 
+    found = _scored(step, candidates, f, arrivals, layers, cue_mass)
+    if linked := step.follow_links(found):
+        layers += linked
+        arrivals.append((linked[-1].receivers, linked[-1].credit))
+        found = _scored(step, candidates, f, arrivals, layers, cue_mass)
+    return found
+
+
+def _scored(
+    step: _Step,
+    candidates: IntArray,
+    f: FloatArray,
+    arrivals: Sequence[tuple[IntArray, FloatArray]],
+    layers: Sequence[Layer],
+    cue_mass: FloatArray,
+) -> Activation:
+    """Score the candidates, and all chunks where mass arrived."""
+    p, evidence = step.parameters, step.evidence
     n = len(candidates)
     reached = [candidates, *(chunks for chunks, _ in arrivals)]
     chunks, position = unique_inverse(np.concatenate(reached))
@@ -382,6 +408,7 @@ class _Step:
         """Return the trusted share of each seed's mass."""
         p = self.parameters
         owner, tags, is_title = self.view.tags_of(seeds)
+        is_title = is_title & (self.view.link_kinds(tags) == LinkKind.PHRASE)
         owner, tags = owner[is_title], tags[is_title]
         trust = np.full(len(seeds), p.untitled_trust)
         trust[owner] = 0.0
@@ -396,7 +423,8 @@ class _Step:
             return None
         owner, tags, is_title = self.view.tags_of(sources)
         df = self.view.df(tags)
-        keep = (df > 1) & (df <= self.cut)  # a tag of a single chunk leads nowhere
+        # A tag of a single chunk leads nowhere; links are followed at the end.
+        keep = (df > 1) & (df <= self.cut) & (self.view.link_kinds(tags) == LinkKind.PHRASE)
         owner, tags, is_title, df = owner[keep], tags[keep], is_title[keep], df[keep]
         weight = self.specificity(df)
         weight[is_in(tags, self.cues)] *= p.inhibition
@@ -476,6 +504,35 @@ class _Step:
         credit = flow_trusted + flow_plain + p.mention_credit * mention
         flows = Flows(tags[owner], chunks, flow_trusted + mention, flow_plain, credit)
         return Layer.gather(reached, every, flows, learned, hops=hops, min_mass=self.min_mass)
+
+    def follow_links(self, found: Activation) -> list[Layer]:
+        """Return the step over links, from a layer where the best chunks start; or nothing."""
+        p = self.parameters.links
+        best = top_n(found.scores, p.n_sources) if p.n_sources else _NO_INTS
+        best = best[found.scores[best] > 0]
+        if not len(best):
+            return []
+        weight = (found.scores[best] / found.scores[best].max()) ** p.sharpness
+        mass = weight / weight.sum()
+        flows = follow_links(
+            self.view,
+            found.chunks[best].astype(np.int64),
+            mass,
+            self.evidence.of,
+            p,
+            cut=self.cut,
+            allowed=lambda chunks: _mask(self.allowed, chunks),
+        )
+        if flows is None:
+            return []
+        nothing = np.zeros(len(flows.mass))
+        reached, position = unique_inverse(flows.targets)
+        step = Flows(flows.tags, flows.targets, flows.mass, nothing, flows.mass)
+        layer = Layer.gather(reached, position, step)
+        layer.set_sources(flows.sources, flows.tags, flows.mass)
+        start = Layer.gather(_NO_INTS, _NO_INTS, _NO_FLOWS)
+        start.start([(found.chunks[best], mass, np.zeros(len(best)))])
+        return [start, layer]
 
     def _hop(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Protocol, Self, TypeAlias
 
 import numpy as np
@@ -15,6 +16,7 @@ __all__ = [
     "EdgeSet",
     "Edges",
     "IncidenceView",
+    "LinkKind",
     "PlasticEdges",
     "edge_arrays",
 ]
@@ -40,6 +42,15 @@ def edge_arrays(
     return np.array(sources), np.array(targets), np.array(weights)
 
 
+class LinkKind(IntEnum):
+    """What a tag is: a phrase, an address, any place of a page, or an edge by metadata."""
+
+    PHRASE = 0
+    ADDRESS = 1
+    PAGE = 2
+    EDGE = 3
+
+
 class IncidenceView(Protocol):
     """The bipartite graph chunk – tag, read row by row and column by column.
 
@@ -61,6 +72,10 @@ class IncidenceView(Protocol):
 
     def df(self, tags: IntArray, /) -> IntArray:
         """Return the document frequency of each tag."""
+        ...
+
+    def link_kinds(self, tags: IntArray, /) -> IntArray:
+        """Return the :class:`LinkKind` of each tag."""
         ...
 
 

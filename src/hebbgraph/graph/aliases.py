@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.formulas.adjacency import EdgeSet
+from hebbgraph.formulas.adjacency import EdgeSet, LinkKind
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.text import lexical_terms
 from hebbgraph.text.tokens import stop_words
@@ -177,7 +177,7 @@ class Aliases:
 
     def _found(self, graph: TagGraph) -> EdgeSet:
         phrases = graph.phrases
-        tags = np.flatnonzero(phrases.in_vocabulary & ~phrases.is_address & ~phrases.is_edge)
+        tags = np.flatnonzero(phrases.in_vocabulary & (phrases.link_kinds == LinkKind.PHRASE))
         keys = [phrases.keys[tag] for tag in tags.tolist()]
         pairs: set[Pair] = set()
         if "spelling" in self.kinds:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, GrowableArray, IntArray, unique
 from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
-from hebbgraph.graph.references import ADDRESS, EDGE
+from hebbgraph.graph.references import ADDRESS, EDGE, link_kind
 from hebbgraph.graph.trie import PhraseTrie, find_sorted
 from hebbgraph.text.hashing import PhraseHasher
 from hebbgraph.text.reader import TextReader, TokenizedTexts
@@ -84,9 +84,7 @@ class PhraseTable:
         self._anchors = GrowableArray(np.int32, arrays.anchor_counts)
         self._given = GrowableArray(np.int32, arrays.given_counts)
         self._order = GrowableArray(np.uint64, arrays.phrase_order)
-        first = arrays.key_data[arrays.key_offsets[:-1]] if len(arrays.key_data) else _NOTHING
-        self._is_address = GrowableArray(np.bool_, first == ord(ADDRESS))
-        self._is_edge = GrowableArray(np.bool_, first == ord(EDGE))
+        self._link_kinds = GrowableArray(np.int8, self._kinds_of_links(arrays))
         self._has_given: bool | None = None
         self._trie = PhraseTrie(arrays.span_hashes, arrays.span_numbers, arrays.span_extends)
 
@@ -118,15 +116,19 @@ class PhraseTable:
         """Tie-breaker for each phrase, derived from its text alone."""
         return self._order.view
 
-    @property
-    def is_address(self) -> BoolArray:
-        """Mask of the addresses among the phrases; see :mod:`hebbgraph.graph.references`."""
-        return self._is_address.view
+    def _kinds_of_links(self, arrays: PhraseArrays) -> NDArray[np.int8]:
+        """Return :func:`~hebbgraph.graph.references.link_kind` of the packed keys."""
+        kinds = np.zeros(len(self.keys), np.int8)
+        first = arrays.key_data[arrays.key_offsets[:-1]] if len(arrays.key_data) else _NOTHING
+        marked = (first == ord(ADDRESS)) | (first == ord(EDGE))
+        for number in np.flatnonzero(marked).tolist():
+            kinds[number] = link_kind(self.keys[number])
+        return kinds
 
     @property
-    def is_edge(self) -> BoolArray:
-        """Mask of the edges by metadata among the phrases."""
-        return self._is_edge.view
+    def link_kinds(self) -> NDArray[np.int8]:
+        """The :class:`~hebbgraph.formulas.adjacency.LinkKind` of each phrase."""
+        return self._link_kinds.view
 
     @property
     def in_vocabulary(self) -> NDArray[np.bool_]:
@@ -176,8 +178,7 @@ class PhraseTable:
             self._anchors.extend(nothing)
             self._given.extend(nothing)
             self._order.extend(_order_keys(new))
-            self._is_address.extend([key.startswith(ADDRESS) for key in new])
-            self._is_edge.extend([key.startswith(EDGE) for key in new])
+            self._link_kinds.extend([link_kind(key) for key in new])
         if not held:
             return [fresh[key] for key in keys]
         return [held[key] if key in held else fresh[key] for key in keys]

@@ -15,10 +15,19 @@ from posixpath import normpath
 from urllib.parse import unquote
 
 from hebbgraph.errors import InvalidChunkError
+from hebbgraph.formulas.adjacency import LinkKind
 from hebbgraph.records import Chunk, storable
 from hebbgraph.text import phrase_key
 
-__all__ = ["ADDRESS", "EDGE", "link_candidates", "link_keys", "normal_address", "tag_key"]
+__all__ = [
+    "ADDRESS",
+    "EDGE",
+    "link_candidates",
+    "link_keys",
+    "link_kind",
+    "normal_address",
+    "tag_key",
+]
 
 ADDRESS = "@"
 """First character of the key of an address."""
@@ -26,6 +35,7 @@ ADDRESS = "@"
 EDGE = "="
 """First character of the key of an edge by metadata: ``=field:value``."""
 
+_ANYWHERE = "#"
 _WIKI = re.compile(r"\[\[([^\[\]|#]*+)(?:#([^\[\]|]*+))?+(?:\|[^\[\]]*+)?\]\]")
 _URL = re.compile(r"(?i)([a-z][a-z0-9+.-]*+):/{2,}([^/?#]*+)(.*)")
 _DOI = re.compile(r"(?i)(?:https?://(?:dx\.)?doi\.org/|doi:\s*)(10\.\d{4,9}/\S+)")
@@ -80,23 +90,38 @@ def normal_address(address: str) -> str:
 
 
 def link_keys(addresses: Iterable[str]) -> list[str]:
-    """Return the keys of addresses; that of ``page#anchor`` is followed by that of ``page``.
+    """Return the keys of addresses: each of its own, and one for all places of its page.
+
+    An address is met by its own key first. By the other, a reference to an anchor that no
+    chunk has leads to the page, and a reference to a page to all its anchors.
 
     Examples
     --------
-    >>> link_keys(["a.md#top", "a.md#end", "#here"])
-    ['@a.md#top', '@a.md', '@a.md#end', '@#here']
+    >>> link_keys(["a.md#top", "a.md", "#here"])
+    ['@a.md#top', '@a.md#', '@a.md', '@#here']
     """
     return list(dict.fromkeys(key for address in addresses for key in _keys(address)))
 
 
 def _keys(address: str) -> Iterator[str]:
     normal = normal_address(address)
-    page, _, fragment = normal.partition("#")
-    if fragment:
+    if normal:
         yield ADDRESS + normal
-    if page:
-        yield ADDRESS + page
+    if page := normal.partition("#")[0]:
+        yield f"{ADDRESS}{page}{_ANYWHERE}"
+
+
+def link_kind(key: str) -> LinkKind:
+    """Return what kind of link a key is, if any.
+
+    >>> [link_kind(key).name for key in ("ice trade", "c#", "@a.md#x", "@a.md#", "=year:1871")]
+    ['PHRASE', 'PHRASE', 'ADDRESS', 'PAGE', 'EDGE']
+    """
+    if key.startswith(EDGE):
+        return LinkKind.EDGE
+    if not key.startswith(ADDRESS):
+        return LinkKind.PHRASE
+    return LinkKind.PAGE if key.endswith(_ANYWHERE) else LinkKind.ADDRESS
 
 
 def link_candidates(chunk: Chunk, edges: Sequence[str] = ()) -> dict[str, list[str]]:
@@ -119,8 +144,11 @@ def link_candidates(chunk: Chunk, edges: Sequence[str] = ()) -> dict[str, list[s
 
     Examples
     --------
-    >>> link_candidates(Chunk(text="x", addresses=("[[Ice trade]]",), references=("a.md",)))
-    {'title': ['ice trade'], 'address': ['@[[ice trade]]'], 'reference': ['@a.md']}
+    >>> link_candidates(  # doctest: +NORMALIZE_WHITESPACE
+    ...     Chunk(text="x", addresses=("[[Ice trade]]",), references=("a.md",))
+    ... )
+    {'title': ['ice trade'], 'address': ['@[[ice trade]]', '@[[ice trade]]#'],
+     'reference': ['@a.md', '@a.md#']}
     >>> link_candidates(Chunk(text="x", metadata={"author": ["Jo", "Ann"]}), ("author",))
     {'reference': ['=author:jo', '=author:ann']}
     """

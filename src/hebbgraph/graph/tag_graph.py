@@ -405,3 +405,8 @@ class TagGraph:
     def df(self, tags: IntArray) -> IntArray:
         """Return the document frequency of each tag."""
         return self.incidence.df(tags)
+
+    def link_kinds(self, tags: IntArray) -> IntArray:
+        """Return the :class:`~hebbgraph.formulas.adjacency.LinkKind` of each tag."""
+        kinds: IntArray = self.phrases.link_kinds[tags]
+        return kinds

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 import numpy as np
 
 from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.formulas.adjacency import LinkKind
 
 __all__ = ["ArrayView"]
 
 
 class ArrayView:
-    """The tags of each chunk, given as lists.
+    """The tags of each chunk, given as lists; ``links`` are the tags that are no phrases.
 
     An :class:`~hebbgraph.formulas.adjacency.IncidenceView`.
 
@@ -25,8 +26,13 @@ class ArrayView:
     """
 
     def __init__(
-        self, tags: Sequence[Sequence[int]], *, titles: Sequence[AbstractSet[int]] = ()
+        self,
+        tags: Sequence[Sequence[int]],
+        *,
+        titles: Sequence[AbstractSet[int]] = (),
+        links: Mapping[int, LinkKind] | None = None,
     ) -> None:
+        self._links = links or {}
         own: Sequence[AbstractSet[int]] = titles or [frozenset()] * len(tags)
         self._rows = [[(tag, tag in own[c]) for tag in row] for c, row in enumerate(tags)]
         self._columns: dict[int, list[tuple[int, bool]]] = {}
@@ -50,6 +56,11 @@ class ArrayView:
     def df(self, tags: IntArray) -> IntArray:
         """Return how many chunks hold each tag."""
         return np.array([len(self._columns.get(tag, [])) for tag in tags.tolist()], np.int64)
+
+    def link_kinds(self, tags: IntArray) -> IntArray:
+        """Return the kind of each tag."""
+        kinds = [self._links.get(tag, LinkKind.PHRASE) for tag in tags.tolist()]
+        return np.array(kinds, np.int8)
 
 
 def _flatten(rows: Sequence[Sequence[tuple[int, bool]]]) -> tuple[IntArray, IntArray, BoolArray]:

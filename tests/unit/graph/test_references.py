@@ -78,20 +78,20 @@ def test_links_come_before_and_after_what_they_lead_to_worked_by_hand(content: C
     target = Chunk(id="target", text="x", addresses=("a.md#rules",))
     with HebbianIndex.open(":memory:") as index:
         index.add([Chunk(id="link", text="y", references=("a.md#rules", "./lost.md"))])
-        held = {"@a.md#rules": False, "@a.md": False, "@lost.md": False}
+        held = {"@a.md#rules": False, "@a.md#": False, "@lost.md": False, "@lost.md#": False}
         assert content(index).postings == {"link": held}
         index.add([target])
-        assert content(index).postings["target"] == {"@a.md#rules": True, "@a.md": True}
-        assert content(index).df == {"@a.md#rules": 2, "@a.md": 2, "@lost.md": 1}
+        assert content(index).postings["target"] == {"@a.md#rules": True, "@a.md#": True}
+        assert content(index).df == {"@a.md#rules": 2, "@a.md#": 2, "@lost.md": 1, "@lost.md#": 1}
         index.delete(["link"])
-        assert content(index).df == {"@a.md#rules": 1, "@a.md": 1}
+        assert content(index).df == {"@a.md#rules": 1, "@a.md#": 1}
         assert index.get(["target"]) == [target]
 
 
 def test_a_link_to_itself_is_its_address(content: Content) -> None:
     with HebbianIndex.open(":memory:") as index:
         index.add([Chunk(id="loop", text="x", addresses=("a.md",), references=("a.md",))])
-        assert content(index).postings == {"loop": {"@a.md": True}}
+        assert content(index).postings == {"loop": {"@a.md": True, "@a.md#": True}}
 
 
 def test_a_wiki_link_leads_to_a_title(content: Content) -> None:

@@ -1,0 +1,130 @@
+"""Links worked by hand: who passes mass to whom, and how much."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hebbgraph import ParameterError
+from hebbgraph.arrays import FloatArray, IntArray
+from hebbgraph.formulas.activation import SpreadingParameters, spread
+from hebbgraph.formulas.adjacency import LinkKind
+from hebbgraph.formulas.evidence import Evidence
+from hebbgraph.formulas.links import LinkParameters, follow_links
+from hebbgraph.testing.array_view import ArrayView
+
+A, P, E = LinkKind.ADDRESS, LinkKind.PAGE, LinkKind.EDGE
+
+
+def flows(view: ArrayView, f: list[float], sources: list[int], **more: object) -> dict[int, float]:
+    """What flows to each chunk, from sources of mass 1 each."""
+
+    def evidence(chunks: IntArray) -> FloatArray:
+        return np.array(f)[chunks]
+
+    parameters = more.pop("parameters", LinkParameters(leak=1.0))
+    found = follow_links(
+        view,
+        np.array(sources),
+        np.ones(len(sources)),
+        evidence,
+        parameters,  # type: ignore[arg-type]
+        cut=100,
+        allowed=lambda chunks: np.isin(chunks, more.get("barred", []), invert=True),
+    )
+    if found is None:
+        return {}
+    total: dict[int, float] = {}
+    for target, mass in zip(found.targets.tolist(), found.mass.tolist(), strict=True):
+        total[target] = total.get(target, 0.0) + mass
+    return total
+
+
+def test_a_link_leads_forwards_and_back_again() -> None:
+    view = ArrayView([[0], [0]], titles=[set(), {0}], links={0: A})
+    assert flows(view, [1.0, 0.5], [0]) == pytest.approx({1: 0.4 * 0.25 / 1.25})
+    assert flows(view, [1.0, 0.5], [1]) == pytest.approx({0: 0.1 * 1.0 / 2.0})
+
+
+def test_a_page_that_many_link_to_hears_little() -> None:
+    view = ArrayView([[0], [0], [0]], titles=[{0}, set(), set()], links={0: A})
+    each = 0.1 * 0.5 / 2.0
+    assert flows(view, [1.0, 1.0, 1.0], [0]) == pytest.approx({1: each, 2: each})
+
+
+def test_those_who_share_an_address_share_the_link_and_the_better_has_more() -> None:
+    view = ArrayView([[0], [0], [0], [0]], titles=[set(), {0}, {0}, {0}], links={0: A})
+    found = flows(view, [1.0, 0.5, 0.5, 0.1], [0])
+    assert found == pytest.approx({1: 0.4 * 0.25 / 1.5, 2: 0.4 * 0.25 / 1.5})
+
+
+def test_a_page_is_reached_only_if_the_anchor_is_not() -> None:
+    # 0 links to page#anchor, which is the address of 1; 2 is elsewhere on the page.
+    tags, titles = [[0, 1], [0, 1], [1]], [set(), {0, 1}, {1}]
+    assert flows(ArrayView(tags, titles=titles, links={0: A, 1: P}), [1, 1, 1], [0]).keys() == {1}
+    tags, titles = [[0, 1], [1], [1]], [set(), {1}, {1}]
+    assert flows(ArrayView(tags, titles=titles, links={0: A, 1: P}), [1, 1, 1], [0]).keys() == {
+        1,
+        2,
+    }
+
+
+def test_a_page_hears_only_of_its_own_anchor() -> None:
+    # 0 is at page#a, and 1 links to page#b.
+    view = ArrayView([[0, 1], [1, 2]], titles=[{0, 1}, set()], links={0: A, 1: P, 2: A})
+    assert flows(view, [1, 1], [0]) == {}
+
+
+def test_an_edge_leads_to_all_that_share_it_and_not_further_than_the_hub_cut() -> None:
+    view = ArrayView([[0], [0], [0]], links={0: E})
+    assert flows(view, [1, 1, 0], [0]) == pytest.approx({1: 0.1, 2: 0.0})
+    crowd = ArrayView([[0]] * 101, links={0: E})
+    assert flows(crowd, [1.0] * 101, [0]) == {}
+
+
+def test_cycles_and_links_to_nothing_end() -> None:
+    view = ArrayView([[0, 1, 2], [0, 1]], titles=[{0}, {1}], links={0: A, 1: A, 2: A})
+    found = flows(view, [1, 1], [0, 1])
+    assert found == pytest.approx({0: 0.25, 1: 0.25})  # a link and a backlink each
+
+
+def test_a_filter_holds() -> None:
+    view = ArrayView([[0], [0]], titles=[set(), {0}], links={0: A})
+    assert flows(view, [1, 1], [0], barred=[1]) == {}
+
+
+def test_spreading_shows_the_way_and_counts_it_once() -> None:
+    view = ArrayView([[0], [0], [1]], titles=[set(), {0}, {1}], links={0: A})
+    evidence = Evidence(np.array([0, 2]), np.array([1.0, 0.4]), elsewhere=0.3)
+    found = spread(view, np.array([], np.int64), evidence)
+    assert found.top(3)[0].tolist() == [0, 1, 2]
+    assert [(node.kind, node.id) for node in found.path(1)] == [
+        ("chunk", 0),
+        ("tag", 0),
+        ("chunk", 1),
+    ]
+    idle = SpreadingParameters(links=LinkParameters(n_sources=0))
+    assert spread(view, np.array([], np.int64), evidence, parameters=idle).top(3)[0].tolist() == [
+        0,
+        2,
+    ]
+
+
+def test_text_does_not_travel_over_addresses() -> None:
+    """A chunk with an address, and one that links to it, spread as if they had neither."""
+    plain = ArrayView([[0, 1], [1, 0], [2]], titles=[{0}, {1}, {2}])
+    linked = ArrayView([[0, 1, 3], [1, 0, 3], [2]], titles=[{0}, {1, 3}, {2}], links={3: A})
+    evidence = Evidence(np.array([0, 2]), np.array([1.0, 0.3]))
+    idle = SpreadingParameters(links=LinkParameters(n_sources=0))
+    one = spread(plain, np.array([0]), evidence, parameters=idle)
+    other = spread(linked, np.array([0]), evidence, parameters=idle)
+    assert one.chunks.tolist() == other.chunks.tolist()
+    assert one.scores.tolist() == other.scores.tolist()
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"n_sources": -1}, {"fan_out": 0}, {"forward": 1.5}, {"leak": 0.0}]
+)
+def test_parameters_out_of_range(wrong: dict[str, float]) -> None:
+    with pytest.raises(ParameterError):
+        LinkParameters(**wrong)  # type: ignore[arg-type]
