@@ -10,6 +10,7 @@ from hebbgraph.arrays import IntArray
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import HebbgraphError
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import DoctorReport, Finding, Part
@@ -174,7 +175,7 @@ def _feedback_problems(log: FeedbackLog) -> Iterator[str]:
 def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
     state, memory = namespace.derived.feedback, namespace.learned
     memory.refresh(state)
-    fresh = namespace.fresh_memory()
+    fresh = Memory(namespace.log, namespace.truth, namespace.settings.learning)
     fresh.refresh(state)
     difference = _difference_of_weights(memory.weights, fresh.weights)
     if difference is not None:
@@ -184,7 +185,7 @@ def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
 def _notes(truth: Truth, as_added: bool) -> Iterator[str]:
     if not as_added:
         yield "graph and vectors were not compared, since some texts are not as they were added"
-    state = truth.embeddings.state()
+    state = truth.state().embedding
     if state is not None and (missing := truth.embeddings.count_to_embed(state.epoch)):
         yield f"{missing} chunks have no vector of {state.name!r}: reembed() makes them"
 

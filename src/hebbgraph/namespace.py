@@ -143,7 +143,7 @@ class Namespace:
             truth = Truth(database, name, text_store)
             truth.settle(settings.build(), before=Settings().build())
             if embedder is not None:
-                _check_embedder(embedder, truth.embeddings.state())
+                _check_embedder(embedder, truth.state().embedding)
             if tagger is not None:
                 truth.answers.settle(tagger_name(tagger))
             writable = not database.read_only
@@ -224,10 +224,6 @@ class Namespace:
             sweep_restores(self.root)
         self.recalls.erase(self.name, self.truth.generation())
         self.database.vacuum()
-
-    def fresh_memory(self) -> Memory:
-        """Return a memory that has read nothing of the log yet."""
-        return Memory(self.log, self.truth, self.settings.learning)
 
     def colony_of(self) -> NDArray[np.int64]:
         """Return the colony of each slot; the caller holds the derived parts."""

@@ -32,12 +32,7 @@ _EXPIRE_EVERY_SECONDS = 3600.0
 
 
 class Teacher:
-    """Writes the feedback log of one namespace.
-
-    Parameters
-    ----------
-    namespace : Namespace
-    """
+    """Writes the feedback log of one namespace."""
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace

@@ -32,12 +32,7 @@ _ADDING_TO_SHOWING = 10.0
 
 
 class Writer:
-    """Writes the chunks of one namespace.
-
-    Parameters
-    ----------
-    namespace : Namespace
-    """
+    """Writes the chunks of one namespace."""
 
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
@@ -140,7 +135,7 @@ class Writer:
         embedding, embedder = None, self._namespace.embedder
         if embedder is not None and chunks:
             matrix = embed_passages(embedder, chunks)
-            embedding = self._truth.embeddings.state() or EmbeddingState(
+            embedding = self._truth.state().embedding or EmbeddingState(
                 embedder_name(embedder), matrix.shape[1], self._settings.vector_dtype
             )
             if matrix.shape[1] != embedding.dimension:
@@ -235,7 +230,7 @@ class Writer:
             if text is TextState.same and not isinstance(one.metadata, CutMetadata)
         }
         tags, tagging = self._tags(list(held.values()), tell)
-        state = self._truth.embeddings.state()
+        state = self._truth.state().embedding
         vectors = dict(self._truth.embeddings.vectors(held, state.epoch) if state else ())
         known = {row: found for row, _, found in self._truth.candidates(held)}
         writes = []
@@ -282,24 +277,10 @@ class Writer:
         self, embedder: Embedder | None, *, show_progress: bool, on_progress: OnProgress
     ) -> int:
         """See :meth:`hebbgraph.HebbianIndex.reembed`."""
-        done = self._reembed(embedder, show_progress=show_progress, on_progress=on_progress)
-        self._namespace.derived.hold_vectors()
-        self._namespace.bring_up_to_date()
-        return done
-
-    def delete(self, ids: Iterable[str], document_ids: Iterable[str]) -> int:
-        """See :meth:`hebbgraph.HebbianIndex.delete`."""
-        outcome = self._truth.apply(delete_ids=ids, delete_documents=document_ids)
-        self._namespace.bring_up_to_date()
-        return outcome.deleted
-
-    def _reembed(
-        self, embedder: Embedder | None, *, show_progress: bool, on_progress: OnProgress
-    ) -> int:
         embedder = embedder or self._namespace.embedder
         if embedder is None:
             raise ParameterError("reembed takes an embedder; the index was opened without one")
-        state = self._truth.embeddings.state()
+        state = self._truth.state().embedding
         if state is None or state.name != embedder_name(embedder):
             dimension = len(embed_question(embedder, "dimension"))
             state = self._truth.embeddings.begin_epoch(
@@ -322,7 +303,15 @@ class Writer:
                 embeddings.write_vectors(state.epoch, dict(zip(held, vectors, strict=True)))
                 done += len(held)
                 tell(done, max(total, done))
+        self._namespace.derived.hold_vectors()
+        self._namespace.bring_up_to_date()
         return done
+
+    def delete(self, ids: Iterable[str], document_ids: Iterable[str]) -> int:
+        """See :meth:`hebbgraph.HebbianIndex.delete`."""
+        outcome = self._truth.apply(delete_ids=ids, delete_documents=document_ids)
+        self._namespace.bring_up_to_date()
+        return outcome.deleted
 
 
 def _with_batch(

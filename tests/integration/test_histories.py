@@ -272,7 +272,7 @@ def test_vectors_of_another_history_of_reembedding(open_index: OpenIndex) -> Non
     index = open_index()
     index.add(_chunks(1))
     index.reembed(Letters())
-    first = index.parts.truth.embeddings.state()
+    first = index.parts.truth.state().embedding
     assert first is not None
     state = index.parts.truth.embeddings.begin_epoch(first._replace(epoch=0, revision=0))
     assert state.mark != first.mark
@@ -448,6 +448,7 @@ def test_a_directory_of_an_older_version_is_built_anew_once(
     with closing(sqlite3.connect(place / DATABASE_NAME)) as connection, connection:
         for statement in (
             "DROP TABLE commits",
+            "ALTER TABLE chunks DROP COLUMN links",
             "DROP INDEX ix_chunks_namespace_vector_epoch",
             "ALTER TABLE namespaces DROP COLUMN mark",
             "ALTER TABLE namespaces DROP COLUMN feedback_mark",

@@ -196,7 +196,7 @@ def test_vectors_survive_retagging(open_index: Callable[..., HebbianIndex]) -> N
     index.add([PETREL, {"id": "b", "text": "Slate splits."}])
     calls = embedder.calls
     index.retag(lambda chunk: ["stone"])
-    state = index.parts.truth.embeddings.state()
+    state = index.parts.truth.state().embedding
     assert state is not None
     assert embedder.calls == calls
     rows = list(index.parts.truth.rows_by_id())

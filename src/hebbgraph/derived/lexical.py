@@ -69,7 +69,8 @@ class LexicalIndex:
         builder.add_text_field("facts", tokenizer_name="whitespace", index_option="basic")
         self._schema = builder.build()
         self._directory = directory
-        self._commit = NOTHING
+        #: The commit of the truth that it represents.
+        self.commit = NOTHING
         #: Why the index found there was discarded, if it was.
         self.damage: str | None = None
         if directory is None:
@@ -118,11 +119,6 @@ class LexicalIndex:
         return index
 
     @property
-    def commit(self) -> Commit:
-        """The commit of the truth that it represents."""
-        return self._commit
-
-    @property
     def is_there(self) -> bool:
         """Whether its folder still exists; open files can be read without it."""
         return self._directory is None or (self._directory / _STAMP).exists()
@@ -140,15 +136,15 @@ class LexicalIndex:
         if self._directory is not None:
             stamp = _read_stamp(self._directory)
             commit = NOTHING if stamp is None else stamp.commit
-            if commit != self._commit:
+            if commit != self.commit:
                 self._reload()
-                self._commit = commit
+                self.commit = commit
             if alone and stamp is None:
                 self._reload()
                 return NEVER if len(self) else NOTHING
             if alone and stamp is not None and not _lists(stamp.inventory, self._directory):
                 return NEVER
-        return self._commit
+        return self.commit
 
     def update(
         self,
@@ -210,7 +206,7 @@ class LexicalIndex:
             writer.wait_merging_threads()
         self._stamp(commit)
         self._reload()
-        self._commit = commit
+        self.commit = commit
 
     def _stamp(self, commit: Commit) -> None:
         if self._directory is not None:

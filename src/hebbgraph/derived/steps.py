@@ -72,7 +72,8 @@ class Steps:
         tagged = TaggedChunks()
         to_rematch = self._slots_to_rematch(graph, lexical, entered, left)
         older = np.setdiff1d(to_rematch, removed, assume_unique=True)
-        self.rematch(graph, older, tagged)
+        for _ in self._matched(graph, older, tagged):
+            pass
         fresh = np.arange(first_slot, graph.n_slots)
         new = self._matched(graph, fresh, tagged, terms=both)
         if both:
@@ -128,11 +129,6 @@ class Steps:
             terms = lexical_terms(graph.phrases.keys[number].split(" "), self._language)
             mentioning.append(graph.slots_of(lexical.rows_with_phrase(terms)))
         return unique(np.concatenate(mentioning))
-
-    def rematch(self, graph: TagGraph, slots: IntArray, into: TaggedChunks) -> None:
-        """Match the texts of older chunks against a vocabulary that changed for them."""
-        for _ in self._matched(graph, slots, into):
-            pass
 
     def _matched(
         self, graph: TagGraph, slots: IntArray, into: TaggedChunks, *, terms: bool = False

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.learned_edges import GateOf
 from hebbgraph.formulas.paths import Layer
-from hebbgraph.learning.memory import Event, family_name
+from hebbgraph.learning.memory import FAMILY_NAMES, Event
 from hebbgraph.learning.overlay import Overlay, Recollection
 from hebbgraph.learning.traces import Family
 from hebbgraph.learning.weights import RawWeights
@@ -99,7 +99,7 @@ def learned_effects(
             feedback_id=events[event].feedback_id,
             recall_id=events[event].recall_id,
             actor=events[event].actor,
-            family=family_name(family),
+            family=FAMILY_NAMES[family],
             source=_source_text(weights.nodes[source]),
             effect=effect,
         )
@@ -117,8 +117,9 @@ def _taught(ways: Sequence[_Way], change: float, weights: RawWeights) -> list[_T
     """Return the ways that moved the score in this direction, and the feedback behind them."""
     taught = []
     for way in ways:
-        rows = weights.rows(way.family, way.source)
-        edges = rows.edge if way.target is None else rows.edge[rows.target == way.target]
+        edges = weights.edges_from([(way.family, way.source)])
+        if way.target is not None:
+            edges = edges[weights.ends(edges).target == way.target]
         _, by, credit = weights.teachers(edges)
         fitting = credit * change > 0
         if fitting.any() and (way.target is None or way.amount * change > 0) and way.amount:

@@ -24,20 +24,16 @@ from hebbgraph.settings import FamilyName, LearningSettings
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.truth import FeedbackState, Truth
 
-__all__ = ["Event", "Memory", "family_name"]
+__all__ = ["FAMILY_NAMES", "Event", "Memory"]
 
-_FAMILY_NAMES: dict[Family, FamilyName] = {
+#: The names that settings and reports use.
+FAMILY_NAMES: dict[Family, FamilyName] = {
     Family.CUE: "cue",
     Family.PAIR: "pair",
     Family.EPISODE: "episode",
     Family.HOP: "path",
     Family.ARRIVAL: "path",
 }
-
-
-def family_name(family: Family) -> FamilyName:
-    """Return the name that settings and reports use."""
-    return _FAMILY_NAMES[family]
 
 
 class Event(NamedTuple):
@@ -107,10 +103,10 @@ class Memory:
         """Learn from one more feedback."""
         with self._lock:
             node = episode_node(feedback)
-            taught = traces_of(feedback, node, self._settings)
-            if "episode" in self._settings.families and taught.traces:
+            traces = traces_of(feedback, node, self._settings)
+            if "episode" in self._settings.families and traces:
                 self.episodes.add(node, feedback)
-            changed = self.weights.fold(taught)
+            changed = self.weights.fold(traces, feedback.actor)
             self.has_learned = len(self.weights) > 0
             self.events.append(Event(feedback.id, feedback.recall_id, feedback.actor))
             if self._overlay is not None:
@@ -207,7 +203,7 @@ class Memory:
 
 
 def _by_family(families: NDArray[np.int8]) -> dict[str, int]:
-    counts: dict[str, int] = dict.fromkeys(_FAMILY_NAMES.values(), 0)
+    counts: dict[str, int] = dict.fromkeys(FAMILY_NAMES.values(), 0)
     for family, count in zip(*np.unique(families, return_counts=True), strict=True):
-        counts[_FAMILY_NAMES[Family(int(family))]] += int(count)
+        counts[FAMILY_NAMES[Family(int(family))]] += int(count)
     return counts

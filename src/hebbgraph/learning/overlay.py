@@ -231,8 +231,8 @@ class Overlay:
         self._hops = EdgePool(self._n_tags)
         #: Of a past query, by its node: what it thinks of which slots.
         self._opinions = EdgePool(0)
+        #: Rows to be read again; None means all of them.
         self._changed: set[tuple[Family, int]] | None = None
-        self._fresh = False
         self._actor_scale = np.ones(1)
         self._scale_actors = False
         self._target_scale = np.empty(0)
@@ -243,17 +243,14 @@ class Overlay:
 
     def outdate(self, changed: Iterable[tuple[Family, int]] | None) -> None:
         """Note which rows a feedback has changed; None means all of them."""
-        if changed is None or (self._changed is None and not self._fresh):
+        if changed is None:
             self._changed = None
-        elif self._changed is None:
-            self._changed = set(changed)
-        else:
+        elif self._changed is not None:
             self._changed.update(changed)
-        self._fresh = False
 
     def bring_up_to_date(self) -> None:
         """Read the nodes and edges of new feedback."""
-        if self._fresh:
+        if self._changed is not None and not self._changed:
             return
         self._number_nodes()
         self._opinions.grow(len(self.number))
@@ -272,8 +269,7 @@ class Overlay:
             changed = sorted(_with_all_to_chunk(self._changed))
             families, nodes = np.array(changed, np.int64).reshape(-1, 2).T
             self._put(families, nodes, self._weights.edges_from(changed))
-        self._changed = None
-        self._fresh = True
+        self._changed = set()
 
     # -- numbers --------------------------------------------------------------------
 

@@ -8,8 +8,7 @@ others were cited lose a little.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from enum import IntEnum
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
@@ -17,7 +16,7 @@ from typing import NamedTuple, TypeAlias
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["Family", "Node", "Trace", "Traces", "chunk_node", "tag_node", "traces_of"]
+__all__ = ["Family", "Node", "Trace", "chunk_node", "tag_node", "traces_of"]
 
 #: From this many shown chunks on, an answer that cites all of them teaches nothing.
 MANY_SHOWN = 5
@@ -65,25 +64,6 @@ class Trace(NamedTuple):
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Traces:
-    """The edges that one feedback speaks of, in a fixed order.
-
-    Attributes
-    ----------
-    feedback_id : str
-    actor : str or None
-    traces : sequence of Trace
-    episode : str
-        The node that its EPISODE traces start from.
-    """
-
-    feedback_id: str
-    actor: str | None
-    traces: Sequence[Trace]
-    episode: Node
-
-
 def shared_credit(n_cited: int, n_shown: int, *, many_shown: int = MANY_SHOWN) -> float:
     """Return the credit of each cited chunk, in [0, 1].
 
@@ -106,8 +86,8 @@ def shared_credit(n_cited: int, n_shown: int, *, many_shown: int = MANY_SHOWN) -
     return choice / math.sqrt(n_cited)
 
 
-def traces_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> Traces:
-    """Turn a feedback into the edges that it speaks of.
+def traces_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> list[Trace]:
+    """Turn a feedback into the edges that it speaks of, in a fixed order.
 
     Parameters
     ----------
@@ -145,7 +125,7 @@ def traces_of(feedback: Feedback, episode: Node, settings: LearningSettings) -> 
         traces += [Trace(Family.EPISODE, episode, chunk, loss, 1) for chunk, loss in in_vain]
     if "path" in settings.families and cited:
         traces += _path_traces(feedback, hashes, credit)
-    return Traces(feedback.id, feedback.actor, traces, episode)
+    return traces
 
 
 def _shown_in_vain(

@@ -17,27 +17,14 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import GrowableArray
 from hebbgraph.formulas.homeostasis import INHIBITION_FLOOR
 from hebbgraph.formulas.plasticity import W_MAX, LearningRule, find_rule
-from hebbgraph.learning.traces import Family, Node, Traces
+from hebbgraph.learning.traces import Family, Node, Trace
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["EdgeEnds", "EdgeRows", "RawWeights"]
+__all__ = ["EdgeEnds", "RawWeights"]
 
 _TRUSTED = 0
 _NODE_BITS = 40
 _NO_EDGES = array("q")
-
-
-class EdgeRows(NamedTuple):
-    """The edges that leave one node, one entry per actor.
-
-    ``target`` and ``actor`` are numbers, ``weight`` is decayed to now, ``edge`` is for
-    :meth:`RawWeights.teachers`.
-    """
-
-    target: NDArray[np.int64]
-    actor: NDArray[np.int32]
-    weight: NDArray[np.float64]
-    edge: NDArray[np.int64]
 
 
 class EdgeEnds(NamedTuple):
@@ -80,10 +67,9 @@ class RawWeights:
 
     Examples
     --------
-    >>> from hebbgraph.learning.traces import Trace
     >>> weights = RawWeights(LearningSettings(learning_rate=0.5))
-    >>> weights.fold(Traces("f1", None, [Trace(Family.CUE, "t:owl", "c:1:a", 1.0, 1)], "e:1"))
-    >>> weights.rows(Family.CUE, weights.number("t:owl")).weight.tolist()
+    >>> weights.fold([Trace(Family.CUE, "t:owl", "c:1:a", 1.0, 1)], None)
+    >>> weights.weight(weights.edges_from([(Family.CUE, weights.number("t:owl"))])).tolist()
     [0.5]
     """
 
@@ -120,7 +106,9 @@ class RawWeights:
 
     # -- folding --------------------------------------------------------------------
 
-    def fold(self, feedback: Traces) -> Collection[tuple[Family, int]] | None:
+    def fold(
+        self, traces: Iterable[Trace], actor_name: str | None
+    ) -> Collection[tuple[Family, int]] | None:
         """Learn from one more feedback.
 
         Returns
@@ -129,12 +117,12 @@ class RawWeights:
             The nodes whose rows changed; None if the clock that readers go by moved on,
             and with it every row.
         """
-        actor = self._actors.setdefault(feedback.actor, len(self._actor_events))
+        actor = self._actors.setdefault(actor_name, len(self._actor_events))
         if actor == len(self._actor_events):
             self._actor_events.append(0)
         now = self.n_events
         self._actor_events[actor] += 1
-        signals, changed = self._signals(feedback, actor)
+        signals, changed = self._signals(traces, actor)
         self.n_events += 1
         if signals:
             edges = np.fromiter(signals, dtype=np.int64, count=len(signals))
@@ -161,7 +149,7 @@ class RawWeights:
         return None
 
     def _signals(
-        self, feedback: Traces, actor: int
+        self, traces: Iterable[Trace], actor: int
     ) -> tuple[dict[int, tuple[float, int]], set[tuple[Family, int]]]:
         """Return credit and path length for each edge of a feedback; make new edges."""
         signals: dict[int, tuple[float, int]] = {}
@@ -170,7 +158,7 @@ class RawWeights:
         fresh: list[tuple[Family, int, int]] = []
         first_new = len(self._weight)
         actors = self._actor.view
-        for family, source, target, credit, length in feedback.traces:
+        for family, source, target, credit, length in traces:
             makes = credit > 0 or family is Family.EPISODE
             if makes:
                 origin, end = self._intern(source), self._intern(target)
@@ -243,15 +231,8 @@ class RawWeights:
         """Return the number of a node, or None."""
         return self._numbers.get(node)
 
-    def rows(self, family: Family, source: int) -> EdgeRows:
-        """Return the edges that leave a node, decayed to now."""
-        edges = self.edges_from([(family, source)])
-        return EdgeRows(
-            self._target.view[edges], self._actor.view[edges], self.weight(edges), edges
-        )
-
     def edges_from(self, sources: Iterable[tuple[Family, int]]) -> NDArray[np.int64]:
-        """Return the edges that leave these nodes, each with its family."""
+        """Return the edges that leave these nodes, each with its family; one per actor."""
         gathered = array("q")
         for family, source in sources:
             gathered.extend(self._by_source.get(family << _NODE_BITS | source, _NO_EDGES))

@@ -103,11 +103,6 @@ class GraphAttention(nn.Module):
     identity and the gate ``g`` is small, so an untrained layer mixes in a little of the
     neighbours and preserves the vectors.
 
-    Parameters
-    ----------
-    dimension, heads : int
-    gate : float
-
     References
     ----------
     .. [1] Gibbs, Neural Adaptive Knowledge Graphs, section 3.4.
@@ -153,13 +148,7 @@ class GraphAttention(nn.Module):
 
 
 class Nakg(nn.Module):
-    """The NAKG model: Edge Transformer and graph attention.
-
-    Parameters
-    ----------
-    dimension : int
-    settings : NeuralSettings
-    """
+    """The NAKG model: Edge Transformer and graph attention."""
 
     def __init__(self, dimension: int, settings: NeuralSettings) -> None:
         super().__init__()

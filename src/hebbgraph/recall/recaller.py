@@ -110,7 +110,7 @@ class Recaller:
     ) -> Recall:
         """See :meth:`hebbgraph.HebbianIndex.recall`."""
         _check(query, k, where, per_colony)
-        turns = self._turns(query, check_history(history))
+        turns = self._turns(query, check_history(history)) if history != () else ()
         check_strategy(strategy)
         by = self.strategy(strategy) if isinstance(strategy, str) else Checked(strategy)
         asked, said = self._ask_models(query, turns, seeds, vector)
@@ -159,7 +159,7 @@ class Recaller:
     ) -> tuple[_Asked, tuple[str, ...]]:
         """Ask the caller's search, cue model and embedder."""
         namespace = self._namespace
-        full = in_full(query, turns)
+        full = in_full(query, turns) if turns else query
         if seeds is None and namespace.search is not None:
             seeds = namespace.search(full)
         named, notes = self._cues_by_model(full)

@@ -58,12 +58,6 @@ def parse_embedding(saved: str | None) -> EmbeddingState | None:
 class Embeddings(ChunkReader):
     """Reads and writes vectors."""
 
-    @retried
-    def state(self) -> EmbeddingState | None:
-        """Return the model of the vectors; None before the first vector."""
-        with self.database.read() as connection:
-            return self._state(connection)
-
     def _state(self, connection: sa.Connection, *, writing: bool = False) -> EmbeddingState | None:
         query = sa.select(namespaces.c.embedding).where(namespaces.c.namespace == self.namespace)
         if writing:  # it is written back changed

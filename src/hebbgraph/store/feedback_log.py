@@ -74,13 +74,7 @@ _ID_AT = sa.select(log.c.id).where(
 
 
 class FeedbackLog:
-    """The log of one namespace.
-
-    Parameters
-    ----------
-    database : Database
-    namespace : str
-    """
+    """The log of one namespace."""
 
     def __init__(self, database: Database, namespace: str) -> None:
         self.database = database
@@ -91,10 +85,6 @@ class FeedbackLog:
     @retried
     def append(self, entries: Sequence[tuple[Feedback, bytes]]) -> list[tuple[Feedback, bool]]:
         """Add feedback in one transaction, each only if its digest and its id are new.
-
-        Parameters
-        ----------
-        entries : sequence of (Feedback, digest)
 
         Returns
         -------

@@ -50,13 +50,7 @@ def new_mark() -> int:
 
 
 class History:
-    """The commits of one namespace.
-
-    Parameters
-    ----------
-    database : Database
-    namespace : str
-    """
+    """The commits of one namespace."""
 
     def __init__(self, database: Database, namespace: str) -> None:
         self._database = database

@@ -86,11 +86,8 @@ class VectorFile:
     @staticmethod
     def discard(directory: Path) -> None:
         """Remove the files, so that the next process starts from nothing."""
-        with contextlib.suppress(FileNotFoundError):
-            (directory / _STAMP).unlink()
-        for old in directory.glob("vectors-*"):
-            with contextlib.suppress(OSError):  # mapped by another process, on some systems
-                old.unlink()
+        (directory / _STAMP).unlink(missing_ok=True)
+        _remove(directory, "vectors-*")
 
     def refresh(self) -> None:
         """Map what other processes have appended.
@@ -231,16 +228,17 @@ class VectorFile:
                 checksums = self._write(name, start, rows[block], matrix[block], checksums)
             self._stamp(name, len(rows), checksums, last_row, commit)
         except BaseException:
-            self._remove(f"{name}.*")
+            _remove(self._directory, f"{name}.*")
             raise
-        self._remove("vectors-*", but=name)
+        _remove(self._directory, "vectors-*", but=name)
         return VectorFile(self._directory, self._state, self._knows)
 
-    def _remove(self, pattern: str, but: str = "") -> None:
-        for path in self._directory.glob(pattern):
-            if path.stem != but:
-                with contextlib.suppress(OSError):  # mapped by another process, on some systems
-                    path.unlink()
+
+def _remove(directory: Path, pattern: str, but: str = "") -> None:
+    for path in directory.glob(pattern):
+        if path.stem != but:
+            with contextlib.suppress(OSError):  # mapped by another process, on some systems
+                path.unlink()
 
 
 def _new_name() -> str:

@@ -34,7 +34,7 @@ def traces(given, **settings):
             trace.source[2:].removeprefix(f"{H}:"),
             trace.target[2:].removeprefix(f"{H}:"),
         ): trace.credit
-        for trace in lesson.traces
+        for trace in lesson
     }
 
 
