@@ -48,7 +48,7 @@ def generic_added(
 
 
 def _pairs(graph: TagGraph) -> tuple[Any, Any, Any]:
-    indptr, tags, is_title = graph.incidence.postings(np.arange(graph.n_slots))
+    indptr, tags, is_title = graph.postings(np.arange(graph.n_slots))
     slots = np.repeat(np.arange(graph.n_slots), np.diff(indptr))
     return slots, tags.astype(np.int64), is_title
 

@@ -25,7 +25,8 @@ __all__ = ["SNAPSHOT_FORMAT", "load_snapshot", "save_snapshot"]
 logger = logging.getLogger(__name__)
 
 #: Raised when arrays, tokens or the rules of the vocabulary change.
-SNAPSHOT_FORMAT = 4
+SNAPSHOT_FORMAT = 5
+_WITHOUT_OPENERS = 4  # still read: chunks of that time propose no openers
 _MANIFEST = "manifest.json"
 _CURRENT = "CURRENT"
 
@@ -74,17 +75,23 @@ def load_snapshot(directory: Path) -> TagGraph | None:
         manifest = json.loads((folder / _MANIFEST).read_bytes())
         if name != f"graph-{manifest['generation']}":
             raise ValueError(f"{name} says that it is generation {manifest['generation']}")
-        if manifest["format"] != SNAPSHOT_FORMAT:
+        if manifest["format"] not in (SNAPSHOT_FORMAT, _WITHOUT_OPENERS):
             logger.info("graph snapshot of another version at %s: rebuilding", folder)
             return None
         for file, expected in manifest["checksums"].items():
             if file_checksum(folder / Path(file).name) != expected:
                 logger.warning("graph snapshot is damaged (%s): rebuilding", folder / file)
                 return None
+        held = {}
+        if manifest["format"] == _WITHOUT_OPENERS:
+            held["opener_counts"] = np.zeros_like(_mapped(folder / "candidate_counts.npy"))
+        for field in (*GraphArrays._fields, *PhraseArrays._fields):
+            if field not in held:
+                held[field] = _mapped(folder / f"{field}.npy")
         return TagGraph(
             int(manifest["generation"]),
-            GraphArrays(*(_mapped(folder / f"{name}.npy") for name in GraphArrays._fields)),
-            PhraseArrays(*(_mapped(folder / f"{name}.npy") for name in PhraseArrays._fields)),
+            GraphArrays(*map(held.__getitem__, GraphArrays._fields)),
+            PhraseArrays(*map(held.__getitem__, PhraseArrays._fields)),
             mark=int(manifest["mark"]),
         )
     except FileNotFoundError as error:

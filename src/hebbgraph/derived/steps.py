@@ -123,7 +123,7 @@ class Steps:
         live = np.flatnonzero(graph.alive)
         if len(entered) * _REMATCH_ALL_SHARE > len(live):
             return live
-        _, holding, _ = graph.chunks_of(np.array(left, dtype=np.int64))
+        _, holding, _ = graph.incidence.chunks_of(np.array(left, dtype=np.int64))
         mentioning = [holding.astype(np.int64)]
         for number in entered:
             terms = lexical_terms(graph.phrases.keys[number].split(" "), self._language)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.graph.incidence import Incidence
+from hebbgraph.graph.tag_graph import TagGraph
 
 __all__ = ["CooccurrenceEdges", "cooccurrence_edges", "neighbours"]
 
@@ -30,32 +31,34 @@ class CooccurrenceEdges(NamedTuple):
     weight: NDArray[np.int64]
 
 
-def neighbours(incidence: Incidence, tag: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def neighbours(
+    graph: TagGraph | Incidence, tag: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the tags that co-occur with a tag, and in how many chunks.
 
     Parameters
     ----------
-    incidence : Incidence
+    graph : TagGraph, or Incidence, which shows incidental tags too
     tag : int
 
     Returns
     -------
     tags, weights : ndarrays of int64, tags ascending
     """
-    _, chunks, _ = incidence.chunks_of(np.array([tag]))
-    _, tags, _ = incidence.tags_of(chunks)
+    _, chunks, _ = graph.chunks_of(np.array([tag]))
+    _, tags, _ = graph.tags_of(chunks)
     others, weights = np.unique(tags[tags != tag], return_counts=True)
     return others.astype(np.int64), weights.astype(np.int64)
 
 
 def cooccurrence_edges(
-    incidence: Incidence, chunks: IntArray, *, min_weight: int = 1
+    graph: TagGraph | Incidence, chunks: IntArray, *, min_weight: int = 1
 ) -> CooccurrenceEdges:
     """Return all edges between the tags of the given chunks.
 
     Parameters
     ----------
-    incidence : Incidence
+    graph : TagGraph, or Incidence, which shows incidental tags too
     chunks : ndarray of int
         Usually all live ones.
     min_weight : int
@@ -65,7 +68,7 @@ def cooccurrence_edges(
     -----
     Memory grows with the number of tag pairs per chunk; meant for export and statistics.
     """
-    indptr, tags, _ = incidence.postings(chunks)
+    indptr, tags, _ = graph.postings(chunks)
     counts = np.diff(indptr)
     # Pair the tags of all chunks with equally many tags in one matrix.
     pairs = []

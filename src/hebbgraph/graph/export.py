@@ -24,10 +24,10 @@ def tag_graph(graph: TagGraph) -> nx.Graph[str]:
     live = np.flatnonzero(graph.alive)
     result: nx.Graph[str] = nx.Graph(generation=graph.generation)
     keys = graph.phrases.keys
-    used = np.unique(graph.incidence.postings(live).tags)
+    used = np.unique(graph.postings(live).tags)
     for tag, df in zip(used.tolist(), graph.df(used).tolist(), strict=True):
         result.add_node(display(keys[tag]), df=df)
-    for source, target, weight in zip(*cooccurrence_edges(graph.incidence, live), strict=True):
+    for source, target, weight in zip(*cooccurrence_edges(graph, live), strict=True):
         result.add_edge(display(keys[source]), display(keys[target]), weight=int(weight))
     return result
 
@@ -78,7 +78,7 @@ def incidence_graph(graph: TagGraph, ids: Mapping[int, str]) -> nx.Graph[str]:
     """
     result: nx.Graph[str] = nx.Graph(generation=graph.generation)
     live = np.flatnonzero(graph.alive)
-    indptr, tags, is_title = graph.incidence.postings(live)
+    indptr, tags, is_title = graph.postings(live)
     for position, slot in enumerate(live.tolist()):
         id_ = ids.get(int(graph.rows[slot]))
         if id_ is None:

@@ -18,9 +18,14 @@ from hebbgraph.graph.trie import PhraseTrie, find_sorted
 from hebbgraph.text.hashing import PhraseHasher
 from hebbgraph.text.reader import TextReader, TokenizedTexts
 
-__all__ = ["PhraseArrays", "PhraseTable"]
+__all__ = ["PhraseArrays", "PhraseTable", "Staged"]
 
 _MIN_CANDIDATES = 2
+_MENTIONS_PER_PROPOSAL = 4
+_MENTIONS_PER_OPENER = 1
+_MENTIONS_PER_TITLE = 16
+_COMMON_SHARE = 4
+_COMMON_MIN = 20
 _SALT_BYTES = 16
 _NOTHING = np.empty(0, np.uint8)
 
@@ -37,6 +42,7 @@ class PhraseArrays(NamedTuple):
     key_data: NDArray[np.uint8]
     key_offsets: NDArray[np.int64]
     candidate_counts: NDArray[np.int32]
+    opener_counts: NDArray[np.int32]
     anchor_counts: NDArray[np.int32]
     given_counts: NDArray[np.int32]
     phrase_order: NDArray[np.uint64]
@@ -53,7 +59,20 @@ class PhraseArrays(NamedTuple):
         salt = np.frombuffer(os.urandom(_SALT_BYTES), np.uint8)
         data, offsets = pack_strings(())
         flags = np.empty(0, np.bool_)
-        return cls(salt, data, offsets, ints, ints, ints, hashes, hashes, ints, hashes, ints, flags)
+        counts = ints, ints, ints, ints
+        return cls(salt, data, offsets, *counts, hashes, hashes, ints, hashes, ints, flags)
+
+
+class Staged(NamedTuple):
+    """Candidates of some chunks; each array lists a phrase once for every chunk.
+
+    ``openers`` and ``anchors`` are among the ``candidates``; ``given`` are apart.
+    """
+
+    candidates: IntArray
+    openers: IntArray
+    anchors: IntArray
+    given: IntArray
 
 
 class PhraseTable:
@@ -81,6 +100,7 @@ class PhraseTable:
         self.keys = PackedStrings(arrays.key_data, arrays.key_offsets)
         self._fresh: dict[str, int] = {}
         self._candidates = GrowableArray(np.int32, arrays.candidate_counts)
+        self._openers = GrowableArray(np.int32, arrays.opener_counts)
         self._anchors = GrowableArray(np.int32, arrays.anchor_counts)
         self._given = GrowableArray(np.int32, arrays.given_counts)
         self._order = GrowableArray(np.uint64, arrays.phrase_order)
@@ -100,6 +120,11 @@ class PhraseTable:
     def candidate_counts(self) -> NDArray[np.int32]:
         """Number of live chunks that propose each phrase."""
         return self._candidates.view
+
+    @property
+    def opener_counts(self) -> NDArray[np.int32]:
+        """Number of live chunks where each phrase opens a sentence, and no more speaks for it."""
+        return self._openers.view
 
     @property
     def anchor_counts(self) -> NDArray[np.int32]:
@@ -154,6 +179,37 @@ class PhraseTable:
         given: NDArray[np.bool_] = self.given_counts[numbers] > 0
         return given
 
+    def are_incidental(self, df: NDArray[np.int32], n_chunks: int) -> BoolArray:
+        """Return which phrases are mentioned much more often than they are proposed.
+
+        "need" and "compared" are candidates of a few chunks, where they happen to open a
+        sentence or to stand among rare words, and words of very many. This is the
+        *keyphraseness* of [1]_, the share of chunks that propose a phrase among those that
+        mention it: below a quarter, mentions say nothing. One that only opens a sentence,
+        where any word has a capital, speaks for a quarter of a chunk, so it alone suffices if
+        the phrase is nowhere found inside of one. A title speaks for four.
+
+        A phrase of more than a quarter of a large corpus tells nothing apart, such as the
+        function words of a language without a list.
+
+        Parameters
+        ----------
+        df : ndarray of int32, shape (n_phrases,)
+            Number of chunks that hold each phrase.
+        n_chunks : int
+
+        References
+        ----------
+        .. [1] Mihalcea and Csomai (2007), Wikify! Linking documents to encyclopedic knowledge.
+        """
+        openers, anchors = self.opener_counts, self.anchor_counts
+        worth = _MENTIONS_PER_PROPOSAL * self.candidate_counts
+        worth -= (_MENTIONS_PER_PROPOSAL - _MENTIONS_PER_OPENER) * openers
+        worth += (_MENTIONS_PER_TITLE - _MENTIONS_PER_PROPOSAL) * anchors
+        common = max(n_chunks // _COMMON_SHARE, _COMMON_MIN)
+        incidental: BoolArray = ((worth < df) | (df > common)) & (self.given_counts == 0)
+        return incidental
+
     @property
     def has_given(self) -> bool:
         """Whether any phrase was given to a live chunk."""
@@ -175,6 +231,7 @@ class PhraseTable:
                 self.keys.append(key)
             nothing = np.zeros(len(new), np.int32)
             self._candidates.extend(nothing)
+            self._openers.extend(nothing)
             self._anchors.extend(nothing)
             self._given.extend(nothing)
             self._order.extend(_order_keys(new))
@@ -204,25 +261,23 @@ class PhraseTable:
 
     # -- the vocabulary -------------------------------------------------------------
 
-    def count(
-        self, added: IntArray, added_anchors: IntArray, removed: IntArray, removed_anchors: IntArray
-    ) -> tuple[list[int], list[int]]:
-        """Update the candidate counts.
-
-        Each array lists a phrase once for every chunk that gains or loses it.
+    def count(self, added: Staged, removed: Staged) -> tuple[list[int], list[int]]:
+        """Update the counts, but those of given tags.
 
         Returns
         -------
         entered, left : lists of int
             Phrases that became known, and phrases that ceased to be.
         """
-        touched = unique(np.concatenate((added, added_anchors, removed, removed_anchors)))
+        touched = unique(np.concatenate((added.candidates, removed.candidates)))
         before = self.are_known(touched)
-        candidates, anchors = self._candidates.writable(), self._anchors.writable()
-        np.add.at(candidates, added, 1)
-        np.add.at(anchors, added_anchors, 1)
-        np.subtract.at(candidates, removed, 1)
-        np.subtract.at(anchors, removed_anchors, 1)
+        for counts, gained, lost in (
+            (self._candidates, added.candidates, removed.candidates),
+            (self._openers, added.openers, removed.openers),
+            (self._anchors, added.anchors, removed.anchors),
+        ):
+            np.add.at(counts.writable(), gained, 1)
+            np.subtract.at(counts.writable(), lost, 1)
         after = self.are_known(touched)
         entered = touched[after & ~before]
         left = touched[before & ~after]
@@ -362,6 +417,7 @@ class PhraseTable:
             data,
             offsets,
             self.candidate_counts[kept],
+            self.opener_counts[kept],
             self.anchor_counts[kept],
             self.given_counts[kept],
             self.order[kept],

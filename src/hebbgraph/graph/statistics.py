@@ -60,10 +60,10 @@ def graph_stats(
 ) -> Stats:
     """Return the statistics of a graph."""
     live = np.flatnonzero(graph.alive)
-    indptr, tags, _ = graph.incidence.postings(live)
+    indptr, tags, _ = graph.postings(live)
     per_chunk = np.diff(indptr)
     used = np.unique(tags)
-    joined = cooccurrence_edges(graph.incidence, live)
+    joined = cooccurrence_edges(graph, live)
     degrees = np.bincount(
         np.searchsorted(used, np.concatenate((joined.source, joined.target))), minlength=len(used)
     )

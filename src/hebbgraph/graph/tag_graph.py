@@ -25,12 +25,12 @@ from hebbgraph.arrays import (
     unique,
 )
 from hebbgraph.graph.incidence import Incidence, Postings, TagColumns
-from hebbgraph.graph.phrases import PhraseArrays, PhraseTable
+from hebbgraph.graph.phrases import PhraseArrays, PhraseTable, Staged
 from hebbgraph.text.reader import TokenizedTexts
 
 __all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange"]
 
-_TITLE, _GIVEN, _OTHER, _ADDRESS = 0, 1, 2, 3
+_TITLE, _GIVEN, _OTHER, _ADDRESS, _OPENER = 0, 1, 2, 3, 4
 #: The subject of an untitled chunk counts as its title. References are given to a chunk alone,
 #: and so are addresses, which entitle it (see :mod:`hebbgraph.graph.references`).
 _KIND_CODES = {
@@ -39,6 +39,7 @@ _KIND_CODES = {
     "given": _GIVEN,
     "reference": _GIVEN,
     "address": _ADDRESS,
+    "opener": _OPENER,
 }
 _FIRST = itemgetter(0)
 #: The graph is folded once more than one in this many chunks is dead, or phrase is new.
@@ -145,6 +146,7 @@ class TagGraph:
         self._candidates = GrowableArray(np.int32, arrays.candidates)
         self._candidate_kinds = GrowableArray(np.int8, arrays.candidate_kinds)
         self._n_live = self._n_committed = len(arrays.rows)
+        self._judge_phrases()
 
     @classmethod
     def empty(cls) -> Self:
@@ -228,18 +230,16 @@ class TagGraph:
             Held while shared state changes, and released while ``added`` is read.
         """
         lock = nullcontext() if lock is None else lock
-        lost, lost_anchors, lost_given = self._staged_candidates(removed)
+        lost = self._staged_candidates(removed)
         first = len(self._rows)
         remaining = iter(added)
         while page := list(islice(remaining, _PAGE)):
             with lock:
                 self._stage_page(page)
-        gained, gained_anchors, gained_given = self._staged_candidates(
-            np.arange(first, len(self._rows))
-        )
+        gained = self._staged_candidates(np.arange(first, len(self._rows)))
         with lock:
-            self.phrases.count_given(gained_given, lost_given)
-            return VocabularyChange(*self.phrases.count(gained, gained_anchors, lost, lost_anchors))
+            self.phrases.count_given(gained.given, lost.given)
+            return VocabularyChange(*self.phrases.count(gained, lost))
 
     def _stage_page(self, page: Sequence[tuple[int, int, Mapping[str, Iterable[str]]]]) -> None:
         keys: list[str] = []
@@ -261,8 +261,8 @@ class TagGraph:
         self._candidate_kinds.extend(kinds)
         self._candidate_indptr.extend(before + np.array(ends, dtype=np.int64))
 
-    def _staged_candidates(self, slots: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Return candidates, titles and given tags (links too), each listed once per slot."""
+    def _staged_candidates(self, slots: IntArray) -> Staged:
+        """Return what these slots propose, and were given (links too)."""
         indptr = self._candidate_indptr.view
         starts = indptr[slots]
         counts = indptr[slots + 1] - starts
@@ -271,8 +271,9 @@ class TagGraph:
         n_phrases = max(len(self.phrases), 1)
         pairs = np.repeat(slots, counts) * n_phrases + self._candidates.view[at]
         given = (kinds == _GIVEN) | (kinds == _ADDRESS)
-        return (
+        return Staged(
             unique(pairs[~given]) % n_phrases,
+            pairs[kinds == _OPENER] % n_phrases,
             unique(pairs[kinds == _TITLE]) % n_phrases,
             unique(pairs[given]) % n_phrases,
         )
@@ -298,7 +299,7 @@ class TagGraph:
         counts = indptr[slots + 1] - starts
         at = concatenated_ranges(starts, counts)
         kinds = self._candidate_kinds.view[at]
-        own = np.flatnonzero(kinds != _OTHER)
+        own = np.flatnonzero((kinds != _OTHER) & (kinds != _OPENER))
         n_phrases = max(len(self.phrases), 1)
         proposed = (
             np.repeat(np.arange(len(slots)), counts)[own] * n_phrases
@@ -335,6 +336,7 @@ class TagGraph:
         self._n_committed = len(alive)
         self.incidence = incidence
         self._n_live = int(np.count_nonzero(alive))
+        self._judge_phrases()
         self.generation, self.mark = generation, mark
 
     @property
@@ -377,7 +379,25 @@ class TagGraph:
         """Return the same graph with all changes folded into new base arrays."""
         return TagGraph(self.generation, *self.arrays(), mark=self.mark)
 
-    # -- reading by phrase ----------------------------------------------------------
+    # -- reading --------------------------------------------------------------------
+
+    def _judge_phrases(self) -> None:
+        everything = np.arange(len(self.phrases))
+        df = self.incidence.df(everything)
+        self._is_incidental = self.phrases.are_incidental(df, self._n_live)
+
+    def are_incidental(self, tags: IntArray) -> BoolArray:
+        """Return which of these tags count only for the chunks whose title they are.
+
+        See :meth:`PhraseTable.are_incidental`. Their postings are kept, since the next chunk
+        may tip the scales, but nothing that is read here shows them.
+        """
+        known = tags < len(self._is_incidental)
+        if known.all():
+            return self._is_incidental[tags]
+        incidental = np.zeros(len(tags), dtype=np.bool_)
+        incidental[known] = self._is_incidental[tags[known]]
+        return incidental
 
     def cues(self, tokens: list[str]) -> list[int]:
         """Return the tags that a query names, if a live chunk holds them.
@@ -385,26 +405,43 @@ class TagGraph:
         Known phrases come first, in query order, then given phrases outside of these.
         """
         _, first, last, known = self.phrases.match([tokens])
-        if not self.phrases.has_given:
-            tags = np.fromiter(dict.fromkeys(known.tolist()), dtype=np.int64)
-            return tags[self.incidence.df(tags) > 0].tolist() if len(tags) else []
-        _, starts, stops, given = self.phrases.match([tokens], given=True)
-        inside = (first <= starts[:, None]) & (stops[:, None] <= last)
-        found = dict.fromkeys([*known.tolist(), *given[~inside.any(axis=1)].tolist()])
+        found = dict.fromkeys(known.tolist())
+        if self.phrases.has_given:
+            _, starts, stops, given = self.phrases.match([tokens], given=True)
+            inside = (first <= starts[:, None]) & (stops[:, None] <= last)
+            found |= dict.fromkeys(given[~inside.any(axis=1)].tolist())
         tags = np.fromiter(found, dtype=np.int64)
-        return tags[self.incidence.df(tags) > 0].tolist() if len(tags) else []
+        return tags[self.df(tags) > 0].tolist() if len(tags) else []
 
     def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the tags of several chunks; see :meth:`Incidence.tags_of`."""
-        return self.incidence.tags_of(chunks)
+        owner, tags, is_title = self.incidence.tags_of(chunks)
+        kept = is_title | ~self.are_incidental(tags)
+        return owner[kept], tags[kept], is_title[kept]
 
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the chunks of several tags; see :meth:`Incidence.chunks_of`."""
-        return self.incidence.chunks_of(tags)
+        owner, chunks, is_title = self.incidence.chunks_of(tags)
+        incidental = self.are_incidental(tags)
+        if incidental.any():
+            kept = is_title | ~incidental[owner]
+            owner, chunks, is_title = owner[kept], chunks[kept], is_title[kept]
+        return owner, chunks, is_title
+
+    def postings(self, chunks: IntArray) -> Postings:
+        """Return the tags of these chunks as rows, in the given order."""
+        owner, tags, is_title = self.tags_of(chunks)
+        return Postings(
+            np.searchsorted(owner, np.arange(len(chunks) + 1)), tags.astype(np.int32), is_title
+        )
 
     def df(self, tags: IntArray) -> IntArray:
         """Return the document frequency of each tag."""
-        return self.incidence.df(tags)
+        df = self.incidence.df(tags)
+        incidental = self.are_incidental(tags)
+        if incidental.any():
+            df[incidental] = self.phrases.anchor_counts[tags[incidental]]
+        return df
 
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the :class:`~hebbgraph.formulas.adjacency.LinkKind` of each tag."""

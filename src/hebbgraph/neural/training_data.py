@@ -88,7 +88,7 @@ def read_training_data(index: HebbianIndex) -> TrainingData:
             (graph.rows[at] == rows) & graph.alive[at] if graph.n_slots else np.zeros(0, np.bool_)
         )
         rows, vectors, slots = rows[here], vectors[here], at[here]
-        postings = graph.incidence.postings(slots)
+        postings = graph.postings(slots)
         id_prefixes = graph.id_prefixes[slots]
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     questions = _questions(_log(index), rows, truth, index.settings.learning, state)

@@ -46,7 +46,7 @@ def explain(namespace: Namespace, recaller: Recaller, recall: Recall, chunk_id: 
         rows = {node.id: int(graph.rows[node.id]) for node in nodes if node.kind == "chunk"}
         held = truth.outlines(rows.values())
         chunks = {one: held[row].chunk for one, row in rows.items() if row in held}
-        tags, _ = graph.incidence.row(slot)
+        _, tags, _ = graph.tags_of(slots)
         hit = recall.hit(chunk_id)
         score = 0.0 if at is None else float(found.scores[at])
         unlearned, learned = _learned_effects(namespace, spreading, request, found, slot, score)

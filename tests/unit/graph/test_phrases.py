@@ -1,15 +1,23 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.graph.phrases import PhraseTable
+from hebbgraph.graph.phrases import PhraseTable, Staged
 from hebbgraph.testing.phrase_matcher import PhraseMatcher
 
 
 def _ints(*values: int) -> np.ndarray:
     return np.array(values, dtype=np.int64)
+
+
+def _staged(
+    candidates: Sequence[int] = (), anchors: Sequence[int] = (), openers: Sequence[int] = ()
+) -> Staged:
+    return Staged(_ints(*candidates), _ints(*openers), _ints(*anchors), _ints())
 
 
 def _words(table: PhraseTable) -> set[str]:
@@ -34,34 +42,46 @@ def test_interning_numbers_each_phrase_once() -> None:
 def test_one_candidate_is_no_tag_and_two_are() -> None:
     table = PhraseTable()
     (moss,) = table.intern(["ida moss"])
-    assert table.count(_ints(moss), _ints(), _ints(), _ints()) == ([], [])
-    assert table.count(_ints(moss), _ints(), _ints(), _ints()) == ([moss], [])
-    assert table.count(_ints(moss), _ints(), _ints(), _ints()) == ([], [])
+    assert table.count(_staged([moss]), _staged()) == ([], [])
+    assert table.count(_staged([moss]), _staged()) == ([moss], [])
+    assert table.count(_staged([moss]), _staged()) == ([], [])
     assert _found(table, "ida moss") == [moss]
-    assert table.count(_ints(), _ints(), _ints(moss, moss), _ints()) == ([], [moss])
+    assert table.count(_staged(), _staged([moss, moss])) == ([], [moss])
     assert _found(table, "ida moss") == []
 
 
 def test_one_anchor_is_enough() -> None:
     table = PhraseTable()
     (moss,) = table.intern(["ida moss"])
-    assert table.count(_ints(moss), _ints(moss), _ints(), _ints()) == ([moss], [])
+    assert table.count(_staged([moss], [moss]), _staged()) == ([moss], [])
     # A second candidate keeps it when the anchor goes.
-    assert table.count(_ints(moss, moss), _ints(), _ints(moss), _ints(moss)) == ([], [])
-    assert table.count(_ints(), _ints(), _ints(moss), _ints()) == ([], [moss])
+    assert table.count(_staged([moss, moss]), _staged([moss], [moss])) == ([], [])
+    assert table.count(_staged(), _staged([moss])) == ([], [moss])
+
+
+def test_a_phrase_that_few_of_its_chunks_propose_is_incidental() -> None:
+    table = PhraseTable()
+    moss, need, note, string = table.intern(["moss", "need", "note", "string"])
+    table.count(
+        _staged([moss, moss, need, need, note, note, string], [string], [note, note]), _staged()
+    )
+    assert table.are_incidental(_ints(8, 9, 3, 17), 80).tolist() == [False, True, True, True]
+    assert table.are_incidental(_ints(8, 8, 2, 16), 80).tolist() == [False] * 4
+    table.count_given(_ints(need), _ints())
+    assert table.are_incidental(_ints(8, 9, 2, 16), 80).tolist() == [False] * 4
 
 
 def test_a_step_that_changes_nothing_on_balance_says_nothing() -> None:
     table = PhraseTable()
     (moss,) = table.intern(["ida moss"])
-    table.count(_ints(moss, moss), _ints(), _ints(), _ints())
-    assert table.count(_ints(moss), _ints(), _ints(moss), _ints()) == ([], [])
+    table.count(_staged([moss, moss]), _staged())
+    assert table.count(_staged([moss]), _staged([moss])) == ([], [])
 
 
 def test_made_from_counts_it_knows_its_vocabulary() -> None:
     grown = PhraseTable()
     numbers = grown.intern(["gone", "a gull", "a tern", "an auk"])
-    grown.count(_ints(*numbers[1:], numbers[2]), _ints(numbers[3]), _ints(), _ints())
+    grown.count(_staged([*numbers[1:], numbers[2]], [numbers[3]]), _staged())
     table = PhraseTable(grown.arrays(np.array([False, True, True, True])))
     assert list(table.keys) == ["a gull", "a tern", "an auk"]
     assert table.candidate_counts.tolist() == [1, 2, 1]
@@ -101,9 +121,8 @@ def test_the_vocabulary_is_a_function_of_what_lives(
     for sign, batch in ((1, proposals), (-1, [proposals[i] for i in gone])):
         numbers = table.intern([key for key, _ in batch])
         anchors = [n for n, (_, is_anchor) in zip(numbers, batch, strict=True) if is_anchor]
-        change = (_ints(*numbers), _ints(*anchors))
-        nothing = (_ints(), _ints())
-        entered, left = table.count(*(change + nothing if sign > 0 else nothing + change))
+        change = _staged(numbers, anchors)
+        entered, left = table.count(*((change, _staged()) if sign > 0 else (_staged(), change)))
         known |= {table.keys[n] for n in entered}
         known -= {table.keys[n] for n in left}
     rest = [pair for i, pair in enumerate(proposals) if i not in gone]
@@ -128,10 +147,10 @@ def test_matching_many_passages_at_once_is_matching_one_by_one(
     for number, (key, folds) in enumerate(steps):
         (at,) = table.intern([key])
         if table.in_vocabulary[at]:
-            table.count(_ints(), _ints(), _ints(at), _ints(at))
+            table.count(_staged(), _staged([at], [at]))
             oracle.discard(key)
         else:
-            table.count(_ints(at), _ints(at), _ints(), _ints())
+            table.count(_staged([at], [at]), _staged())
             oracle.add(key, number)
         if folds:
             table = PhraseTable(table.arrays(table.candidate_counts > 0))
