@@ -7,6 +7,7 @@ Data flows through the room in this order:
 ``stopwords``        function words by language, as plain data
 ``words``            caches and counts of words
 ``stemming``         one token to its lexical terms
+``artefacts``        links, paths, file names, markup, hashes: no words
 ``tokens``           text to tokens, tokens to lexical terms, a phrase to its key
 ``query``            a question to the terms that lexical search looks for
 ``shapes``           words to a string of one character each: the text's shape

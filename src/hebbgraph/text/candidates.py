@@ -11,7 +11,7 @@ from hebbgraph.text.acronyms import acronym_expansions
 from hebbgraph.text.definitions import defines_name, name_start
 from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS, Kind, add_names
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
-from hebbgraph.text.shapes import ShapedText, dominant_language, shape_text
+from hebbgraph.text.shapes import ShapedText, dominant_language, is_english, shape_text
 from hebbgraph.text.tokens import phrase_key
 
 __all__ = [
@@ -198,7 +198,8 @@ def collect_candidates(
         for term in unspaced_terms(text):
             found.setdefault(UNIT_KEYS[term], "term")
     if in_text < FEW_NAMES or language == "german":
-        for term in spaced_terms(shaped.units, shaped.shape):
+        known = "" if language == "english" and not is_english(shaped.units) else language
+        for term in spaced_terms(shaped.units, shaped.shape, known):
             found.setdefault(UNIT_KEYS[term], "term")
     found.pop("", None)
     return found, given

@@ -13,16 +13,18 @@ from hebbgraph.text.words import WordCache
 
 __all__ = [
     "NAME_SPAN",
+    "SENTENCE_ENDS",
     "SENTENCE_STARTS",
     "UNIT_KEYS",
     "Kind",
+    "add_name",
     "add_names",
     "kind_of_word",
     "name_parts",
 ]
 
-Kind = Literal["title", "subject", "given", "name", "code", "acronym", "term"]
-"""Why a phrase was proposed."""
+Kind = Literal["title", "subject", "given", "name", "opener", "code", "acronym", "term"]
+"""Why a phrase was proposed. An opener is a name, if it is one, that only opens sentences."""
 
 _LONGEST_NAME = 7  # words; longer spans are headlines, and are split
 _LONGEST_ACRONYM = 6
@@ -39,6 +41,9 @@ NAME_SPAN = re.compile(
 
 SENTENCE_STARTS = ".|("
 """Marks after which, as at the start of a text, any word may be capitalised."""
+
+SENTENCE_ENDS = "."
+"""The one after which it is; a bullet, a quote or a bracket may stand between."""
 
 _PART = re.compile("[CAX]+")
 _PLAIN = re.compile("[CX][CAX]*|AC[CAX]*")
@@ -142,9 +147,11 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
         parts = name_parts(span, language)
         if parts is not None:
             for first, last in parts:
-                names.setdefault(UNIT_KEYS[" ".join(units[start + first : start + last])], "name")
+                add_name(names, UNIT_KEYS[" ".join(units[start + first : start + last])], "name")
             continue
         unit = units[start]
+        key = UNIT_KEYS[unit]
+        kind = kind_of_word(span[0], key)
         if span[0] == "C":
             # A single capitalised word says little in German, or at a sentence start.
             if language == "german":
@@ -154,5 +161,13 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
                     in_lower_case = _in_lower_case(shaped)
                 if unit in in_lower_case:
                     continue
-        key = UNIT_KEYS[unit]
-        names.setdefault(key, kind_of_word(span[0], key))
+                ahead = shape[start - 2] if start > 1 else SENTENCE_ENDS
+                if start == 0 or SENTENCE_ENDS in (shape[start - 1], ahead):
+                    kind = "opener"
+        add_name(names, key, kind)
+
+
+def add_name(names: dict[str, Kind], key: str, kind: Kind) -> None:
+    """Add one name; it is an opener only as long as it is nothing else."""
+    if names.setdefault(key, kind) == "opener":
+        names[key] = kind

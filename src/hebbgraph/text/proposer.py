@@ -33,6 +33,7 @@ from hebbgraph.text.candidates import (
 )
 from hebbgraph.text.names import (
     NAME_SPAN,
+    SENTENCE_ENDS,
     SENTENCE_STARTS,
     UNIT_KEYS,
     Kind,
@@ -303,8 +304,9 @@ class _Names:
         piece_lengths = np.fromiter(map(len, pieces), np.int64, len(pieces))
         starts, lengths = np.cumsum(piece_lengths)[:-1:2], piece_lengths[1::2]
         alone = (lengths == 1) | ((lengths == 2) & (page.codes[starts + 1] == ord("p")))
-        kept = np.flatnonzero(~_only_open_sentences(page, starts, alone))
-        starts, lengths, alone = starts[kept], lengths[kept], alone[kept]
+        opens, elsewhere = _sentence_openers(page, starts, alone)
+        kept = np.flatnonzero(~elsewhere)
+        starts, lengths, alone, opens = starts[kept], lengths[kept], alone[kept], opens[kept]
         whole = proposer.are_keys(page, starts, lengths)
         rest = np.flatnonzero(~(alone | whole))
         more = _parts(proposer, page, shape, starts[rest], lengths[rest])
@@ -322,6 +324,8 @@ class _Names:
         self._kinds: list[Kind] = ["name"] * len(self._keys)
         for at in firsts[np.flatnonzero(alone & (page.codes[starts] == ord("A")))].tolist():
             self._kinds[at] = kind_of_word("A", self._keys[at])
+        for at in firsts[np.flatnonzero(opens)].tolist():
+            self._kinds[at] = "opener"
         self._bounds = firsts[_bounds(starts, page)].tolist()
         codes = np.flatnonzero(page.codes == ord("X"))
         self._codes = proposer.unit_keys(page.units[codes])
@@ -334,7 +338,8 @@ class _Names:
             names.setdefault(key, "code")
         start, stop = self._bounds[text : text + 2]
         for key, kind in zip(self._keys[start:stop], self._kinds[start:stop], strict=True):
-            names.setdefault(key, kind)
+            if names.setdefault(key, kind) == "opener":
+                names[key] = kind
 
 
 def _parts(
@@ -355,8 +360,10 @@ def _bounds(places: IntArray, page: _Page) -> IntArray:
     return np.concatenate((np.zeros(1, np.int64), np.searchsorted(places, page.ends)))
 
 
-def _only_open_sentences(page: _Page, starts: IntArray, alone: BoolArray) -> BoolArray:
-    """Return which spans are one word that opens a sentence and is lower-case elsewhere."""
+def _sentence_openers(
+    page: _Page, starts: IntArray, alone: BoolArray
+) -> tuple[BoolArray, BoolArray]:
+    """Return which spans are one word that opens a sentence, and which are lower-case elsewhere."""
     opens = alone & (page.codes[starts] == ord("C")) & _SENTENCE_STARTS[page.codes[starts - 1]]
     doubtful = np.flatnonzero(opens)
     places = starts[doubtful]
@@ -368,9 +375,11 @@ def _only_open_sentences(page: _Page, starts: IntArray, alone: BoolArray) -> Boo
         """Combine text and unit at each position into one number."""
         return page.text_at(places) * len(asked) + page.units[places]
 
-    opens[doubtful] = np.isin(named(places), named(lower))
-    only: BoolArray = opens
-    return only
+    elsewhere = np.zeros(len(opens), dtype=np.bool_)
+    elsewhere[doubtful] = np.isin(named(places), named(lower))
+    before, ahead = page.codes[starts - 1], page.codes[starts - 2]
+    opens &= _SENTENCE_ENDS[before] | (_SENTENCE_STARTS[before] & _SENTENCE_ENDS[ahead])
+    return opens, elsewhere
 
 
 def _is_usual(unit: str) -> bool:
@@ -388,3 +397,4 @@ _MARKERS = {marker: number for number, marker in enumerate(ENGLISH_MARKERS)}
 _MAY_BE_NAMES = _table("CAX")
 _NOT_PLAIN = _table("u" + _UNREAD)
 _SENTENCE_STARTS = _table(SENTENCE_STARTS + _END)
+_SENTENCE_ENDS = _table(SENTENCE_ENDS + _END)

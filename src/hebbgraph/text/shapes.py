@@ -24,6 +24,7 @@ from typing import NamedTuple
 import regex
 
 from hebbgraph.text import stopwords
+from hebbgraph.text.artefacts import is_artefact, without_links
 from hebbgraph.text.characters import UNSPACED
 from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, stop_words, tokenize
 from hebbgraph.text.words import WordCache
@@ -34,6 +35,7 @@ __all__ = [
     "ShapedText",
     "WordShape",
     "dominant_language",
+    "is_english",
     "shape_text",
     "split_words",
     "word_analyser",
@@ -47,6 +49,7 @@ _CAPITAL_CONNECTORS = frozenset(tokenize(stopwords.CAPITAL_CONNECTORS))
 _HONORIFICS = frozenset(tokenize(stopwords.HONORIFICS))
 _ABBREVIATIONS = frozenset(tokenize(stopwords.ABBREVIATIONS))
 _DATES = frozenset([*tokenize(stopwords.MONTHS), *tokenize(stopwords.WEEKDAYS)])
+_LABELS = frozenset(tokenize(stopwords.LABELS))
 _ARTICLES = frozenset(("the", "a", "an"))
 _OPENERS = frozenset(("will", "us", "it", "who"))
 
@@ -104,6 +107,7 @@ def _capital_shapes(stops: frozenset[str]) -> dict[str, str]:
     return (
         dict.fromkeys(stops, "S")
         | dict.fromkeys(stops & _CAPITAL_CONNECTORS, "K")
+        | dict.fromkeys(_LABELS, "S")
         | dict.fromkeys(_OPENERS, "W")
         | dict.fromkeys(_ARTICLES, "T")
         | dict.fromkeys(_HONORIFICS, "s")  # "Mr" neither begins nor continues a name
@@ -118,7 +122,7 @@ class _Classifier:
         stops = stop_words(language)
         self._lower = _lower_shapes(stops)
         self._capital = _capital_shapes(stops)
-        self._shouted = dict.fromkeys(stops, "S") | dict.fromkeys(_OPENERS, "W")
+        self._shouted = dict.fromkeys(stops | _LABELS, "S") | dict.fromkeys(_OPENERS, "W")
 
     def plain(self, core: str, unit: str) -> str:
         """Classify a word that consists of letters only."""
@@ -170,6 +174,8 @@ def _piece(core: str, after: str, classify: _Classifier) -> tuple[list[str], lis
     unit = " ".join(tokenize(core + "." if dotted else core))
     if not unit:
         return [], [], after
+    if not core.isalpha() and is_artefact(core):
+        return [""], ["|"], after
     shape = classify.any(core, unit)
     if after.startswith(".") and _is_abbreviation(core, unit):
         return [unit], [shape], after[1:]
@@ -190,6 +196,7 @@ def _general(word: str, classify: _Classifier) -> WordShape:
         units.extend([""] * len(marks))
         shapes.append(marks)
 
+    word = without_links(word)
     # AC/DC and TCP/IP are one name; and/or and Oslo/Bergen are two words.
     pieces = [word] if "/" in word and word.isupper() else _INNER_BREAK.split(word)
     for position, piece in enumerate(pieces):
@@ -279,6 +286,11 @@ _ANALYSERS: dict[str, WordAnalyser] = {}
 def word_analyser(language: str) -> WordAnalyser:
     """Return the shared analyser of a language."""
     return _ANALYSERS.get(language) or _ANALYSERS.setdefault(language, WordAnalyser(language))
+
+
+def is_english(tokens: list[str]) -> bool:
+    """Return whether a text has several function words of English."""
+    return len(_ENGLISH_MARKERS.intersection(tokens)) >= MIN_MARKERS
 
 
 def dominant_language(tokens: list[str]) -> str:

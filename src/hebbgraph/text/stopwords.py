@@ -15,11 +15,15 @@ __all__ = [
     "CONNECTORS",
     "CONTENT_ELSEWHERE",
     "COPULAS",
+    "DETERMINERS",
     "HONORIFICS",
     "INNER_ARTICLES",
+    "LABELS",
     "MONTHS",
+    "PREPOSITIONS",
     "STOP_WORDS",
     "UNSPACED_STOP_CHARACTERS",
+    "VAGUE_NOUNS",
     "WEEKDAYS",
 ]
 
@@ -176,6 +180,47 @@ ARTICLES: dict[str, str] = {  # "one" opens definitions too: "is one of the"
     "italian": "un una uno il lo la i gli le l",
     "portuguese": "um uma o a os as",
 }
+
+# Words that label what follows, and constants of programming languages: their capital marks
+# no name.
+LABELS = """
+    answer appendix chapter eq equation exercise example examples fig figs figure figures lemma line
+    lines listing note notes page pages paragraph part question section sections step steps table
+    tables theorem tip volume warning cc bcc fwd re
+    true false none null nil nan ok todo fixme xxx
+    abb abbildung abschnitt beispiel hinweis kapitel schritt seite tab tabelle
+    chapitre etape exemple remarque tableau capitulo ejemplo figura nota paso tabla
+    capitolo esempio pagina passo tabella exemplo secao
+"""
+
+# What announces a noun in English. After a preposition a word in -ing or -ed may be a verb.
+DETERMINERS = """
+    a an the this these those my your his her its our their each every any some no another both
+    several many few such own other first second last next same whose
+"""
+PREPOSITIONS = """
+    of in on for from with by at into about through during under over within without against
+    between among per via as than upon towards across including like and or
+    where when while if because whether although
+"""
+# Nouns that are about everything.
+VAGUE_NOUNS = """
+    ability addition advantage aim amount approach area aspect attempt attention author basis
+    beginning bit case category change chapter character choice circumstance class combination
+    comparison concept conclusion condition consideration contrast couple course day days degree
+    description detail development difference difficulty discussion effect effort element end
+    evidence example existence extent fact factor feature field figure find following form function
+    general goal group hand help hour hours idea importance increase individual instance interest
+    issue item kind lack level life limit line list look lot majority manner matter means measure
+    member method minute minutes mind moment month months name nature need note number
+    object objective occurrence one operation opinion option order page paper part people period
+    person piece place plan point position possibility presence present problem procedure process
+    purpose quality quantity question range rate reason relation relationship report requirement
+    respect rest result results review right role rule sample scope section sense series set
+    side situation size sort start state step structure study subject sum support task
+    technique term terms thing time times title topic total trend trouble type understanding unit
+    use user value variety version view want way week weeks whole word work world year years
+"""
 
 HONORIFICS = "mr mrs ms dr prof sen rep gov gen col cpl sgt lt capt maj rev hon messrs mme mlle"
 ABBREVIATIONS = (

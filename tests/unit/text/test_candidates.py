@@ -9,7 +9,7 @@ def keys(text, *kinds, title=""):
 
 
 def names(text):
-    return keys(text, "name", "acronym", "code")
+    return keys(text, "name", "opener", "acronym", "code")
 
 
 def test_titles_also_without_parenthesis_and_up_to_a_comma():
@@ -65,6 +65,38 @@ def test_a_long_headline_falls_into_its_names():
     headline = "Members of the Board of Trustees of the Royal Museum of Fine Arts of Oslo Resign"
     expected = ["members", "board", "trustees", "royal museum", "fine arts", "oslo resign"]
     assert names(headline) == expected
+
+
+def test_a_word_that_only_opens_sentences_is_an_opener():
+    text = "Gábor spoke. - Adding (Norbert wept) to Vera. Vera, Marit and Ines: Bela left. “Imre”"
+    assert keys(text, "opener") == ["gabor", "adding", "imre"]
+    assert keys(text, "name") == ["norbert", "vera", "marit", "ines", "bela"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "see https://Docs.Example.org/The_Guide for (www.Example.com)",
+        "[here](https://example.org/Main_Page) by Ann.Lee@Mail.Example.org",
+        "in src/Main.rs, ./Setup.py, /etc/Fstab and C:\\\\Temp\\\\Logs",
+        "open Cargo.toml, figure_2.png or docs.example.org",
+        "run 9f86d081 of 550e8400-e29b-41d4-a716-446655440000, a1b2c3d4e5f6, 0xFF",
+        '<div class="Wide"> &nbsp; <Span>',
+        "see Table 2, Figure 3, Step 4, and True, None, NULL or TODO",
+    ],
+)
+def test_what_is_no_word_is_no_tag(text):
+    assert names(text) == []
+
+
+def test_only_noun_phrases_of_english_are_terms():
+    text = "you need to apply for the state pension if you are eligible for a small loan and it is"
+    assert set(keys(text, "term")) == {"state pension", "pension", "small loan", "loan"}
+    assert keys("this is one-to-one with the state-of-the-art that was for it", "term") == ["art"]
+
+
+def test_short_words_of_unknown_languages_are_no_terms():
+    assert set(keys("koira ja kissa on nyt talo", "term")) == {"koira", "kissa", "talo"}
 
 
 def test_a_heading_line_does_not_run_into_the_sentence_below():
