@@ -158,23 +158,14 @@ def read_stamped(path: Path, fits: Callable[[Stamp], bool]) -> Stamp | None:
     """
     try:
         stamp: Stamp = json.loads(_stamp_of(path).read_bytes())
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError) as error:
-        logger.warning("%s is damaged (%s), rebuilding it", path, error)
-        return None
-    try:
         if not fits(stamp):
             return None
-    except (ValueError, KeyError, TypeError):
-        return None
-    try:
         if stamp["checksum"] != file_checksum(path):
             raise ValueError("its checksum differs")
         return stamp
-    except FileNotFoundError:
+    except (FileNotFoundError, KeyError, TypeError):
         return None
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError) as error:
         logger.warning("%s is damaged (%s), rebuilding it", path, error)
         return None
 

@@ -22,6 +22,7 @@ import operator
 import reprlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
@@ -102,10 +103,7 @@ class _All:
     parts: tuple[Filter, ...]
 
     def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
-        result = reader.all()
-        for part in self.parts:
-            result = result & part.mask(reader)
-        return result
+        return reduce(operator.and_, (part.mask(reader) for part in self.parts), reader.all())
 
     def cover(self, reader: FieldReader, /) -> Cover | None:
         known = [cover for part in self.parts if (cover := part.cover(reader)) is not None]
@@ -117,10 +115,7 @@ class _Any:
     parts: tuple[Filter, ...]
 
     def mask(self, reader: FieldReader, /) -> NDArray[np.bool_]:
-        result = ~reader.all()
-        for part in self.parts:
-            result = result | part.mask(reader)
-        return result
+        return reduce(operator.or_, (part.mask(reader) for part in self.parts), ~reader.all())
 
     def cover(self, reader: FieldReader, /) -> Cover | None:
         known = [cover for part in self.parts if (cover := part.cover(reader)) is not None]

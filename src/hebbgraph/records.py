@@ -46,6 +46,7 @@ __all__ = [
     "Finding",
     "Hit",
     "LearnedEffect",
+    "Part",
     "PathStep",
     "PruneReport",
     "Recall",

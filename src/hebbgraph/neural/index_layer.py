@@ -165,5 +165,4 @@ def _layer(
 
 
 def _share_within(pairs: Pairs, clusters: Clusters) -> float:
-    total = len(pairs.first)
-    return len(pairs.within(clusters.labels).first) / total if total else 0.0
+    return len(pairs.within(clusters.labels).first) / max(len(pairs.first), 1)

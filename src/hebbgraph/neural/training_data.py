@@ -128,17 +128,9 @@ def _questions(
     hashes = truth.text_hashes(sorted(held.values()))
     events = Counter(feedback.actor for feedback in log)
     actors = [None, *sorted(actor for actor in events if actor is not None)]
-    scale = dict(
-        zip(
-            actors,
-            actor_scales(
-                np.array([events[actor] for actor in actors], dtype=np.float64),
-                at_least=settings.actor_events,
-                share=settings.actor_share,
-            ).tolist(),
-            strict=True,
-        )
-    )
+    counts = np.array([events[actor] for actor in actors], dtype=np.float64)
+    scales = actor_scales(counts, at_least=settings.actor_events, share=settings.actor_share)
+    scale = dict(zip(actors, scales.tolist(), strict=True))
     questions = []
     for feedback in log:
         shown = {one.chunk_id: one.text_hash for one in feedback.shown}
