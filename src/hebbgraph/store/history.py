@@ -64,12 +64,11 @@ class History:
         """Return whether a commit is ``now``, which led to the present truth, or led there."""
         if commit.generation >= now.generation:
             return commit == now
-        if self._led[0] != now:
-            self._led = now, {}
-        led = self._led[1]
-        if commit not in led:
-            led[commit] = self.knows(commit)
-        return led[commit]
+        if (held := self._led)[0] != now:
+            held = self._led = now, {}
+        if commit not in held[1]:
+            held[1][commit] = self.knows(commit)
+        return held[1][commit]
 
     def knows(self, commit: Commit) -> bool:
         """Return whether a commit led to the present truth."""
