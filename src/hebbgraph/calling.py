@@ -1,7 +1,9 @@
-"""Timeouts, rate limits and retries for calls of a model."""
+"""Timeouts, rate limits and retries for calls of a model, and its native async methods."""
 
 from __future__ import annotations
 
+import asyncio
+import contextvars
 import queue
 import threading
 import time
@@ -10,9 +12,35 @@ from typing import Any, TypeVar
 
 from hebbgraph.extras import require
 
-__all__ = ["RateLimiter", "StalledError", "call_with_timeout", "retrying"]
+__all__ = ["CALLER", "RateLimiter", "StalledError", "call", "call_with_timeout", "retrying"]
 
 _T = TypeVar("_T")
+
+#: The event loop that waits for this thread, if an async method started it.
+CALLER: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar(
+    "hebbgraph_caller", default=None
+)
+
+
+def call(model: Any, method: str, argument: Any) -> Any:
+    """Call a method of a model.
+
+    In a thread that an event loop waits for, its async twin (``aembed_query`` for
+    ``embed_query``) runs on that loop instead, if it has one: clients of APIs belong to a loop.
+    """
+    native = getattr(model, f"a{method}", None)
+    loop = CALLER.get()
+    if native is None or loop is None or not loop.is_running() or _on_a_loop():
+        return getattr(model, method)(argument)
+    return asyncio.run_coroutine_threadsafe(native(argument), loop).result()
+
+
+def _on_a_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
 
 
 class StalledError(TimeoutError):
@@ -38,7 +66,8 @@ def call_with_timeout(seconds: float, call: Callable[[], _T]) -> _T:
         except BaseException as error:
             done.put((None, error))
 
-    threading.Thread(target=run, name="hebbgraph-call", daemon=True).start()
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(run,), name="hebbgraph-call", daemon=True).start()
     try:
         value, error = done.get(timeout=seconds)
     except queue.Empty:

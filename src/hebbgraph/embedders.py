@@ -1,29 +1,47 @@
 """Call embedders, name them, and adapt local models.
 
 Any object with ``embed_documents`` and ``embed_query`` is an embedder
-(:class:`hebbgraph.protocols.Embedder`), LangChain's ``Embeddings`` included.
+(:class:`hebbgraph.protocols.Embedder`), LangChain's ``Embeddings`` included. Wrap one that calls
+an API in :class:`ApiEmbedder`.
 """
 
 from __future__ import annotations
 
+import random
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.errors import ParameterError
+from hebbgraph.calling import call, call_with_timeout
+from hebbgraph.errors import EmbeddingError, HebbgraphError, ParameterError
 from hebbgraph.extras import require
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 
 __all__ = [
+    "ApiEmbedder",
+    "QuestionVectors",
     "SentenceTransformerEmbedder",
+    "embed_in_batches",
     "embed_passages",
     "embed_question",
     "embedder_name",
     "passage_text",
 ]
 
+#: Statuses of HTTP that say "try again": timeouts, too early, too many requests, and all from 500.
+_MAY_PASS = frozenset({408, 409, 425, 429})
+#: Errors of the program or of the text, which come again.
+_LASTING = (
+    ValueError, TypeError, LookupError, AttributeError, NotImplementedError, AssertionError,
+    ImportError, MemoryError, HebbgraphError,
+)  # fmt: skip
+_LONGEST_WAIT = 60.0
 _NAME_ATTRIBUTES = ("model_name", "model", "model_id", "model_name_or_path", "name")
 
 
@@ -68,26 +86,100 @@ def embed_passages(embedder: Embedder, chunks: list[Chunk]) -> NDArray[np.float3
 
     Raises
     ------
-    ParameterError
-        If the embedder does not return one finite vector per chunk.
+    EmbeddingError
+        If the embedder raises, or does not return one finite vector per chunk.
     """
-    vectors = embedder.embed_documents([passage_text(chunk) for chunk in chunks])
-    return _unit(vectors, len(chunks), embedder)
+    return np.concatenate(list(embed_in_batches(embedder, chunks)))
+
+
+def embed_in_batches(embedder: Embedder, chunks: list[Chunk]) -> Iterator[NDArray[np.float32]]:
+    """Yield the unit vectors of the first chunks, of the next ones, and so on.
+
+    As many at once as the embedder takes: all, or the batches of an :class:`ApiEmbedder`.
+
+    Raises
+    ------
+    EmbeddingError
+        What was yielded before stays good.
+    """
+    texts = [passage_text(chunk) for chunk in chunks]
+    size = embedder.batch_size if isinstance(embedder, ApiEmbedder) else max(len(texts), 1)
+    for start in range(0, len(texts), size):
+        some = texts[start : start + size]
+        yield _asked(embedder, "embed_documents", some, len(some))
 
 
 def embed_question(embedder: Embedder, query: str) -> NDArray[np.float32]:
-    """Embed a query to unit length, shape (dimension,)."""
-    return unit_vector(embedder.embed_query(query), embedder)
-
-
-def unit_vector(vector: Any, source: object = "the given vector") -> NDArray[np.float32]:
-    """Scale a vector to unit length; raise ParameterError if it is not one."""
-    unit: NDArray[np.float32] = _unit([vector], 1, source)[0]
+    """Embed a query to unit length, shape (dimension,); raise EmbeddingError if that fails."""
+    unit: NDArray[np.float32] = _asked(embedder, "embed_query", query, None)[0]
     return unit
 
 
-def _unit(vectors: Any, expected: int, source: object) -> NDArray[np.float32]:
-    name = source if isinstance(source, str) else embedder_name(source)  # type: ignore[arg-type]
+def _asked(
+    embedder: Embedder, method: str, argument: Any, expected: int | None
+) -> NDArray[np.float32]:
+    try:
+        answer = call(embedder, method, argument)
+        return _unit([answer] if expected is None else answer, expected or 1, "it")
+    except Exception as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+        raise EmbeddingError(
+            f"the embedder {embedder_name(embedder)!r} failed: {reason}"
+        ) from error
+
+
+class QuestionVectors:
+    """The vectors of the last questions, in memory: earlier turns are asked about again.
+
+    Examples
+    --------
+    >>> class Loud:
+    ...     def embed_documents(self, texts): ...
+    ...     def embed_query(self, text):
+    ...         print("embedding", text)
+    ...         return [3.0, 4.0]
+    >>> vectors, embedder = QuestionVectors(), Loud()
+    >>> vectors.of(embedder, "why?").tolist() == vectors.of(embedder, "why?").tolist()
+    embedding why?
+    True
+    """
+
+    _MOST = 256
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._embedder: Embedder | None = None
+        self._held: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+
+    def of(self, embedder: Embedder, query: str) -> NDArray[np.float32]:
+        """Return the vector of a question, from memory if it is there."""
+        with self._lock:
+            if self._embedder is not embedder:
+                self._embedder, self._held = embedder, OrderedDict()
+            held = self._held
+            if (found := held.pop(query, None)) is not None:
+                held[query] = found
+                return found
+        vector = embed_question(embedder, query)
+        with self._lock:
+            held[query] = vector
+            while len(held) > self._MOST:
+                held.popitem(last=False)
+        return vector
+
+    def clear(self) -> None:
+        """Forget them all."""
+        with self._lock:
+            self._held = OrderedDict()
+
+
+def unit_vector(vector: Any, name: str = "the given vector") -> NDArray[np.float32]:
+    """Scale a vector to unit length; raise ParameterError if it is not one."""
+    unit: NDArray[np.float32] = _unit([vector], 1, name)[0]
+    return unit
+
+
+def _unit(vectors: Any, expected: int, name: str) -> NDArray[np.float32]:
     try:
         array = np.asarray(vectors, dtype=np.float32)
     except (TypeError, ValueError) as error:
@@ -100,6 +192,108 @@ def _unit(vectors: Any, expected: int, source: object) -> NDArray[np.float32]:
     norms[norms == 0] = 1.0
     unit: NDArray[np.float32] = array / norms
     return unit
+
+
+class ApiEmbedder:
+    """An embedder behind an API: in batches, with a timeout, tried again where that may help.
+
+    An error may pass if it is a timeout, has an HTTP status that says so (408, 409, 425, 429,
+    500 and above), or has none and is no error of Python's own like ValueError. After each attempt
+    the wait doubles, up to a minute, with jitter; a ``Retry-After`` header is obeyed.
+
+    Parameters
+    ----------
+    embedder : Embedder
+        The one that calls the API. Its name is that of the vectors.
+    batch_size : int, at least 1
+        Texts a call.
+    retries : int, at least 0
+    wait_seconds : float, at least 0
+        Before the first retry.
+    timeout_seconds : float, positive
+        A call that takes longer is left behind, and counts as failed.
+
+    Examples
+    --------
+    >>> class Flaky:
+    ...     calls = 0
+    ...     def embed_documents(self, texts):
+    ...         self.calls += 1
+    ...         if self.calls == 2:
+    ...             raise ConnectionError("reset by peer")
+    ...         return [[1.0, float(len(text))] for text in texts]
+    ...     def embed_query(self, text):
+    ...         return [1.0, float(len(text))]
+    >>> embedder = ApiEmbedder(Flaky(), batch_size=2, wait_seconds=0.0)
+    >>> embedder.embed_documents(["a", "bc", "def"])
+    [[1.0, 1.0], [1.0, 2.0], [1.0, 3.0]]
+    >>> embedder.embedder.calls
+    3
+    """
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        *,
+        batch_size: int = 100,
+        retries: int = 5,
+        wait_seconds: float = 1.0,
+        timeout_seconds: float = 60.0,
+    ) -> None:
+        if batch_size < 1 or retries < 0 or wait_seconds < 0 or timeout_seconds <= 0:
+            raise ParameterError(
+                "batch_size must be at least 1, retries and wait_seconds at least 0, and "
+                f"timeout_seconds positive, got {batch_size!r}, {retries!r}, {wait_seconds!r} "
+                f"and {timeout_seconds!r}"
+            )
+        self.embedder = embedder
+        self.model_name = embedder_name(embedder)
+        self.batch_size = batch_size
+        self.retries = retries
+        self.wait_seconds = wait_seconds
+        self.timeout_seconds = timeout_seconds
+
+    def embed_documents(self, texts: list[str], /) -> list[Any]:
+        """Embed passages."""
+        vectors: list[Any] = []
+        for start in range(0, len(texts), self.batch_size):
+            vectors += self._tried("embed_documents", texts[start : start + self.batch_size])
+        return vectors
+
+    def embed_query(self, text: str, /) -> Any:
+        """Embed one query."""
+        return self._tried("embed_query", text)
+
+    def _tried(self, method: str, argument: Any) -> Any:
+        wait = self.wait_seconds
+        for left in range(self.retries, -1, -1):
+            try:
+                return call_with_timeout(
+                    self.timeout_seconds, lambda: call(self.embedder, method, argument)
+                )
+            except Exception as error:
+                if not left or not _may_pass(error):
+                    raise
+                asked = _retry_after(error)
+            time.sleep(min(asked or wait * random.uniform(0.5, 1.0), _LONGEST_WAIT))
+            wait *= 2
+        raise AssertionError("unreachable")
+
+
+def _may_pass(error: Exception) -> bool:
+    response = getattr(error, "response", None)
+    status = getattr(error, "status_code", getattr(response, "status_code", None))
+    if isinstance(status, int):
+        return status in _MAY_PASS or status >= 500
+    return not isinstance(error, _LASTING)
+
+
+def _retry_after(error: Exception) -> float:
+    headers = getattr(getattr(error, "response", None), "headers", None) or {}
+    try:
+        return max(float(headers.get("retry-after", 0)), 0.0)
+    except (TypeError, ValueError):  # a date: the doubling wait has to do
+        return 0.0
 
 
 class SentenceTransformerEmbedder:

@@ -11,6 +11,7 @@
     ├── FeedbackError           (ValueError)       a citation that cannot be learned from
     ├── NotFoundError           (LookupError)      an id that the index does not hold
     ├── ConversionError         (ValueError)       a file whose text cannot be extracted
+    ├── EmbeddingError          (RuntimeError)     an embedder failed or gave no proper vectors
     ├── MissingExtraError       (ImportError)      an optional dependency is not installed
     ├── ClosedIndexError        (RuntimeError)     the index has been closed
     └── StorageError            (OSError)          the storage of the index fails
@@ -64,6 +65,18 @@ class NotFoundError(HebbgraphError, LookupError):
 
 class ConversionError(HebbgraphError, ValueError):
     """The text of a file cannot be extracted."""
+
+
+class EmbeddingError(HebbgraphError, RuntimeError):
+    """An embedder raised, stalled, or did not return one finite vector for each text.
+
+    Attributes
+    ----------
+    chunks : tuple of str
+        Ids of the chunks that were not embedded, when chunks were.
+    """
+
+    chunks: tuple[str, ...] = ()
 
 
 class MissingExtraError(HebbgraphError, ImportError):

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
 
+from hebbgraph.calling import CALLER
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, NotFoundError, ParameterError
 from hebbgraph.limits import MAX_ID
 from hebbgraph.records import (
@@ -47,7 +48,13 @@ def _in_thread(method: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]
 
     @functools.wraps(method)
     async def twin(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        return await asyncio.to_thread(method, *args, **kwargs)
+        loop = asyncio.get_running_loop()
+
+        def run() -> _R:
+            CALLER.set(loop)  # in the thread's own context
+            return method(*args, **kwargs)
+
+        return await asyncio.to_thread(run)
 
     twin.__name__ = twin.__qualname__ = f"a{method.__name__}"
     twin.__doc__ = f"Async twin of :meth:`{method.__name__}`."
@@ -58,7 +65,8 @@ class HebbianIndex:
     """A retriever over a tagged graph of chunks; see :meth:`open`.
 
     Safe to use from many threads of one process; after a fork, open another. Every blocking
-    method has an async twin (``arecall`` for ``recall``) that runs it in a thread.
+    method has an async twin (``arecall`` for ``recall``) that runs it in a thread; an embedder's
+    ``aembed_query`` and ``aembed_documents`` are awaited on the caller's event loop.
 
     Examples
     --------

@@ -10,7 +10,7 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.derived.colonies import Colonies
 from hebbgraph.derived.parts import Derived, derived_directory
-from hebbgraph.embedders import embed_passages, embedder_name
+from hebbgraph.embedders import QuestionVectors, embed_passages, embedder_name
 from hebbgraph.errors import ParameterError, SettingsMismatchError
 from hebbgraph.learning.memory import Memory
 from hebbgraph.protocols import Embedder
@@ -68,6 +68,8 @@ class Namespace:
         The folder with all derived parts, if there is one and it may be written.
     embedder, tagger, cue_model, search, reranker : optional
         What the user handed over. ``reembed`` and ``retag`` replace the first two.
+    questions : QuestionVectors
+        Vectors of the last questions.
     """
 
     name: str
@@ -85,6 +87,7 @@ class Namespace:
     cue_model: CueModel | None = None
     search: Search | None = None
     reranker: Any = None
+    questions: QuestionVectors = field(default_factory=QuestionVectors)
 
     @classmethod
     def open(
@@ -223,6 +226,7 @@ class Namespace:
         if self.root is not None:
             sweep_restores(self.root)
         self.recalls.erase(self.name, self.truth.generation())
+        self.questions.clear()
         self.database.vacuum()
 
     def colony_of(self) -> NDArray[np.int64]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-import numpy as np
-
-from hebbgraph.embedders import embed_passages, embed_question, embedder_name
-from hebbgraph.errors import InvalidChunkError, ParameterError, SettingsMismatchError
+from hebbgraph.chunk_vectors import Embedded, embed_chunks
+from hebbgraph.embedders import embed_question, embedder_name
+from hebbgraph.errors import (
+    EmbeddingError,
+    InvalidChunkError,
+    ParameterError,
+)
 from hebbgraph.graph.references import link_candidates
 from hebbgraph.namespace import Namespace, tagger_name
 from hebbgraph.nesting import CutMetadata
@@ -31,6 +33,14 @@ OnProgress: TypeAlias = Callable[[int, int | None], Any] | None
 _ADDING_TO_SHOWING = 10.0
 
 
+class _Prepared(NamedTuple):
+    """What is ready to be written; after a failure, only what has its vector."""
+
+    writes: list[ChunkWrite]
+    embedded: Embedded
+    tagging: TaggingReport | None
+
+
 class Writer:
     """Writes the chunks of one namespace."""
 
@@ -40,6 +50,8 @@ class Writer:
         self._settings = namespace.settings
         self._resting: list[Proposer] = []
         self._next_showing = 0.0
+        #: Vectors of a document of which others failed. None of it was written, but paid for.
+        self._unwritten = Embedded({}, None)
 
     @contextlib.contextmanager
     def _proposer(self) -> Iterator[Proposer]:
@@ -85,13 +97,18 @@ class Writer:
         with progress(show_progress, on_progress) as tell, self._proposer() as proposer:
             try:
                 for batch in pages(chunks, self._settings.batch_size):
-                    report = self._add_batch(batch, report, proposer, _ahead(tell, taken, total))
+                    report, failure = self._add_batch(
+                        batch, report, proposer, _ahead(tell, taken, total)
+                    )
+                    if failure is not None:
+                        raise failure
                     taken += len(batch)
                     tell(taken, total)
                     self._show_to_readers()
             except Exception as error:
                 done = report.added + report.replaced
-                error.add_note(f"{done} chunks of earlier batches were committed")
+                part = "" if isinstance(error, EmbeddingError) else " of earlier batches"
+                error.add_note(f"{done} chunks{part} were committed")
                 raise
         return report.model_copy(update={"seconds": time.perf_counter() - started})
 
@@ -109,7 +126,7 @@ class Writer:
         report: AddReport,
         proposer: Proposer,
         tell: Callable[[int], object] | None = None,
-    ) -> AddReport:
+    ) -> tuple[AddReport, EmbeddingError | None]:
         by_id: dict[str, Chunk] = {}
         for chunk in map(Chunk.coerce, batch):
             if by_id.setdefault(chunk.id, chunk) != chunk:
@@ -118,43 +135,55 @@ class Writer:
                     "ids must differ"
                 )
         changed = self._truth.changed(by_id.values())
-        writes, embedding, tagging = self._prepared(changed, proposer, tell)
-        outcome = self._truth.apply(writes, embedding=embedding)
-        return _with_batch(report, outcome, len(by_id) - len(changed), tagging)
+        ready = self._prepared(changed, proposer, tell)
+        failure = ready.embedded.failure
+        if failure is not None and not ready.writes:
+            return report, failure
+        outcome = self._truth.apply(ready.writes, embedding=ready.embedded.state)
+        unchanged = len(by_id) - len(changed)
+        return _with_batch(report, outcome, unchanged, ready.tagging), failure
 
     def _prepared(
         self,
         changed: list[tuple[Chunk, bytes]],
         proposer: Proposer,
         tell: Callable[[int], object] | None = None,
-    ) -> tuple[list[ChunkWrite], EmbeddingState | None, TaggingReport | None]:
-        """Tag and embed, outside of any transaction."""
+        *,
+        beside: Iterable[str] = (),
+    ) -> _Prepared:
+        """Tag and embed, outside of any transaction.
+
+        ``beside`` names chunks whose vectors are those of chunks with the same content.
+        """
         chunks = [chunk for chunk, _ in changed]
         tags, tagging = self._tags(chunks, tell)
-        vectors: Iterable[bytes | None] = repeat(None)
-        embedding, embedder = None, self._namespace.embedder
+        embedder = self._namespace.embedder
+        embedded = Embedded({}, None)
         if embedder is not None and chunks:
-            matrix = embed_passages(embedder, chunks)
-            embedding = self._truth.state().embedding or EmbeddingState(
-                embedder_name(embedder), matrix.shape[1], self._settings.vector_dtype
-            )
-            if matrix.shape[1] != embedding.dimension:
-                raise SettingsMismatchError(
-                    f"the index holds vectors of {embedding.dimension} numbers, the embedder "
-                    f"gave {matrix.shape[1]}; index.reembed() changes the model"
-                )
-            vectors = map(np.ndarray.tobytes, matrix.astype(embedding.dtype))
+            embedded = self._known_vectors([*beside, *(chunk.id for chunk in chunks)])
+            told = None if self._namespace.tagger else tell
+            dtype = self._settings.vector_dtype
+            embed_chunks(embedder, chunks, embedded, dtype=dtype, tell=told)
+        if embedded.failure is not None:
+            kept = [at for at, chunk in enumerate(chunks) if embedded.of(chunk) is not None]
+            changed, tags = [changed[at] for at in kept], [tags[at] for at in kept]
+            chunks = [chunk for chunk, _ in changed]
         candidates = self._candidates(proposer, chunks, tags)
-        return (
-            [
-                ChunkWrite(chunk, found, vector, digest)
-                for (chunk, digest), found, vector in zip(
-                    changed, candidates, vectors, strict=False
-                )
-            ],
-            embedding,
-            tagging,
-        )
+        writes = [
+            ChunkWrite(chunk, found, embedded.of(chunk), digest)
+            for (chunk, digest), found in zip(changed, candidates, strict=True)
+        ]
+        return _Prepared(writes, embedded, tagging)
+
+    def _known_vectors(self, ids: Iterable[str]) -> Embedded:
+        """Return the vectors of these chunks as they are, and those not written yet."""
+        state, unwritten = self._truth.state().embedding, self._unwritten
+        if state is None:
+            return Embedded(dict(unwritten.vectors), unwritten.state)
+        if unwritten.state is None or unwritten.state.epoch != state.epoch:
+            unwritten = Embedded({}, state)
+        held = self._truth.embeddings.by_content(dict.fromkeys(ids), state.epoch)
+        return Embedded(unwritten.vectors | held, state)
 
     def _candidates(
         self, proposer: Proposer, chunks: Sequence[Chunk], tags: Iterable[Iterable[str]]
@@ -254,11 +283,16 @@ class Writer:
             if own.setdefault(chunk.id, chunk) != chunk:
                 raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")
         changed = self._truth.changed(own.values())
+        beside = self._truth.ids_of_document(document_id)
         with self._proposer() as proposer:
-            writes, embedding, tagging = self._prepared(changed, proposer)
+            ready = self._prepared(changed, proposer, beside=beside)
+        if ready.embedded.failure is not None:
+            self._unwritten = ready.embedded
+            raise ready.embedded.failure
+        self._unwritten = Embedded({}, None)
         outcome = self._truth.apply(
-            writes,
-            embedding=embedding,
+            ready.writes,
+            embedding=ready.embedded.state,
             delete_ids=self._truth.ids_of_document(document_id) - own.keys(),
             fingerprints=None if fingerprint is None else {document_id: fingerprint},
         )
@@ -270,7 +304,7 @@ class Writer:
             batches=1,
             generation=outcome.generation,
             seconds=time.perf_counter() - started,
-            tagging=tagging,
+            tagging=ready.tagging,
         )
 
     def reembed(
@@ -287,6 +321,7 @@ class Writer:
                 EmbeddingState(embedder_name(embedder), dimension, self._settings.vector_dtype)
             )
         self._namespace.embedder = embedder
+        self._unwritten = Embedded({}, None)
         total = self._truth.embeddings.count_to_embed(state.epoch)
         done = 0
         with progress(show_progress, on_progress) as tell:
@@ -298,9 +333,17 @@ class Writer:
                 held = {row: one for row, one, text in told if text is not TextState.missing}
                 if not held:
                     continue
-                matrix = embed_passages(embedder, list(held.values())).astype(state.dtype)
-                vectors = map(np.ndarray.tobytes, matrix)
-                embeddings.write_vectors(state.epoch, dict(zip(held, vectors, strict=True)))
+                embedded = Embedded({}, state)
+                embed_chunks(embedder, list(held.values()), embedded)
+                vectors = {
+                    row: vector
+                    for row, chunk in held.items()
+                    if (vector := embedded.of(chunk)) is not None
+                }
+                if vectors:
+                    embeddings.write_vectors(state.epoch, vectors)
+                if embedded.failure is not None:
+                    raise embedded.failure
                 done += len(held)
                 tell(done, max(total, done))
         self._namespace.derived.hold_vectors()
@@ -309,6 +352,7 @@ class Writer:
 
     def delete(self, ids: Iterable[str], document_ids: Iterable[str]) -> int:
         """See :meth:`hebbgraph.HebbianIndex.delete`."""
+        self._unwritten = Embedded({}, None)
         outcome = self._truth.apply(delete_ids=ids, delete_documents=document_ids)
         self._namespace.bring_up_to_date()
         return outcome.deleted

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hebbgraph import HebbianIndex, ParameterError, Settings, SettingsMismatchError
+from hebbgraph import EmbeddingError, HebbianIndex, ParameterError, Settings, SettingsMismatchError
 from hebbgraph.embedders import SentenceTransformerEmbedder, passage_text
 from hebbgraph.errors import MissingExtraError
 from hebbgraph.vectors import table as vectors
@@ -143,7 +143,7 @@ def test_a_broken_embedder_is_a_clear_error(broken: Callable[[list[str]], Any]) 
             return broken(texts)
 
     with HebbianIndex.open(":memory:", embedder=Broken()) as index:
-        with pytest.raises(ParameterError):
+        with pytest.raises(EmbeddingError, match="the embedder 'bag' failed"):
             index.add(CHUNKS)
         assert index.stats().chunks == 0
 

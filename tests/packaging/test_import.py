@@ -19,9 +19,10 @@ import hebbgraph
 PUBLIC = [
     "AddReport", "BreadthFirstParameters", "Chunk", "ClosedIndexError", "Colony",
     "ColonyParameters", "ConnectionLostError", "ConversionError", "Cue", "DamagedIndexError",
-    "DatasetError", "DiskFullError", "DoctorReport", "Explanation", "Feedback", "FeedbackError",
-    "FilterError", "Finding", "HebbgraphError", "HebbianIndex", "Hit", "IndexLockedError",
-    "InvalidChunkError", "LearnedEffect", "LearningSettings", "MissingExtraError",
+    "DatasetError", "DiskFullError", "DoctorReport", "EmbeddingError", "Explanation", "Feedback",
+    "FeedbackError", "FilterError", "Finding", "HebbgraphError", "HebbianIndex", "Hit",
+    "IndexLockedError", "InvalidChunkError", "LearnedEffect", "LearningSettings",
+    "MissingExtraError",
     "NeuralRecall", "NewerVersionError", "NotAnIndexError", "NotFoundError", "ParameterError",
     "PathStep", "PruneReport", "Ranking", "ReadOnlyIndexError", "Recall", "RecallSettings",
     "Request", "RerankSettings", "Settings", "SettingsMismatchError", "SpreadingParameters",

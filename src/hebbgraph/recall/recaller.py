@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.embedders import embed_question, unit_vector
+from hebbgraph.embedders import unit_vector
 from hebbgraph.errors import FilterError, IndexLockedError, ParameterError
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.limits import MAX_QUERY_CHARACTERS, MAX_SEEDS
@@ -167,10 +167,10 @@ class Recaller:
         if vector is not None:
             unit = unit_vector(vector)  # beside seeds too: past questions are found by it
         elif seeds is None and namespace.embedder is not None:
-            unit = embed_question(namespace.embedder, query)
+            unit = namespace.questions.of(namespace.embedder, query)
         if unit is not None and turns and namespace.embedder is not None:
             for turn in turns:
-                unit = unit + turn.weight * embed_question(namespace.embedder, turn.text)
+                unit = unit + turn.weight * namespace.questions.of(namespace.embedder, turn.text)
             unit = unit_vector(unit)
         given = None if seeds is None else self._given(seeds)
         return _Asked(query, unit, given, named, turns), notes

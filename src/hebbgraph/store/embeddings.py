@@ -10,10 +10,11 @@ from typing import NamedTuple
 import sqlalchemy as sa
 
 from hebbgraph.errors import SettingsMismatchError
-from hebbgraph.store.chunks import ChunkReader
+from hebbgraph.store.chunks import ChunkReader, pages
 from hebbgraph.store.database import retried
 from hebbgraph.store.history import Commit, new_mark
 from hebbgraph.store.schema import chunks, namespaces
+from hebbgraph.store.texts import content_key_of
 
 __all__ = ["EmbeddingState", "Embeddings", "parse_embedding"]
 
@@ -112,6 +113,20 @@ class Embeddings(ChunkReader):
                 .limit(limit)
             )
             return list(connection.execute(query).scalars())
+
+    @retried
+    def by_content(self, ids: Iterable[str], epoch: int) -> dict[bytes, bytes]:
+        """Return the vectors of this epoch of some chunks, by the key of their content."""
+        held: dict[bytes, bytes] = {}
+        columns = (chunks.c.title, chunks.c.text, chunks.c.imprint, chunks.c.vector)
+        with self.database.read() as connection:
+            for page in pages(ids):
+                query = sa.select(*columns).where(
+                    self._mine(), chunks.c.id.in_(page), chunks.c.vector_epoch == epoch
+                )
+                for title, text, imprint, vector in connection.execute(query):
+                    held[content_key_of(title, text, imprint)] = bytes(vector)
+        return held
 
     @retried
     def count_to_embed(self, epoch: int) -> int:
