@@ -7,6 +7,8 @@
 ``convert``           bytes to a :class:`Document`, whatever the format
 ``formats``           HTML, Word and PDF to Markdown, through their libraries
 ``outline``           titles, headings and front matter
+``links``             anchors and links, resolved against the document's path
+``rst``               reStructuredText: its sections, labels and references
 ``split``             a Document to chunks along its outline
 ``cut``               a text too long for one chunk
 ``worker``            parent side: starts worker processes, and what one file may cost

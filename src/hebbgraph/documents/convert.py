@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hebbgraph.documents.formats import Converted, check_length, from_docx, from_html, from_pdf
+from hebbgraph.documents.links import Mark, markdown_marks, usable
 from hebbgraph.documents.outline import (
     Heading,
     clean_text,
@@ -23,6 +24,7 @@ from hebbgraph.documents.outline import (
     pop_front_matter,
     sole_title,
 )
+from hebbgraph.documents.rst import rst_headings, rst_marks
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
 
 __all__ = [
@@ -44,6 +46,7 @@ MEDIA_TYPES = {
     ".txt": "text/plain",
     ".md": "text/markdown",
     ".markdown": "text/markdown",
+    ".rst": "text/x-rst",
     ".html": "text/html",
     ".htm": "text/html",
     ".pdf": "application/pdf",
@@ -74,12 +77,15 @@ class Document:
     media_type : str
     headings : tuple of Heading
         With the lines of ``text`` that they stand on.
+    marks : tuple of Mark
+        Anchors and links, with their lines; headings are anchors without one.
     """
 
     text: str
     title: str = ""
     media_type: str = "text/markdown"
     headings: tuple[Heading, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
 
 def convert_bytes(
@@ -158,20 +164,25 @@ def markdown_document(text: str, *, title: str = "") -> Document:
 
 
 def _finish(converted: Converted, media_type: str, stem: str) -> Document:
-    text, declared, named, headings = converted
+    text, declared, named, headings, marks = converted
     text = clean_text(text)
     if media_type == "text/markdown":
         named, text = pop_front_matter(text)
     if headings is None:  # line numbers count from the start of the text as it is kept
         text = text.strip("\n").rstrip()
-        headings = () if media_type == "text/plain" else markdown_headings(text)
+        if media_type == "text/x-rst":
+            headings, marks = rst_headings(text), usable(rst_marks(text))
+        else:
+            headings = () if media_type == "text/plain" else markdown_headings(text)
+    if media_type == "text/markdown":
+        marks = markdown_marks(text)
     if not text.strip():
         text = ""
     title = named or sole_title(headings) or one_line(declared)
     if not title and media_type.startswith("text/") and not headings:
         title = first_line_title(text)
     title = title or one_line(re.sub(r"[\s_-]+", " ", clean_text(stem)))
-    return Document(text, title, media_type, headings)
+    return Document(text, title, media_type, headings, marks)
 
 
 def _decode(data: bytes, encoding: str | None) -> str:

@@ -13,8 +13,10 @@ import threading
 import warnings
 import zipfile
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from hebbgraph.documents.links import MAX_MARKS, Mark, usable
 from hebbgraph.documents.outline import Heading, clean_text, one_line
 from hebbgraph.errors import ConversionError
 from hebbgraph.extras import require
@@ -36,6 +38,14 @@ _MOST_UNCLOSED = 1_000
 # The converter takes quadratic time for a run of blanks.
 _LONG_BLANK = re.compile(r"[ \t]{200,}")
 _PDF_PASSWORD_ERROR = 4
+# Noncharacters, which no text may hold, around a number.
+_PIN_CHARACTERS = re.compile("[\ufdd0\ufdd1]")
+_PIN = re.compile("\ufdd0[0-9]+\ufdd1")
+_PINS = re.compile(f"(?:{_PIN.pattern}\\s*)+\\s")
+_MAY_BE_PINNED = (
+    "a", "article", "aside", "b", "blockquote", "code", "dd", "div", "dt", "em", "figure", "h1",
+    "h2", "h3", "h4", "h5", "h6", "i", "li", "main", "p", "section", "span", "strong", "td", "th",
+)  # fmt: skip
 _pdfium_lock = threading.Lock()  # PDFium must not be entered by two threads at once
 
 
@@ -49,6 +59,7 @@ class Converted(NamedTuple):
     title: str = ""
     named: str = ""
     headings: tuple[Heading, ...] | None = None
+    marks: tuple[Mark, ...] = ()
 
 
 def from_html(data: bytes, *, encoding: str | None = None) -> Converted:
@@ -97,7 +108,9 @@ def from_docx(data: bytes, *, max_bytes: int) -> Converted:
             element.decompose()
     declared = _CORE_TITLE.search(core.decode("utf-8", "replace"))
     title = one_line(html.unescape(declared.group(1))) if declared else ""
-    return Converted(_from_soup(soup).text, "" if _NO_TITLE.search(title) else title, named)
+    converted = _from_soup(soup)
+    title = "" if _NO_TITLE.search(title) else title
+    return converted._replace(title=title, named=named)
 
 
 def _checked_core(archive: zipfile.ZipFile, max_bytes: int) -> bytes:
@@ -197,8 +210,42 @@ def _from_soup(soup: Any) -> Converted:
         escape_underscores=False,
         escape_misc=False,
     )
-    text = clean_text(converter.convert_soup(soup))
-    return Converted(re.sub(r"\n{3,}", "\n\n", text).strip(), one_line(title))
+    targets = _place_pins(soup)
+    text = _PINS.sub(_behind_space, clean_text(converter.convert_soup(soup)))
+    text, marks = _without_pins(re.sub(r"\n{3,}", "\n\n", text).strip(), targets)
+    return Converted(text, one_line(title), marks=marks)
+
+
+def _place_pins(soup: Any) -> list[tuple[str, bool]]:
+    """Put a pin into the text wherever an anchor is set or a link begins; return what they mark."""
+    for text in soup.find_all(string=_PIN_CHARACTERS):
+        text.replace_with(type(text)(_PIN_CHARACTERS.sub(" ", text)))
+    targets: list[tuple[str, bool]] = []
+    for element in soup.find_all(_MAY_BE_PINNED):
+        is_link = element.name == "a"
+        named = element.get("id") or (element.get("name") if is_link else None)
+        for target, is_anchor in ((named, True), (element.get("href") if is_link else None, False)):
+            if isinstance(target, str) and target.strip() and len(targets) < MAX_MARKS:
+                element.insert(0, f"\ufdd0{len(targets)}\ufdd1")
+                targets.append((target.strip(), is_anchor))
+    return targets
+
+
+def _behind_space(pins: re.Match[str]) -> str:
+    """Move pins to the next word, so that a line of pins alone leaves no line."""
+    return "".join(_PIN.sub("", pins[0])) + "".join(_PIN.findall(pins[0]))
+
+
+def _without_pins(text: str, targets: Sequence[tuple[str, bool]]) -> tuple[str, tuple[Mark, ...]]:
+    """Take the pins out of a text; return what each marks, and the line it was on."""
+    parts, marks, line, at = [], [], 0, 0
+    for pin in _PIN.finditer(text):
+        line += text.count("\n", at, pin.start())
+        parts.append(text[at : pin.start()])
+        at = pin.end()
+        target, is_anchor = targets[int(pin[0][1:-1])]
+        marks.append(Mark(line, target, is_anchor))
+    return "".join([*parts, text[at:]]), usable(marks)
 
 
 def _pdf_page(page: Any) -> list[str]:

@@ -23,7 +23,7 @@ from hebbgraph.records import AddReport, Chunk
 
 __all__ = ["DocumentIndex", "IngestReport", "ingest"]
 
-_FORMAT = 1
+_FORMAT = 2
 """Increase this when the same file gives other chunks than before."""
 
 

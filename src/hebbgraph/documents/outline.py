@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Heading",
+    "block_parser",
     "clean_text",
     "first_line_title",
+    "inline_parser",
     "markdown_headings",
     "one_line",
     "pop_front_matter",
@@ -124,7 +126,7 @@ def markdown_headings(text: str) -> tuple[Heading, ...]:
     if not _MAY_BE_HEADING.search(text):
         return ()
     found = []
-    tokens = _blocks().parse(text)
+    tokens = block_parser().parse(text)
     for opening, inline in pairwise(tokens):
         if opening.type != "heading_open" or opening.level or opening.map is None:
             continue
@@ -174,7 +176,7 @@ def first_line_title(text: str) -> str:
 
 def _plain(markdown: str) -> str:
     """Return the text of one line of Markdown without its markup."""
-    (inline,) = _inlines().parseInline(markdown)
+    (inline,) = inline_parser().parseInline(markdown)
     parts = []
     for token in inline.children or ():
         if token.type in {"text", "code_inline", "image"}:
@@ -185,14 +187,16 @@ def _plain(markdown: str) -> str:
 
 
 @cache
-def _blocks() -> MarkdownIt:
+def block_parser() -> MarkdownIt:
+    """Return a parser that leaves the inside of paragraphs alone."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark").enable("table").disable("inline")
 
 
 @cache
-def _inlines() -> MarkdownIt:
+def inline_parser() -> MarkdownIt:
+    """Return a parser for the inside of paragraphs."""
     from markdown_it import MarkdownIt
 
     return MarkdownIt("commonmark")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import count, takewhile
@@ -23,6 +23,7 @@ from pydantic import JsonValue
 
 from hebbgraph.documents.convert import Document
 from hebbgraph.documents.cut import TokenCounter, cut
+from hebbgraph.documents.links import Mark, addresses_at, heading_marks, references_of
 from hebbgraph.documents.outline import Heading, clean_text, one_line
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import MAX_TAGS
@@ -32,6 +33,7 @@ __all__ = ["ChunkSettings", "estimate_tokens", "iter_chunks", "split_document"]
 
 _SMALLEST_LIMIT = 16
 _BREADCRUMB = " > "
+_GAP = "\n\n"
 _NUMBER = re.compile(r"(?:\d+(?:\.\d+)*[.)]|\d+(?:\.\d+)+|§+\s*\d+)\s+(?=\S)")
 _BARE_NUMBER = re.compile(rf"{_NUMBER.pattern}|\d+\s+(?=\S)")
 
@@ -90,11 +92,19 @@ class ChunkSettings:
         return f"{least}-{most}:{counter.__module__}.{name}"
 
 
+class _Placed(NamedTuple):
+    """An anchor or a link, and its offset in a text."""
+
+    offset: int
+    mark: Mark
+
+
 class _Section(NamedTuple):
     """What stands below one heading, up to the next one; ``path`` ends in that heading."""
 
     path: tuple[Heading, ...]
     body: str
+    marks: tuple[_Placed, ...] = ()
 
 
 class _Block(NamedTuple):
@@ -103,6 +113,7 @@ class _Block(NamedTuple):
     path: tuple[Heading, ...]
     inner: tuple[Heading, ...]
     body: str
+    marks: tuple[_Placed, ...] = ()
 
 
 def split_document(
@@ -133,7 +144,8 @@ def split_document(
         title), ``media_type`` and ``content_hash`` (SHA-256 of the chunk's text). The id
         is made of document id, text and, for repeated text, the number of the repetition:
         a chunk that an edit elsewhere in the file leaves alone keeps its id, and with it
-        what was learned about it.
+        what was learned about it. ``addresses`` are the document's path and the anchors in the
+        chunk, ``references`` its links, resolved against that path.
 
     Examples
     --------
@@ -164,7 +176,7 @@ def iter_chunks(
     for block in _merge(_sections(document, settings), settings):
         headings = [heading.text for heading in block.path]
         tags = _tags([*block.path[-1:], *block.inner], title, numbering)
-        for text in _texts(block, document.media_type, settings):
+        for text, marks in _texts(block, document.media_type, settings):
             metadata: dict[str, JsonValue] = {
                 "source": source,
                 "position": next(positions),
@@ -181,6 +193,12 @@ def iter_chunks(
                 metadata=metadata,
                 document_id=document_id,
                 tags=tags,
+                addresses=addresses_at(
+                    document_id, (mark.target for mark in marks if mark.is_anchor)
+                ),
+                references=references_of(
+                    document_id, (mark.target for mark in marks if not mark.is_anchor)
+                ),
             )
 
 
@@ -195,33 +213,51 @@ def _sections(document: Document, settings: ChunkSettings) -> list[_Section]:
     title = one_line(document.title)
     sections: list[_Section] = []
     path: tuple[Heading, ...] = ()
-    offset = _line_offsets(text, headings)
+    marks = sorted((*heading_marks(headings), *document.marks), key=lambda mark: mark.line)
+    lines = (line for heading in headings for line in (heading.start, heading.stop))
+    offset = _line_offsets(text, {*lines, *(mark.line for mark in marks)})
+    placed = deque(_Placed(offset[mark.line], mark) for mark in marks)
     start = 0
     for heading in headings:
-        sections.append(_Section(path, _body(text[start : offset[heading.start]])))
+        sections.append(_section(path, text, start, offset[heading.start], placed))
         start = offset[heading.stop]
         if heading.text == title and heading is document.headings[0]:
             continue
         path = (*(above for above in path if above.level < heading.level), heading)
-    sections.append(_Section(path, _body(text[start:])))
+    sections.append(_section(path, text, start, len(text) + 1, placed))
     following = [section.path for section in sections[1:]] + [()]
-    kept = [
-        section
-        for section, after in zip(sections, following, strict=True)
-        # A heading with nothing but headings below it lives on in their paths.
-        if section.body or (section.path and after[: len(section.path)] != section.path)
-    ]
+    kept: list[_Section] = []
+    waiting: tuple[_Placed, ...] = ()
+    for section, after in zip(sections, following, strict=True):
+        # A heading with nothing but headings below it lives on in their paths, and its anchors.
+        if section.body or (section.path and after[: len(section.path)] != section.path):
+            kept.append(section._replace(marks=(*waiting, *section.marks)))
+            waiting = ()
+        else:
+            waiting = (*waiting, *section.marks)
     return kept or ([_Section((), title)] if title and headings else [])
 
 
-def _line_offsets(text: str, headings: Iterable[Heading]) -> dict[int, int]:
-    """Return where the lines begin that headings start on, and those that follow them.
+def _section(
+    path: tuple[Heading, ...], text: str, start: int, stop: int, placed: deque[_Placed]
+) -> _Section:
+    """Return the section at text[start:stop], with the marks up to its end, which are taken."""
+    start += len(text[start:stop]) - len(text[start:stop].lstrip("\n"))
+    marks = []
+    while placed and placed[0].offset < stop:
+        at, mark = placed.popleft()
+        marks.append(_Placed(max(at - start, 0), mark))
+    return _Section(path, _body(text[start:stop]), tuple(marks))
+
+
+def _line_offsets(text: str, lines: Iterable[int]) -> dict[int, int]:
+    """Return where these lines begin.
 
     A list of all lines would take fifty times the memory of a text of short ones.
     """
     offsets: dict[int, int] = {}
     line, at = 0, 0
-    for wanted in sorted({number for one in headings for number in (one.start, one.stop)}):
+    for wanted in sorted(lines):
         while line < wanted and at < len(text):
             at = (text.find("\n", at) + 1) or len(text)
             line += 1
@@ -269,6 +305,8 @@ class _Group:
         self._common: tuple[Heading, ...] = ()
         self._parts: list[str] = []
         self._inner: list[Heading] = []
+        self._marks: list[_Placed] = []
+        self._length = 0
         self._written: set[int] = set()  # headings, by identity: two may be equal
 
     def is_chapter_of(self, section: _Section) -> bool:
@@ -284,6 +322,7 @@ class _Group:
             common = tuple(ours for ours, _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
         if len(self.sections) == 1 or len(common) < len(self._common):
             self._common, self._parts, self._inner = common, [], []
+            self._marks, self._length = [], 0
             self._written = set(map(id, common))
             for one in self.sections:
                 self._write(one)
@@ -291,16 +330,22 @@ class _Group:
             self._write(section)
 
     def block(self) -> _Block:
-        return _Block(self._common, tuple(self._inner), "\n\n".join(self._parts))
+        body = _GAP.join(self._parts)
+        return _Block(self._common, tuple(self._inner), body, tuple(self._marks))
 
     def _write(self, section: _Section) -> None:
         for heading in section.path:
             if id(heading) not in self._written:
                 self._written.add(id(heading))
                 self._inner.append(heading)
-                self._parts.append(f"{'#' * heading.level} {heading.text}")
+                self._append(f"{'#' * heading.level} {heading.text}")
+        self._marks += [_Placed(self._length + at, mark) for at, mark in section.marks]
         if section.body:
-            self._parts.append(section.body)
+            self._append(section.body)
+
+    def _append(self, part: str) -> None:
+        self._parts.append(part)
+        self._length += len(part) + len(_GAP)
 
 
 def _breadcrumb(path: tuple[Heading, ...]) -> str:
@@ -311,12 +356,14 @@ def _whole(block: _Block) -> str:
     return "\n\n".join(part for part in (_breadcrumb(block.path), block.body) if part)
 
 
-def _texts(block: _Block, media_type: str, settings: ChunkSettings) -> Iterator[str]:
-    """Yield the block as one text if it is short enough, else cut it."""
+def _texts(
+    block: _Block, media_type: str, settings: ChunkSettings
+) -> Iterator[tuple[str, list[Mark]]]:
+    """Yield the block with its marks if it is short enough, else cut it."""
     count_tokens, (least, most) = settings.count_tokens, settings.chunk_tokens
     whole = _whole(block)
     if count_tokens(whole) <= most:
-        yield whole
+        yield whole, [mark for _, mark in block.marks]
         return
     path = block.path
     while len(path) > 1 and count_tokens(_breadcrumb(path)) > most // 2:
@@ -326,13 +373,19 @@ def _texts(block: _Block, media_type: str, settings: ChunkSettings) -> Iterator[
     def count_labelled(text: str) -> int:
         return count_tokens(label + text)
 
+    marks = deque(block.marks)
+    above: list[Mark] = []  # the last anchor before: who comes by it reads on into this text
     for start, stop in cut(
         block.body,
         count_tokens=count_labelled,
         tokens=(least, most),
-        markdown=media_type != "text/plain",
+        markdown=media_type not in ("text/plain", "text/x-rst"),
     ):
-        yield label + block.body[start:stop]
+        here: list[Mark] = []
+        while marks and marks[0].offset < stop:
+            here.append(marks.popleft().mark)
+        yield label + block.body[start:stop], [*above, *here]
+        above = [mark for mark in here if mark.is_anchor][-1:] or above
 
 
 def _numbering(headings: Iterable[Heading]) -> re.Pattern[str]:

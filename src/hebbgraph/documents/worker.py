@@ -23,7 +23,7 @@ from typing import IO, Any, cast
 from hebbgraph.documents.convert import Document, media_type_of, shown_path
 from hebbgraph.documents.outline import one_line
 from hebbgraph.documents.worker_main import IDLE_SECONDS
-from hebbgraph.documents.worker_protocol import ProtocolError, headings_of, receive, send
+from hebbgraph.documents.worker_protocol import ProtocolError, headings_of, marks_of, receive, send
 from hebbgraph.errors import (
     ConversionError,
     HebbgraphError,
@@ -335,8 +335,10 @@ def _document(
         decoded = text.decode()
     except UnicodeDecodeError as error:
         raise ProtocolError("no UTF-8") from error
-    headings = headings_of(answer.get("headings"), lines=decoded.count("\n") + 1)
-    return Document(decoded, one_line(title), media_type, headings)
+    lines = decoded.count("\n") + 1
+    headings = headings_of(answer.get("headings"), lines=lines)
+    marks = marks_of(answer.get("marks", []), lines=lines)
+    return Document(decoded, one_line(title), media_type, headings, marks)
 
 
 def _why(code: int | None, expired: bool, limits: ConversionLimits, error: Exception) -> str:

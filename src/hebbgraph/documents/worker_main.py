@@ -30,6 +30,7 @@ _GRACE_SECONDS = 5
 _LEFT_OVER = 0.25
 _LONGEST_REASON = 2_000
 _HEADING_BYTES = 30  # of JSON, besides its text
+_CHARACTER_BYTES = 12  # of JSON at most
 
 
 def serve() -> None:
@@ -99,11 +100,19 @@ def _answer(request: dict[str, Any], data: bytes) -> tuple[dict[str, Any], bytes
 
 def _packed(document: Document) -> tuple[dict[str, Any], bytes]:
     headings = document.headings
-    if sum(len(heading.text) + _HEADING_BYTES for heading in headings) * 2 > MAX_HEADER:
+    size = sum(len(heading.text) + _HEADING_BYTES for heading in headings) * 2
+    if size > MAX_HEADER:
         raise ConversionError(f"has {len(headings):,} headings, which is too many; split it")
+    marks = []
+    for mark in document.marks:  # of too many long links, the first
+        size += _CHARACTER_BYTES * len(mark.target) + _HEADING_BYTES
+        if size > MAX_HEADER:
+            break
+        marks.append(list(mark))
     return {
         "title": document.title,
         "headings": [[one.level, one.text, one.start, one.stop] for one in headings],
+        "marks": marks,
     }, document.text.encode()
 
 

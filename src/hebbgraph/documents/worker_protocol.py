@@ -10,9 +10,11 @@ from __future__ import annotations
 import json
 from typing import Any, BinaryIO
 
+from hebbgraph.documents.links import Mark
 from hebbgraph.documents.outline import MAX_HEADING_CHARS, Heading
+from hebbgraph.limits import MAX_ADDRESS
 
-__all__ = ["MAX_HEADER", "ProtocolError", "headings_of", "receive", "send"]
+__all__ = ["MAX_HEADER", "ProtocolError", "headings_of", "marks_of", "receive", "send"]
 
 MAX_HEADER = 16_000_000
 """In bytes. The JSON frame holds the headings of a document."""
@@ -93,3 +95,25 @@ def headings_of(found: Any, *, lines: int) -> tuple[Heading, ...]:
             case _:
                 raise ProtocolError("no heading of this text")
     return tuple(headings)
+
+
+def marks_of(found: Any, *, lines: int) -> tuple[Mark, ...]:
+    """Read marks sent as lists ``[line, target, is_anchor]``.
+
+    Raises
+    ------
+    ProtocolError
+        If they are not marks, in order, of a text with this many lines.
+    """
+    marks: list[Mark] = []
+    if not isinstance(found, list):
+        raise ProtocolError("no list of marks")
+    for one in found:
+        match one:
+            case [int(line), str(target), bool(is_anchor)] if (
+                0 < len(target) <= MAX_ADDRESS and (marks[-1].line if marks else 0) <= line < lines
+            ):
+                marks.append(Mark(line, target, is_anchor))
+            case _:
+                raise ProtocolError("no mark of this text")
+    return tuple(marks)

@@ -1,0 +1,203 @@
+"""Where a document can be addressed, and what it links to.
+
+Marks are found on the lines of a document's text; ``split`` gives each to the chunk that holds
+its line. Links are resolved against the document's path, so that one file's link and another
+file's address are the same text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from posixpath import dirname, join, normpath
+from typing import TYPE_CHECKING, NamedTuple
+from urllib.parse import unquote, urljoin
+
+from hebbgraph.documents.outline import Heading, block_parser, inline_parser
+from hebbgraph.limits import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES
+
+if TYPE_CHECKING:
+    from markdown_it.token import Token
+
+__all__ = [
+    "MAX_MARKS",
+    "Mark",
+    "addresses_at",
+    "heading_marks",
+    "markdown_marks",
+    "references_of",
+    "resolved",
+    "usable",
+]
+
+MAX_MARKS = 50_000
+"""Of a document with more anchors and links than this, the first are read."""
+
+_LONGEST_PARAGRAPH = 20_000  # the parser takes quadratic time for a paragraph of brackets
+_MAY_LINK = re.compile(r"\]\(|\]\[|\]:|\[\[|<[a-z]", re.IGNORECASE)
+_OPENS = re.compile(r"[\[<]")
+_WIKI = re.compile(r"\[\[[^\[\]\n]{1,300}\]\]")
+_ID = re.compile(
+    r"""<[a-z][^<>]{0,500}?\s(?:id|name)\s*=\s*["']?([^"'\s<>]{1,200})""", re.IGNORECASE
+)
+_SCHEME = re.compile(r"[a-zA-Z][a-zA-Z0-9+.-]+:")
+_NO_PLACE = ("mailto:", "javascript:", "data:", "tel:")
+_SUFFIX = re.compile(r"\.(?:md|markdown|html?|rst|txt|pdf|docx)$", re.IGNORECASE)
+_FOLDER_PAGE = re.compile(r"(?:^|/)(?:index|readme)$", re.IGNORECASE)
+
+
+class Mark(NamedTuple):
+    """An anchor by its name, or a link by its target, on a line of a text (from 0)."""
+
+    line: int
+    target: str
+    is_anchor: bool
+
+
+def usable(marks: Iterable[Mark]) -> tuple[Mark, ...]:
+    """Return the first marks of a document, in order, without those too long for a chunk."""
+    short = (mark for mark in marks if 0 < len(mark.target) <= MAX_ADDRESS)
+    return tuple(islice(short, MAX_MARKS))
+
+
+def heading_marks(headings: Sequence[Heading]) -> list[Mark]:
+    """Return the anchors of headings, as GitHub, mdBook and others make them.
+
+    Examples
+    --------
+    >>> headings = [Heading(1, "Set up, once!", 0, 1), Heading(2, "Set up once", 4, 5)]
+    >>> [mark.target for mark in heading_marks(headings)]
+    ['set-up-once', 'set-up-once-1']
+    """
+    seen: Counter[str] = Counter()
+    marks = []
+    for heading in headings:
+        slug = re.sub(r"[^\w\- ]", "", heading.text.casefold()).strip().replace(" ", "-")
+        if slug:
+            number = f"-{seen[slug]}" if seen[slug] else ""
+            marks.append(Mark(heading.start, slug + number, True))
+            seen[slug] += 1
+    return marks
+
+
+def markdown_marks(text: str) -> tuple[Mark, ...]:
+    r"""Find the links of a Markdown text, and the anchors that its HTML sets.
+
+    Wiki links (``[[Name]]``) count, code does not.
+
+    Examples
+    --------
+    >>> text = "See [this](a.md#x).\n\n<a id=\"here\"></a> and [[Ice trade]]\n[ref].\n\n[ref]: b.md"
+    >>> [tuple(mark) for mark in markdown_marks(text)]
+    [(0, 'a.md#x', False), (2, 'here', True), (2, '[[Ice trade]]', False), (3, 'b.md', False)]
+    """
+    if not _MAY_LINK.search(text):
+        return ()
+    environment: dict[str, object] = {}
+    found: list[Mark] = []
+    for block in block_parser().parse(text, environment):
+        line = block.map[0] if block.map else 0
+        if block.type == "html_block":
+            found += [Mark(line, anchor, True) for anchor in _ID.findall(block.content)]
+        # A lone bracket may be a reference, if the document defines any.
+        sign = _OPENS if "references" in environment else _MAY_LINK
+        if (
+            block.type == "inline"
+            and len(block.content) <= _LONGEST_PARAGRAPH
+            and sign.search(block.content)
+        ):
+            (inline,) = inline_parser().parseInline(block.content, environment)
+            found += _in_line(inline.children or (), line)
+        if len(found) > MAX_MARKS:
+            break
+    return usable(found)
+
+
+def _in_line(tokens: Iterable[Token], line: int) -> list[Mark]:
+    marks = []
+    for token in tokens:
+        if token.type in {"softbreak", "hardbreak"}:
+            line += 1
+        elif token.type == "link_open":
+            marks.append(Mark(line, str(token.attrGet("href") or ""), False))
+        elif token.type == "html_inline":
+            marks += [Mark(line, anchor, True) for anchor in _ID.findall(token.content)]
+        elif token.type == "text":
+            marks += [Mark(line, wiki, False) for wiki in _WIKI.findall(token.content)]
+    return marks
+
+
+def addresses_at(document_id: str, anchors: Iterable[str]) -> tuple[str, ...]:
+    """Return the addresses of a chunk of a document: its path, and the anchors in it.
+
+    A link may name a page without its suffix, or with that of the page built from it, so one
+    address goes without; ``index`` and ``README`` are the page of their folder.
+
+    Examples
+    --------
+    >>> addresses_at("docs/setup.md", ["linux"])
+    ('docs/setup.md', 'docs/setup', 'docs/setup#linux')
+    >>> addresses_at("docs/README.md", [])
+    ('docs/README.md', 'docs/README', 'docs')
+    """
+    page = _page(document_id)
+    paths = [_quoted(document_id), page]
+    if folder := _FOLDER_PAGE.search(page):
+        paths.append(page[: folder.start()] or ".")
+    placed = (one if (one := _anywhere(anchor)) else f"{page}#{anchor}" for anchor in anchors)
+    found = dict.fromkeys([*paths, *placed])
+    return tuple(islice((one for one in found if len(one) <= MAX_ADDRESS), MAX_ADDRESSES))
+
+
+def references_of(document_id: str, targets: Iterable[str]) -> tuple[str, ...]:
+    """Return what links of a document lead to, each once."""
+    found = dict.fromkeys(one for target in targets if (one := resolved(target, document_id)))
+    return tuple(islice((one for one in found if len(one) <= MAX_ADDRESS), MAX_REFERENCES))
+
+
+def resolved(target: str, document_id: str) -> str:
+    """Return the address that a link of a document leads to, or an empty string.
+
+    Examples
+    --------
+    >>> resolved("../api.html#open", "docs/guide/setup.md"), resolved("#linux", "docs/setup.md")
+    ('docs/api#open', 'docs/setup#linux')
+    >>> resolved("/b", "https://example.org/a/"), resolved("mailto:jo@example.org", "a.md")
+    ('https://example.org/b', '')
+    """
+    target = target.strip()
+    if target.casefold().startswith(_NO_PLACE):
+        return ""
+    if target.startswith("[[") or _SCHEME.match(target):
+        return _anywhere(target) or target
+    if target.startswith("//"):
+        return f"https:{target}"
+    if "://" in document_id:
+        return urljoin(document_id, target)
+    path, mark, fragment = target.partition("#")
+    path = unquote(path.partition("?")[0])
+    if not path:
+        page = _page(document_id)
+    elif path.startswith("/"):
+        page = _page(path if document_id.startswith("/") else path.lstrip("/"))
+    else:
+        page = _page(normpath(join(dirname(document_id), path)))
+    return f"{page}{mark}{fragment}" if fragment else page
+
+
+def _anywhere(name: str) -> str:
+    """Return the address of a label or symbol, which is known in all documents alike."""
+    if name.startswith("symbol:"):
+        return name.removeprefix("symbol:")
+    return name if name.startswith("label:") else ""
+
+
+def _page(path: str) -> str:
+    return _quoted(path if "://" in path else _SUFFIX.sub("", path))
+
+
+def _quoted(path: str) -> str:
+    """Return a path as links write it."""
+    return path if "://" in path else path.replace("%", "%25").replace("#", "%23")
