@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.artifacts import file_checksum, remove, replace_file
 from hebbgraph.graph.phrases import PhraseArrays
-from hebbgraph.graph.tag_graph import GraphArrays, TagGraph
+from hebbgraph.graph.tag_graph import GraphArrays, TagGraph, older_support
 
 __all__ = ["SNAPSHOT_FORMAT", "load_snapshot", "save_snapshot"]
 
@@ -26,7 +26,7 @@ logger = logging.getLogger(__name__)
 
 #: Raised when arrays, tokens or the rules of the vocabulary change.
 SNAPSHOT_FORMAT = 5
-_WITHOUT_OPENERS = 4  # still read: chunks of that time propose no openers
+_WITHOUT_SUPPORT = 4  # still read; every proposal of that time is worth the same
 _MANIFEST = "manifest.json"
 _CURRENT = "CURRENT"
 
@@ -75,16 +75,17 @@ def load_snapshot(directory: Path) -> TagGraph | None:
         manifest = json.loads((folder / _MANIFEST).read_bytes())
         if name != f"graph-{manifest['generation']}":
             raise ValueError(f"{name} says that it is generation {manifest['generation']}")
-        if manifest["format"] not in (SNAPSHOT_FORMAT, _WITHOUT_OPENERS):
+        if manifest["format"] not in (SNAPSHOT_FORMAT, _WITHOUT_SUPPORT):
             logger.info("graph snapshot of another version at %s: rebuilding", folder)
             return None
         for file, expected in manifest["checksums"].items():
             if file_checksum(folder / Path(file).name) != expected:
                 logger.warning("graph snapshot is damaged (%s): rebuilding", folder / file)
                 return None
-        held = {}
-        if manifest["format"] == _WITHOUT_OPENERS:
-            held["opener_counts"] = np.zeros_like(_mapped(folder / "candidate_counts.npy"))
+        held: dict[str, Any] = {}
+        if manifest["format"] == _WITHOUT_SUPPORT:
+            counts = (_mapped(folder / f"{of}_counts.npy") for of in ("candidate", "anchor"))
+            held["support"] = older_support(*counts)
         for field in (*GraphArrays._fields, *PhraseArrays._fields):
             if field not in held:
                 held[field] = _mapped(folder / f"{field}.npy")

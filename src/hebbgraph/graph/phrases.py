@@ -21,9 +21,6 @@ from hebbgraph.text.reader import TextReader, TokenizedTexts
 __all__ = ["PhraseArrays", "PhraseTable", "Staged"]
 
 _MIN_CANDIDATES = 2
-_MENTIONS_PER_PROPOSAL = 4
-_MENTIONS_PER_OPENER = 1
-_MENTIONS_PER_TITLE = 16
 _COMMON_SHARE = 4
 _COMMON_MIN = 20
 _SALT_BYTES = 16
@@ -42,7 +39,7 @@ class PhraseArrays(NamedTuple):
     key_data: NDArray[np.uint8]
     key_offsets: NDArray[np.int64]
     candidate_counts: NDArray[np.int32]
-    opener_counts: NDArray[np.int32]
+    support: NDArray[np.int32]
     anchor_counts: NDArray[np.int32]
     given_counts: NDArray[np.int32]
     phrase_order: NDArray[np.uint64]
@@ -64,15 +61,17 @@ class PhraseArrays(NamedTuple):
 
 
 class Staged(NamedTuple):
-    """Candidates of some chunks; each array lists a phrase once for every chunk.
+    """What some chunks propose; each array lists a phrase once for every chunk.
 
-    ``openers`` and ``anchors`` are among the ``candidates``; ``given`` are apart.
+    ``anchors`` are among the ``candidates``, ``given`` are apart. ``proposed`` lists the
+    candidates with the ``worth`` of each in mentions.
     """
 
     candidates: IntArray
-    openers: IntArray
     anchors: IntArray
     given: IntArray
+    proposed: IntArray
+    worth: IntArray
 
 
 class PhraseTable:
@@ -100,7 +99,7 @@ class PhraseTable:
         self.keys = PackedStrings(arrays.key_data, arrays.key_offsets)
         self._fresh: dict[str, int] = {}
         self._candidates = GrowableArray(np.int32, arrays.candidate_counts)
-        self._openers = GrowableArray(np.int32, arrays.opener_counts)
+        self._support = GrowableArray(np.int32, arrays.support)
         self._anchors = GrowableArray(np.int32, arrays.anchor_counts)
         self._given = GrowableArray(np.int32, arrays.given_counts)
         self._order = GrowableArray(np.uint64, arrays.phrase_order)
@@ -122,9 +121,9 @@ class PhraseTable:
         return self._candidates.view
 
     @property
-    def opener_counts(self) -> NDArray[np.int32]:
-        """Number of live chunks where each phrase opens a sentence, and no more speaks for it."""
-        return self._openers.view
+    def support(self) -> NDArray[np.int32]:
+        """How many mentions the proposals of each phrase speak for."""
+        return self._support.view
 
     @property
     def anchor_counts(self) -> NDArray[np.int32]:
@@ -184,10 +183,9 @@ class PhraseTable:
 
         "need" and "compared" are candidates of a few chunks, where they happen to open a
         sentence or to stand among rare words, and words of very many. This is the
-        *keyphraseness* of [1]_, the share of chunks that propose a phrase among those that
-        mention it: below a quarter, mentions say nothing. One that only opens a sentence,
-        where any word has a capital, speaks for a quarter of a chunk, so it alone suffices if
-        the phrase is nowhere found inside of one. A title speaks for four.
+        *keyphraseness* of [1]_: the share of chunks that propose a phrase among those that
+        mention it. Each proposal speaks for as many mentions as its kind is worth,
+        and a phrase that is mentioned more often is incidental.
 
         A phrase of more than a quarter of a large corpus tells nothing apart, such as the
         function words of a language without a list.
@@ -202,12 +200,8 @@ class PhraseTable:
         ----------
         .. [1] Mihalcea and Csomai (2007), Wikify! Linking documents to encyclopedic knowledge.
         """
-        openers, anchors = self.opener_counts, self.anchor_counts
-        worth = _MENTIONS_PER_PROPOSAL * self.candidate_counts
-        worth -= (_MENTIONS_PER_PROPOSAL - _MENTIONS_PER_OPENER) * openers
-        worth += (_MENTIONS_PER_TITLE - _MENTIONS_PER_PROPOSAL) * anchors
         common = max(n_chunks // _COMMON_SHARE, _COMMON_MIN)
-        incidental: BoolArray = ((worth < df) | (df > common)) & (self.given_counts == 0)
+        incidental: BoolArray = ((self.support < df) | (df > common)) & (self.given_counts == 0)
         return incidental
 
     @property
@@ -231,7 +225,7 @@ class PhraseTable:
                 self.keys.append(key)
             nothing = np.zeros(len(new), np.int32)
             self._candidates.extend(nothing)
-            self._openers.extend(nothing)
+            self._support.extend(nothing)
             self._anchors.extend(nothing)
             self._given.extend(nothing)
             self._order.extend(_order_keys(new))
@@ -271,13 +265,12 @@ class PhraseTable:
         """
         touched = unique(np.concatenate((added.candidates, removed.candidates)))
         before = self.are_known(touched)
-        for counts, gained, lost in (
-            (self._candidates, added.candidates, removed.candidates),
-            (self._openers, added.openers, removed.openers),
-            (self._anchors, added.anchors, removed.anchors),
-        ):
-            np.add.at(counts.writable(), gained, 1)
-            np.subtract.at(counts.writable(), lost, 1)
+        candidates, anchors = self._candidates.writable(), self._anchors.writable()
+        support = self._support.writable()
+        for sign, staged in ((1, added), (-1, removed)):
+            np.add.at(candidates, staged.candidates, sign)
+            np.add.at(anchors, staged.anchors, sign)
+            np.add.at(support, staged.proposed, sign * staged.worth)
         after = self.are_known(touched)
         entered = touched[after & ~before]
         left = touched[before & ~after]
@@ -417,7 +410,7 @@ class PhraseTable:
             data,
             offsets,
             self.candidate_counts[kept],
-            self.opener_counts[kept],
+            self.support[kept],
             self.anchor_counts[kept],
             self.given_counts[kept],
             self.order[kept],

@@ -28,9 +28,9 @@ from hebbgraph.graph.incidence import Incidence, Postings, TagColumns
 from hebbgraph.graph.phrases import PhraseArrays, PhraseTable, Staged
 from hebbgraph.text.reader import TokenizedTexts
 
-__all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange"]
+__all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange", "older_support"]
 
-_TITLE, _GIVEN, _OTHER, _ADDRESS, _OPENER = 0, 1, 2, 3, 4
+_TITLE, _GIVEN, _OTHER, _ADDRESS, _OPENER, _CAPITAL = 0, 1, 2, 3, 4, 5
 #: The subject of an untitled chunk counts as its title. References are given to a chunk alone,
 #: and so are addresses, which entitle it (see :mod:`hebbgraph.graph.references`).
 _KIND_CODES = {
@@ -40,7 +40,12 @@ _KIND_CODES = {
     "reference": _GIVEN,
     "address": _ADDRESS,
     "opener": _OPENER,
+    "capital": _CAPITAL,
 }
+#: How many mentions a proposal speaks for, by code: one in four has to propose a name, a code or
+#: a term, one in two a single word with a capital, and all a word that only opens sentences.
+_WORTH = np.array([16, 0, 4, 0, 1, 2])
+_OF_ITS_CHUNK = np.array([True, True, False, True, False, False])  # whether mentioned or not
 _FIRST = itemgetter(0)
 #: The graph is folded once more than one in this many chunks is dead, or phrase is new.
 _FOLD_SHARE = 8
@@ -109,6 +114,13 @@ class GraphArrays(NamedTuple):
     column_indptr: NDArray[np.int64]
     column_chunks: NDArray[np.int32]
     column_is_title: NDArray[np.bool_]
+
+
+def older_support(candidates: NDArray[np.int32], anchors: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the support of phrases that are titles or names, from their counts."""
+    name, title = _WORTH[_OTHER], _WORTH[_TITLE]
+    support: NDArray[np.int32] = name * candidates + (title - name) * anchors
+    return support.astype(np.int32)
 
 
 class TagGraph:
@@ -273,9 +285,10 @@ class TagGraph:
         given = (kinds == _GIVEN) | (kinds == _ADDRESS)
         return Staged(
             unique(pairs[~given]) % n_phrases,
-            pairs[kinds == _OPENER] % n_phrases,
             unique(pairs[kinds == _TITLE]) % n_phrases,
             unique(pairs[given]) % n_phrases,
+            pairs % n_phrases,
+            _WORTH[kinds],
         )
 
     def tag(self, into: TaggedChunks, slots: IntArray, texts: TokenizedTexts) -> None:
@@ -299,7 +312,7 @@ class TagGraph:
         counts = indptr[slots + 1] - starts
         at = concatenated_ranges(starts, counts)
         kinds = self._candidate_kinds.view[at]
-        own = np.flatnonzero((kinds != _OTHER) & (kinds != _OPENER))
+        own = np.flatnonzero(_OF_ITS_CHUNK[kinds])
         n_phrases = max(len(self.phrases), 1)
         proposed = (
             np.repeat(np.arange(len(slots)), counts)[own] * n_phrases

@@ -50,7 +50,7 @@ def phrases_of(chunk: Chunk, max_words: int = 3) -> list[str]:
                     found[phrase_key(" ".join(run[at : at + size]))] += 1
             run = []
     for candidate in candidates(chunk.text, chunk.title):
-        if candidate.kind in ("subject", "name", "acronym", "code"):
+        if candidate.kind in ("subject", "name", "capital", "opener", "acronym", "code"):
             found[candidate.key] += 1
     found.pop("", None)
     ranked = sorted(found, key=lambda key: (-found[key], -key.count(" "), key))

@@ -85,10 +85,10 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
     -------
     list of Candidate
         Each proposed key once, with the first reason that applies of title, subject,
-        acronym or code, name, term; then the given tags that are not titles, whether
-        the text proposes them or not. If an untitled chunk opens by defining a name,
-        that name is its subject and counts like a title. A chunk with fewer than three
-        names in its text, or in German, where all nouns are capitalised, also proposes
+        acronym or code, name, capital, opener, term; then the given tags that are not
+        titles, whether the text proposes them or not. If an untitled chunk opens by
+        defining a name, that name is its subject and counts like a title. A chunk with fewer
+        than three names in its text, or in German, where all nouns are capitalised, proposes
         up to 24 salient terms; text in scripts without spaces, up to 64.
 
     Notes

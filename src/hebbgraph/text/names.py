@@ -16,6 +16,8 @@ __all__ = [
     "SENTENCE_ENDS",
     "SENTENCE_STARTS",
     "UNIT_KEYS",
+    "VERBAL",
+    "WEAKER",
     "Kind",
     "add_name",
     "add_names",
@@ -23,11 +25,14 @@ __all__ = [
     "name_parts",
 ]
 
-Kind = Literal["title", "subject", "given", "name", "opener", "code", "acronym", "term"]
-"""Why a phrase was proposed. An opener is a name, if it is one, that only opens sentences."""
+Kind = Literal["title", "subject", "given", "name", "capital", "opener", "code", "acronym", "term"]
+"""Why a phrase was proposed. A capital is a name of one word with one; an opener only opens
+sentences, or may be a verb ("Installing")."""
 
 _LONGEST_NAME = 7  # words; longer spans are headlines, and are split
 _LONGEST_ACRONYM = 6
+VERBAL = ("ing", "ed")
+"""Endings of words that need not be names in spite of a capital ("Installing")."""
 
 _WORD = "(?:[CA]p?|X(?!X))"  # a list of codes is not a name
 _LINK = "(?:k[kt]{0,2}|[KTS]{1,2})"
@@ -48,6 +53,15 @@ SENTENCE_ENDS = "."
 _PART = re.compile("[CAX]+")
 _PLAIN = re.compile("[CX][CAX]*|AC[CAX]*")
 _SHOUTED = re.compile("A{4}|^A{2,}$")
+
+WEAKER: dict[Kind, tuple[Kind, ...]] = {
+    "opener": (),
+    "capital": ("opener",),
+    "name": ("opener", "capital"),
+    "acronym": ("opener", "capital"),
+    "code": ("opener", "capital"),
+}
+"""The kinds that say less for a name than this one."""
 
 UNIT_KEYS = WordCache(lambda joined: key_from_tokens(joined.split()))
 """The key of a unit, or of several joined by spaces."""
@@ -117,7 +131,11 @@ def name_parts(span: str, language: str) -> tuple[_Part, ...] | None:
 
 def kind_of_word(shape: str, key: str) -> Kind:
     """Return the kind of a one-word name with this shape."""
-    return "acronym" if shape == "A" and len(key) <= _LONGEST_ACRONYM else "name"
+    if shape == "A":
+        return "acronym" if len(key) <= _LONGEST_ACRONYM else "name"
+    if shape != "C":
+        return "name"
+    return "opener" if key.endswith(VERBAL) else "capital"
 
 
 def _in_lower_case(shaped: ShapedText) -> set[str]:
@@ -168,6 +186,6 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
 
 
 def add_name(names: dict[str, Kind], key: str, kind: Kind) -> None:
-    """Add one name; it is an opener only as long as it is nothing else."""
-    if names.setdefault(key, kind) == "opener":
+    """Add one name; the strongest evidence for it counts."""
+    if names.setdefault(key, kind) in WEAKER[kind]:
         names[key] = kind

@@ -36,6 +36,8 @@ from hebbgraph.text.names import (
     SENTENCE_ENDS,
     SENTENCE_STARTS,
     UNIT_KEYS,
+    VERBAL,
+    WEAKER,
     Kind,
     kind_of_word,
     name_parts,
@@ -130,6 +132,7 @@ class Proposer:
         self._unit_markers = GrowableArray(np.int8)
         #: Whether a unit is plain, so that joining such units by spaces yields a key.
         self._usual = GrowableArray(np.bool_)
+        self._verbal = GrowableArray(np.bool_)
         self._keep([(("",), _END), (("",), _UNREAD)])
         self._words.update({_END: 0, _UNREAD * (MAX_CACHED_CHARACTERS + 1): _LONG_WORD})
 
@@ -155,6 +158,7 @@ class Proposer:
         }
         self._unit_markers = GrowableArray(np.int8, self._unit_markers.view[used])
         self._usual = GrowableArray(np.bool_, self._usual.view[used])
+        self._verbal = GrowableArray(np.bool_, self._verbal.view[used])
         self._counts = WordCounts()
 
     def rest(self) -> None:
@@ -232,6 +236,7 @@ class Proposer:
             self._unit_texts += fresh
             self._unit_markers.extend([_MARKERS.get(unit, -1) for unit in fresh])
             self._usual.extend([_is_usual(unit) for unit in fresh])
+            self._verbal.extend([unit.endswith(VERBAL) for unit in fresh])
             self._units.fresh = []
         self._units_of_words.extend([len(shape) for _, shape in records], numbers)
         codes = np.frombuffer(shape.encode(), np.uint8)
@@ -271,6 +276,10 @@ class Proposer:
             & ((first != ord("A")) | (second == ord("C")))
         )
         return whole
+
+    def are_verbal(self, units: IntArray) -> BoolArray:
+        """Return which units end as verbs do."""
+        return self._verbal.view[units]
 
     def unit_texts(self, units: IntArray) -> list[str]:
         """Return the text of each unit: tokens joined by spaces."""
@@ -320,12 +329,14 @@ class _Names:
             words = [proposer.unit_texts(page.units[starts[at] + word]) for word in range(length)]
             keys[firsts[at]] = list(map(" ".join, zip(*words, strict=True)))
         keys[concatenated_ranges(firsts[rest], counts[rest])] = list(chain.from_iterable(more))
-        self._keys: list[str] = keys.tolist()
-        self._kinds: list[Kind] = ["name"] * len(self._keys)
+        kinds = np.full(len(keys), "name", dtype=object)
+        capital = alone & (page.codes[starts] == ord("C"))
+        kinds[firsts[:-1][capital]] = "capital"
+        kinds[firsts[:-1][opens | (capital & proposer.are_verbal(page.units[starts]))]] = "opener"
         for at in firsts[np.flatnonzero(alone & (page.codes[starts] == ord("A")))].tolist():
-            self._kinds[at] = kind_of_word("A", self._keys[at])
-        for at in firsts[np.flatnonzero(opens)].tolist():
-            self._kinds[at] = "opener"
+            kinds[at] = kind_of_word("A", keys[at])
+        self._keys: list[str] = keys.tolist()
+        self._kinds: list[Kind] = kinds.tolist()
         self._bounds = firsts[_bounds(starts, page)].tolist()
         codes = np.flatnonzero(page.codes == ord("X"))
         self._codes = proposer.unit_keys(page.units[codes])
@@ -338,7 +349,7 @@ class _Names:
             names.setdefault(key, "code")
         start, stop = self._bounds[text : text + 2]
         for key, kind in zip(self._keys[start:stop], self._kinds[start:stop], strict=True):
-            if names.setdefault(key, kind) == "opener":
+            if names.setdefault(key, kind) in WEAKER[kind]:
                 names[key] = kind
 
 

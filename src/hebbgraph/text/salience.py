@@ -28,7 +28,11 @@ _LONGEST_FUNCTION_WORD = 3  # letters, in languages that we do not know
 
 _DETERMINERS = frozenset(tokenize(DETERMINERS))
 _PREPOSITIONS = frozenset(tokenize(PREPOSITIONS))
-_VAGUE_NOUNS = frozenset(tokenize(VAGUE_NOUNS))
+_VAGUE_NOUNS = frozenset(
+    form
+    for noun in tokenize(VAGUE_NOUNS)
+    for form in (noun, f"{noun}s", f"{noun}es", f"{noun.removesuffix('y')}ies")
+)
 _CONTENT_RUN = re.compile("[lCAX]+")
 
 

@@ -66,6 +66,8 @@ _ENGLISH_MARKERS = frozenset(ENGLISH_MARKERS)
 MIN_MARKERS = 3
 """A text with at least this many distinct ``ENGLISH_MARKERS`` is English."""
 
+_WORDS_PER_MARKER = 20
+
 # Punctuation around a word that does not change the analysis of the word itself.
 _LEADING = "([{\"'“‘«*#"
 _TRAILING = ',;:!?)]}"”»*'
@@ -80,6 +82,7 @@ _INNER_BREAK = re.compile(
 _UNSPACED_RUN = regex.compile(rf"([{UNSPACED}](?:[{UNSPACED}\p{{M}}]|[・·](?=[{UNSPACED}]))*+)")
 _NUMBER = re.compile(r"[0-9][0-9.,'’:-]*[^\W\d_]{0,2}")
 _DOTTED_NAME = re.compile(r"[a-z_]\w+(?:\.[a-z_]\w+)+")
+_RECEIVER = re.compile(r"\b(self|cls|this)\.(?=\w)")  # says nothing of what it receives
 _POSSESSIVE = re.compile(r"(?<=\w)(?:['’]s|s['’]|['’])\Z")
 _MARK = {"(": "(", ")": ")"} | dict.fromkeys(".!?。！？؟।॥…", ".")
 
@@ -196,7 +199,7 @@ def _general(word: str, classify: _Classifier) -> WordShape:
         units.extend([""] * len(marks))
         shapes.append(marks)
 
-    word = without_links(word)
+    word = _RECEIVER.sub(r"\1|", without_links(word))
     # AC/DC and TCP/IP are one name; and/or and Oslo/Bergen are two words.
     pieces = [word] if "/" in word and word.isupper() else _INNER_BREAK.split(word)
     for position, piece in enumerate(pieces):
@@ -288,9 +291,10 @@ def word_analyser(language: str) -> WordAnalyser:
     return _ANALYSERS.get(language) or _ANALYSERS.setdefault(language, WordAnalyser(language))
 
 
-def is_english(tokens: list[str]) -> bool:
-    """Return whether a text has several function words of English."""
-    return len(_ENGLISH_MARKERS.intersection(tokens)) >= MIN_MARKERS
+def is_english(units: list[str]) -> bool:
+    """Return whether a text, if short, has a function word of English, or else several."""
+    enough = min(MIN_MARKERS, 1 + len(units) // _WORDS_PER_MARKER)
+    return len(_ENGLISH_MARKERS.intersection(units)) >= enough
 
 
 def dominant_language(tokens: list[str]) -> str:

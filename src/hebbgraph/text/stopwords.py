@@ -184,9 +184,10 @@ ARTICLES: dict[str, str] = {  # "one" opens definitions too: "is one of the"
 # Words that label what follows, and constants of programming languages: their capital marks
 # no name.
 LABELS = """
-    answer appendix chapter eq equation exercise example examples fig figs figure figures lemma line
-    lines listing note notes page pages paragraph part question section sections step steps table
-    tables theorem tip volume warning cc bcc fwd re
+    abstract acknowledgements answer appendix background bcc cc chapter conclusion conclusions
+    discussion eq equation example examples exercise fig figs figure figures fwd introduction
+    lemma line lines listing note notes overview page pages paragraph part question re
+    references section sections step steps table tables theorem tip volume warning
     true false none null nil nan ok todo fixme xxx
     abb abbildung abschnitt beispiel hinweis kapitel schritt seite tab tabelle
     chapitre etape exemple remarque tableau capitulo ejemplo figura nota paso tabla
@@ -203,23 +204,18 @@ PREPOSITIONS = """
     between among per via as than upon towards across including like and or
     where when while if because whether although
 """
-# Nouns that are about everything.
+# Nouns that are about everything; plurals too.
 VAGUE_NOUNS = """
-    ability addition advantage aim amount approach area aspect attempt attention author basis
-    beginning bit case category change chapter character choice circumstance class combination
-    comparison concept conclusion condition consideration contrast couple course day days degree
-    description detail development difference difficulty discussion effect effort element end
-    evidence example existence extent fact factor feature field figure find following form function
-    general goal group hand help hour hours idea importance increase individual instance interest
-    issue item kind lack level life limit line list look lot majority manner matter means measure
-    member method minute minutes mind moment month months name nature need note number
-    object objective occurrence one operation opinion option order page paper part people period
-    person piece place plan point position possibility presence present problem procedure process
-    purpose quality quantity question range rate reason relation relationship report requirement
-    respect rest result results review right role rule sample scope section sense series set
-    side situation size sort start state step structure study subject sum support task
-    technique term terms thing time times title topic total trend trouble type understanding unit
-    use user value variety version view want way week weeks whole word work world year years
+    ability addition amount aspect basis beginning bit case chance circumstance combination
+    consideration couple course day decade degree detail difference difficulty end example
+    existence extent fact finding following future goal half hand help hour idea importance
+    improvement increase instance interest issue item kind lack left lot majority man manner
+    matter means minute moment month more name need note number objective occurrence option
+    order others pair paper part past people percent percentage person piece place point
+    possibility presence present purpose quantity rate reason respect rest result right role row
+    sake section sense side situation size sort start step stuff such sum thing time title total
+    trouble two type understanding use value variety version want way week while whole word work
+    year
 """
 
 HONORIFICS = "mr mrs ms dr prof sen rep gov gen col cpl sgt lt capt maj rev hon messrs mme mlle"

@@ -14,10 +14,9 @@ def _ints(*values: int) -> np.ndarray:
     return np.array(values, dtype=np.int64)
 
 
-def _staged(
-    candidates: Sequence[int] = (), anchors: Sequence[int] = (), openers: Sequence[int] = ()
-) -> Staged:
-    return Staged(_ints(*candidates), _ints(*openers), _ints(*anchors), _ints())
+def _staged(candidates: Sequence[int] = (), anchors: Sequence[int] = (), worth: int = 4) -> Staged:
+    proposed = _ints(*candidates)
+    return Staged(proposed, _ints(*anchors), _ints(), proposed, np.full(len(proposed), worth))
 
 
 def _words(table: PhraseTable) -> set[str]:
@@ -59,16 +58,23 @@ def test_one_anchor_is_enough() -> None:
     assert table.count(_staged(), _staged([moss])) == ([], [moss])
 
 
-def test_a_phrase_that_few_of_its_chunks_propose_is_incidental() -> None:
+def test_a_phrase_mentioned_beyond_what_its_proposals_speak_for_is_incidental() -> None:
     table = PhraseTable()
-    moss, need, note, string = table.intern(["moss", "need", "note", "string"])
-    table.count(
-        _staged([moss, moss, need, need, note, note, string], [string], [note, note]), _staged()
-    )
-    assert table.are_incidental(_ints(8, 9, 3, 17), 80).tolist() == [False, True, True, True]
-    assert table.are_incidental(_ints(8, 8, 2, 16), 80).tolist() == [False] * 4
-    table.count_given(_ints(need), _ints())
-    assert table.are_incidental(_ints(8, 9, 2, 16), 80).tolist() == [False] * 4
+    moss, note = table.intern(["moss", "note"])
+    table.count(_staged([moss, moss]), _staged())
+    table.count(_staged([note, note, moss], worth=1), _staged([moss], worth=1))
+    assert table.are_incidental(_ints(8, 2), 80).tolist() == [False, False]
+    assert table.are_incidental(_ints(9, 3), 80).tolist() == [True, True]
+    table.count_given(_ints(note), _ints())
+    assert table.are_incidental(_ints(8, 3), 80).tolist() == [False, False]
+
+
+def test_what_more_than_a_quarter_of_many_chunks_mention_is_incidental() -> None:
+    table = PhraseTable()
+    table.count(_staged(table.intern(["moss"]) * 30), _staged())
+    assert not table.are_incidental(_ints(20), 20)
+    assert not table.are_incidental(_ints(30), 120)
+    assert table.are_incidental(_ints(31), 120)
 
 
 def test_a_step_that_changes_nothing_on_balance_says_nothing() -> None:

@@ -111,7 +111,7 @@ class TagExtractor(BaseExtractor):
             tags += (_BULLET.sub("", line) for line in answer.splitlines())
         if self.tagger is None and self.llm is None:
             chunk = node_to_chunk(node)
-            kinds = ("name", "acronym", "code")
+            kinds = ("name", "capital", "acronym", "code")
             tags += [
                 display(found.key)
                 for found in candidates(chunk.text, chunk.title)
