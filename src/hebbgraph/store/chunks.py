@@ -15,11 +15,11 @@ from pydantic_core import from_json, to_json
 
 from hebbgraph.errors import DamagedIndexError, InvalidChunkError
 from hebbgraph.nesting import read_metadata
-from hebbgraph.records import Chunk
+from hebbgraph.records import Chunk, text_hash
 from hebbgraph.store.database import Database, retried
 from hebbgraph.store.facts import facts_of
 from hebbgraph.store.schema import chunks, documents, namespaces
-from hebbgraph.store.texts import Passage, TextState, TextStore
+from hebbgraph.store.texts import Passage, TextState, TextStore, hash_in
 
 __all__ = ["ChunkReader", "Outline", "as_json", "digest", "links_of", "pages"]
 
@@ -159,7 +159,7 @@ class ChunkReader:
         """Return the :func:`~hebbgraph.records.text_hash` of each added text."""
         store = self.text_store
         return {
-            row: store.hash_of(title, held)
+            row: text_hash(title, held) if store.here else hash_in(held)
             for page in self._select(rows, chunks.c.title, store.column)
             for row, title, held in page
         }
@@ -192,7 +192,7 @@ class ChunkReader:
         return {
             row: Outline(
                 _chunk(id_, document_id, title, *rest, text=held if store.here else ""),
-                None if store.here else store.hash_of(title, held),
+                None if store.here else hash_in(held),
             )
             for page in self._select(rows, *_FIELDS, store.column)
             for row, id_, document_id, title, *rest, held in page

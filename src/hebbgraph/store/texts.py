@@ -30,6 +30,7 @@ __all__ = [
     "TextsElsewhere",
     "content_key",
     "content_key_of",
+    "hash_in",
     "imprint",
     "some_of",
 ]
@@ -81,6 +82,11 @@ def imprint(title: str, text: str) -> bytes:
     return bytes.fromhex(text_hash(title, text)) + content_key(title, text)
 
 
+def hash_in(imprint: bytes) -> str:
+    """Return the :func:`~hebbgraph.records.text_hash` of the text that was added."""
+    return bytes(imprint[:_HASH_BYTES]).hex()
+
+
 def content_key_of(title: str, text: str, imprint: bytes | None) -> bytes:
     """Return the :func:`content_key` of a row with the text or its imprint."""
     return content_key(title, text) if imprint is None else bytes(imprint[_HASH_BYTES:])
@@ -105,10 +111,6 @@ class TextStore:
     def read(self, passages: Sequence[Passage]) -> list[CheckedText]:
         """Return the texts, in order; asks the source once."""
         return [CheckedText(passage.held, TextState.same) for passage in passages]
-
-    def hash_of(self, title: str, held: Any) -> str:
-        """Return the :func:`~hebbgraph.records.text_hash` of the text that was added."""
-        return text_hash(title, held)
 
     def remember(self, chunks: Iterable[Chunk], generation: int) -> None:
         """Hold texts that are being written, as they are about to be read."""
@@ -145,18 +147,13 @@ class TextsElsewhere(TextStore):
         return sorted(phrases)  # not in the order of the text
 
     def read(self, passages: Sequence[Passage]) -> list[CheckedText]:
-        checked = self._checked(
-            [(one.id, one.title, self.hash_of(one.title, one.held)) for one in passages]
-        )
+        checked = self._checked([(one.id, one.title, hash_in(one.held)) for one in passages])
         for state in (TextState.missing, TextState.changed):
             if off := [
                 one.id for one, text in zip(passages, checked, strict=True) if text.state is state
             ]:
                 logger.warning("%s: text %s: %s", self._place, state.value, some_of(off))
         return checked
-
-    def hash_of(self, title: str, held: Any) -> str:
-        return bytes(held[:_HASH_BYTES]).hex()
 
     def completed(self, hits: tuple[Hit, ...]) -> tuple[tuple[Hit, ...], tuple[str, ...]]:
         """Return hits with their texts, and notes for the reader; asks once."""
