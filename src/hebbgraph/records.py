@@ -53,6 +53,7 @@ __all__ = [
     "ShownChunk",
     "TaggingReport",
     "Turn",
+    "readable_links",
     "storable",
     "text_hash",
 ]
@@ -79,6 +80,19 @@ def storable(text: str) -> str:
     'ice trade'
     """
     return _UNSTORABLE.sub(" ", text)
+
+
+def readable_links(values: object, most: int) -> tuple[str, ...]:
+    """Return what of foreign metadata can be addresses or references: a str, or some of a list.
+
+    Examples
+    --------
+    >>> readable_links(["a.md", None, " ", "b.md#x"], 9), readable_links("a.md", 9)
+    (('a.md', 'b.md#x'), ('a.md',))
+    """
+    held = [values] if isinstance(values, str) else values if isinstance(values, list) else []
+    links = (storable(one).strip() for one in held if isinstance(one, str))
+    return tuple(one for one in dict.fromkeys(links) if 0 < len(one) <= MAX_ADDRESS)[:most]
 
 
 def text_hash(title: str, text: str) -> str:

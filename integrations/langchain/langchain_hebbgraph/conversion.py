@@ -1,7 +1,7 @@
 """Documents to chunks and back: the border between LangChain and hebbgraph.
 
 What comes back equals what went in: ``Document.metadata`` is kept as it is and never
-written to. Three of its fields also mean something to the index:
+written to. Some of its fields also mean something to the index:
 
 ``title``
     The chunk's title. It becomes a tag that is looked for in other chunks.
@@ -9,7 +9,12 @@ written to. Three of its fields also mean something to the index:
     A list of str: tags in addition to those that the index finds. :class:`TagTransformer`
     and :class:`HebbianTextSplitter` write it.
 ``source``
-    The document that the chunk comes from, for ``delete(document_id=...)``.
+    The document that the chunk comes from, for ``delete(document_id=...)``. If it is a path
+    or a URL, it is an address too.
+``addresses``, ``references``
+    Lists of str: where others find the document (path, URL with anchor, message id,
+    ``[[wiki name]]``, symbols), and what it links to. Recalls follow them.
+    :class:`HebbianTextSplitter` writes both, from Markdown.
 """
 
 from __future__ import annotations
@@ -26,13 +31,16 @@ from typing import Any, TypeAlias
 
 from hebbgraph import Chunk, InvalidChunkError
 from hebbgraph.citations import Source
+from hebbgraph.documents.links import is_place
 from hebbgraph.documents.outline import clean_text
-from hebbgraph.limits import MAX_ID, MAX_TITLE
+from hebbgraph.limits import MAX_ADDRESSES, MAX_ID, MAX_REFERENCES, MAX_TITLE
+from hebbgraph.records import readable_links
 from langchain_core.documents import Document
 
 __all__ = ["Filter", "chunk_filter", "stable_id", "to_chunk", "to_document", "to_source"]
 
 TITLE, TAGS, SOURCE = "title", "tags", "source"
+ADDRESSES, REFERENCES = "addresses", "references"
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool] | None
 """A dict in the manner of :mod:`hebbgraph.filters`, or a callable that takes a Document."""
@@ -80,6 +88,8 @@ def to_chunk(document: Document, id: str | None = None) -> Chunk:
         "tags": [tag for tag in tags if isinstance(tag, str) and tag.strip()]
         if isinstance(tags, list)
         else (),
+        "addresses": _addresses(metadata),
+        "references": readable_links(metadata.get(REFERENCES), MAX_REFERENCES),
     }
     try:
         return Chunk.coerce(fields)
@@ -133,6 +143,13 @@ def _document_id(metadata: Mapping[str, Any]) -> str | None:
     if isinstance(source, str) and 0 < len(source) <= MAX_ID and source.isprintable():
         return source
     return None
+
+
+def _addresses(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    source = metadata.get(SOURCE)
+    place = readable_links(source if is_place(source) else None, 1)
+    own = readable_links(metadata.get(ADDRESSES), MAX_ADDRESSES - len(place))
+    return tuple(dict.fromkeys((*own, *place)))
 
 
 def _jsonable(value: Any) -> Any:

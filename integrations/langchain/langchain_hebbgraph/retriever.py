@@ -153,7 +153,8 @@ class HebbianRetriever(BaseRetriever):
         embedder : Embeddings, optional
             Any LangChain ``Embeddings``. Without one, search is lexical.
         open_options : dict, optional
-            More for ``HebbianIndex.open``: ``namespace``, ``settings``, ``tagger``.
+            More for ``HebbianIndex.open``: ``namespace``, ``settings``, ``tagger``,
+            ``edges`` (metadata fields whose values join documents).
         **options
             Fields of the retriever: ``k``, ``filter``, ``strategy``, ...
         """

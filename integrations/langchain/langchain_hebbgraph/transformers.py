@@ -13,10 +13,12 @@ from hebbgraph.documents import (
     markdown_document,
     split_document,
 )
+from hebbgraph.limits import MAX_REFERENCES
+from hebbgraph.records import readable_links
 from hebbgraph.text import candidates, display
 from langchain_core.documents import BaseDocumentTransformer, Document
 
-from langchain_hebbgraph.conversion import SOURCE, TAGS, TITLE, to_chunk
+from langchain_hebbgraph.conversion import ADDRESSES, REFERENCES, SOURCE, TAGS, TITLE, to_chunk
 
 __all__ = ["HebbianTextSplitter", "TagTransformer"]
 
@@ -148,6 +150,11 @@ class HebbianTextSplitter(BaseDocumentTransformer):
             metadata[TITLE] = piece.title
         if tags:
             metadata[TAGS] = list(dict.fromkeys(tags))
+        for name, links in ((ADDRESSES, piece.addresses), (REFERENCES, piece.references)):
+            if name == REFERENCES or SOURCE in metadata:  # without one the path is made up
+                held = [*readable_links(metadata.get(name), MAX_REFERENCES), *links]
+                if held:
+                    metadata[name] = list(dict.fromkeys(held))
         if piece.document_id:
             metadata.setdefault(SOURCE, piece.document_id)
         return Document(id=piece.id, page_content=piece.text, metadata=metadata)

@@ -94,3 +94,27 @@ def test_nodes_lead_to_their_objects(nodes: list[TextNode]) -> None:
     pointer = IndexNode(id_="p", text="All about ships and Petrels", index_id="ships", obj=inner)
     outer = HebbianRetriever.from_nodes([pointer], similarity_top_k=1)
     assert [one.node_id for one in outer.retrieve("Petrel")] == ["petrel"]
+
+
+def test_links_are_read_from_the_metadata() -> None:
+    metadata = {
+        "file_path": "docs/a.md",
+        "hebbgraph_addresses": ["docs/a.md#top", 5, " "],
+        "hebbgraph_references": ["b.md#x"] * 2,
+    }
+    chunk = node_to_chunk(TextNode(id_="n", text="x", metadata=metadata))
+    assert chunk.addresses == ("docs/a.md#top", "docs/a.md")
+    assert chunk.references == ("b.md#x",)
+    assert chunk_to_node(chunk).metadata == metadata
+    assert node_to_chunk(TextNode(id_="my node", text="x")).addresses == ()
+
+
+def test_fields_of_the_metadata_join_nodes() -> None:
+    nodes = [
+        TextNode(id_="a", text="Frost heaves.", metadata={"author": "Jo"}),
+        TextNode(id_="b", text="Use little salt.", metadata={"author": ["jo", "Ann"]}),
+        TextNode(id_="c", text="Nothing.", metadata={"author": "Ben"}),
+    ]
+    retriever = HebbianRetriever.from_nodes(nodes, similarity_top_k=2, edges=("author",))
+    found = retriever.retrieve("When does frost heave?")
+    assert [one.node.node_id for one in found] == ["a", "b"]

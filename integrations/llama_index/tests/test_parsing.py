@@ -198,3 +198,22 @@ def test_tags_reach_the_graph(nodes: list[TextNode]) -> None:
         add_nodes(index, TagExtractor(tagger=shouting)(nodes))
         tags = index.to_networkx("tags")
     assert tags.nodes["shared tag"]["df"] == len(nodes)
+
+
+def test_links_between_parsed_documents_are_followed() -> None:
+    pages = [
+        Document(text="# Guide\n\nFrost heaves; [see](more.md#salt).", id_="d/guide.md"),
+        Document(
+            text="# Winter\n\nNo.\n\n## Salt\n\nUse little.",
+            id_="4f1c",
+            metadata={"file_path": "d/more.md"},
+        ),
+    ]
+    nodes = HebbianNodeParser(chunk_tokens=(1, 16))(pages)
+    assert nodes[0].metadata["hebbgraph_references"] == ["d/more#salt"]
+    assert nodes[2].metadata["hebbgraph_addresses"] == ["d/more.md", "d/more", "d/more#salt"]
+    assert "hebbgraph_references" in nodes[0].excluded_llm_metadata_keys
+    found = HebbianRetriever.from_nodes(nodes, similarity_top_k=2).retrieve(
+        "When does frost heave?"
+    )
+    assert "Use little" in found[1].text

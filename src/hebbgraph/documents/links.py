@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import islice
 from posixpath import dirname, join, normpath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 from urllib.parse import unquote, urljoin
 
 from hebbgraph.documents.outline import Heading, block_parser, inline_parser
@@ -26,6 +26,7 @@ __all__ = [
     "Mark",
     "addresses_at",
     "heading_marks",
+    "is_place",
     "markdown_marks",
     "references_of",
     "resolved",
@@ -54,6 +55,15 @@ class Mark(NamedTuple):
     line: int
     target: str
     is_anchor: bool
+
+
+def is_place(text: object) -> TypeGuard[str]:
+    """Return whether a document's id is a path or a URL, and so an address.
+
+    >>> [is_place(one) for one in ("docs/a", "a.md", "https://e.org", "4f1c-99", "My notes", None)]
+    [True, True, True, False, False, False]
+    """
+    return isinstance(text, str) and ("/" in text or _SUFFIX.search(text) is not None)
 
 
 def usable(marks: Iterable[Mark]) -> tuple[Mark, ...]:

@@ -177,9 +177,11 @@ def _in_words(address: str) -> str:
     if name := _wiki_name(address):
         return name
     address = address.strip()
+    if _FILE.search(address):
+        return ""
     if _WORDS.fullmatch(address):
         return address
-    if _SYMBOL.fullmatch(address) and _PARTS.search(address) and not _FILE.search(address):
+    if _SYMBOL.fullmatch(address) and _PARTS.search(address):
         return address.removesuffix("()")
     return ""
 

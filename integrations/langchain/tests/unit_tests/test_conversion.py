@@ -108,3 +108,17 @@ def test_filters() -> None:
     assert callable(by_document)
     assert by_document(Chunk(text="x", metadata={"n": 1})) is True
     assert by_document(Chunk(text="x", metadata={"n": 2})) is False
+
+
+def test_links_are_read_from_the_metadata() -> None:
+    metadata = {
+        "source": "docs/a.md",
+        "addresses": ["docs/a.md#top", 5, " "],
+        "references": ["b.md#x"] * 2,
+    }
+    chunk = to_chunk(Document("x", metadata=metadata))
+    assert chunk.addresses == ("docs/a.md#top", "docs/a.md")
+    assert chunk.references == ("b.md#x",)
+    assert to_document(chunk).metadata == metadata
+    odd = to_chunk(Document("x", metadata={"source": "My notes", "references": {"a": 1}}))
+    assert (odd.addresses, odd.references) == ((), ())

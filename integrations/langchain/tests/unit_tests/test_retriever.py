@@ -289,3 +289,13 @@ def test_an_index_that_cannot_be_written_still_answers(
     monkeypatch.setattr(retriever.index, "add", refuse)
     assert set(ids(retriever.invoke(QUERY))) == {"petrel", "moss"}
     assert "6 documents were not added" in caplog.text
+
+
+def test_fields_of_the_metadata_join_documents() -> None:
+    documents = [
+        Document("Frost heaves.", id="a", metadata={"author": "Jo"}),
+        Document("Use little salt.", id="b", metadata={"author": ["jo", "Ann"]}),
+        Document("Nothing.", id="c", metadata={"author": "Ben"}),
+    ]
+    retriever = HebbianRetriever.from_documents(documents, k=2, open_options={"edges": ("author",)})
+    assert [found.id for found in retriever.invoke("When does frost heave?")] == ["a", "b"]

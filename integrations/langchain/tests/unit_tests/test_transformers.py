@@ -6,7 +6,12 @@ import pytest
 from hebbgraph import Chunk, ParameterError
 from langchain_core.documents import Document
 
-from langchain_hebbgraph import HebbianTextSplitter, HebbianVectorStore, TagTransformer
+from langchain_hebbgraph import (
+    HebbianRetriever,
+    HebbianTextSplitter,
+    HebbianVectorStore,
+    TagTransformer,
+)
 
 BOOK = """# The north
 
@@ -107,3 +112,23 @@ def test_transformers_can_be_sent_to_workers() -> None:
         again = pickle.loads(pickle.dumps(transformer))
         documents = [Document(BOOK, id="x")]
         assert again.transform_documents(documents) == transformer.transform_documents(documents)
+
+
+def test_links_between_split_documents_are_followed() -> None:
+    pages = [
+        Document(
+            "# Guide\n\nFrost heaves; [see](more.md#salt).", metadata={"source": "d/guide.md"}
+        ),
+        Document("# Winter\n\nNo.\n\n## Salt\n\nUse little.", metadata={"source": "d/more.md"}),
+    ]
+    pieces = HebbianTextSplitter(chunk_tokens=(1, 16)).split_documents(pages)
+    assert pieces[0].metadata["references"] == ["d/more#salt"]
+    assert pieces[2].metadata["addresses"] == ["d/more.md", "d/more", "d/more#salt"]
+    retriever = HebbianRetriever.from_documents(pieces, k=2)
+    assert "Use little" in retriever.invoke("When does frost heave?")[1].page_content
+
+
+def test_without_a_source_there_is_no_address() -> None:
+    (piece,) = HebbianTextSplitter().create_documents(["See [this](b.md)."])
+    assert piece.metadata["references"] == ["b"]
+    assert "addresses" not in piece.metadata

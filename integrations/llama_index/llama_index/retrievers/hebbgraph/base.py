@@ -135,6 +135,7 @@ class HebbianRetriever(BaseRetriever):
         location: str | Path = ":memory:",
         namespace: str = "default",
         embed_model: BaseEmbedding | None = None,
+        edges: Sequence[str] | None = None,
         show_progress: bool = False,
         **options: Any,
     ) -> HebbianRetriever:
@@ -151,6 +152,8 @@ class HebbianRetriever(BaseRetriever):
             The tenant.
         embed_model : BaseEmbedding, optional
             Without it nothing is embedded, and it works.
+        edges : sequence of str, optional
+            Metadata fields whose values join nodes; see ``HebbianIndex.open``.
         show_progress : bool
             Show progress bars.
         **options
@@ -160,6 +163,7 @@ class HebbianRetriever(BaseRetriever):
             location,
             namespace=namespace,
             embedder=None if embed_model is None else LlamaIndexEmbedder(embed_model),
+            edges=edges,
         )
         add_nodes(index, nodes, show_progress=show_progress)
         objects = [node for node in nodes if isinstance(node, IndexNode) and node.obj is not None]

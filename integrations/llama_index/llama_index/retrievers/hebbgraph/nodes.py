@@ -24,16 +24,28 @@ from llama_index.core.schema import (
 from pydantic_core import to_jsonable_python
 
 from hebbgraph import Chunk
-from hebbgraph.limits import MAX_TITLE
-from hebbgraph.records import storable
+from hebbgraph.documents.links import is_place
+from hebbgraph.limits import MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
+from hebbgraph.records import readable_links, storable
 
-__all__ = ["NODE_KEY", "TAGS_KEY", "TITLE_KEY", "chunk_to_node", "node_to_chunk"]
+__all__ = [
+    "ADDRESSES_KEY",
+    "NODE_KEY",
+    "REFERENCES_KEY",
+    "TAGS_KEY",
+    "TITLE_KEY",
+    "chunk_to_node",
+    "node_to_chunk",
+]
 
 NODE_KEY = "_llama_index"
 """Where a chunk's metadata keeps what else belongs to the node."""
 
 TAGS_KEY = "hebbgraph_tags"
 """Where a node's metadata keeps its tags (a list of str)."""
+
+ADDRESSES_KEY, REFERENCES_KEY = "hebbgraph_addresses", "hebbgraph_references"
+"""Where a node's metadata keeps its addresses, and what it links to (lists of str)."""
 
 TITLE_KEY = "title"
 """Where a node's metadata keeps the title of its chunk."""
@@ -51,13 +63,15 @@ def node_to_chunk(node: BaseNode) -> Chunk:
     ----------
     node : BaseNode
         ``metadata["title"]`` becomes the chunk's title and ``metadata["hebbgraph_tags"]``
-        its tags. Metadata that JSON has no word for is kept as text.
+        its tags; ``hebbgraph_addresses`` and ``hebbgraph_references`` its addresses and
+        links. Metadata that JSON has no word for is kept as text.
 
     Returns
     -------
     Chunk
         With the node's id. A node without a source document is its own document, so that
-        what an ingestion pipeline stores unsplit can be deleted by ``ref_doc_id``.
+        what an ingestion pipeline stores unsplit can be deleted by ``ref_doc_id``. If its
+        ``file_path`` or its document's id is a path or a URL, that is an address too.
         Characters that no database can be trusted with, as extracted PDF text holds
         them, become spaces.
 
@@ -81,8 +95,24 @@ def node_to_chunk(node: BaseNode) -> Chunk:
                 for tag in (tags if isinstance(tags, list) else ())
                 if isinstance(tag, str) and tag.strip()
             ),
+            "addresses": _addresses(node, metadata),
+            "references": readable_links(metadata.get(REFERENCES_KEY), MAX_REFERENCES),
         }
     )
+
+
+def place_of(node: BaseNode) -> str | None:
+    """Return the path or URL of a node's document, if it has one."""
+    for place in (node.metadata.get("file_path"), node.ref_doc_id or node.node_id):
+        if is_place(place):
+            return place
+    return None
+
+
+def _addresses(node: BaseNode, metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    place = readable_links(place_of(node), 1)
+    own = readable_links(metadata.get(ADDRESSES_KEY), MAX_ADDRESSES - len(place))
+    return tuple(dict.fromkeys((*own, *place)))
 
 
 def chunk_to_node(chunk: Chunk) -> BaseNode:

@@ -16,8 +16,14 @@ from pydantic import Field, SerializeAsAny, field_serializer
 
 from hebbgraph import Chunk
 from hebbgraph.documents import ChunkSettings, markdown_document, split_document
-from llama_index.retrievers.hebbgraph.nodes import TITLE_KEY
-from llama_index.retrievers.hebbgraph.tags import describe_callable, set_tags, tags_of
+from llama_index.retrievers.hebbgraph.nodes import (
+    ADDRESSES_KEY,
+    REFERENCES_KEY,
+    TAGS_KEY,
+    TITLE_KEY,
+    place_of,
+)
+from llama_index.retrievers.hebbgraph.tags import describe_callable, set_hidden, tags_of
 
 __all__ = ["HebbianNodeParser"]
 
@@ -27,7 +33,8 @@ class HebbianNodeParser(NodeParser):
 
     Without ``parser``, hebbgraph's own: at headings first, then at paragraphs and
     sentences; the document's title becomes ``metadata["title"]``, a node's own heading one
-    of its tags. With one, that parser cuts, and this adds tags and ids.
+    of its tags, its links ``metadata["hebbgraph_references"]``, resolved against the document's
+    ``file_path`` or id. With one, that parser cuts, and this adds tags and ids.
 
     A node's id is made of its document's id, its text and, for repeated text, the number of
     the repetition. A node that an edit elsewhere in the document leaves alone keeps its id,
@@ -115,14 +122,19 @@ class HebbianNodeParser(NodeParser):
             text = document.get_content(metadata_mode=MetadataMode.NONE)
             given = document.metadata.get(TITLE_KEY)
             parsed = markdown_document(text)
-            chunks = split_document(parsed, document_id="document", settings=settings)
+            place = place_of(document)
+            chunks = split_document(parsed, document_id=place or "document", settings=settings)
             pieces = build_nodes_from_splits([chunk.text for chunk in chunks], document)
             for piece, chunk in zip(pieces, chunks, strict=True):
                 title = given if isinstance(given, str) and given else chunk.title
                 if title:
                     piece.metadata[TITLE_KEY] = title
                 if chunk.tags:
-                    set_tags(piece, chunk.tags)
+                    set_hidden(piece, TAGS_KEY, chunk.tags)
+                if chunk.references:
+                    set_hidden(piece, REFERENCES_KEY, chunk.references)
+                if place and chunk.addresses:  # without one the path is made up
+                    set_hidden(piece, ADDRESSES_KEY, chunk.addresses)
             result.extend(pieces)
         return result
 
@@ -144,7 +156,7 @@ class HebbianNodeParser(NodeParser):
                 for one in related if isinstance(related, list) else [related]:
                     _rename(one, new_ids)
             if self.tagger is not None:
-                set_tags(node, tags_of(node, self.tagger))
+                set_hidden(node, TAGS_KEY, tags_of(node, self.tagger))
         return nodes
 
 

@@ -132,7 +132,7 @@ class TagExtractor(BaseExtractor):
         )
         for node in done:
             if TAGS_KEY in node.metadata:
-                _exclude(node)
+                _exclude(node, TAGS_KEY)
         return done
 
 
@@ -165,18 +165,18 @@ def tags_of(node: BaseNode, tagger: Callable[[Chunk], Iterable[str]]) -> list[st
     return _cleaned([*(held if isinstance(held, list) else ()), *tagger(node_to_chunk(node))])
 
 
-def set_tags(node: BaseNode, tags: Iterable[str]) -> None:
-    """Write tags into a node, excluded from what models read."""
-    node.metadata = {**node.metadata, TAGS_KEY: list(tags)}
-    _exclude(node)
+def set_hidden(node: BaseNode, key: str, values: Iterable[str]) -> None:
+    """Write tags or links into a node's metadata, excluded from what models read."""
+    node.metadata = {**node.metadata, key: list(values)}
+    _exclude(node, key)
 
 
-def _exclude(node: BaseNode) -> None:
+def _exclude(node: BaseNode, key: str) -> None:
     # New lists: nodes cut from one document share theirs.
     for name in ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys"):
         keys = getattr(node, name)
-        if TAGS_KEY not in keys:
-            setattr(node, name, [*keys, TAGS_KEY])
+        if key not in keys:
+            setattr(node, name, [*keys, key])
 
 
 def _cleaned(tags: Iterable[str]) -> list[str]:
