@@ -60,7 +60,7 @@ class HebbianNodeParser(NodeParser):
     >>> from llama_index.core import Document
     >>> text = "# Petrel\n\nA small ship.\n\n## Builder\n\nIda Moss built it."
     >>> parser = HebbianNodeParser(chunk_tokens=(1, 16))
-    >>> for node in parser([Document(text=text, id_="petrel.md")]):
+    >>> for node in parser([Document(text=text, id_="petrel")]):
     ...     node.text, node.metadata
     ('A small ship.', {'title': 'Petrel'})
     ('Builder\n\nIda Moss built it.', {'title': 'Petrel', 'hebbgraph_tags': ['Builder']})
