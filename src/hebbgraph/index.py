@@ -578,6 +578,29 @@ class HebbianIndex:
         self._parts.recalls.put(recall)
         return recall
 
+    def in_full(self, query: str, history: Iterable[str]) -> str:
+        """Return a question with the earlier turns that it relies on before it, as one text.
+
+        For a search of your own whose results become ``seeds`` of :meth:`recall`. A question that
+        says enough by itself comes back as it is.
+
+        Parameters
+        ----------
+        query : str
+        history : iterable of str
+            As for :meth:`recall`.
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add(["Mooring costs four crowns in winter.", "Owls hunt voles."])
+        ...     print(index.in_full("And in winter?", ["What does mooring cost?"]))
+        What does mooring cost?
+        And in winter?
+        """
+        self._check_open()
+        return self._recaller.in_full(query, history)
+
     def get(self, ids: Iterable[str]) -> list[Chunk]:
         """Return chunks by id, in the order of the ids; unknown ids are left out."""
         self._check_open()
@@ -831,6 +854,7 @@ class HebbianIndex:
     aholds = _in_thread(holds)
     aids = _in_thread(ids)
     arecall = _in_thread(recall)
+    ain_full = _in_thread(in_full)
     afind_recall = _in_thread(find_recall)
     aexplain = _in_thread(explain)
     astats = _in_thread(stats)

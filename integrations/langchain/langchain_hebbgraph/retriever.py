@@ -15,6 +15,7 @@ from langchain_core.callbacks import (
     CallbackManagerForRetrieverRun,
 )
 from langchain_core.documents import Document
+from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.vectorstores import VectorStore
 from pydantic import Field
@@ -76,9 +77,13 @@ class HebbianRetriever(BaseRetriever):
             ``"spreading"``, or one of the published rivals.
         score_key: str, optional
             Metadata key under which the score is returned; none by default.
+        history: sequence of str or messages
+            Earlier turns of the conversation, oldest first; of messages, those of the
+            user count. A follow-up ("and in winter?") is understood from them, without
+            a model.
 
-        ``k``, ``filter``, ``strategy`` and ``score_key`` can be given to ``invoke`` as
-        well, and be made configurable (``configurable_fields``).
+        ``k``, ``filter``, ``strategy``, ``score_key`` and ``history`` can be given to
+        ``invoke`` as well, and be made configurable (``configurable_fields``).
 
     Instantiate:
         .. code-block:: python
@@ -113,6 +118,7 @@ class HebbianRetriever(BaseRetriever):
     filter: Any = None
     strategy: str = "spreading"
     score_key: str | None = None
+    history: Sequence[Any] = ()
     seed_source: VectorStore | BaseRetriever | None = Field(default=None, exclude=True, repr=False)
     """Searched for seeds in place of the index's own lexical and dense search."""
     seed_k: int = 50
@@ -257,11 +263,13 @@ class HebbianRetriever(BaseRetriever):
         filter: Filter = None,
         strategy: str | None = None,
         score_key: str | None = None,
+        history: Sequence[Any] | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        options = self._options(k, filter, strategy, kwargs)
+        options = self._options(k, filter, strategy, history, kwargs)
         if self.seed_source is not None:
-            options["seeds"] = self._seeds(query, run_manager)
+            full = self.index.in_full(query, options["history"])
+            options["seeds"] = self._seeds(full, run_manager)
         recall = self.index.recall(query, id=str(run_manager.run_id), **options)
         return self._finish(recall, run_manager, score_key)
 
@@ -274,26 +282,34 @@ class HebbianRetriever(BaseRetriever):
         filter: Filter = None,
         strategy: str | None = None,
         score_key: str | None = None,
+        history: Sequence[Any] | None = None,
         **kwargs: Any,
     ) -> list[Document]:
-        options = self._options(k, filter, strategy, kwargs)
+        options = self._options(k, filter, strategy, history, kwargs)
         if self.seed_source is not None:
-            options["seeds"] = await self._aseeds(query, run_manager)
+            full = await self.index.ain_full(query, options["history"])
+            options["seeds"] = await self._aseeds(full, run_manager)
         recall = await self.index.arecall(query, id=str(run_manager.run_id), **options)
         return self._finish(recall, run_manager, score_key)
 
     def _options(
-        self, k: int | None, where: Filter, strategy: str | None, unknown: dict[str, Any]
+        self,
+        k: int | None,
+        where: Filter,
+        strategy: str | None,
+        history: Sequence[Any] | None,
+        unknown: dict[str, Any],
     ) -> dict[str, Any]:
         if surplus := unknown.keys() - _PASSED_OVER:
             raise ParameterError(
-                f"the retriever takes k, filter, strategy and score_key at call time, "
+                f"the retriever takes k, filter, strategy, score_key and history at call time, "
                 f"got {', '.join(sorted(surplus))}"
             )
         return {
             "k": self.k if k is None else k,
             "where": chunk_filter(self.filter if where is None else where),
             "strategy": strategy or self.strategy,
+            "history": _turns(self.history if history is None else history),
         }
 
     def _finish(
@@ -402,6 +418,17 @@ def with_ids(documents: Iterable[Document], ids: Sequence[str | None] | None) ->
     return [
         document.model_copy(update={"id": id_ or stable_id(document)})
         for document, id_ in zip(own, given, strict=True)
+    ]
+
+
+def _turns(history: Sequence[Any]) -> Sequence[Any]:
+    """Return texts as they are, and of messages the text of the user's."""
+    if isinstance(history, str):
+        return history  # refused by the index, which says what it takes
+    return [
+        str(turn.text) if isinstance(turn, HumanMessage) else turn
+        for turn in history
+        if isinstance(turn, HumanMessage) or not isinstance(turn, BaseMessage)
     ]
 
 

@@ -76,6 +76,8 @@ def weigh_turns(
     language : str
         Language of the stemmer.
     """
+    if said and said[-1] == query.strip():  # some hand the question over with its history
+        said = said[:-1]
     asked = query_terms(tokenize(query), language)
     unsaid = _unsaid(derived, asked)
     best = _best(derived, Counter(asked))

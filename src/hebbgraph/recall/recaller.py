@@ -123,6 +123,11 @@ class Recaller:
             recall = recall.model_copy(update={"hits": hits[:k]})
         return recall.model_copy(update={"notes": (*recall.notes, *said)}) if said else recall
 
+    def in_full(self, query: str, history: Iterable[str]) -> str:
+        """See :meth:`hebbgraph.HebbianIndex.in_full`."""
+        _check(query, 1, None, None)
+        return in_full(query, self._turns(query, check_history(history)))
+
     def ids(self, where: Where) -> list[str]:
         """See :meth:`hebbgraph.HebbianIndex.ids`."""
         _check_filter(where)

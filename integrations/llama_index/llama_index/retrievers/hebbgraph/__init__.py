@@ -1,6 +1,7 @@
 """hebbgraph for LlamaIndex: retrieval over a tag graph that learns from citations."""
 
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
+from llama_index.retrievers.hebbgraph.conversation import ConversationBundle
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import RecallEvent
 from llama_index.retrievers.hebbgraph.learner import CitationLearner
@@ -24,6 +25,7 @@ __all__ = [
     "CITATION_REFINE_TEMPLATE",
     "CitationFormatter",
     "CitationLearner",
+    "ConversationBundle",
     "HebbianNodeParser",
     "HebbianRetriever",
     "HebbianVectorStore",

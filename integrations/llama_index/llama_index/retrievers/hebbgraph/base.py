@@ -12,6 +12,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.indices.vector_store.retrievers import VectorIndexRetriever
+from llama_index.core.memory.types import BaseMemory
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import (
     BaseNode,
@@ -25,6 +26,11 @@ from llama_index.core.vector_stores.types import MetadataFilters
 
 from hebbgraph import HebbianIndex, ParameterError, Recall, Settings
 from hebbgraph.limits import MAX_QUERY_CHARACTERS
+from llama_index.retrievers.hebbgraph.conversation import (
+    ConversationBundle,
+    asked_in_full,
+    turns_of,
+)
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
@@ -68,6 +74,10 @@ class HebbianRetriever(BaseRetriever):
     embed_model : BaseEmbedding, optional
         Embeds questions, if the index was opened with a ``LlamaIndexEmbedder`` of it: on
         the event loop for async calls, and over ``QueryBundle.custom_embedding_strs``.
+    memory : BaseMemory, optional
+        That of the chat engine which asks. A follow-up ("and in winter?") is understood
+        from the user's messages in it, without a model. A :class:`ConversationBundle`
+        carries its own.
     callback_manager, object_map, objects, verbose
         As for every LlamaIndex retriever.
 
@@ -100,6 +110,7 @@ class HebbianRetriever(BaseRetriever):
         strategy: Strategy = "spreading",
         source: BaseRetriever | None = None,
         embed_model: BaseEmbedding | None = None,
+        memory: BaseMemory | None = None,
         callback_manager: CallbackManager | None = None,
         object_map: dict[str, Any] | None = None,
         objects: list[IndexNode] | None = None,
@@ -119,6 +130,7 @@ class HebbianRetriever(BaseRetriever):
         self.strategy: Strategy = strategy
         self._source = source
         self._embed_model = embed_model
+        self._memory = memory
 
     # -- making one -----------------------------------------------------------------
 
@@ -260,26 +272,42 @@ class HebbianRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         query = query_bundle.query_str[:MAX_QUERY_CHARACTERS]
-        seeds = None if self._source is None else self._source.retrieve(query_bundle)
+        history: Sequence[str] = ()
+        if isinstance(query_bundle, ConversationBundle):
+            history = query_bundle.history
+        elif self._memory is not None:
+            history = turns_of(self._memory.get_all())
+        full = query_bundle
+        if self._source is not None and history and query.strip():
+            full = asked_in_full(query_bundle, self.index.in_full(query, history))
+        seeds = None if self._source is None else self._source.retrieve(full)
         if not query.strip():
             return (seeds or [])[: self.similarity_top_k]
         vector = query_bundle.embedding
         if vector is None and self._embed_model is not None and self._source is None:
             strings = query_bundle.embedding_strs
             vector = self._embed_model.get_agg_embedding_from_queries(strings)
-        recall = self.index.recall(query, **self._options(seeds, vector))
+        recall = self.index.recall(query, history=history, **self._options(seeds, vector))
         return self._results(recall, seeds)
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         query = query_bundle.query_str[:MAX_QUERY_CHARACTERS]
-        seeds = None if self._source is None else await self._source.aretrieve(query_bundle)
+        history: Sequence[str] = ()
+        if isinstance(query_bundle, ConversationBundle):
+            history = query_bundle.history
+        elif self._memory is not None:
+            history = turns_of(await self._memory.aget_all())
+        full = query_bundle
+        if self._source is not None and history and query.strip():
+            full = asked_in_full(query_bundle, await self.index.ain_full(query, history))
+        seeds = None if self._source is None else await self._source.aretrieve(full)
         if not query.strip():
             return (seeds or [])[: self.similarity_top_k]
         vector = query_bundle.embedding
         if vector is None and self._embed_model is not None and self._source is None:
             strings = query_bundle.embedding_strs
             vector = await self._embed_model.aget_agg_embedding_from_queries(strings)
-        recall = await self.index.arecall(query, **self._options(seeds, vector))
+        recall = await self.index.arecall(query, history=history, **self._options(seeds, vector))
         return self._results(recall, seeds)
 
     def _options(

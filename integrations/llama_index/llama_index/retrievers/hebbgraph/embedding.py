@@ -39,17 +39,21 @@ class LlamaIndexEmbedder:
 
     def embed_documents(self, texts: list[str], /) -> Sequence[Sequence[float]]:
         """Embed passages, but for those whose vectors are given."""
-        given = _GIVEN.get({})
-        missing = list(dict.fromkeys(text for text in texts if text not in given))
-        found: dict[str, Sequence[float]] = dict(given)
-        if missing:
-            vectors = self.embed_model.get_text_embedding_batch(missing)
-            found.update(zip(missing, vectors, strict=True))
-        return [found[text] for text in texts]
+        missing = _missing(texts)
+        return _found(texts, missing, self.embed_model.get_text_embedding_batch(missing))
+
+    async def aembed_documents(self, texts: list[str], /) -> Sequence[Sequence[float]]:
+        """Async twin of :meth:`embed_documents`."""
+        missing = _missing(texts)
+        return _found(texts, missing, await self.embed_model.aget_text_embedding_batch(missing))
 
     def embed_query(self, text: str, /) -> Sequence[float]:
         """Embed one query."""
         return self.embed_model.get_query_embedding(text)
+
+    async def aembed_query(self, text: str, /) -> Sequence[float]:
+        """Async twin of :meth:`embed_query`."""
+        return await self.embed_model.aget_query_embedding(text)
 
     @staticmethod
     @contextmanager
@@ -60,3 +64,15 @@ class LlamaIndexEmbedder:
             yield
         finally:
             _GIVEN.reset(token)
+
+
+def _missing(texts: list[str]) -> list[str]:
+    given = _GIVEN.get({})
+    return list(dict.fromkeys(text for text in texts if text not in given))
+
+
+def _found(
+    texts: list[str], missing: list[str], vectors: Sequence[Sequence[float]]
+) -> Sequence[Sequence[float]]:
+    found = {**_GIVEN.get({}), **dict(zip(missing, vectors, strict=True))}
+    return [found[text] for text in texts]

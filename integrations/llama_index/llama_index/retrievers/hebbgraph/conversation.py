@@ -1,0 +1,41 @@
+"""A question with the turns before it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.schema import QueryBundle
+
+__all__ = ["ConversationBundle", "asked_in_full", "turns_of"]
+
+
+@dataclass
+class ConversationBundle(QueryBundle):
+    """A question with the turns before it, for retrievers and query engines.
+
+    Parameters
+    ----------
+    history : list of str
+        What was asked before, oldest first.
+
+    Examples
+    --------
+    >>> ConversationBundle("And in winter?", history=["What does mooring cost?"]).history
+    ['What does mooring cost?']
+    """
+
+    history: list[str] = field(default_factory=list)
+
+
+def turns_of(messages: Sequence[ChatMessage]) -> list[str]:
+    """Return what the user said."""
+    return [one.content or "" for one in messages if one.role == MessageRole.USER]
+
+
+def asked_in_full(bundle: QueryBundle, text: str) -> QueryBundle:
+    """Ask another retriever for the whole text, unless the question was embedded already."""
+    if text == bundle.query_str or bundle.embedding is not None:
+        return bundle
+    return QueryBundle(text, image_path=bundle.image_path)
