@@ -9,12 +9,14 @@ import numpy as np
 from hebbgraph.arrays import IntArray
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import HebbgraphError
+from hebbgraph.graph.references import normal_address
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import DoctorReport, Finding, Part
 from hebbgraph.store.feedback_log import FeedbackLog
+from hebbgraph.store.texts import some_of
 from hebbgraph.store.truth import Truth
 from hebbgraph.text import lexical_terms
 from hebbgraph.vectors.table import VectorTable
@@ -23,6 +25,7 @@ __all__ = ["examine"]
 
 _PHRASES = 200
 _SHOWN = 3
+_ADDRESSES = 20
 
 
 def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
@@ -185,9 +188,23 @@ def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
 def _notes(truth: Truth, as_added: bool) -> Iterator[str]:
     if not as_added:
         yield "graph and vectors were not compared, since some texts are not as they were added"
+    yield from _shared_addresses(truth)
     state = truth.state().embedding
     if state is not None and (missing := truth.embeddings.count_to_embed(state.epoch)):
         yield f"{missing} chunks have no vector of {state.name!r}: reembed() makes them"
+
+
+def _shared_addresses(truth: Truth) -> Iterator[str]:
+    """Name the addresses that chunks of several documents have; links are shared among them."""
+    documents: dict[str, set[str]] = {}
+    for document, addresses in truth.addresses():
+        for address in addresses:
+            documents.setdefault(normal_address(address), set()).add(document)
+    shared = sorted(address for address, claimed in documents.items() if len(claimed) > 1)
+    for address in shared[:_ADDRESSES]:
+        yield f"address {address!r} is claimed by {some_of(sorted(documents[address]))}"
+    if len(shared) > _ADDRESSES:
+        yield f"{len(shared) - _ADDRESSES} more addresses are claimed by several documents"
 
 
 def _difference_of_weights(found: RawWeights, expected: RawWeights) -> str | None:

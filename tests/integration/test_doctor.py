@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from hebbgraph import HebbianIndex
+from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.cli import app
 from hebbgraph.derived.lexical import LexicalRow
 from hebbgraph.derived.segments import damaged_files
@@ -167,3 +167,43 @@ def test_the_command(index: HebbianIndex, tmp_path: Path) -> None:
     done = run(app, ["doctor", "--db", str(tmp_path / "index"), "--repair"])
     assert done.exit_code == 0, done.output
     assert "repaired" in done.output
+
+
+@pytest.mark.every_database
+def test_addresses_of_several_documents_are_named_and_are_no_damage(
+    make_index: Callable[..., HebbianIndex],
+) -> None:
+    claims = [
+        Chunk(id="a1", text="one", document_id="a", addresses=("https://e.org/x",)),
+        Chunk(id="a2", text="two", document_id="a", addresses=("https://e.org/x", "a.md")),
+        Chunk(id="b", text="three", document_id="b", addresses=("http://E.org/x/",)),
+        Chunk(id="alone", text="four", addresses=("lost.md",), references=("a.md",)),
+    ]
+    index = make_index(claims)
+    report = index.doctor()
+    assert report.ok
+    assert report.notes == ("address '//e.org/x' is claimed by 'a', 'b'",)
+    index.delete(["b"])
+    assert index.doctor().notes == ()
+
+
+def test_nobody_takes_the_address_of_another_document_away(
+    make_index: Callable[..., HebbianIndex],
+) -> None:
+    """A page that claims the address of another has half of its links, and the other half stays."""
+    index = make_index(
+        [
+            Chunk(id="link", text="Frost heaves.", references=("https://e.org/x#top",)),
+            Chunk(id="own", text="Use salt.", document_id="own", addresses=("https://e.org/x",)),
+            Chunk(
+                id="false", text="Buy salt.", document_id="f", addresses=("https://e.org/x#top",)
+            ),
+            Chunk(id="false2", text="Buy salt!", document_id="f", addresses=("https://e.org/x",)),
+        ]
+    )
+    claimed = index.recall("When does frost heave?", k=4)
+    assert claimed.hits[0].chunk.id == "link"
+    index.delete(["false"])
+    scores = {hit.chunk.id: hit.score for hit in index.recall("When does frost heave?", k=4).hits}
+    assert scores["own"] == pytest.approx(scores["false2"])
+    assert scores["own"] > 0.1

@@ -155,6 +155,12 @@ class ChunkReader:
             for (row, _, title, _, *rest), one in zip(page, checked, strict=True):
                 yield row, title, one.text, *rest
 
+    def addresses(self) -> Iterator[tuple[str, list[str]]]:
+        """Yield (document id, or the chunk's own id, addresses) of chunks that have any."""
+        query = sa.select(sa.func.coalesce(chunks.c.document_id, chunks.c.id), chunks.c.links)
+        for document, links in self._ask(query.where(self._mine(), chunks.c.links.is_not(None))):
+            yield document, from_json(links).get("addresses", [])
+
     def text_hashes(self, rows: Iterable[int]) -> dict[int, str]:
         """Return the :func:`~hebbgraph.records.text_hash` of each added text."""
         store = self.text_store
