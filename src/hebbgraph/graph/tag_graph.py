@@ -41,6 +41,7 @@ _KIND_CODES = {
     "address": _ADDRESS,
     "opener": _OPENER,
     "capital": _CAPITAL,
+    "mention": _OPENER,
 }
 #: How many mentions a proposal speaks for, by code: one in four has to propose a name, a code or
 #: a term, one in two a single word with a capital, and all a word that only opens sentences.

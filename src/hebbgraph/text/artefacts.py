@@ -24,7 +24,16 @@ _FILE = re.compile(
 _HASH = re.compile(
     r"(?i)(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 )
-_LITERAL = re.compile(r"(?i)0[xob][0-9a-f_]+[a-z0-9]*|[0-9][0-9_]*_[a-z0-9_]*")
+_LITERAL = re.compile(
+    r"(?i)0[xob][0-9a-f_]+[a-z0-9]*|[0-9][0-9_]*_[a-z0-9_]*|u(?:\+|(?=[a-f]*\d))[0-9a-f]{4,6}"
+    r"|(?-i:[a-z][0-9])"  # x1
+)
+#: Methods of whatever object has them.
+_CALL = re.compile(
+    r"[\w.]+\.(?:add|append|clear|clone|close|copy|decode|encode|endswith|extend|find|flush|format"
+    r"|get|insert|items|iter|join|keys|len|lower|map|next|pop|push|push_str|put|read|readline|remove"
+    r"|replace|seek|set|sort|split|l?r?strip|startswith|to_string|unwrap|update|upper|values|write)"
+)
 _MARKS = frozenset("/\\@=<&:.")
 _LONGEST = 500  # characters; the patterns are quadratic in what is no link
 _TURN = re.compile(r"(?i)[a-z](?=\d)|\d(?=[a-z])")
@@ -48,7 +57,7 @@ def without_links(word: str) -> str:
 
 
 def is_artefact(word: str) -> bool:
-    """Return whether a word is a file, a host, a hash, a run id or a literal.
+    """Return whether a word is a file, a host, a hash, a run id, a literal or a common method.
 
     Error codes, versions and identifiers are not.
 
@@ -63,7 +72,7 @@ def is_artefact(word: str) -> bool:
         return False
     if ("." in word or "/" in word) and _FILE.fullmatch(word):
         return True
-    if _HASH.fullmatch(word) or _LITERAL.fullmatch(word):
+    if _HASH.fullmatch(word) or _LITERAL.fullmatch(word) or _CALL.fullmatch(word):
         return True
     if len(word) < _MANY_DIGITS or "-" in word:
         return False

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from hebbgraph.text.acronyms import acronym_expansions
 from hebbgraph.text.definitions import defines_name, name_start
-from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS, Kind, add_names
+from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS, Kind, add_names, is_headline
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
 from hebbgraph.text.shapes import ShapedText, dominant_language, is_english, shape_text
 from hebbgraph.text.tokens import phrase_key
@@ -145,8 +145,8 @@ def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kin
     names: dict[str, Kind] = {}
     add_names(names, shaped, language)
     in_text = len(names) - ("" in names)
-    if title:
-        add_names(names, shape_text(title, language), language)
+    if title and not is_headline((titled := shape_text(title, language)).shape):
+        add_names(names, titled, language)
     return collect_candidates(text, title, tags, names, in_text, shaped, language)
 
 
@@ -199,8 +199,9 @@ def collect_candidates(
             found.setdefault(UNIT_KEYS[term], "term")
     if in_text < FEW_NAMES or language == "german":
         known = "" if language == "english" and not is_english(shaped.units) else language
-        for term in spaced_terms(shaped.units, shaped.shape, known):
-            found.setdefault(UNIT_KEYS[term], "term")
+        for term, count in spaced_terms(shaped.units, shaped.shape, known).items():
+            # What a chunk is about, it names again: one mention of one word says little.
+            found.setdefault(UNIT_KEYS[term], "term" if count > 1 or " " in term else "mention")
     found.pop("", None)
     return found, given
 

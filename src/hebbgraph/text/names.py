@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from itertools import compress
 from typing import Literal
 
+from hebbgraph.text.salience import VERBAL
 from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.tokens import key_from_tokens
 from hebbgraph.text.words import WordCache
@@ -16,23 +17,23 @@ __all__ = [
     "SENTENCE_ENDS",
     "SENTENCE_STARTS",
     "UNIT_KEYS",
-    "VERBAL",
     "WEAKER",
     "Kind",
     "add_name",
     "add_names",
+    "is_headline",
     "kind_of_word",
     "name_parts",
 ]
 
-Kind = Literal["title", "subject", "given", "name", "capital", "opener", "code", "acronym", "term"]
+Kind = Literal[
+    "title", "subject", "given", "name", "capital", "opener", "code", "acronym", "term", "mention"
+]
 """Why a phrase was proposed. A capital is a name of one word with one; an opener only opens
 sentences, or may be a verb ("Installing")."""
 
 _LONGEST_NAME = 7  # words; longer spans are headlines, and are split
 _LONGEST_ACRONYM = 6
-VERBAL = ("ing", "ed")
-"""Endings of words that need not be names in spite of a capital ("Installing")."""
 
 _WORD = "(?:[CA]p?|X(?!X))"  # a list of codes is not a name
 _LINK = "(?:k[kt]{0,2}|[KTS]{1,2})"
@@ -127,6 +128,11 @@ def name_parts(span: str, language: str) -> tuple[_Part, ...] | None:
     (None, ((0, 4), (0, 1), (2, 4)))
     """
     return (_ENGLISH_PARTS if language == "english" else _OTHER_PARTS)[span]
+
+
+def is_headline(shape: str) -> bool:
+    """Return whether a title is long and has capitals throughout, so that they mark no names."""
+    return len(shape) > _LONGEST_NAME and "l" not in shape
 
 
 def kind_of_word(shape: str, key: str) -> Kind:

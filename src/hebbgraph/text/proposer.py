@@ -36,12 +36,13 @@ from hebbgraph.text.names import (
     SENTENCE_ENDS,
     SENTENCE_STARTS,
     UNIT_KEYS,
-    VERBAL,
     WEAKER,
     Kind,
+    is_headline,
     kind_of_word,
     name_parts,
 )
+from hebbgraph.text.salience import VERBAL
 from hebbgraph.text.shapes import (
     ENGLISH_MARKERS,
     MIN_MARKERS,
@@ -199,7 +200,8 @@ class Proposer:
             found: dict[str, Kind] = {}
             names.add(found, 2 * number)
             in_text = len(found) - ("" in found)
-            names.add(found, 2 * number + 1)
+            if not is_headline(shape[bounds[0][2 * number + 1] : bounds[1][2 * number + 1]]):
+                names.add(found, 2 * number + 1)
             shaped = _NOT_LOOKED_AT
             if needs_shape(title, in_text):
                 start, stop = bounds[0][2 * number], bounds[1][2 * number]

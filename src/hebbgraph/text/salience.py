@@ -18,7 +18,14 @@ from hebbgraph.text.stopwords import (
 )
 from hebbgraph.text.tokens import stop_words, tokenize
 
-__all__ = ["MAX_TERMS", "MAX_UNSPACED_TERMS", "spaced_terms", "unspaced_names", "unspaced_terms"]
+__all__ = [
+    "MAX_TERMS",
+    "MAX_UNSPACED_TERMS",
+    "VERBAL",
+    "spaced_terms",
+    "unspaced_names",
+    "unspaced_terms",
+]
 
 MAX_TERMS = 24
 MAX_UNSPACED_TERMS = 64
@@ -26,6 +33,10 @@ _READ_WORDS = 2000  # per chunk; bounds the cost, more words would only change t
 
 _LONGEST_FUNCTION_WORD = 3  # letters, in languages that we do not know
 
+VERBAL = ("ing", "ed")
+"""Endings of words that may be verbs."""
+
+_ADVERBIAL = ("ally", "dly", "ely", "ngly", "sly", "tly")  # not "family", "assembly", "supply"
 _DETERMINERS = frozenset(tokenize(DETERMINERS))
 _PREPOSITIONS = frozenset(tokenize(PREPOSITIONS))
 _VAGUE_NOUNS = frozenset(
@@ -72,7 +83,7 @@ def rake_scores(runs: list[list[str]]) -> dict[str, float]:
 
 def spaced_terms(
     units: list[str], shape: str, language: str = "", limit: int = MAX_TERMS
-) -> list[str]:
+) -> dict[str, int]:
     """Return the most salient words and word pairs of a text with spaces, best first.
 
     Runs of content words are cut into words and pairs. A term scores its frequency
@@ -99,8 +110,9 @@ def spaced_terms(
 
     Returns
     -------
-    list of str
-        Tokens joined by single spaces; ties break by first occurrence.
+    dict of str to int
+        Tokens joined by single spaces, and how often each occurs; ties break by first
+        occurrence.
     """
     runs: list[list[str]] = []
     terms: set[str] = set()
@@ -128,7 +140,8 @@ def spaced_terms(
         worth[term] = (worth[first] + worth[second]) / 2 + 1
     ranking = {term: count * worth[term] for term, count in counts.items() if term in terms}
     # The sort is stable, so ties keep text order.
-    return sorted(ranking, key=ranking.__getitem__, reverse=True)[:limit]
+    best = sorted(ranking, key=ranking.__getitem__, reverse=True)[:limit]
+    return {term: counts[term] for term in best}
 
 
 def _without_function_words(units: list[str]) -> Iterator[list[str]]:
@@ -150,10 +163,12 @@ def _may_be_function_word(word: str) -> bool:
 def _noun_phrases(run: list[str], before: str) -> Iterator[str]:
     """Yield the pairs and the last word of a run, if what stands before it announces a noun."""
     last = run[-1]
-    if before not in _DETERMINERS and (before not in _PREPOSITIONS or last.endswith(("ing", "ed"))):
+    if before not in _DETERMINERS and (before not in _PREPOSITIONS or last.endswith(VERBAL)):
         return
-    yield from map(" ".join, pairwise(run))
-    if last not in _VAGUE_NOUNS and not last.endswith("ly"):
+    for first, second in pairwise(run):
+        if not first.endswith(_ADVERBIAL) and not second.endswith("ed"):
+            yield f"{first} {second}"
+    if last not in _VAGUE_NOUNS and not last.endswith(_ADVERBIAL):
         yield last
 
 

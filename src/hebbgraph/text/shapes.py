@@ -134,7 +134,7 @@ class _Classifier:
         if not core[0].isupper() and not core[0].istitle():
             if core == core.lower():  # a script without case
                 return self._lower.get(unit, "l")
-            return "C"  # iPhone, eBay
+            return self._capital.get(unit, "C")  # iPhone, eBay; but mM
         if len(unit) == 1:
             return "S" if unit == "i" else "T" if unit == "a" else "C"
         if core.isupper():

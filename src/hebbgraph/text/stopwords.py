@@ -188,6 +188,7 @@ LABELS = """
     discussion eq equation example examples exercise fig figs figure figures fwd introduction
     lemma line lines listing note notes overview page pages paragraph part question re
     references section sections step steps table tables theorem tip volume warning
+    cm db hz kb kda kg khz km mb mg mhz ml mm mol ms nm ng ph rpm ul um μg μl μm
     true false none null nil nan ok todo fixme xxx
     abb abbildung abschnitt beispiel hinweis kapitel schritt seite tab tabelle
     chapitre etape exemple remarque tableau capitulo ejemplo figura nota paso tabla
@@ -206,16 +207,17 @@ PREPOSITIONS = """
 """
 # Nouns that are about everything; plurals too.
 VAGUE_NOUNS = """
-    ability addition amount aspect basis beginning bit case chance circumstance combination
-    consideration couple course day decade degree detail difference difficulty end example
-    existence extent fact finding following future goal half hand help hour idea importance
-    improvement increase instance interest issue item kind lack left lot majority man manner
-    matter means minute moment month more name need note number objective occurrence option
-    order others pair paper part past people percent percentage person piece place point
-    possibility presence present purpose quantity rate reason respect rest result right role row
-    sake section sense side situation size sort start step stuff such sum thing time title total
-    trouble two type understanding use value variety version want way week while whole word work
-    year
+    ability access action addition amount area aspect basis beginning behalf bit case chance
+    circumstance combination consideration couple course date day decade degree department
+    detail difference difficulty document end example existence extent fact finding following
+    form future goal half hand help hour idea importance improvement increase instance interest
+    issue item kind lack left letter list lot majority man manner matter means minute moment
+    month more name need note number objective occurrence office option order others pair paper
+    part past people percent percentage period person piece place point possibility presence
+    present purpose quantity rate reason record respect rest result right role row sake section
+    sector sense side situation size sort start status step stuff subject such sum support thing
+    time title total trouble two type understanding use value variety version want way week
+    while whole word work year
 """
 
 HONORIFICS = "mr mrs ms dr prof sen rep gov gen col cpl sgt lt capt maj rev hon messrs mme mlle"
