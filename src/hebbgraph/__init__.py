@@ -40,6 +40,7 @@ from hebbgraph.errors import (
 from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.breadth_first import BreadthFirstParameters
 from hebbgraph.formulas.communities import ColonyParameters
+from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.index import HebbianIndex
 from hebbgraph.records import (
@@ -80,6 +81,7 @@ __all__ = [
     "DiskFullError",
     "DoctorReport",
     "EmbeddingError",
+    "EvidenceWeights",
     "Explanation",
     "Feedback",
     "FeedbackError",

@@ -347,6 +347,12 @@ class Recall(BaseModel):
     hits : tuple of Hit, best first
     notes : tuple of str
         Remarks for the reader, e.g. ``"no known tag in the query"``.
+    confidence : float, in [0, 1], optional
+        How sure it is that the index speaks of the question at all, comparable between
+        questions and indexes. The scores of hits are shares of it. None by strategies that
+        cannot tell.
+    nothing_known : bool
+        Whether ``confidence`` is so low that the question is likely about something else.
     generation : int
         State of the index that answered.
     created_at : float
@@ -366,6 +372,8 @@ class Recall(BaseModel):
     cues: tuple[Cue, ...] = ()
     hits: tuple[Hit, ...] = ()
     notes: tuple[str, ...] = ()
+    confidence: float | None = Field(default=None, ge=0.0, le=1.0)
+    nothing_known: bool = False
     generation: int = 0
     created_at: float = 0.0
     vector: tuple[float, ...] | None = Field(default=None, repr=False)
@@ -463,6 +471,13 @@ class Explanation(BaseModel):
         before a reranker.
     reranked : float, optional
         What the reranker said in the recall, in its own scale.
+    confidence : float, in [0, 1]
+        Of the recall; ``direct`` and ``activation`` are combined, then multiplied by it.
+    lexical, dense : float, in [0, 1], optional
+        What direct evidence was fused from; None for a chunk that no search returned, and for
+        a search that was not made.
+    dense_share : float, in [0, 1]
+        The share of ``dense`` for this question.
     path : tuple of PathStep
         The strongest path to the chunk.
     cues : tuple of Cue
@@ -482,6 +497,10 @@ class Explanation(BaseModel):
     direct: float = 0.0
     activation: float = 0.0
     reranked: float | None = None
+    confidence: float = 1.0
+    lexical: float | None = None
+    dense: float | None = None
+    dense_share: float = 0.0
     path: tuple[PathStep, ...] = ()
     cues: tuple[Cue, ...] = ()
     tags: tuple[str, ...] = ()

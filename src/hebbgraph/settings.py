@@ -16,6 +16,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.breadth_first import BreadthFirstParameters
 from hebbgraph.formulas.communities import ColonyParameters
+from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.formulas.parameters import no_field_any_more
 from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
@@ -241,6 +242,8 @@ class Settings(_Frozen):
         How many recalls are kept to be found by id, for late feedback; 0 keeps none.
     recall : RecallSettings
         Spreading; free at each open.
+    evidence : EvidenceWeights
+        How much dense, lexical and graph evidence count; free at each open.
     breadth_first : BreadthFirstParameters
         Bio-RAG's search; free at each open.
     colonies : ColonyParameters
@@ -269,6 +272,7 @@ class Settings(_Frozen):
     write_wait_seconds: float = Field(default=30.0, ge=0.0)
     keep_recalls: int = Field(default=10_000, ge=0)
     recall: RecallSettings | SpreadingParameters = RecallSettings()
+    evidence: EvidenceWeights = EvidenceWeights()
     breadth_first: BreadthFirstParameters = BreadthFirstParameters()
     colonies: ColonyParameters = ColonyParameters()
     learning: LearningSettings = LearningSettings()

@@ -27,7 +27,7 @@ from hebbgraph.documents.convert import convert_bytes
 from hebbgraph.filters import parse_filter
 from hebbgraph.learning.feedback import read_feedback
 from hebbgraph.store.chunks import as_json, digest
-from hebbgraph.text import candidates, tokenize
+from hebbgraph.text import candidates
 from hebbgraph.text.query import query_terms
 
 __all__ = ["Fuzzer"]
@@ -131,7 +131,7 @@ class Fuzzer:
 
     def query(self) -> None:
         text = self.string()
-        query_terms(tokenize(text), "english")
+        query_terms(text, "english")
         candidates(text, self.string(), [])
         if self.rng.randrange(_RECALL_EVERY) == 0:
             self.index.recall(text, k=self.rng.choice([1, 3, 10, 0, -1, 10**9]))

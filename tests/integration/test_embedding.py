@@ -14,6 +14,7 @@ import pytest
 from hebbgraph import EmbeddingError, HebbianIndex, ParameterError, Settings, SettingsMismatchError
 from hebbgraph.embedders import SentenceTransformerEmbedder, passage_text
 from hebbgraph.errors import MissingExtraError
+from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.vectors import table as vectors
 
 pytestmark = pytest.mark.every_database
@@ -186,8 +187,15 @@ def test_a_missing_extra_is_told_when_the_index_is_opened(
     HebbianIndex.open(":memory:", settings=settings).close()  # no vectors, no search of them
 
 
-def test_seeds_from_elsewhere_take_the_place_of_our_search() -> None:
+def test_seeds_from_elsewhere_take_the_place_of_dense_search() -> None:
     with HebbianIndex.open(":memory:") as index:
+        index.add(CHUNKS)
+        seeds = [("fern-1", 0.9), ("reef-2", 0.4)]
+        recall = index.recall("owl", k=3, seeds=seeds)
+        assert recall.hits[0].chunk.id == "fern-1"
+        assert any(hit.chunk.id.startswith("owl") for hit in recall.hits)  # by its words
+    alone = Settings(evidence=EvidenceWeights(dense=1.0, agreement=0.0, coverage=0.0))
+    with HebbianIndex.open(":memory:", settings=alone) as index:
         index.add(CHUNKS)
         seeds = [("fern-1", 0.9), ("reef-2", 0.4), ("not-here", 0.3)]
         recall = index.recall("owl", k=2, seeds=seeds)

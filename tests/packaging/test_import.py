@@ -19,7 +19,8 @@ import hebbgraph
 PUBLIC = [
     "AddReport", "BreadthFirstParameters", "Chunk", "ClosedIndexError", "Colony",
     "ColonyParameters", "ConnectionLostError", "ConversionError", "Cue", "DamagedIndexError",
-    "DatasetError", "DiskFullError", "DoctorReport", "EmbeddingError", "Explanation", "Feedback",
+    "DatasetError", "DiskFullError", "DoctorReport", "EmbeddingError", "EvidenceWeights",
+    "Explanation", "Feedback",
     "FeedbackError", "FilterError", "Finding", "HebbgraphError", "HebbianIndex", "Hit",
     "IndexLockedError", "InvalidChunkError", "LearnedEffect", "LearningSettings",
     "MissingExtraError",

@@ -15,7 +15,6 @@ import numpy as np
 from hebbgraph.arrays import FloatArray
 from hebbgraph.index import HebbianIndex
 from hebbgraph.settings import LearningSettings, Settings
-from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
 
 from hebbgraph_bench.datasets import Dataset
@@ -224,7 +223,7 @@ def _ask(index: HebbianIndex, text: str, k: int) -> Shown:
 
 
 def _terms(text: str) -> frozenset[str]:
-    return frozenset(query_terms(tokenize(text), Settings().language))
+    return frozenset(query_terms(text, Settings().language))
 
 
 def _unit(vector: Sequence[float]) -> FloatArray:

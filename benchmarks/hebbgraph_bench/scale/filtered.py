@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from hebbgraph.index import HebbianIndex
 from hebbgraph.settings import Settings
-from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
 
 from hebbgraph_bench.scale.corpus import ClusteredEmbedder
@@ -67,7 +66,7 @@ def measure_filters(
     with HebbianIndex.open(path, embedder=embedder, settings=settings) as index:
         for number, question in enumerate([*questions[:_WARM_UP], *questions]):
             vector = None if embedder is None else embedder.embed_query(question).tolist()
-            terms = query_terms(tokenize(question), settings.language)
+            terms = query_terms(question, settings.language)
             began = perf_counter()
             index.parts.derived.lexical.search(terms, _CANDIDATES)
             took = {"tantivy_200_ms": perf_counter() - began}

@@ -21,7 +21,6 @@ from hebbgraph.protocols import VectorSearchName
 from hebbgraph.recall.strategies import spreading
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
-from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
 
 from hebbgraph_bench.datasets import Dataset
@@ -206,7 +205,7 @@ def _ask(
     ):
         for number, question in enumerate([*questions[:_WARM_UP], *questions]):
             vector = None if embedder is None else embedder.embed_query(question).tolist()
-            terms = query_terms(tokenize(question), language)
+            terms = query_terms(question, language)
             spread_seconds.clear()
             spread_cpu.clear()
             began, began_cpu = perf_counter(), thread_time()

@@ -47,7 +47,7 @@ The cost depends on seeds, beam and fan-out, not on the number of chunks.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -138,6 +138,9 @@ class SpreadingParameters:
         ``a`` in the score: larger values favour strong direct evidence.
     half_saturation : float, positive
         ``kappa`` in the score: the activation that counts one half.
+    graph_weight : float, in [0, 1]
+        Factor on activation in the score;
+        :attr:`hebbgraph.formulas.evidence.EvidenceWeights.graph`.
     links : LinkParameters
         Following explicit links.
     """
@@ -159,6 +162,7 @@ class SpreadingParameters:
     tag_beam: int = 48
     evidence_power: float = 4.0
     half_saturation: float = 0.04
+    graph_weight: float = 1.0
     links: LinkParameters = field(default_factory=LinkParameters)
 
     def __post_init__(self) -> None:
@@ -166,7 +170,14 @@ class SpreadingParameters:
             self, ("n_seeds", "hub_floor", "hub_cap", "tags_per_chunk", "beam", "tag_beam"), 1
         )
         check_range(self, ("n_steps", "title_salience"), 0)
-        shares = ("cue_share", "inhibition", "mention_credit", "untitled_trust", "hub_share")
+        shares = (
+            "cue_share",
+            "inhibition",
+            "mention_credit",
+            "untitled_trust",
+            "hub_share",
+            "graph_weight",
+        )
         check_range(self, shares, 0, 1)
         check_positive(self, ("sharpness", "leak", "evidence_power", "half_saturation"))
 
@@ -191,6 +202,8 @@ class Activation:
     cue_mass : ndarray of float64, same shape
     layers : tuple of Layer
         The flows of each step, for :meth:`path`.
+    remembered : float, in [0, 1]
+        The mass of ``extra_seeds``.
     """
 
     chunks: IntArray
@@ -200,6 +213,7 @@ class Activation:
     cues: IntArray
     cue_mass: FloatArray
     layers: tuple[Layer, ...]
+    remembered: float = 0.0
 
     def top(self, k: int, *, tolerance: float = 1e-9) -> tuple[IntArray, FloatArray]:
         """Return the k best chunks, best first, and all that tie with the last one.
@@ -305,10 +319,12 @@ def spread(
         (seeds, trust * mass, (1.0 - trust) * mass)
     ]
     arrivals: list[tuple[IntArray, FloatArray]] = [(layer.receivers, layer.credit)]
+    remembered = 0.0
     if extra_seeds is not None:
         extra, extra_mass = extra_seeds
         keep = _mask(allowed, extra)
         extra, extra_mass = extra[keep], extra_mass[keep]
+        remembered = min(float(extra_mass.sum()), 1.0)
         step.min_mass = 0.0 if plastic is None else plastic.min_mass
         starts.append((extra, extra_mass, np.zeros(len(extra))))
         arrivals.append((extra, extra_mass))
@@ -326,7 +342,7 @@ def spread(
         layers += linked
         arrivals.append((linked[-1].receivers, linked[-1].credit))
         found = _scored(step, candidates, f, arrivals, layers, cue_mass)
-    return found
+    return replace(found, remembered=remembered) if remembered else found
 
 
 def _scored(
@@ -351,7 +367,7 @@ def _scored(
     if not is_candidate.all():
         known[~is_candidate] = evidence.of(chunks[~is_candidate])
     direct = known**p.evidence_power
-    arrived = x / (x + p.half_saturation)
+    arrived = p.graph_weight * x / (x + p.half_saturation)
     return Activation(
         chunks=chunks,
         scores=direct + (1.0 - direct) * arrived,

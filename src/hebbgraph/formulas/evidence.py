@@ -8,11 +8,25 @@ from functools import cached_property
 
 import numpy as np
 
-from hebbgraph.arrays import FloatArray, IntArray, unique_inverse
+from hebbgraph.arrays import FloatArray, IntArray, top_n, unique_inverse
+from hebbgraph.formulas.parameters import check_range
 
-__all__ = ["Evidence", "fuse", "inhibit", "memoize_similarity"]
+__all__ = [
+    "Evidence",
+    "EvidenceWeights",
+    "dense_share",
+    "fuse",
+    "inhibit",
+    "memoize_similarity",
+]
 
 _NO_FLOATS = np.empty(0, np.float64)
+#: Coverage of the rarest words from which on lexical search is trusted as usual.
+_COVERED = 0.7
+#: How far below the last one a chunk is taken to be that a search did not return, as a share of
+#: the range of its scores.
+_BEYOND = 0.1
+_DISCOUNT = 1.0 / np.log2(np.arange(2, 12))
 #: Approximate evidence of a chunk that no search returned.
 _NOBODY, _UNKNOWN = np.array([-1]), np.array([0.05])
 
@@ -28,6 +42,13 @@ class Evidence:
     values : ndarray of float64, shape (n,), in [0, 1]
     elsewhere : float or callable
         Evidence of all other chunks: a number, or a function of chunk numbers.
+    lexical, dense : ndarray of float64, shape (n,), in [0, 1], optional
+        What ``values`` was fused from.
+    dense_share : float, in [0, 1]
+        The share of ``dense``.
+    confidence : float, in [0, 1], optional
+        How sure it is that the corpus speaks of the question; see
+        :mod:`hebbgraph.formulas.confidence`.
 
     Examples
     --------
@@ -39,6 +60,10 @@ class Evidence:
     chunks: IntArray
     values: FloatArray
     elsewhere: float | Callable[[IntArray], FloatArray] = 0.05
+    lexical: FloatArray | None = None
+    dense: FloatArray | None = None
+    dense_share: float = 0.0
+    confidence: float | None = None
 
     def approximate(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, taking .05 for all that are not candidates.
@@ -55,6 +80,14 @@ class Evidence:
     def _padded(self) -> tuple[IntArray, FloatArray]:
         """The candidates and their values, plus a last entry for all other chunks."""
         return np.concatenate((self.chunks, _NOBODY)), np.concatenate((self.values, _UNKNOWN))
+
+    def parts(self, chunk: int) -> tuple[float | None, float | None]:
+        """Return the lexical and the dense score of a candidate; None for what is unknown."""
+        at = int(np.searchsorted(self.chunks, chunk))
+        if at == len(self.chunks) or self.chunks[at] != chunk:
+            return None, None
+        lexical, dense = (None if x is None else float(x[at]) for x in (self.lexical, self.dense))
+        return lexical, dense
 
     def of(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, in the given order."""
@@ -75,6 +108,91 @@ class Evidence:
         return values
 
 
+@dataclass(frozen=True, kw_only=True)
+class EvidenceWeights:
+    """How much each kind of evidence counts.
+
+    Parameters
+    ----------
+    dense : float, in [0, 1]
+        Share of dense search in direct evidence, where both searches think equally well of
+        what the other one found. Lexical search has the rest.
+    agreement : float, at least 0
+        How far that share follows what each search thinks of the other one's hits.
+    coverage : float, at least 0
+        How far it rises if no chunk holds the rare words of the question.
+    graph : float, in [0, 1]
+        Weight of the activation that arrives over the graph.
+
+    Examples
+    --------
+    >>> EvidenceWeights(dense=0.8, agreement=0.0)
+    EvidenceWeights(dense=0.8, agreement=0.0, coverage=0.6, graph=1.0)
+    """
+
+    dense: float = 0.66
+    agreement: float = 0.6
+    coverage: float = 0.6
+    graph: float = 1.0
+
+    def __post_init__(self) -> None:
+        check_range(self, ("dense", "graph"), 0, 1)
+        check_range(self, ("agreement", "coverage"), 0)
+
+
+def dense_share(
+    lexical: FloatArray, dense: FloatArray, covered: float, weights: EvidenceWeights
+) -> float:
+    """Return the share of dense search for one question.
+
+    Each search judges the other. Where the best chunks of dense search hold few of the
+    question's rare words, although others hold many, the embedder does not know what the
+    question is about; where the best chunks of lexical search are far from the question,
+    they hold its words by chance.
+
+    Parameters
+    ----------
+    lexical, dense : ndarray of float64, shape (n,), in [0, 1]
+        Both scores of all candidates, scaled so that the best has 1.
+    covered : float, in [0, 1]
+        How far the best chunk covers the question's rarest words; see
+        :func:`hebbgraph.formulas.confidence.coverage`.
+    weights : EvidenceWeights
+
+    Returns
+    -------
+    float
+        ``weights.dense`` plus ``weights.agreement`` times a difference: the mean lexical
+        score of the ten best by dense search, minus the mean dense score of the ten best by
+        lexical search, both discounted by rank as in nDCG; plus ``weights.coverage`` times
+        what ``covered`` lacks to .7. Kept within [.1, .9], or up to ``weights.dense``
+        if that lies outside.
+
+    Examples
+    --------
+    >>> one, other = np.array([1.0, 0.1, 0.0]), np.array([0.9, 1.0, 0.0])
+    >>> round(dense_share(one, other, 1.0, EvidenceWeights()), 3)
+    0.366
+    >>> round(dense_share(one, other, 0.2, EvidenceWeights()), 3)
+    0.666
+    """
+    lacking = max(_COVERED - covered, 0.0)
+    trust = _mean_of_best(lexical, dense) - _mean_of_best(dense, lexical)
+    share = weights.dense + weights.agreement * trust + weights.coverage * lacking
+    return min(max(share, min(0.1, weights.dense)), max(0.9, weights.dense))
+
+
+def _mean_of_best(scores: FloatArray, ranking: FloatArray) -> float:
+    """Return the mean score of the ten that rank highest, discounted by rank."""
+    best = top_n(ranking, len(_DISCOUNT))
+    best = best[ranking[best] > 0]
+    if not len(best):
+        return 0.0
+    best = best[np.lexsort((-scores[best], -ranking[best]))][: len(_DISCOUNT)]
+    discount = _DISCOUNT[: len(best)]
+    return float(scores[best] @ discount / discount.sum())
+
+
 def fuse(
     lexical_chunks: IntArray,
     lexical_scores: FloatArray,
@@ -82,15 +200,16 @@ def fuse(
     dense_scores: FloatArray | None = None,
     *,
     similarity: Callable[[IntArray], FloatArray] | None = None,
-    dense_weight: float = 0.7,
+    covered: float = 1.0,
+    weights: EvidenceWeights | None = None,
     floor: float = 0.05,
 ) -> Evidence:
     """Fuse lexical and dense scores into direct evidence.
 
-    ``dense_weight * dense + (1 - dense_weight) * bm25``, where BM25 is divided by its
-    maximum, and the cosine is min-max scaled over the candidates: all chunks that either
-    search returned. A chunk that lexical search did not return has a lexical score of 0.
-    Without dense scores, evidence is the scaled BM25 alone.
+    ``w * dense + (1 - w) * bm25``, where BM25 is divided by its maximum, the cosine is
+    min-max scaled over the candidates (all chunks that either search returned), and ``w``
+    is the :func:`dense_share`. A chunk that lexical search did not return has a lexical
+    score of 0. Without dense scores, evidence is the scaled BM25 alone.
 
     Parameters
     ----------
@@ -101,9 +220,11 @@ def fuse(
     dense_chunks, dense_scores : ndarray, shape (m,), optional
         The nearest chunks and their cosines.
     similarity : callable, optional
-        Cosine of any chunks to the query; required with ``dense_chunks``.
-    dense_weight : float, in [0, 1]
-        Weight of the dense score.
+        Cosine of any chunks to the query. By default, other chunks are a little farther than
+        the farthest of ``dense_chunks``.
+    covered : float, in [0, 1]
+        See :func:`dense_share`.
+    weights : EvidenceWeights, optional
     floor : float, in [0, 1]
         Without dense scores, the evidence of chunks that lexical search did not return, so
         that activation can reach passages that share no word with the query.
@@ -118,27 +239,43 @@ def fuse(
     scaled = lexical_scores / highest if highest > 0 else lexical_scores * 0.0
     if dense_chunks is None or dense_scores is None or not len(dense_chunks):
         order = np.argsort(lexical_chunks)
-        return Evidence(lexical_chunks[order], scaled[order].astype(np.float64), floor)
-    if similarity is None:
-        raise TypeError("similarity is required to score chunks that dense search did not return")
+        values = scaled[order].astype(np.float64)
+        return Evidence(lexical_chunks[order], values, floor, lexical=values)
+    weights = weights or EvidenceWeights()
+    low, high = float(dense_scores.min()), float(dense_scores.max())
     chunks, position = unique_inverse(np.concatenate([lexical_chunks, dense_chunks]))
     lexical = np.zeros(len(chunks))
     lexical[position[: len(lexical_chunks)]] = scaled
     known = position[len(lexical_chunks) :]
-    dense = np.empty(len(chunks))
+    dense = np.full(len(chunks), -np.inf)
     dense[known] = dense_scores
-    unknown = np.ones(len(chunks), np.bool_)
-    unknown[known] = False
-    dense[unknown] = similarity(chunks[unknown])
-    low, high = float(dense.min()), float(dense.max())
-    width = max(high - low, 1e-12)
+    if similarity is not None:
+        unknown = np.ones(len(chunks), np.bool_)
+        unknown[known] = False
+        dense[unknown] = similarity(chunks[unknown])
+        low, high = float(dense.min()), float(dense.max())
+    else:
+        low -= _BEYOND * (high - low)
+        dense = np.maximum(dense, low)
+    if high <= low:  # all are as near as the nearest
+        low = high - 1.0
+    width = high - low
+    dense = (dense - low) / width
+    share = dense_share(lexical, dense, covered, weights)
 
     def elsewhere(others: IntArray) -> FloatArray:
+        assert similarity is not None
         scaled: FloatArray = np.clip((similarity(others) - low) / width, 0.0, 1.0)
-        return dense_weight * scaled
+        return share * scaled
 
-    values = dense_weight * ((dense - low) / width) + (1.0 - dense_weight) * lexical
-    return Evidence(chunks, values, elsewhere)
+    return Evidence(
+        chunks,
+        share * dense + (1.0 - share) * lexical,
+        0.0 if similarity is None else elsewhere,
+        lexical=lexical,
+        dense=dense,
+        dense_share=share,
+    )
 
 
 def memoize_similarity(

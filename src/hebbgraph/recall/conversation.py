@@ -23,7 +23,6 @@ from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import MAX_TURN
 from hebbgraph.records import Turn
-from hebbgraph.text import tokenize
 from hebbgraph.text.query import query_terms
 
 __all__ = ["check_history", "in_full", "turn_terms", "weigh_turns"]
@@ -59,7 +58,7 @@ def check_history(history: Iterable[str]) -> list[str]:
 
 def turn_terms(text: str, language: str) -> list[str]:
     """Return the terms of an earlier turn."""
-    return query_terms(tokenize(text), language, limit=_TERMS)
+    return list(query_terms(text, language, limit=_TERMS))
 
 
 def weigh_turns(
@@ -78,7 +77,7 @@ def weigh_turns(
     """
     if said and said[-1] == query.strip():  # some hand the question over with its history
         said = said[:-1]
-    asked = query_terms(tokenize(query), language)
+    asked = list(query_terms(query, language))
     unsaid = _unsaid(derived, asked)
     best = _best(derived, Counter(asked))
     turns = []

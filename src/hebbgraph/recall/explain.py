@@ -48,7 +48,9 @@ def explain(namespace: Namespace, recaller: Recaller, recall: Recall, chunk_id: 
         chunks = {one: held[row].chunk for one, row in rows.items() if row in held}
         _, tags, _ = graph.tags_of(slots)
         hit = recall.hit(chunk_id)
-        score = 0.0 if at is None else float(found.scores[at])
+        sure = spreading.confidence(request, found)
+        score = 0.0 if at is None else sure * float(found.scores[at])
+        lexical, dense = request.evidence.parts(slot)
         unlearned, learned = _learned_effects(namespace, spreading, request, found, slot, score)
         return Explanation(
             chunk_id=chunk_id,
@@ -57,6 +59,10 @@ def explain(namespace: Namespace, recaller: Recaller, recall: Recall, chunk_id: 
             direct=0.0 if at is None else float(found.direct[at]),
             activation=0.0 if at is None else float(found.arrived[at]),
             reranked=None if hit is None else hit.reranked,
+            confidence=sure,
+            lexical=lexical,
+            dense=dense,
+            dense_share=request.evidence.dense_share,
             path=path_steps(graph, nodes, chunks, question) if len(chunks) == len(rows) else (),
             cues=cues_of(graph, question),
             tags=tuple(display(graph.phrases.keys[tag]) for tag in tags.tolist()),
@@ -84,7 +90,8 @@ def _learned_effects(
         return score, ()
     static = spreading.spread(replace(request, question=replace(question, learned=None)))
     at = _position(static, slot)
-    unlearned = 0.0 if at is None else float(static.scores[at])
+    sure = spreading.confidence(request, static)
+    unlearned = 0.0 if at is None else sure * float(static.scores[at])
     return unlearned, learned_effects(
         question.learned,
         found,

@@ -60,7 +60,7 @@ class Question:
 
 def weighted_terms(query: str, turns: Sequence[Turn], language: str) -> dict[str, float]:
     """Return the terms of a question, then those of earlier turns with the turns' weights."""
-    terms = dict.fromkeys(query_terms(tokenize(query), language), 1.0)
+    terms = query_terms(query, language)
     for turn in reversed(turns):
         for term in turn_terms(turn.text, language):
             terms[term] = max(terms.get(term, 0.0), turn.weight)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.embedders import unit_vector
 from hebbgraph.errors import FilterError, IndexLockedError, ParameterError
+from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.limits import MAX_QUERY_CHARACTERS, MAX_SEEDS
 from hebbgraph.namespace import Namespace
@@ -35,6 +36,7 @@ from hebbgraph.recall.question import (
 from hebbgraph.recall.reranking import SecondLook
 from hebbgraph.recall.search import DirectSearch
 from hebbgraph.recall.strategies import (
+    NO_KNOWLEDGE,
     Checked,
     Request,
     Strategy,
@@ -85,7 +87,7 @@ class Recaller:
         self._settings = namespace.settings
         self._learned = namespace.learned if learned else None
         self._masks = Masks(namespace.truth, namespace.colony_of)
-        self._search = DirectSearch(namespace.derived)
+        self._search = DirectSearch(namespace.derived, namespace.settings.evidence)
         self._features = Features(namespace.derived)
         self._second_look = (
             None
@@ -237,6 +239,9 @@ class Recaller:
                     missing = k - len(ranked)
                     rest = unranked(self._truth, graph, request.allowed, taken, missing)
                     ranked += [(slot, 0.0) for slot in rest]
+                sure = ranking.confidence
+                if sure is not None:
+                    ranked = [(slot, score * sure) for slot, score in ranked]
                 hits = make_hits(self._truth, graph, ranked, ranking.path, request.question)
                 cues = cues_of(graph, request.question)
             if hits is not None:  # None: a chunk was deleted meanwhile, so look again
@@ -254,6 +259,8 @@ class Recaller:
         if isinstance(store := self._truth.text_store, TextsElsewhere):
             hits, more = store.completed(hits)
             notes = (*notes, *more)
+        if nothing_known := sure is not None and sure < NOTHING_KNOWN:
+            notes = (*notes, NO_KNOWLEDGE)
         return Recall(
             id=recall_id,
             namespace=self._namespace.name,
@@ -262,6 +269,8 @@ class Recaller:
             cues=cues,
             hits=hits,
             notes=notes,
+            confidence=sure,
+            nothing_known=nothing_known,
             generation=generation,
             created_at=time.time(),
             vector=None if asked.vector is None else tuple(asked.vector.tolist()),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.evidence import Evidence, fuse, memoize_similarity
+from hebbgraph.formulas.confidence import confidence, coverage, nearness
+from hebbgraph.formulas.evidence import Evidence, EvidenceWeights, fuse, memoize_similarity
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recall.masks import Passing
 from hebbgraph.recall.question import Question
@@ -33,10 +35,12 @@ class DirectSearch:
     Parameters
     ----------
     derived : Derived
+    weights : EvidenceWeights
     """
 
-    def __init__(self, derived: Derived) -> None:
+    def __init__(self, derived: Derived, weights: EvidenceWeights) -> None:
         self._derived = derived
+        self._weights = weights
         self._slots = _Slots.none()
 
     def evidence(
@@ -57,17 +61,37 @@ class DirectSearch:
         vectors : VectorTable, optional
             Searched instead of those of the index.
         """
-        allowed = passing.mask
+        lexical = lexical_search(self._derived, graph, question.terms, passing)
+        covered = self._coverage(question.terms, lexical[1])
+        fused = partial(fuse, *lexical, covered=covered, weights=self._weights)
         if question.given is not None:
             rows = np.fromiter(question.given, dtype=np.int64)
             scores = np.fromiter(question.given.values(), dtype=np.float64)
-            return fuse(*_known(graph, rows, scores, allowed))
-        lexical_slots, lexical_scores = lexical_search(
-            self._derived, graph, question.terms, passing
-        )
-        table, vector = vectors or self._derived.vectors, question.vector
+            evidence, near = fused(*_known(graph, rows, scores, passing.mask)), None
+        else:
+            evidence, near = self._dense(
+                graph, question.vector, passing.mask, vectors or self._derived.vectors, fused
+            )
+        return replace(evidence, confidence=confidence(covered, near))
+
+    def _coverage(self, terms: Mapping[str, float], scores: FloatArray) -> float:
+        index = self._derived.lexical
+        df = np.array([index.document_frequency(term) for term in terms], dtype=np.int64)
+        weights = np.array(list(terms.values()), dtype=np.float64)
+        asked = (df > 0) | (weights >= 1.0)  # what earlier turns say may be about anything
+        return coverage(weights[asked], df[asked], len(index), float(scores.max(initial=0.0)))
+
+    def _dense(
+        self,
+        graph: TagGraph,
+        vector: NDArray[np.float32] | None,
+        allowed: BoolArray,
+        table: VectorTable | None,
+        fused: Callable[..., Evidence],
+    ) -> tuple[Evidence, float | None]:
+        """Add dense evidence, if there is any; return the nearness of the best chunk too."""
         if table is None or vector is None or not len(table.rows):
-            return fuse(lexical_slots, lexical_scores)
+            return fused(), None
         if len(vector) != table.state.dimension:
             raise ParameterError(
                 f"the index holds vectors of {table.state.dimension} numbers, "
@@ -81,13 +105,13 @@ class DirectSearch:
         def similarity(chunks: IntArray) -> FloatArray:
             return table.cosines_at(vector, slots.positions_of(chunks), found.every)
 
-        return fuse(
-            lexical_slots,
-            lexical_scores,
+        evidence = fused(
             slots.slots[found.positions],
             found.cosines,
             similarity=memoize_similarity(similarity) if found.every is None else similarity,
         )
+        others = table.sampled_cosines(vector, slots.mask(graph.alive), found.every)
+        return evidence, nearness(found.cosines, others)
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ _FEWEST_SEARCHED = 5_000
 #: A search is rebuilt when there are this many times the vectors that it was fitted to.
 _REFIT = 4
 #: What versions of this and before may have saved for a search.
+_SAMPLE = 500
 _SEARCH_FILES = ("vectors.ivf.json", "vectors.ivf", "vectors.json", "vectors.usearch")
 
 
@@ -269,6 +270,23 @@ class VectorTable:
             cosines = every if len(at) == len(matrix) else every[at]
         best = highest(cosines, limit)
         return Nearest(at[best], cosines[best].astype(np.float64), every)
+
+    def sampled_cosines(
+        self, query: NDArray[np.float32], alive: BoolArray, every: NDArray[np.float32] | None = None
+    ) -> NDArray[np.float32]:
+        """Return the cosines of some of the vectors, drawn evenly, to compare others with.
+
+        Parameters
+        ----------
+        query : ndarray of float32, shape (dimension,), unit length
+        alive : ndarray of bool, shape (n,)
+            From which to draw.
+        every : ndarray of float32, optional
+            What :meth:`nearest` returned of it.
+        """
+        positions = np.flatnonzero(alive)
+        drawn = positions[:: -(-len(positions) // _SAMPLE) or 1]
+        return products(self.matrix, query, drawn) if every is None else every[drawn]
 
     def cosines(self, query: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
         """Return the cosine of each row's vector; -1 for a row that has none."""

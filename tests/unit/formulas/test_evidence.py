@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hebbgraph.formulas.evidence import Evidence, fuse
+from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.evidence import Evidence, EvidenceWeights, dense_share, fuse
 
+#: As if nothing but the scores were known.
+FIXED = EvidenceWeights(dense=0.7, agreement=0.0, coverage=0.0)
 NONE = np.array([], np.int64)
 
 
@@ -31,6 +34,7 @@ def test_both_searches() -> None:
         np.array([1, 2]),
         cosine[[1, 2]],
         similarity=lambda chunks: cosine[chunks],
+        weights=FIXED,
     )
     # Cosines of the candidates 0, 1, 2 run from 0.2 to 0.6; BM25 of chunk 1 counts as 0.
     assert evidence.chunks.tolist() == [0, 1, 2]
@@ -44,9 +48,41 @@ def test_equal_cosines_do_not_divide_by_zero() -> None:
     assert np.isfinite(evidence.values).all()
 
 
-def test_similarity_is_needed() -> None:
-    with pytest.raises(TypeError, match="similarity"):
-        fuse(NONE, np.array([]), np.array([1]), np.array([0.5]))
+def test_scores_of_a_search_that_knows_no_others() -> None:
+    """Other chunks are taken to be a tenth of the range below the last that it returned."""
+    evidence = fuse(
+        np.array([2]), np.array([3.0]), np.array([0, 1]), np.array([9.0, 5.0]), weights=FIXED
+    )
+    assert evidence.chunks.tolist() == [0, 1, 2]
+    assert evidence.values == pytest.approx([0.7, 0.7 * 0.4 / 4.4, 0.3])
+    assert evidence.of(np.array([7])).tolist() == [0.0]
+
+
+def test_a_single_score_is_the_best_one() -> None:
+    evidence = fuse(NONE, np.array([]), np.array([4]), np.array([0.2]), weights=FIXED)
+    assert evidence.values == pytest.approx([0.7])
+
+
+def test_the_share_of_dense_search_follows_the_question() -> None:
+    weights = EvidenceWeights(dense=0.5, agreement=0.5, coverage=0.5)
+    first, second = np.array([1.0, 0.0]), np.array([0.0, 1.0])
+    # Each thinks nothing of what the other found: both are trusted as before.
+    assert dense_share(first, second, 1.0, weights) == pytest.approx(0.5)
+    # The lexical best is near, the dense best holds none of the words: by discounted ranks.
+    near = np.array([0.8, 1.0])
+    a, b = 1.0, 1 / np.log2(3)
+    trust = (0.0 * a + 1.0 * b) / (a + b) - 0.8
+    assert dense_share(first, near, 1.0, weights) == pytest.approx(0.5 + 0.5 * trust)
+    assert dense_share(first, near, 0.3, weights) == pytest.approx(0.5 + 0.5 * trust + 0.5 * 0.4)
+    # It stays within bounds, unless the weight was set outside of them.
+    assert dense_share(first, second, 0.0, EvidenceWeights(coverage=9.0)) == 0.9
+    assert dense_share(first, near, 1.0, EvidenceWeights(dense=1.0, agreement=0.0)) == 1.0
+
+
+@pytest.mark.parametrize("wrong", [{"dense": 1.1}, {"agreement": -1}, {"graph": float("nan")}])
+def test_wrong_weights(wrong: dict[str, float]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(wrong))):
+        EvidenceWeights(**wrong)
 
 
 def test_evidence_elsewhere_by_function() -> None:

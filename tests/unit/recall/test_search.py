@@ -59,10 +59,10 @@ def test_every_way_finds_the_same(
         return plain(terms, limit, **options)
 
     monkeypatch.setattr(derived.lexical, "search", spy)
-    slots, scores = search.lexical_search(derived, graph, ["sail", "keel"], passing)
+    slots, scores = search.lexical_search(derived, graph, {"sail": 1.0, "keel": 1.0}, passing)
     used = {name for options in asked for name, value in options.items() if value is not None}
     assert used == {"facts": {"facts"}, "rows": {"only"}}.get(way, set())
-    rows, every = plain(["sail", "keel"], N)
+    rows, every = plain({"sail": 1.0, "keel": 1.0}, N)
     allowed = {int(row) for row in graph.rows[passing.mask]}
     expected = {int(row): score for row, score in zip(rows, every, strict=True) if row in allowed}
     best = sorted(expected.values(), reverse=True)[:30]
@@ -80,8 +80,8 @@ def test_facts_of_others_only_widen_what_is_looked_at(index: HebbianIndex) -> No
     assert other.cover is not None
     wider = passing.cover._replace(terms=passing.cover.terms | other.cover.terms)
     found = search.lexical_search(
-        index.parts.derived, graph, ["sail"], Passing(passing.mask, wider)
+        index.parts.derived, graph, {"sail": 1.0}, Passing(passing.mask, wider)
     )
-    exact = search.lexical_search(index.parts.derived, graph, ["sail"], Passing(passing.mask))
+    exact = search.lexical_search(index.parts.derived, graph, {"sail": 1.0}, Passing(passing.mask))
     assert passing.mask[found[0]].all()
     assert sorted(found[1].tolist()) == sorted(exact[1].tolist())

@@ -23,6 +23,7 @@ from hebbgraph.recall.question import Question
 
 __all__ = [
     "NO_CUE",
+    "NO_KNOWLEDGE",
     "Checked",
     "Ranking",
     "Request",
@@ -32,6 +33,8 @@ __all__ = [
     "check_strategy",
 ]
 
+#: A note of a recall whose confidence is low.
+NO_KNOWLEDGE = "nothing known: the index seems to hold nothing about this question"
 #: A note of strategies that search directly where the query names no tag.
 NO_CUE = "no tag of the index is named in the query; hits are by direct search"
 
@@ -83,6 +86,7 @@ class Ranking:
         Distinct chunks, best first, with all that tie with the k-th. The caller breaks
         ties by chunk id (scores that agree to nine decimals) and cuts to k.
     scores : ndarray of float64, shape (n,), at least 0
+        Hits have these times ``confidence``.
     path : callable, optional
         From a slot to the path that led there; called for hits only. Left out, a path is
         the chunk alone.
@@ -91,6 +95,9 @@ class Ranking:
         them too; if it refuses one, the strategy ranks again without that chunk.
     notes : tuple of str
         What the user should know about this recall.
+    confidence : float, in [0, 1], optional
+        How sure it is that the corpus speaks of the question. Left out, scores stay as they
+        are.
     """
 
     slots: IntArray
@@ -98,6 +105,7 @@ class Ranking:
     path: Callable[[int], Path] = _chunk_alone
     passed_on: Callable[[], Iterable[int]] = frozenset
     notes: tuple[str, ...] = ()
+    confidence: float | None = None
 
 
 @runtime_checkable

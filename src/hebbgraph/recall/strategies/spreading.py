@@ -17,6 +17,9 @@ from hebbgraph.recall.strategies import NO_CUE, Ranking, Request
 
 __all__ = ["Spreading"]
 
+#: Confidence from a question that names what a chunk is about: of questions about other
+#: matters, one in thirty does.
+_NAMED = 0.6
 _NO_EMBEDDER = "dense search is off: the index has vectors, but was opened without the embedder"
 
 
@@ -28,7 +31,7 @@ class Spreading:
 
     def __init__(self, namespace: Namespace) -> None:
         settings = namespace.settings
-        self._parameters = settings.spreading()
+        self._parameters = replace(settings.spreading(), graph_weight=settings.evidence.graph)
         self._neural = settings.neural
         self._derived = namespace.derived
         self._aliases = Aliases(
@@ -43,14 +46,28 @@ class Spreading:
         found = self.spread(request)
         slots, scores = found.top(request.k)
         question = request.question
+        confidence = self.confidence(request, found)
         notes = []
         if not question.cues:
             notes.append(NO_CUE)
         if question.vector is None and question.given is None and self._derived.embedding:
             notes.append(_NO_EMBEDDER)
         return Ranking(
-            slots, scores, found.path, lambda: _passed_on(found.layers), notes=tuple(notes)
+            slots,
+            scores,
+            found.path,
+            lambda: _passed_on(found.layers),
+            notes=tuple(notes),
+            confidence=confidence,
         )
+
+    def confidence(self, request: Request, found: Activation) -> float:
+        """Return how sure it is that the corpus, or a past question, speaks of this one."""
+        sure = request.evidence.confidence
+        if sure is None:
+            return 1.0
+        named = _NAMED if found.layers[0].credit.any() else 0.0
+        return 1.0 - (1.0 - sure) * (1.0 - found.remembered) * (1.0 - named)
 
     def spread(self, request: Request) -> Activation:
         """Spread activation, over learned edges too if the question brings any back."""

@@ -1,0 +1,110 @@
+r"""How sure a recall can be that the corpus speaks of the question at all.
+
+.. math:: p = \sigma(a + b\,\text{coverage} + c\,\text{nearness})
+
+The coefficients come from logistic regression on questions that were written for a corpus, or
+for another one; ``python -m hebbgraph_bench.confidence`` fits them again, and shows how they do
+on a corpus that was left out.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from hebbgraph.arrays import FloatArray, IntArray
+
+__all__ = ["NOTHING_KNOWN", "confidence", "coverage", "nearness"]
+
+#: Below this confidence, a recall says that nothing is known about the question.
+NOTHING_KNOWN = 0.2
+_N_RAREST = 3
+#: The most that BM25 (k1 = 1.2) gives for a term, in units of its idf.
+_SATURATION = 2.2
+_LEXICAL = (-5.8, 15.1)
+_BOTH = (-7.5, 11.2, 10.6)
+
+
+def coverage(weights: FloatArray, df: IntArray, n_chunks: int, best: float) -> float:
+    """Return how far the best chunk covers the rarest words of a question.
+
+    That is its BM25, as a share of the most that the question's three rarest terms can give.
+    A term that no chunk holds counts like one that a single chunk holds.
+
+    Parameters
+    ----------
+    weights : ndarray of float64, shape (n_terms,), positive
+    df : ndarray of int, shape (n_terms,)
+        How many chunks hold each term.
+    n_chunks : int
+    best : float
+        The highest BM25 of a chunk.
+
+    Returns
+    -------
+    float, in [0, 1]
+
+    Examples
+    --------
+    Of two words, each would give up to 9.4; nothing holds the second one.
+
+    >>> round(coverage(np.ones(2), np.array([1, 0]), 100, best=6.0), 2)
+    0.32
+    """
+    if not len(df) or not n_chunks:
+        return 0.0
+    df = np.clip(df, 1, n_chunks)
+    idf = np.log1p((n_chunks - df + 0.5) / (df + 0.5))
+    most = _SATURATION * float(np.sort(weights * idf)[-_N_RAREST:].sum())
+    return min(best / most, 1.0)
+
+
+def nearness(nearest: FloatArray, others: FloatArray) -> float | None:
+    """Return how near the best chunk is, measured against chunks at random.
+
+    Embedders differ in how far apart they place unrelated texts, so cosines are scaled: the
+    mean of ``others`` becomes 0, and 1 stays 1.
+
+    Parameters
+    ----------
+    nearest, others : ndarray of float, shape (n,)
+        Cosines to the question.
+
+    Returns
+    -------
+    float or None
+        None if there is no chunk to compare.
+
+    Examples
+    --------
+    >>> round(nearness(np.array([0.85, 0.8]), np.array([0.6, 0.8])), 2)
+    0.5
+    """
+    if not len(nearest) or not len(others):
+        return None
+    background = float(others.mean())
+    return (float(nearest.max()) - background) / max(1.0 - background, 1e-9)
+
+
+def confidence(covered: float, near: float | None = None) -> float:
+    """Return the probability that the corpus speaks of the question.
+
+    Parameters
+    ----------
+    covered : float, in [0, 1]
+        See :func:`coverage`.
+    near : float, optional
+        See :func:`nearness`.
+
+    Examples
+    --------
+    >>> round(confidence(0.6), 2), round(confidence(0.2), 2)
+    (0.96, 0.06)
+    >>> round(confidence(0.2, 0.7), 2), round(confidence(0.2, 0.2), 2)
+    (0.9, 0.04)
+    """
+    features = (1.0, covered) if near is None else (1.0, covered, near)
+    coefficients = _LEXICAL if near is None else _BOTH
+    logit = sum(a * x for a, x in zip(coefficients, features, strict=True))
+    return 1.0 / (1.0 + math.exp(-logit))
