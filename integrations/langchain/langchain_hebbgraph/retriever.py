@@ -309,7 +309,7 @@ class HebbianRetriever(BaseRetriever):
             "k": self.k if k is None else k,
             "where": chunk_filter(self.filter if where is None else where),
             "strategy": strategy or self.strategy,
-            "history": _turns(self.history if history is None else history),
+            "history": turns_of(self.history if history is None else history),
         }
 
     def _finish(
@@ -421,7 +421,7 @@ def with_ids(documents: Iterable[Document], ids: Sequence[str | None] | None) ->
     ]
 
 
-def _turns(history: Sequence[Any]) -> Sequence[Any]:
+def turns_of(history: Sequence[Any]) -> Sequence[Any]:
     """Return texts as they are, and of messages the text of the user's."""
     if isinstance(history, str):
         return history  # refused by the index, which says what it takes

@@ -26,7 +26,7 @@ from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
 from langchain_hebbgraph.conversion import Filter, chunk_filter, to_chunk, to_document
-from langchain_hebbgraph.retriever import announce, open_index, with_ids
+from langchain_hebbgraph.retriever import announce, open_index, turns_of, with_ids
 
 __all__ = ["HebbianVectorStore"]
 
@@ -188,7 +188,10 @@ class HebbianVectorStore(VectorStore):
     def similarity_search(
         self, query: str, k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> list[Document]:
-        """Return the k most active documents; ``filter`` and ``strategy`` may be given."""
+        """Return the k most active documents.
+
+        ``filter``, ``strategy`` and ``history`` may be given; see :class:`HebbianRetriever`.
+        """
         scored = self.similarity_search_with_score(query, k, filter, **kwargs)
         return [document for document, _ in scored]
 
@@ -292,15 +295,16 @@ class HebbianVectorStore(VectorStore):
         return [to_document(hit.chunk) for hit in _diverse(recall.hits, k, lambda_mult)]
 
     def _options(self, k: int, where: Filter, given: dict[str, Any]) -> dict[str, Any]:
-        if surplus := given.keys() - {"strategy"}:
+        if surplus := given.keys() - {"strategy", "history"}:
             raise ParameterError(
-                f"a search takes k, filter and strategy, got {', '.join(sorted(surplus))}"
+                f"a search takes k, filter, strategy and history, got {', '.join(sorted(surplus))}"
             )
         run = _run.get()
         return {
             "k": k,
             "where": chunk_filter(where),
             "strategy": given.get("strategy", self.strategy),
+            "history": turns_of(given.get("history") or ()),
             "id": str(uuid.uuid4() if run is None else run.run_id),
         }
 

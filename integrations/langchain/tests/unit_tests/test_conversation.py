@@ -14,7 +14,7 @@ from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import ConfigurableField, RunnableLambda
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from langchain_hebbgraph import HebbianRetriever
+from langchain_hebbgraph import HebbianRetriever, HebbianVectorStore
 
 DOCUMENTS = [
     Document("Mooring in Tessel Bay: in summer the port asks nine crowns.", id="port-summer"),
@@ -56,6 +56,13 @@ def test_in_a_chain_and_as_a_configurable_field(retriever: HebbianRetriever) -> 
     assert best(chain.invoke({"question": FOLLOW_UP, "history": [MOORING]})) == "port-winter"
     configurable = retriever.configurable_fields(history=ConfigurableField(id="history"))
     found = configurable.invoke(FOLLOW_UP, {"configurable": {"history": [LIFT]}})
+    assert best(found) == "ski-winter"
+
+
+def test_in_the_vector_store_too(retriever: HebbianRetriever) -> None:
+    store = HebbianVectorStore(retriever.index)
+    assert best(store.similarity_search(FOLLOW_UP, k=2, history=[MOORING])) == "port-winter"
+    found = store.as_retriever(search_kwargs={"k": 2}).invoke(FOLLOW_UP, history=[LIFT])
     assert best(found) == "ski-winter"
 
 
