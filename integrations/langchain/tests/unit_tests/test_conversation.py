@@ -60,7 +60,7 @@ def test_in_a_chain_and_as_a_configurable_field(retriever: HebbianRetriever) -> 
 
 
 def test_in_the_vector_store_too(retriever: HebbianRetriever) -> None:
-    store = HebbianVectorStore(retriever.index)
+    store = HebbianVectorStore(index=retriever.index)
     assert best(store.similarity_search(FOLLOW_UP, k=2, history=[MOORING])) == "port-winter"
     found = store.as_retriever(search_kwargs={"k": 2}).invoke(FOLLOW_UP, history=[LIFT])
     assert best(found) == "ski-winter"
