@@ -91,6 +91,11 @@ class DirectEvidence(Protocol):
         """Their evidence, in [0, 1]."""
         ...
 
+    @property
+    def words(self) -> Callable[[IntArray], FloatArray] | None:
+        """Which rare words of the question chunks hold, if that is known."""
+        ...
+
     def of(self, chunks: IntArray, /) -> FloatArray:
         """Return the evidence of any chunks, in [0, 1]."""
         ...
@@ -538,6 +543,7 @@ class _Step:
             p,
             cut=self.cut,
             allowed=lambda chunks: _mask(self.allowed, chunks),
+            words=self.evidence.words,
         )
         if flows is None:
             return []

@@ -7,13 +7,14 @@ leads to the two chunks that by themselves answer best among all that it links t
 
 A chunk :math:`c` with mass :math:`m_c` passes to chunk :math:`c'`, in each direction,
 
-.. math:: m_c\, \sigma\, \frac{f(c')^2}{\lambda + \sum_{c''} f(c'')^2}
+.. math:: m_c\, \sigma\, \frac{a(c, c')^2}{\lambda + \sum_{c''} a(c, c'')^2}
 
-with the direct evidence :math:`f`, the sum over the chunks that it leads to, leak
-:math:`\lambda`, and a share :math:`\sigma` that depends on the direction: forwards to what
-the chunk refers to; backwards to what refers to it, divided by the number of those, so that a
-message hears its reply, and a page that everybody links to hears nobody; sideways along an
-edge by metadata, which the user vouches for.
+where :math:`a` is the direct evidence of :math:`c'`, plus the share of the question's words, by
+rarity, that :math:`c'` holds and :math:`c` does not: what the question still asks for. The sum is
+over the chunks that :math:`c` leads to, :math:`\lambda` is a leak, and the share :math:`\sigma`
+depends on the direction: forwards to what the chunk refers to; backwards to what refers to it,
+divided by the number of those, so that a message hears its reply, and a page that everybody links
+to hears nobody; sideways along an edge by metadata, which the user vouches for.
 
 If several chunks share an address, they share the link. A reference leads to its page at large
 only if it leads to no chunk of it in particular.
@@ -66,7 +67,7 @@ class LinkParameters:
     n_sources: int = 5
     sharpness: float = 4.0
     forward: float = 0.4
-    backward: float = 0.1
+    backward: float = 0.05
     sideways: float = 0.2
     fan_out: int = 2
     leak: float = 0.05
@@ -110,6 +111,7 @@ def follow_links(
     *,
     cut: int,
     allowed: Callable[[IntArray], BoolArray],
+    words: Callable[[IntArray], FloatArray] | None = None,
 ) -> LinkFlows | None:
     """Pass mass over the links of some chunks.
 
@@ -126,6 +128,8 @@ def follow_links(
         Links that more chunks have than this lead nowhere.
     allowed : callable
         Returns which chunks take part.
+    words : callable, optional
+        See :class:`hebbgraph.formulas.evidence.Evidence`.
 
     Returns
     -------
@@ -172,7 +176,12 @@ def follow_links(
         ways = _most_particular(ways, kind)
         if not len(ways.source):
             continue
-        pull = evidence(ways.target) ** 2 / (ways.shared if back else 1.0)
+        answer = evidence(ways.target)
+        if words is not None:
+            held = words(np.concatenate((sources, ways.target)))
+            more = held[len(sources) :] - held[ways.source]
+            answer = answer + np.maximum(more, 0.0).sum(axis=1)
+        pull = answer**2 / (ways.shared if back else 1.0)
         keep = top_n_per_owner(ways.source, pull, len(sources), p.fan_out)
         ways, pull = ways.where(keep), pull[keep]
         total = sum_by(ways.source, pull, len(sources))

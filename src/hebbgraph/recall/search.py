@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, is_in_sorted
+from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.confidence import confidence, coverage, nearness
@@ -25,6 +27,8 @@ __all__ = ["DirectSearch", "lexical_search"]
 #: Number of candidates with known direct evidence; all other chunks have the floor.
 _CANDIDATES = 200
 _MARGIN = 1.3
+#: Words of a question that are looked up to see which chunks hold them, the rarest.
+_WORDS = 16
 #: Time that lexical search takes to look up a row or a fact, and to return a hit, in µs.
 _LOOKUP, _HIT = 6.0, 0.5
 
@@ -72,7 +76,11 @@ class DirectSearch:
             evidence, near = self._dense(
                 graph, question.vector, passing.mask, vectors or self._derived.vectors, fused
             )
-        return replace(evidence, confidence=confidence(covered, near))
+        return replace(
+            evidence,
+            confidence=confidence(covered, near),
+            words=RareWords(self._derived.lexical, graph, question.terms),
+        )
 
     def _coverage(self, terms: Mapping[str, float], scores: FloatArray) -> float:
         index = self._derived.lexical
@@ -112,6 +120,51 @@ class DirectSearch:
         )
         others = table.sampled_cosines(vector, slots.mask(graph.alive), found.every)
         return evidence, nearness(found.cosines, others)
+
+
+class RareWords:
+    """Which chunks hold which rare words of a question; looked up when first asked.
+
+    Parameters
+    ----------
+    index : LexicalIndex
+    graph : TagGraph
+    terms : mapping of str to float
+        The question's, and their weights.
+    """
+
+    def __init__(self, index: LexicalIndex, graph: TagGraph, terms: Mapping[str, float]) -> None:
+        self._index = index
+        self._graph = graph
+        self._terms = terms
+
+    @cached_property
+    def _holders(self) -> list[tuple[float, NDArray[np.int64]]]:
+        """Weight and slots, ascending, of each rare word; the weights add up to 1 at most."""
+        df = {term: self._index.document_frequency(term) for term in self._terms}
+        known = {term: count for term, count in df.items() if count}
+        weight = {
+            term: self._terms[term] * math.log1p(len(self._index) / count)
+            for term, count in known.items()
+        }
+        total = sum(weight.values())
+        rarest = sorted(known, key=lambda term: (known[term], term))[:_WORDS]
+        everything = np.ones(self._graph.n_slots, np.bool_)
+        return [
+            (
+                weight[term] / total,
+                np.sort(_known(self._graph, *self._index.search([term], count), everything)[0]),
+            )
+            for term in rarest
+            if (count := known[term]) <= _CANDIDATES
+        ]
+
+    def __call__(self, chunks: IntArray) -> FloatArray:
+        """Return the weight of each word that each chunk holds, shape (n, n_words)."""
+        found = np.zeros((len(chunks), len(self._holders)))
+        for word, (weight, slots) in enumerate(self._holders):
+            found[:, word] = weight * is_in_sorted(chunks, slots)
+        return found
 
 
 @dataclass(frozen=True)

@@ -43,12 +43,12 @@ def flows(view: ArrayView, f: list[float], sources: list[int], **more: object) -
 def test_a_link_leads_forwards_and_back_again() -> None:
     view = ArrayView([[0], [0]], titles=[set(), {0}], links={0: A})
     assert flows(view, [1.0, 0.5], [0]) == pytest.approx({1: 0.4 * 0.25 / 1.25})
-    assert flows(view, [1.0, 0.5], [1]) == pytest.approx({0: 0.1 * 1.0 / 2.0})
+    assert flows(view, [1.0, 0.5], [1]) == pytest.approx({0: 0.05 * 1.0 / 2.0})
 
 
 def test_a_page_that_many_link_to_hears_little() -> None:
     view = ArrayView([[0], [0], [0]], titles=[{0}, set(), set()], links={0: A})
-    each = 0.1 * 0.5 / 2.0
+    each = 0.05 * 0.5 / 2.0
     assert flows(view, [1.0, 1.0, 1.0], [0]) == pytest.approx({1: each, 2: each})
 
 
@@ -82,10 +82,30 @@ def test_an_edge_leads_to_all_that_share_it_and_not_further_than_the_hub_cut() -
     assert flows(crowd, [1.0] * 101, [0]) == {}
 
 
+def test_what_the_question_still_asks_for_decides_between_two_links() -> None:
+    view = ArrayView([[0, 1], [0], [1]], titles=[set(), {0}, {1}], links={0: A, 1: A})
+    held = np.array([[0.6, 0.0], [0.6, 0.0], [0.0, 0.3]])
+    found = follow_links(
+        view,
+        np.array([0]),
+        np.ones(1),
+        lambda chunks: np.full(len(chunks), 0.2),
+        LinkParameters(leak=1.0),
+        cut=9,
+        allowed=lambda chunks: chunks >= 0,
+        words=lambda chunks: held[chunks],
+    )
+    assert found is not None
+    # Chunk 1 repeats the word that 0 has already; 2 holds another one.
+    assert dict(zip(found.targets.tolist(), found.mass.tolist(), strict=True)) == pytest.approx(
+        {1: 0.4 * 0.04 / 1.29, 2: 0.4 * 0.25 / 1.29}
+    )
+
+
 def test_cycles_and_links_to_nothing_end() -> None:
     view = ArrayView([[0, 1, 2], [0, 1]], titles=[{0}, {1}], links={0: A, 1: A, 2: A})
     found = flows(view, [1, 1], [0, 1])
-    assert found == pytest.approx({0: 0.25, 1: 0.25})  # a link and a backlink each
+    assert found == pytest.approx({0: 0.225, 1: 0.225})  # a link and a backlink each
 
 
 def test_a_filter_holds() -> None:
