@@ -199,7 +199,7 @@ class RerankSettings(_Frozen):
     """
 
     first: int = Field(default=30, ge=2)
-    weight: float = Field(default=0.4, ge=0.0, le=1.0)
+    weight: float = Field(default=0.3, ge=0.0, le=1.0)
     timeout_seconds: float = Field(default=20.0, gt=0.0)
 
 
