@@ -43,6 +43,7 @@ LANGUAGE_SAMPLE_WORDS = 200
 _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _BRACKET = re.compile(r"[(\[（【]")
 _COMMA = re.compile("[,，、]")
+_SEVERAL_WORDS = re.compile("[^ ]+ ").match
 
 
 class Candidate(NamedTuple):
@@ -53,13 +54,20 @@ class Candidate(NamedTuple):
 
 
 def _title_keys(title: str) -> Iterator[str]:
-    """Yield the keys of a title: whole, without parentheses, and up to the first comma."""
+    """Yield the keys of a title: whole, without parentheses, and up to the first comma.
+
+    "PEP 557: Data Classes" is named by both halves. Splitting every title at its colon lowered
+    recall@5 on 2WikiMultiHopQA by .002, and raised it by .001 on news facts at most.
+    """
     yield phrase_key(title)
     bare = _PARENTHESIS.sub(" ", title) if _BRACKET.search(title) else title
     if bare != title:
         yield phrase_key(bare)
     if _COMMA.search(bare):
         yield phrase_key(_COMMA.split(bare, maxsplit=1)[0])
+    number, colon, name = bare.partition(": ")
+    if colon and number[-1:].isdigit():
+        yield from filter(_SEVERAL_WORDS, map(phrase_key, (number, name)))
 
 
 def _subject(shaped: ShapedText, language: str) -> str:

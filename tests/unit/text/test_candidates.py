@@ -1,6 +1,6 @@
 import pytest
 
-from hebbgraph.text import acronym_expansions, candidates, phrase_key
+from hebbgraph.text import acronym_expansions, candidates, phrase_key, proposals
 from hebbgraph.text.candidates import MAX_NAMES
 
 
@@ -233,3 +233,13 @@ def test_what_a_text_without_a_title_defines_is_its_subject(text, subject):
 
 def test_a_title_says_what_a_text_is_about_and_no_subject_is_looked_for():
     assert keys("Petrel is a barque.", "title", "subject", title="Ships") == ["ships"]
+
+
+def test_a_numbered_title_is_named_by_its_number_and_by_its_name() -> None:
+    assert proposals("", "PEP 557: Data Classes")["title"] == [
+        "pep 557 data classes",
+        "pep 557",
+        "data classes",
+    ]
+    assert proposals("", "Moon: Origins of It")["title"] == ["moon origins of it"]
+    assert proposals("", "Area 51: Silence")["title"] == ["area 51 silence", "area 51"]
