@@ -3,7 +3,7 @@
 ``python -m hebbgraph_bench.tagging.precision draw`` draws occurrences (a tag of a chunk) with the
 hebbgraph that is installed, so a *before* and an *after* come from two checkouts. ``shuffle``
 mixes them into one sheet that does not tell where a line is from; whoever judges it writes the
-numbers of the bad ones, by the rule in docs/tagging.md. ``join`` makes of this the verdicts that
+numbers of the bad ones, by the rule in docs/taggers.md. ``join`` makes of this the verdicts that
 are kept here, and ``report`` counts them. Verdicts hold ids of chunks and hashes of tags,
 no text of a corpus.
 """

@@ -34,6 +34,7 @@ sentences, or may be a verb ("Installing")."""
 
 _LONGEST_NAME = 7  # words; longer spans are headlines, and are split
 _LONGEST_ACRONYM = 6
+_HEADLINE_SHARE = 3
 
 _WORD = "(?:[CA]p?|X(?!X))"  # a list of codes is not a name
 _LINK = "(?:k[kt]{0,2}|[KTS]{1,2})"
@@ -131,8 +132,11 @@ def name_parts(span: str, language: str) -> tuple[_Part, ...] | None:
 
 
 def is_headline(shape: str) -> bool:
-    """Return whether a title is long and has capitals throughout, so that they mark no names."""
-    return len(shape) > _LONGEST_NAME and "l" not in shape
+    """Return whether a title is long and most words have capitals, so that they mark no names."""
+    if len(shape) <= _LONGEST_NAME:
+        return False
+    capitals = shape.count("C") + shape.count("A")
+    return capitals > _HEADLINE_SHARE * shape.count("l")
 
 
 def kind_of_word(shape: str, key: str) -> Kind:
@@ -176,18 +180,19 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
         unit = units[start]
         key = UNIT_KEYS[unit]
         kind = kind_of_word(span[0], key)
-        if span[0] == "C":
-            # A single capitalised word says little in German, or at a sentence start.
-            if language == "german":
+        # A single capitalised word says little in German, or at a sentence start.
+        if span[0] == "C" and language == "german":
+            continue
+        opens = span[0] == "C" and (start == 0 or shape[start - 1] in SENTENCE_STARTS)
+        if opens or span[0] == "A":
+            if in_lower_case is None:
+                in_lower_case = _in_lower_case(shaped)
+            if unit in in_lower_case:
                 continue
-            if start == 0 or shape[start - 1] in SENTENCE_STARTS:
-                if in_lower_case is None:
-                    in_lower_case = _in_lower_case(shaped)
-                if unit in in_lower_case:
-                    continue
-                ahead = shape[start - 2] if start > 1 else SENTENCE_ENDS
-                if start == 0 or SENTENCE_ENDS in (shape[start - 1], ahead):
-                    kind = "opener"
+        if opens:
+            ahead = shape[start - 2] if start > 1 else SENTENCE_ENDS
+            if start == 0 or SENTENCE_ENDS in (shape[start - 1], ahead):
+                kind = "opener"
         add_name(names, key, kind)
 
 

@@ -376,9 +376,12 @@ def _bounds(places: IntArray, page: _Page) -> IntArray:
 def _sentence_openers(
     page: _Page, starts: IntArray, alone: BoolArray
 ) -> tuple[BoolArray, BoolArray]:
-    """Return which spans are one word that opens a sentence, and which are lower-case elsewhere."""
+    """Return which spans are one word that opens a sentence, and which to leave out.
+
+    These open a sentence, or are in capitals, and stand in the text in lower case too.
+    """
     opens = alone & (page.codes[starts] == ord("C")) & _SENTENCE_STARTS[page.codes[starts - 1]]
-    doubtful = np.flatnonzero(opens)
+    doubtful = np.flatnonzero(opens | (alone & (page.codes[starts] == ord("A"))))
     places = starts[doubtful]
     asked = np.zeros(int(page.units.max(initial=0)) + 1, dtype=np.bool_)
     asked[page.units[places]] = True

@@ -14,6 +14,7 @@ from hebbgraph.text.stopwords import (
     DETERMINERS,
     PREPOSITIONS,
     UNSPACED_STOP_CHARACTERS,
+    VAGUE_ADJECTIVES,
     VAGUE_NOUNS,
 )
 from hebbgraph.text.tokens import stop_words, tokenize
@@ -39,6 +40,7 @@ VERBAL = ("ing", "ed")
 _ADVERBIAL = ("ally", "dly", "ely", "ngly", "sly", "tly")  # not "family", "assembly", "supply"
 _DETERMINERS = frozenset(tokenize(DETERMINERS))
 _PREPOSITIONS = frozenset(tokenize(PREPOSITIONS))
+_VAGUE_ADJECTIVES = frozenset(tokenize(VAGUE_ADJECTIVES))
 _VAGUE_NOUNS = frozenset(
     form
     for noun in tokenize(VAGUE_NOUNS)
@@ -93,9 +95,9 @@ def spaced_terms(
     .393).
 
     In English, verbs and adjectives look like nouns, so only noun phrases yield terms: runs
-    after a determiner or preposition, and of their words the last. In German, nouns have
-    capitals. Words of up to three Latin letters are mostly function words, so they are no
-    terms where the language is unknown.
+    after a determiner or preposition, and of these the last pair and the last word. In
+    German, nouns have capitals. Words of up to three Latin letters are mostly function
+    words, so they are no terms where the language is unknown.
 
     Parameters
     ----------
@@ -161,13 +163,14 @@ def _may_be_function_word(word: str) -> bool:
 
 
 def _noun_phrases(run: list[str], before: str) -> Iterator[str]:
-    """Yield the pairs and the last word of a run, if what stands before it announces a noun."""
+    """Yield the last pair and word of a run, if what stands before it announces a noun."""
     last = run[-1]
     if before not in _DETERMINERS and (before not in _PREPOSITIONS or last.endswith(VERBAL)):
         return
-    for first, second in pairwise(run):
-        if not first.endswith(_ADVERBIAL) and not second.endswith("ed"):
-            yield f"{first} {second}"
+    if len(run) > 1 and not last.endswith("ed"):
+        modifier = run[-2]
+        if modifier not in _VAGUE_ADJECTIVES and not modifier.endswith(_ADVERBIAL):
+            yield f"{modifier} {last}"
     if last not in _VAGUE_NOUNS and not last.endswith(_ADVERBIAL):
         yield last
 

@@ -23,6 +23,7 @@ __all__ = [
     "PREPOSITIONS",
     "STOP_WORDS",
     "UNSPACED_STOP_CHARACTERS",
+    "VAGUE_ADJECTIVES",
     "VAGUE_NOUNS",
     "WEEKDAYS",
 ]
@@ -188,6 +189,7 @@ LABELS = """
     discussion eq equation example examples exercise fig figs figure figures fwd introduction
     lemma line lines listing note notes overview page pages paragraph part question re
     references section sections step steps table tables theorem tip volume warning
+    choose click press select
     cm db hz kb kda kg khz km mb mg mhz ml mm mol ms nm ng ph rpm ul um μg μl μm
     true false none null nil nan ok todo fixme xxx
     abb abbildung abschnitt beispiel hinweis kapitel schritt seite tab tabelle
@@ -208,16 +210,27 @@ PREPOSITIONS = """
 # Nouns that are about everything; plurals too.
 VAGUE_NOUNS = """
     ability access action addition amount area aspect basis beginning behalf bit case chance
-    circumstance combination consideration couple course date day decade degree department
-    detail difference difficulty document end example existence extent fact finding following
-    form future goal half hand help hour idea importance improvement increase instance interest
-    issue item kind lack left letter list lot majority man manner matter means minute moment
-    month more name need note number objective occurrence office option order others pair paper
-    part past people percent percentage period person piece place point possibility presence
-    present purpose quantity rate reason record respect rest result right role row sake section
-    sector sense side situation size sort start status step stuff subject such sum support thing
-    time title total trouble two type understanding use value variety version want way week
-    while whole word work year
+    circumstance combination condition consideration couple course date day decade degree
+    department detail difference difficulty document element end error example existence extent
+    fact finding following form future goal half hand help hour idea importance improvement
+    increase instance interest issue item kind lack left letter limit list location lot majority
+    man manner matter means minute moment month more name need note number objective occurrence
+    office option order others pair paper part past people percent percentage period person
+    piece place point possibility presence present purpose quantity rate reason record respect
+    response rest result right role row sake section sector sense side situation size sort start
+    status step stuff subject such sum support term thing time title total trouble two type
+    understanding use value variety version want way week while whole word work year
+"""
+# Adjectives that go with anything, so what they begin is no term.
+VAGUE_ADJECTIVES = """
+    additional annual appropriate available average bad basic big brief careful certain clear close
+    common complete complex considerable correct corresponding current custom desired different
+    difficult easy entire equal exact existing extra final full general given good great greater
+    high higher important inner interesting large larger likely little local long low lower main
+    major minor necessary new normal old overall particular possible potential present previous
+    proper real recent related relative relevant remaining right same separate short significant
+    similar simple single small special specific standard strong subsequent sufficient suitable
+    total typical unique useful usual valid various whole wide wrong
 """
 
 HONORIFICS = "mr mrs ms dr prof sen rep gov gen col cpl sgt lt capt maj rev hon messrs mme mlle"

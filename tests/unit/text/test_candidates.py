@@ -92,12 +92,23 @@ def test_what_is_no_word_is_no_tag(text):
 
 
 def test_only_noun_phrases_of_english_are_terms():
-    text = "you need to apply for the state pension if you are eligible for a small loan and it is"
-    assert set(keys(text, "term")) == {"state pension", "small loan"}
+    text = "you need to apply for the state pension if you are eligible for a home loan and it is"
+    assert set(keys(text, "term")) == {"state pension", "home loan"}
     assert set(keys(text, "mention")) == {"pension", "loan"}
     assert "pension" in keys(text + " . a pension", "term")
     hyphenated = "this is one-to-one with a man-of-the-house that was for it"
     assert keys(hyphenated, "mention") == ["house"]
+
+
+def test_a_word_in_capitals_and_in_lower_case_is_no_acronym():
+    assert names("the error was an ERROR, NASA said") == ["nasa"]
+
+
+def test_a_headline_marks_no_names():
+    title = "It Is Unlikely That Influenza Viruses Will Cause A New Pandemic Like Any Other"
+    assert keys("", "name", "capital", "opener", title=title) == []
+    title = "What the letters of Ada Lovelace tell her friends about engines"
+    assert "ada lovelace" in keys("", title=title)
 
 
 def test_short_words_of_unknown_languages_are_no_terms():
