@@ -442,17 +442,26 @@ class _Step:
         sources, trusted, plain = before.strongest(p.beam)
         if not len(sources):
             return None
-        owner, tags, is_title = self.view.tags_of(sources)
-        df = self.view.df(tags)
+        owner, tags, is_title, df, is_tag = self.view.mentions_of(sources)
         # A tag of a single chunk leads nowhere; links are followed at the end.
         keep = (df > 1) & (df <= self.cut) & (self.view.link_kinds(tags) == LinkKind.PHRASE)
         owner, tags, is_title, df = owner[keep], tags[keep], is_title[keep], df[keep]
+        is_tag = is_tag[keep]
         weight = self.specificity(df)
         weight[is_in(tags, self.cues)] *= p.inhibition
         keep = top_n_per_owner(owner, weight, len(sources), p.tags_per_chunk)
         owner, tags, is_title, weight = owner[keep], tags[keep], is_title[keep], weight[keep]
+        is_tag = is_tag[keep]
         total = sum_by(owner, weight, len(sources))
         total[total == 0] = 1.0
+        # Mentions that say little take their share and pass nothing on. Without them the few
+        # tags of a text of plain words would carry all of its mass.
+        owner, tags, is_title, weight = (
+            owner[is_tag],
+            tags[is_tag],
+            is_title[is_tag],
+            weight[is_tag],
+        )
         share = weight / total[owner]
         out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
         reached, position = unique_inverse(tags)

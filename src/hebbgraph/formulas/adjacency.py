@@ -66,6 +66,16 @@ class IncidenceView(Protocol):
         """Return (position in ``chunks``, tag, whether it is the chunk's own title)."""
         ...
 
+    def mentions_of(
+        self, chunks: IntArray, /
+    ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
+        """Return all that chunks mention, phrases that are no tags of theirs included.
+
+        As ``tags_of``, and the number of chunks that mention each phrase, and whether it is
+        a tag.
+        """
+        ...
+
     def chunks_of(self, tags: IntArray, /) -> tuple[IntArray, IntArray, BoolArray]:
         """Return (position in ``tags``, chunk, whether the tag is that chunk's title)."""
         ...

@@ -433,6 +433,17 @@ class TagGraph:
         kept = is_title | ~self.are_incidental(tags)
         return owner[kept], tags[kept], is_title[kept]
 
+    def mentions_of(
+        self, chunks: IntArray
+    ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
+        """Return the tags of chunks and the incidental phrases that they mention.
+
+        See :meth:`~hebbgraph.formulas.adjacency.IncidenceView.mentions_of`.
+        """
+        owner, tags, is_title = self.incidence.tags_of(chunks)
+        is_tag = is_title | ~self.are_incidental(tags)
+        return owner, tags, is_title, self.incidence.df(tags), is_tag
+
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the chunks of several tags; see :meth:`Incidence.chunks_of`."""
         owner, chunks, is_title = self.incidence.chunks_of(tags)

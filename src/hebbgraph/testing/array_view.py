@@ -49,6 +49,13 @@ class ArrayView:
         """Return (position in ``chunks``, tag, is title)."""
         return _flatten([self._rows[chunk] for chunk in chunks.tolist()])
 
+    def mentions_of(
+        self, chunks: IntArray
+    ) -> tuple[IntArray, IntArray, BoolArray, IntArray, BoolArray]:
+        """Return the tags of chunks, their frequencies, and that they are tags."""
+        owner, tags, is_title = self.tags_of(chunks)
+        return owner, tags, is_title, self.df(tags), np.ones(len(tags), np.bool_)
+
     def chunks_of(self, tags: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return (position in ``tags``, chunk, is title)."""
         return _flatten([self._columns.get(tag, []) for tag in tags.tolist()])

@@ -209,7 +209,8 @@ def collect_candidates(
         known = "" if language == "english" and not is_english(shaped.units) else language
         for term, count in spaced_terms(shaped.units, shaped.shape, known).items():
             # What a chunk is about, it names again: one mention of one word says little.
-            found.setdefault(UNIT_KEYS[term], "term" if count > 1 or " " in term else "mention")
+            once = count == 1 and " " not in term and known == "english"
+            found.setdefault(UNIT_KEYS[term], "mention" if once else "term")
     found.pop("", None)
     return found, given
 
