@@ -171,3 +171,27 @@ def test_it_is_due_for_folding_when_much_has_died(monkeypatch: pytest.MonkeyPatc
     _step(graph, 2, {}, removed=[0, 1, 2])
     assert graph.is_due_for_folding
     assert not graph.folded().is_due_for_folding
+
+
+def test_an_incidental_phrase_is_a_tag_of_those_alone_whose_title_it_is() -> None:
+    graph = TagGraph.empty()
+    rows: dict[int, tuple[Proposal, str]] = {1: ({"title": ["moss"]}, "moss")}
+    rows |= {row: ({"opener": ["need"]}, "need moss") for row in (2, 3)}
+    rows |= {row: ({}, "need moss") for row in range(4, 18)}
+    _step(graph, 1, rows)
+    moss, need = (graph.phrases.intern([key])[0] for key in ("moss", "need"))
+    both = np.array([moss, need])
+    assert graph.are_incidental(both).tolist() == [True, True]  # 17 and 16 mentions
+    assert graph.df(both).tolist() == [1, 0]
+    assert [part.tolist() for part in graph.chunks_of(both)] == [[0], [0], [True]]
+    assert [part.tolist() for part in graph.tags_of(np.arange(3))] == [[0], [moss], [True]]
+    assert graph.postings(np.arange(3)).indptr.tolist() == [0, 1, 1, 1]
+    assert graph.cues(["need", "moss"]) == [moss]
+    owner, _, _, df, is_tag = graph.mentions_of(np.array([0, 1]))
+    assert (owner.tolist(), sorted(df.tolist())) == ([0, 1, 1], [16, 17, 17])
+    assert is_tag.tolist() == [True, False, False]
+
+    _step(graph, 2, {}, removed=[16])
+    assert graph.are_incidental(both).tolist() == [False, True]
+    assert graph.df(both).tolist() == [16, 0]
+    assert not graph.folded().are_incidental(np.array([0])).any()

@@ -12,7 +12,8 @@ _PLAIN = (
     "NATO (NATO) WHO AC/DC Angela Merkel Germany's New York Times Well-Known well-known iPhone "
     "A-Team ERR-12 ERR-12. foo_bar C++ 1978 1978, 6½ R&D & — ( ) : . “Ida Moss” (born der die "
     "und ist nicht eine les dans une Straße Wien Łódź l'homme 東京大学 は 《红楼梦》 Café 서울 "
-    "हिन्दी القاهرة Москва 👩 THE QUICK BROWN FOX"
+    "हिन्दी القاهرة Москва 👩 THE QUICK BROWN FOX Installing installing quick fox - ## Table None "
+    "https://a.example/Main_Page src/main.rs self.run os.path 0xff <div mM"
 )
 _STRANGE = ["e\u0301", "\u0301", "\u200b", "\x1c", "x" * 64, "X" * 65, "\n", "\n\n"]
 _WORDS = st.sampled_from([*_PLAIN.split(), *_STRANGE])
