@@ -146,6 +146,7 @@ def test_a_database_of_version_1_is_read(
     index.export_feedback(log := io.StringIO())
     assert json.loads(log.getvalue())["cited"] == ["moss"]
     index.add([Chunk(id="new", text="Tessel Bay freezes in winter.")])
+    assert index.retag().replaced == 2  # until then, tags are proposed as they were then
     assert_like_rebuilt(index)
 
 
