@@ -127,6 +127,9 @@ class SpreadingParameters:
         Weight of "none of these chunks", in mentions, when a tag passes mass on.
     mention_credit : float, in [0, 1]
         Share of the mass arriving by co-mention that counts for the score.
+    unnamed_credit : float, in [0, 1]
+        Share of the arriving mass that counts for the score if the question names no
+        chunk's title: then nothing but direct search says where to start.
     untitled_trust : float, in [0, 1]
         Trusted share of the mass of a seed without title, for which nothing tells whether
         the query names what it is about.
@@ -158,6 +161,7 @@ class SpreadingParameters:
     title_salience: float = 32.0
     leak: float = 1.0
     mention_credit: float = 0.6
+    unnamed_credit: float = 0.6
     untitled_trust: float = 0.05
     hub_share: float = 0.01
     hub_floor: int = 20
@@ -182,6 +186,7 @@ class SpreadingParameters:
             "untitled_trust",
             "hub_share",
             "graph_weight",
+            "unnamed_credit",
         )
         check_range(self, shares, 0, 1)
         check_positive(self, ("sharpness", "leak", "evidence_power", "half_saturation"))
@@ -260,6 +265,8 @@ def spread(
     plastic: PlasticEdges | None = None,
     extra_seeds: tuple[IntArray, FloatArray] | None = None,
     cue_weights: FloatArray | None = None,
+    cue_trust: FloatArray | None = None,
+    confidence: float = 1.0,
 ) -> Activation:
     """Spread activation from the cues and the best candidates.
 
@@ -283,6 +290,12 @@ def spread(
     cue_weights : ndarray of float, shape (n_cues,), optional
         Factors on the weights of the cues, the highest of which is one on what all cues start
         with; 1 if omitted.
+    cue_trust : ndarray of float, shape (n_cues,), in [0, 1], optional
+        How far each cue is trusted to name what the question is about; 1 if omitted. A
+        chunk that has a cue for its title receives, and may pass on, that share of its mass.
+    confidence : float, in [0, 1]
+        How sure it is that the best direct hits are about the question: explicit links are
+        followed from them with that share of the mass.
 
     Returns
     -------
@@ -307,7 +320,7 @@ def spread(
     if allowed is not None:
         keep = _mask(allowed, candidates)
         candidates, f = candidates[keep], f[keep]
-    step = _Step(view, cues, evidence, p, allowed, plastic, cue_weights)
+    step = _Step(view, cues, evidence, p, allowed, plastic, cue_weights, cue_trust)
 
     # Layer 0: cues pass mass to the chunks whose titles they are, and the seeds start.
     share = step.cue_share
@@ -343,7 +356,7 @@ def spread(
         arrivals.append((following.receivers, following.credit))
 
     found = _scored(step, candidates, f, arrivals, layers, cue_mass)
-    if linked := step.follow_links(found):
+    if linked := step.follow_links(found, confidence):
         layers += linked
         arrivals.append((linked[-1].receivers, linked[-1].credit))
         found = _scored(step, candidates, f, arrivals, layers, cue_mass)
@@ -401,6 +414,7 @@ class _Step:
         allowed: RowMask | None,
         plastic: PlasticEdges | None,
         cue_weights: FloatArray | None = None,
+        cue_trust: FloatArray | None = None,
     ) -> None:
         self.view = view
         self.evidence = evidence
@@ -409,6 +423,7 @@ class _Step:
         self.allowed = allowed
         self.plastic = plastic
         self.min_mass = 0.0  # until mass crosses a learned edge
+        self.named = 0.0  # the highest trust in a cue that is a chunk's title
         cues, first = np.unique(np.asarray(cues, dtype=np.int64), return_index=True)
         df = view.df(cues)
         keep = (df > 0) & (df <= self.cut)
@@ -419,6 +434,7 @@ class _Step:
             factors = cue_weights[first[keep]]
             self.cue_weight = self.cue_weight * factors
             self.cue_share *= float(factors.max())
+        self.cue_trust = np.ones(len(self.cues)) if cue_trust is None else cue_trust[first[keep]]
 
     def specificity(self, df: IntArray) -> FloatArray:
         """Return the specificity of tags with document frequency ``df``."""
@@ -433,7 +449,8 @@ class _Step:
         owner, tags = owner[is_title], tags[is_title]
         trust = np.full(len(seeds), p.untitled_trust)
         trust[owner] = 0.0
-        trust[owner[is_in(tags, self.cues)]] = 1.0
+        named = is_in(tags, self.cues)
+        np.maximum.at(trust, owner[named], self.cue_trust[self.cues.searchsorted(tags[named])])
         return trust
 
     def advance(self, before: Layer, depth: int) -> Layer | None:
@@ -528,14 +545,21 @@ class _Step:
         back = np.where(is_title, 0.0, pull / (total[0] + p.leak)[owner])
         namesakes = np.maximum(sum_by(owner, is_title.astype(np.float64), n), 1.0)
         link = np.where(is_title, p.title_salience * ahead / namesakes[owner], 0.0)
+        if depth == 0:  # the cues are the first of the tags, and learned ones follow
+            factor = np.ones(n)
+            factor[: len(self.cue_trust)] = self.cue_trust
+            link *= factor[owner]
+            self.named = float(factor[owner[is_title]].max(initial=0.0))
         mention = np.where(is_title, 0.0, ahead * (depth > 0)) * trusted[0][owner]
         flow_trusted = link * trusted[0][owner] + back * trusted[1][owner]
         flow_plain = link * plain[0][owner] + back * plain[1][owner]
         credit = flow_trusted + flow_plain + p.mention_credit * mention
+        if depth > 0:
+            credit *= self.named + (1.0 - self.named) * p.unnamed_credit
         flows = Flows(tags[owner], chunks, flow_trusted + mention, flow_plain, credit)
         return Layer.gather(reached, every, flows, learned, hops=hops, min_mass=self.min_mass)
 
-    def follow_links(self, found: Activation) -> list[Layer]:
+    def follow_links(self, found: Activation, share: float) -> list[Layer]:
         """Return the step over links, from a layer where the best chunks start; or nothing."""
         p = self.parameters.links
         best = top_n(found.scores, p.n_sources) if p.n_sources else _NO_INTS
@@ -543,7 +567,8 @@ class _Step:
         if not len(best):
             return []
         weight = (found.scores[best] / found.scores[best].max()) ** p.sharpness
-        mass = weight / weight.sum()
+        share *= self.named + (1.0 - self.named) * self.parameters.unnamed_credit
+        mass = share * weight / weight.sum()
         flows = follow_links(
             self.view,
             found.chunks[best].astype(np.int64),

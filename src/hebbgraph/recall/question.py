@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -15,12 +16,17 @@ from hebbgraph.learning.episodes import question_features
 from hebbgraph.learning.overlay import Recollection
 from hebbgraph.recall.conversation import turn_terms
 from hebbgraph.records import Cue, Turn
-from hebbgraph.text import display, tokenize
+from hebbgraph.text import display, lexical_terms, tokenize
 from hebbgraph.text.query import query_terms
 
 __all__ = ["Features", "Question", "carried_cues", "cues_of", "idf", "weighted_terms"]
 
 _MOST_HELD = 65_536
+#: As if so many chunks without any of the words were there too: in a handful of chunks, no word
+#: is rare.
+_UNSEEN = 100
+#: What a cue's words must have of the rarity of the rarest word, to be trusted at all, and wholly.
+_LEAST_SHARE, _FULL_SHARE = 0.5, 0.9
 
 
 @dataclass(frozen=True)
@@ -42,6 +48,9 @@ class Question:
         What it brings back of what was learned.
     carried : dict of int to float
         The weights of the cues that only earlier turns name. Others weigh 1.
+    trust : dict of int to float
+        How far a cue is trusted to name what the question is about; see :func:`trust_of_cues`.
+        Others are trusted wholly.
     """
 
     query: str
@@ -51,11 +60,49 @@ class Question:
     given: dict[int, float] | None = None
     learned: Recollection | None = None
     carried: Mapping[int, float] = field(default_factory=dict)
+    trust: Mapping[int, float] = field(default_factory=dict)
 
     @property
     def cue_weights(self) -> FloatArray:
         """The weight of each cue, in (0, 1]."""
         return np.array([self.carried.get(cue, 1.0) for cue in self.cues], np.float64)
+
+    @property
+    def cue_trust(self) -> FloatArray:
+        """The trust in each cue, in [0, 1]."""
+        return np.array([self.trust.get(cue, 1.0) for cue in self.cues], np.float64)
+
+
+def trust_of_cues(
+    derived: Derived, cues: Sequence[int], terms: Sequence[str], language: str
+) -> dict[int, float]:
+    """Return how far each cue is trusted to name what a question is about.
+
+    "Information systems" names little of "training of businessmen in information systems": a
+    chunk of that title is about a commonplace of the corpus. A cue is trusted if its words,
+    together, are about as rare as the rarest word of the question.
+
+    Parameters
+    ----------
+    derived : Derived
+        The caller holds it.
+    cues : sequence of int
+    terms : sequence of str
+        The question's.
+    language : str
+        Language of the stemmer.
+    """
+    if not cues:
+        return {}
+    df, n = derived.lexical.document_frequency, len(derived.lexical) + _UNSEEN
+    rarity = {term: math.log((n + 1) / (max(df(term), 1) + 0.5)) for term in terms}
+    rarest = max(rarity.values(), default=0.0)
+    trust = {}
+    for cue in cues:
+        words = set(lexical_terms(derived.graph.phrases.keys[cue].split(" "), language))
+        share = sum(rarity.get(word, 0.0) for word in words) / rarest if rarest > 0 else 1.0
+        trust[cue] = min(max((share - _LEAST_SHARE) / (_FULL_SHARE - _LEAST_SHARE), 0.0), 1.0)
+    return trust
 
 
 def weighted_terms(query: str, turns: Sequence[Turn], language: str) -> dict[str, float]:

@@ -31,6 +31,7 @@ from hebbgraph.recall.question import (
     Question,
     carried_cues,
     cues_of,
+    trust_of_cues,
     weighted_terms,
 )
 from hebbgraph.recall.reranking import SecondLook
@@ -297,6 +298,7 @@ class Recaller:
         tokens = tokenize(asked.query)
         terms = weighted_terms(asked.query, asked.turns, self._settings.language)
         cues = graph.cues(tokens)
+        trust = trust_of_cues(self._derived, cues, list(terms), self._settings.language)
         for phrase in asked.named:
             cues += graph.cues(tokenize(phrase))
         cues = list(dict.fromkeys(cues))
@@ -318,6 +320,7 @@ class Recaller:
             given=asked.given,
             learned=recollection,
             carried=carried,
+            trust=trust,
         )
 
     def again(self, recall: Recall) -> Request:

@@ -72,8 +72,9 @@ class Spreading:
     def spread(self, request: Request) -> Activation:
         """Spread activation, over learned edges too if the question brings any back."""
         cues = np.array(request.question.cues, dtype=np.int64)
-        weights = request.question.cue_weights
+        weights, trust = request.question.cue_weights, request.question.cue_trust
         evidence, learned = request.evidence, request.question.learned
+        sure = 1.0 if evidence.confidence is None else evidence.confidence
         # A tag that was only given entitles no chunk, so what it is lit with would be lost.
         known = request.graph.phrases.are_known(cues)
         if learned is None:
@@ -85,6 +86,8 @@ class Spreading:
                 allowed=request.allowed,
                 plastic=self._plastic(request, None, evidence.of),
                 cue_weights=weights[known],
+                cue_trust=trust[known],
+                confidence=sure,
             )
         seen = learned.seen(evidence.approximate)
         learned = learned.recognised(seen)
@@ -104,6 +107,8 @@ class Spreading:
             plastic=self._plastic(request, plastic, evidence.of),
             extra_seeds=learned.seeds(seen),
             cue_weights=weights[known],
+            cue_trust=trust[known],
+            confidence=sure,
         )
 
     def _plastic(
