@@ -132,7 +132,7 @@ class SpreadingParameters:
         chunk's title: then nothing but direct search says where to start.
     untitled_trust : float, in [0, 1]
         Trusted share of the mass of a seed without title, for which nothing tells whether
-        the query names what it is about.
+        the query names what it is about; none if the query names no title at all.
     hub_share, hub_floor, hub_cap
         Tags of more than ``clip(hub_share * n_chunks, hub_floor, hub_cap)`` chunks are
         hubs and pass nothing.
@@ -162,7 +162,7 @@ class SpreadingParameters:
     leak: float = 1.0
     mention_credit: float = 0.6
     unnamed_credit: float = 0.6
-    untitled_trust: float = 0.05
+    untitled_trust: float = 0.3
     hub_share: float = 0.01
     hub_floor: int = 20
     hub_cap: int = 100
@@ -447,7 +447,7 @@ class _Step:
         owner, tags, is_title = self.view.tags_of(seeds)
         is_title = is_title & (self.view.link_kinds(tags) == LinkKind.PHRASE)
         owner, tags = owner[is_title], tags[is_title]
-        trust = np.full(len(seeds), p.untitled_trust)
+        trust = np.full(len(seeds), p.untitled_trust * self.named)
         trust[owner] = 0.0
         named = is_in(tags, self.cues)
         np.maximum.at(trust, owner[named], self.cue_trust[self.cues.searchsorted(tags[named])])

@@ -60,31 +60,23 @@ def coverage(weights: FloatArray, df: IntArray, n_chunks: int, best: float) -> f
     return min(best / most, 1.0)
 
 
-def nearness(nearest: FloatArray, others: FloatArray) -> float | None:
-    """Return how near the best chunk is, measured against chunks at random.
+def nearness(nearest: float, background: float) -> float:
+    """Return how near the best chunk is, measured against chunks in general.
 
     Embedders differ in how far apart they place unrelated texts, so cosines are scaled: the
-    mean of ``others`` becomes 0, and 1 stays 1.
+    mean of all chunks becomes 0, and 1 stays 1.
 
     Parameters
     ----------
-    nearest, others : ndarray of float, shape (n,)
-        Cosines to the question.
-
-    Returns
-    -------
-    float or None
-        None if there is no chunk to compare.
+    nearest, background : float
+        Cosine of the nearest chunk to the question, and the mean cosine of all chunks.
 
     Examples
     --------
-    >>> round(nearness(np.array([0.85, 0.8]), np.array([0.6, 0.8])), 2)
+    >>> round(nearness(0.85, 0.7), 2)
     0.5
     """
-    if not len(nearest) or not len(others):
-        return None
-    background = float(others.mean())
-    return (float(nearest.max()) - background) / max(1.0 - background, 1e-9)
+    return (nearest - background) / max(1.0 - background, 1e-9)
 
 
 def confidence(covered: float, near: float | None = None) -> float:

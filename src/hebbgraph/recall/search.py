@@ -118,8 +118,10 @@ class DirectSearch:
             found.cosines,
             similarity=memoize_similarity(similarity) if found.every is None else similarity,
         )
-        others = table.sampled_cosines(vector, slots.mask(graph.alive), found.every)
-        return evidence, nearness(found.cosines, others)
+        if not len(found.cosines):
+            return evidence, None
+        background = table.background(vector, slots.mask(graph.alive), found.every)
+        return evidence, nearness(float(found.cosines.max()), background)
 
 
 class RareWords:

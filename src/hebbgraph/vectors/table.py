@@ -271,22 +271,25 @@ class VectorTable:
         best = highest(cosines, limit)
         return Nearest(at[best], cosines[best].astype(np.float64), every)
 
-    def sampled_cosines(
+    def background(
         self, query: NDArray[np.float32], alive: BoolArray, every: NDArray[np.float32] | None = None
-    ) -> NDArray[np.float32]:
-        """Return the cosines of some of the vectors, drawn evenly, to compare others with.
+    ) -> float:
+        """Return the mean cosine of all vectors; of some of them, if it is not known of all.
 
         Parameters
         ----------
         query : ndarray of float32, shape (dimension,), unit length
-        alive : ndarray of bool, shape (n,)
-            From which to draw.
+        alive : ndarray of bool, shape (n,), not all False
+            Of which vectors.
         every : ndarray of float32, optional
             What :meth:`nearest` returned of it.
         """
-        positions = np.flatnonzero(alive)
-        drawn = positions[:: -(-len(positions) // _SAMPLE) or 1]
-        return products(self.matrix, query, drawn) if every is None else every[drawn]
+        if every is None:
+            positions = np.flatnonzero(alive)
+            cosines = products(self.matrix, query, positions[:: -(-len(positions) // _SAMPLE)])
+        else:
+            cosines = every[alive]
+        return float(cosines.mean(dtype=np.float64))
 
     def cosines(self, query: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
         """Return the cosine of each row's vector; -1 for a row that has none."""

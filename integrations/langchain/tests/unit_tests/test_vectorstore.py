@@ -39,7 +39,7 @@ async def test_every_search_has_its_twin(store: HebbianVectorStore) -> None:
     above = store.similarity_search_with_relevance_scores(QUERY, k=8, score_threshold=0.5)
     assert above == [pair for pair in relevant if pair[1] >= 0.5]
     assert 0 < len(above) < 8
-    threshold = {"k": 8, "score_threshold": 0.5}
+    threshold = {"k": 8, "score_threshold": 0.6}
     assert store.search(QUERY, "similarity_score_threshold", **threshold) == [
         document for document, _ in above
     ]
@@ -89,7 +89,7 @@ def test_mmr_passes_over_duplicates() -> None:
         (
             {
                 "search_type": "similarity_score_threshold",
-                "search_kwargs": {"score_threshold": 1.0},
+                "search_kwargs": {"score_threshold": 0.6},
             },
             1,
         ),
