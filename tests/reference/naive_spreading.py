@@ -29,6 +29,7 @@ def naive_spread(
     chunk_to_chunk: Weights | None = None,
     tag_to_tag: Weights | None = None,
     extra_seeds: Mapping[int, float] | None = None,
+    cue_trust: Mapping[int, float] | None = None,
 ) -> dict[int, float]:
     """Return the score of every candidate and of every chunk that was reached."""
     n = len(rows)
@@ -52,14 +53,18 @@ def naive_spread(
 
     known_cues = sorted({tag for tag in cues if passes(tag)})
     evidence = {chunk: value for chunk, value in evidence.items() if allowed(chunk)}
+    cue_trust = cue_trust or {}
     credit: dict[int, float] = defaultdict(float)
+    named_by = [0.0]
 
     def to_chunks(
         ahead: dict[int, list[float]],
         back: dict[int, list[float]],
         to_mentions: bool,
     ) -> tuple[dict[int, float], dict[int, float]]:
-        """Pass (trusted, plain) mass on tags to chunks."""
+        """Pass (trusted, plain) mass on tags to chunks; the cues pass none to mentions."""
+        named = max(named_by)
+        counts = named + (1.0 - named) * p.unnamed_credit if to_mentions else 1.0
         trusted: dict[int, float] = defaultdict(float)
         plain: dict[int, float] = defaultdict(float)
         mass_of = {
@@ -78,24 +83,28 @@ def naive_spread(
             namesakes = sum(tag in titles[c] for c in here)
             for c in here:
                 if tag in titles[c]:
+                    trust = 1.0 if to_mentions else cue_trust.get(tag, 1.0)
+                    if not to_mentions:
+                        named_by.append(trust)
                     share = (
-                        p.title_salience
+                        trust
+                        * p.title_salience
                         * f(c)
                         / (p.title_salience * entitled + mentioning + p.leak)
                         / namesakes
                     )
                     trusted[c] += share * ahead_trusted
                     plain[c] += share * ahead_plain
-                    credit[c] += share * (ahead_trusted + ahead_plain)
+                    credit[c] += counts * share * (ahead_trusted + ahead_plain)
                 else:
                     share = f(c) / (mentioning + p.leak)
                     trusted[c] += share * back_trusted
                     plain[c] += share * back_plain
-                    credit[c] += share * (back_trusted + back_plain)
+                    credit[c] += counts * share * (back_trusted + back_plain)
                     if to_mentions:
                         share = f(c) / (p.title_salience * entitled + mentioning + p.leak)
                         trusted[c] += share * ahead_trusted
-                        credit[c] += p.mention_credit * share * ahead_trusted
+                        credit[c] += counts * p.mention_credit * share * ahead_trusted
             total = ahead_trusted + ahead_plain + back_trusted + back_plain
             for (source, target), weight in (tag_to_chunk or {}).items():
                 if source == tag and allowed(target):
@@ -116,10 +125,12 @@ def naive_spread(
     start = {c: (evidence[c] / evidence[best[0]]) ** p.sharpness for c in seeds}
     for c, weight in start.items():
         mass = (1.0 - share) * weight / sum(start.values())
-        named = bool(titles[c] & set(known_cues))
-        trust = float(named) if titles[c] else p.untitled_trust
+        of_title = [cue_trust.get(tag, 1.0) for tag in titles[c] & set(known_cues)]
+        trust = max(of_title, default=0.0) if titles[c] else p.untitled_trust * max(named_by)
         trusted[c] += trust * mass
         plain[c] += (1.0 - trust) * mass
+    remembered = sum(mass for c, mass in (extra_seeds or {}).items() if allowed(c))
+    named_by.append(min(remembered, 1.0))
     for c, mass in (extra_seeds or {}).items():
         if allowed(c):
             trusted[c] += mass

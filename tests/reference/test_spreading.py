@@ -71,12 +71,16 @@ def cases(draw: st.DrawFn):
             edges(draw, n, n),
             edges(draw, N_TAGS, N_TAGS),
         ),
+        "trust": draw(
+            st.dictionaries(st.integers(0, N_TAGS - 1), st.sampled_from([0.0, 0.4, 1.0]))
+        ),
         "extra": draw(st.dictionaries(st.integers(0, n - 1), st.floats(0.01, 1), max_size=2)),
         "parameters": SpreadingParameters(
             n_seeds=draw(st.integers(1, 4)),
             cue_share=draw(st.sampled_from([0.0, 0.4, 1.0])),
             inhibition=draw(st.sampled_from([0.0, 0.1, 1.0])),
             n_steps=draw(st.integers(0, 3)),
+            unnamed_credit=draw(st.sampled_from([0.0, 0.6, 1.0])),
             untitled_trust=draw(st.sampled_from([0.0, 0.2, 1.0])),
             mention_credit=draw(st.sampled_from([0.0, 0.6, 1.0])),
             hub_floor=draw(st.sampled_from([3, 20])),
@@ -102,6 +106,7 @@ def run(case) -> dict[int, float]:
             np.array(list(extra), np.int64),
             np.array(list(extra.values()), np.float64),
         ),
+        cue_trust=np.array([case["trust"].get(cue, 1.0) for cue in case["cues"]], np.float64),
     )
     return dict(zip(found.chunks.tolist(), found.scores.tolist(), strict=True))
 
@@ -121,6 +126,7 @@ def test_agrees_with_the_naive_implementation(case) -> None:
         chunk_to_chunk=case["plastic"][1],
         tag_to_tag=case["plastic"][2],
         extra_seeds=case["extra"],
+        cue_trust=case["trust"],
     )
     found = run(case)
     # What arrives in an amount too small for the score may be listed by one of them only.

@@ -112,7 +112,9 @@ def dense_scores(question: Question) -> NDArray[np.float64]:
         to_chunks(title.astype(np.float64)) > 0,
         to_chunks((title & names[tag]).astype(np.float64)) > 0,
     )
-    trust = np.where(named, 1.0, np.where(has_title, 0.0, p.untitled_trust))
+    any_named = float((title & names[tag]).any())
+    trust = np.where(named, 1.0, np.where(has_title, 0.0, p.untitled_trust * any_named))
+    counts = any_named + (1.0 - any_named) * p.unnamed_credit
 
     trusted: FloatArray = np.zeros(edges.n_chunks)
     plain: FloatArray = np.zeros(edges.n_chunks)
@@ -132,7 +134,7 @@ def dense_scores(question: Question) -> NDArray[np.float64]:
         crossing = mention * from_mention
         flow_trusted = link * from_mention + back * from_title
         flow_plain = link * plain_mention + back * plain_title
-        x += to_chunks(flow_trusted + flow_plain + p.mention_credit * crossing)
+        x += counts * to_chunks(flow_trusted + flow_plain + p.mention_credit * crossing)
         trusted = to_chunks(flow_trusted + crossing)
         plain = to_chunks(flow_plain)
     direct = f**p.evidence_power

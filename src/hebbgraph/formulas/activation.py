@@ -344,6 +344,7 @@ def spread(
         extra, extra_mass = extra[keep], extra_mass[keep]
         remembered = min(float(extra_mass.sum()), 1.0)
         step.min_mass = 0.0 if plastic is None else plastic.min_mass
+        step.named = max(step.named, remembered)  # a past question says where to start too
         starts.append((extra, extra_mass, np.zeros(len(extra))))
         arrivals.append((extra, extra_mass))
     layer.start(starts)

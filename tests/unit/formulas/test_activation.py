@@ -20,6 +20,7 @@ ONE_STEP = SpreadingParameters(
     title_salience=32.0,
     leak=1.0,
     mention_credit=0.6,
+    unnamed_credit=1.0,
     untitled_trust=0.0,
     evidence_power=4.0,
     half_saturation=0.04,
@@ -101,11 +102,32 @@ def test_only_trusted_mass_uses_co_mentions() -> None:
     assert credit(named, 1) == pytest.approx(0.6 * on_tag_1 * 0.5 / (0.5 + 1.0 + 1.0))
 
 
-def test_a_seed_without_title_is_trusted_a_little() -> None:
-    view = ArrayView([[1], [1]])
-    parameters = SpreadingParameters(n_seeds=1, n_steps=1, untitled_trust=0.25)
-    found = spread(view, cues(), evidence({0: 1.0}, 0.5), parameters=parameters)
+def test_a_seed_without_title_is_trusted_a_little_if_the_query_names_one() -> None:
+    view = ArrayView([[1], [1], [2]], titles=[set(), set(), {2}])
+    parameters = SpreadingParameters(n_seeds=1, n_steps=1, untitled_trust=0.25, cue_share=0.0)
+    found = spread(view, cues(2), evidence({0: 1.0}, 0.5), parameters=parameters)
     assert credit(found, 1) == pytest.approx(0.6 * 0.25 * 0.5 / (0.5 + 1.0 + 1.0))
+    unnamed = spread(view, cues(), evidence({0: 1.0}, 0.5), parameters=parameters)
+    assert unnamed.chunks.tolist() == [0]
+
+
+def test_without_a_named_title_activation_counts_less() -> None:
+    view = ArrayView([[0], [0], [1]], titles=[{0}, set(), {1}])
+    direct = evidence({0: 1.0}, elsewhere=0.5)
+    parameters = replace(ONE_STEP, unnamed_credit=0.6, cue_share=0.0)
+    found = spread(view, cues(), direct, parameters=parameters)
+    assert credit(found, 1) == pytest.approx(0.6 * 0.5 / (0.5 + 1.0))
+    # A cue of trust .5 halves what is missing.
+    half = np.array([0.5])
+    trusted = spread(view, cues(1), direct, parameters=parameters, cue_trust=half)
+    assert credit(trusted, 1) == pytest.approx(0.8 * 0.5 / (0.5 + 1.0))
+
+
+def test_trust_in_a_cue_bounds_what_its_title_receives() -> None:
+    view = ArrayView([[0], [1]], titles=[{0}, {1}])
+    half = np.array([0.5])
+    found = spread(view, cues(0), evidence({1: 1.0}, 0.5), parameters=ONE_STEP, cue_trust=half)
+    assert credit(found, 0) == pytest.approx(0.5 * 0.4 * 16 / (16 + 1))
 
 
 def test_cues_do_not_lead_to_chunks_that_only_mention_them() -> None:
