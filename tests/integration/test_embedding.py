@@ -191,9 +191,9 @@ def test_seeds_from_elsewhere_take_the_place_of_dense_search() -> None:
     with HebbianIndex.open(":memory:") as index:
         index.add(CHUNKS)
         seeds = [("fern-1", 0.9), ("reef-2", 0.4)]
-        recall = index.recall("owl", k=3, seeds=seeds)
-        assert recall.hits[0].chunk.id == "fern-1"
-        assert any(hit.chunk.id.startswith("owl") for hit in recall.hits)  # by its words
+        hits = [hit.chunk.id for hit in index.recall("owl", k=12, seeds=seeds).hits]
+        assert "fern-1" in hits
+        assert sum(id_.startswith("owl") for id_ in hits) == 5  # by its words
     alone = Settings(evidence=EvidenceWeights(dense=1.0, agreement=0.0, coverage=0.0))
     with HebbianIndex.open(":memory:", settings=alone) as index:
         index.add(CHUNKS)

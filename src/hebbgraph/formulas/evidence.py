@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,9 +24,6 @@ __all__ = [
 _NO_FLOATS = np.empty(0, np.float64)
 #: Coverage of the rarest words from which on lexical search is trusted as usual.
 _COVERED = 0.7
-#: How far below the last one a chunk is taken to be that a search did not return, as a share of
-#: the range of its scores.
-_BEYOND = 0.1
 _DISCOUNT = 1.0 / np.log2(np.arange(2, 12))
 #: Approximate evidence of a chunk that no search returned.
 _NOBODY, _UNKNOWN = np.array([-1]), np.array([0.05])
@@ -204,6 +202,7 @@ def fuse(
     dense_scores: FloatArray | None = None,
     *,
     similarity: Callable[[IntArray], FloatArray] | None = None,
+    n_chunks: int = 0,
     covered: float = 1.0,
     weights: EvidenceWeights | None = None,
     floor: float = 0.05,
@@ -224,8 +223,10 @@ def fuse(
     dense_chunks, dense_scores : ndarray, shape (m,), optional
         The nearest chunks and their cosines.
     similarity : callable, optional
-        Cosine of any chunks to the query. By default, other chunks are a little farther than
-        the farthest of ``dense_chunks``.
+        Cosine of any chunks to the query. Without it, other chunks count like the last of
+        ``dense_chunks``, and only these are judged by both searches.
+    n_chunks : int
+        How many chunks there are; used without ``similarity``.
     covered : float, in [0, 1]
         See :func:`dense_share`.
     weights : EvidenceWeights, optional
@@ -246,36 +247,41 @@ def fuse(
         values = scaled[order].astype(np.float64)
         return Evidence(lexical_chunks[order], values, floor, lexical=values)
     weights = weights or EvidenceWeights()
-    low, high = float(dense_scores.min()), float(dense_scores.max())
+    last, high = float(dense_scores.min()), float(dense_scores.max())
     chunks, position = unique_inverse(np.concatenate([lexical_chunks, dense_chunks]))
     lexical = np.zeros(len(chunks))
     lexical[position[: len(lexical_chunks)]] = scaled
     known = position[len(lexical_chunks) :]
-    dense = np.full(len(chunks), -np.inf)
+    dense = np.full(len(chunks), last)
     dense[known] = dense_scores
+    judged: IntArray | slice = slice(None)
     if similarity is not None:
         unknown = np.ones(len(chunks), np.bool_)
         unknown[known] = False
         dense[unknown] = similarity(chunks[unknown])
         low, high = float(dense.min()), float(dense.max())
     else:
-        low -= _BEYOND * (high - low)
-        dense = np.maximum(dense, low)
+        judged = known
+        # Scores fall about evenly with the logarithm of the rank; the lowest is that of the
+        # last chunk of all.
+        n = len(dense_scores)
+        low = high - (high - last) * math.log(max(n_chunks, n)) / math.log(max(n, 2))
     if high <= low:  # all are as near as the nearest
         low = high - 1.0
     width = high - low
     dense = (dense - low) / width
-    share = dense_share(lexical, dense, covered, weights)
+    share = dense_share(lexical[judged], dense[judged], covered, weights)
 
     def elsewhere(others: IntArray) -> FloatArray:
-        assert similarity is not None
+        if similarity is None:
+            return np.full(len(others), share * (last - low) / width)
         scaled: FloatArray = np.clip((similarity(others) - low) / width, 0.0, 1.0)
         return share * scaled
 
     return Evidence(
         chunks,
         share * dense + (1.0 - share) * lexical,
-        0.0 if similarity is None else elsewhere,
+        elsewhere,
         lexical=lexical,
         dense=dense,
         dense_share=share,

@@ -67,7 +67,9 @@ class DirectSearch:
         """
         lexical = lexical_search(self._derived, graph, question.terms, passing)
         covered = self._coverage(question.terms, lexical[1])
-        fused = partial(fuse, *lexical, covered=covered, weights=self._weights)
+        fused = partial(
+            fuse, *lexical, n_chunks=graph.n_chunks, covered=covered, weights=self._weights
+        )
         if question.given is not None:
             rows = np.fromiter(question.given, dtype=np.int64)
             scores = np.fromiter(question.given.values(), dtype=np.float64)
