@@ -223,8 +223,8 @@ def fuse(
     dense_chunks, dense_scores : ndarray, shape (m,), optional
         The nearest chunks and their cosines.
     similarity : callable, optional
-        Cosine of any chunks to the query. Without it, other chunks count like the last of
-        ``dense_chunks``, and only these are judged by both searches.
+        Cosine of any chunks to the query. Without it, other chunks count as if they came
+        right after the last of ``dense_chunks``, and only these are judged by both searches.
     n_chunks : int
         How many chunks there are; used without ``similarity``.
     covered : float, in [0, 1]
@@ -247,12 +247,16 @@ def fuse(
         values = scaled[order].astype(np.float64)
         return Evidence(lexical_chunks[order], values, floor, lexical=values)
     weights = weights or EvidenceWeights()
-    last, high = float(dense_scores.min()), float(dense_scores.max())
+    low, high = float(dense_scores.min()), float(dense_scores.max())
+    # Scores fall about evenly with the logarithm of the rank.
+    n = len(dense_scores)
+    fall = (high - low) / math.log(max(n, 2))
+    beyond = high - fall * math.log(n + 1)
     chunks, position = unique_inverse(np.concatenate([lexical_chunks, dense_chunks]))
     lexical = np.zeros(len(chunks))
     lexical[position[: len(lexical_chunks)]] = scaled
     known = position[len(lexical_chunks) :]
-    dense = np.full(len(chunks), last)
+    dense = np.full(len(chunks), beyond)
     dense[known] = dense_scores
     judged: IntArray | slice = slice(None)
     if similarity is not None:
@@ -262,10 +266,7 @@ def fuse(
         low, high = float(dense.min()), float(dense.max())
     else:
         judged = known
-        # Scores fall about evenly with the logarithm of the rank; the lowest is that of the
-        # last chunk of all.
-        n = len(dense_scores)
-        low = high - (high - last) * math.log(max(n_chunks, n)) / math.log(max(n, 2))
+        low = high - fall * math.log(max(n_chunks, n + 1))
     if high <= low:  # all are as near as the nearest
         low = high - 1.0
     width = high - low
@@ -274,7 +275,7 @@ def fuse(
 
     def elsewhere(others: IntArray) -> FloatArray:
         if similarity is None:
-            return np.full(len(others), share * (last - low) / width)
+            return np.full(len(others), share * (beyond - low) / width)
         scaled: FloatArray = np.clip((similarity(others) - low) / width, 0.0, 1.0)
         return share * scaled
 

@@ -49,14 +49,14 @@ def test_equal_cosines_do_not_divide_by_zero() -> None:
 
 
 def test_scores_of_a_search_that_knows_no_others() -> None:
-    """Other chunks count like the last that it returned; of 8 chunks, the last would score -3."""
+    """Scores fall by 4 from rank 1 to 2, so by 12 to rank 8; others count as if at rank 3."""
     lexical = np.array([2]), np.array([3.0])
     found = np.array([0, 1]), np.array([9.0, 5.0])
     evidence = fuse(*lexical, *found, n_chunks=8, weights=FIXED)
     assert evidence.chunks.tolist() == [0, 1, 2]
-    last = 0.7 * (5 - -3) / (9 - -3)
-    assert evidence.values == pytest.approx([0.7, last, last + 0.3])
-    assert evidence.of(np.array([7])) == pytest.approx([last])
+    last, beyond = 0.7 * (5 - -3) / 12, 0.7 * (9 - 4 * np.log2(3) - -3) / 12
+    assert evidence.values == pytest.approx([0.7, last, beyond + 0.3])
+    assert evidence.of(np.array([7])) == pytest.approx([beyond])
     weights = EvidenceWeights(dense=0.5, agreement=0.5, coverage=0.0)
     # Chunk 2, which only lexical search found, tells nothing of how near its finds are.
     assert fuse(*lexical, *found, n_chunks=8, weights=weights).dense_share == 0.5
