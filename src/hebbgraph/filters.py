@@ -188,6 +188,12 @@ def _conditions(field: str, value: object, budget: list[int]) -> list[Filter]:
         and bool(value)
         and all(isinstance(key, str) and key.startswith("$") for key in value)
     )
+    if isinstance(value, Mapping) and value and all(f"${key}" in _OPERATORS for key in value):
+        name = next(iter(value))
+        raise FilterError(
+            f"{field!r} is compared by '${name}', got {name!r}; if it is an object with such a "
+            f"field, write {{'$eq': {_brief(value)}}}"
+        )
     operators = value if is_operators else {"$eq": value}
     assert isinstance(operators, Mapping)
     conditions: list[Filter] = []

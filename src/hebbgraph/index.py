@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Literal, ParamSpec, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn, ParamSpec, Self, TypeVar
 
 from hebbgraph.calling import CALLER
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, NotFoundError, ParameterError
@@ -196,6 +196,12 @@ class HebbianIndex:
     def repairs(self) -> tuple[str, ...]:
         """What was found damaged since it was opened, and rebuilt."""
         return (*self._parts.derived.repairs, *self._parts.recalls.repairs)
+
+    def __reduce__(self) -> NoReturn:
+        raise ParameterError(
+            "an open index can be neither pickled nor copied; hand its location on, and open it "
+            "again in the other process"
+        )
 
     def __repr__(self) -> str:
         return f"HebbianIndex({self._parts.database.place!r}, namespace={self.namespace!r})"

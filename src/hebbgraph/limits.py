@@ -16,6 +16,7 @@ __all__ = [
     "MAX_ARCHIVE_XML",
     "MAX_FEEDBACK_LINE",
     "MAX_ID",
+    "MAX_K",
     "MAX_METADATA_BYTES",
     "MAX_METADATA_DEPTH",
     "MAX_QUERY_CHARACTERS",
@@ -30,6 +31,8 @@ __all__ = [
 
 #: Characters of the id of a chunk, document, recall, actor or origin.
 MAX_ID = 512
+#: Hits of one recall.
+MAX_K = 10_000
 #: Characters of a chunk's text. A chunk should be a passage; this is for unsplit documents.
 MAX_TEXT = 10_000_000
 #: Characters of a title.

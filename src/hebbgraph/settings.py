@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any, ClassVar, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, field_validator
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.activation import SpreadingParameters
@@ -177,10 +177,10 @@ class LearningSettings(_Frozen):
     learned_steps: int = Field(default=2, ge=0)
     actor_events: float = Field(default=20.0, ge=0.0)
     actor_share: float = Field(default=0.1, ge=0.0, le=1.0)
-    require_actor: bool = False
+    require_actor: StrictBool = False
     episode_similarity: float = Field(default=0.55, ge=0.0, lt=1.0)
     episode_overlap: float = Field(default=0.3, ge=0.0, lt=1.0)
-    store_queries: bool = False
+    store_queries: StrictBool = False
     query_retention_days: float = Field(default=30.0, ge=0.0)
 
 
@@ -261,8 +261,8 @@ class Settings(_Frozen):
     """
 
     language: Language = "english"
-    text_tags: bool = True
-    keep_text: bool = True
+    text_tags: StrictBool = True
+    keep_text: StrictBool = True
     edges: tuple[str, ...] = ()
     aliases: tuple[AliasName, ...] = ()
     alias_weight: float = Field(default=0.5, ge=0.0, le=1.0)

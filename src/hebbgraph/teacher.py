@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
+import reprlib
 import secrets
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,6 +25,8 @@ from hebbgraph.store.chunks import pages
 from hebbgraph.store.feedback_log import Selection, anonymized, phrases_of
 
 __all__ = ["Moment", "Teacher"]
+
+logger = logging.getLogger(__name__)
 
 Moment: TypeAlias = float | datetime
 """Seconds since the epoch, or a datetime (without a time zone: local time)."""
@@ -126,9 +130,15 @@ class Teacher:
             since=None if since is None else _seconds("since", since),
             until=None if until is None else _seconds("until", until),
         )
-        if chunk is not None:
-            return self._log.remove_chunk(chunk, selection)
-        return self._log.remove(selection)
+        removed = (
+            self._log.remove(selection)
+            if chunk is None
+            else self._log.remove_chunk(chunk, selection)
+        )
+        if not removed and selection.ids:
+            # No error: what is forgotten twice is forgotten.
+            logger.warning("forget: no feedback is known by %s", reprlib.repr(selection.ids))
+        return removed
 
     # -- out and in -----------------------------------------------------------------
 

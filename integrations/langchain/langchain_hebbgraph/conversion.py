@@ -26,24 +26,74 @@ import hashlib
 import json
 import os
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from hebbgraph import Chunk, InvalidChunkError
+from hebbgraph import Chunk, FilterError, InvalidChunkError, ParameterError
 from hebbgraph.citations import Source
 from hebbgraph.documents.links import is_place
 from hebbgraph.documents.outline import clean_text
+from hebbgraph.filters import parse_filter
 from hebbgraph.limits import MAX_ADDRESSES, MAX_ID, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.records import readable_links
 from langchain_core.documents import Document
 
-__all__ = ["Filter", "chunk_filter", "stable_id", "to_chunk", "to_document", "to_source"]
+__all__ = [
+    "Filter",
+    "check_filter",
+    "chunk_filter",
+    "documents_of",
+    "documents_of_texts",
+    "stable_id",
+    "to_chunk",
+    "to_document",
+    "to_source",
+]
 
 TITLE, TAGS, SOURCE = "title", "tags", "source"
 ADDRESSES, REFERENCES = "addresses", "references"
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool] | None
 """A dict in the manner of :mod:`hebbgraph.filters`, or a callable that takes a Document."""
+
+
+def documents_of(documents: Iterable[Document]) -> list[Document]:
+    """Return documents as a list; raise ParameterError if they are something else."""
+    if isinstance(documents, Document):
+        raise ParameterError("documents is a list of Document, got one Document; put it in a list")
+    if isinstance(documents, str) or not isinstance(documents, Iterable):
+        raise ParameterError(f"documents is a list of Document, got {documents!r:.80}")
+    own = list(documents)
+    for one in own:
+        if not isinstance(one, Document):
+            hint = "; texts go to from_texts or add_texts" if isinstance(one, str) else ""
+            raise ParameterError(f"documents is a list of Document, got {one!r:.80} in it{hint}")
+    return own
+
+
+def documents_of_texts(
+    texts: Iterable[str], metadatas: Iterable[dict[str, Any]] | None = None
+) -> list[Document]:
+    """Make documents of texts; raise ParameterError if texts or metadata do not fit."""
+    if isinstance(texts, str) or not isinstance(texts, Iterable):
+        raise ParameterError(f"texts is a list of str, got {texts!r:.80}; put it in a list")
+    if metadatas is not None and (
+        isinstance(metadatas, Mapping | str) or not isinstance(metadatas, Iterable)
+    ):
+        raise ParameterError(f"metadatas is a list of dict, one a text; got {metadatas!r:.80}")
+    own = list(texts)
+    for text in own:
+        if not isinstance(text, str):
+            hint = "; documents go to from_documents" if isinstance(text, Document) else ""
+            raise ParameterError(f"texts is a list of str, got {text!r:.80} in it{hint}")
+    given = [{}] * len(own) if metadatas is None else list(metadatas)
+    if len(given) != len(own):
+        raise ParameterError(
+            f"as many metadatas as texts are needed, got {len(given)} for {len(own)}"
+        )
+    return [
+        Document(text, metadata=metadata or {}) for text, metadata in zip(own, given, strict=True)
+    ]
 
 
 def stable_id(document: Document) -> str:
@@ -121,6 +171,14 @@ def to_document(
 def to_source(document: Document) -> Source:
     """Make what a :class:`~hebbgraph.citations.Formatter` takes."""
     return Source(document.id or "", document.page_content, _title(document.metadata))
+
+
+def check_filter(where: Filter) -> None:
+    """Raise FilterError for a filter that every search would refuse."""
+    if isinstance(where, Mapping):
+        parse_filter(where)
+    elif where is not None and not callable(where):
+        raise FilterError(f"a filter is a dict or a callable, got {type(where).__name__}")
 
 
 def chunk_filter(where: Filter) -> Mapping[str, Any] | Callable[[Chunk], bool] | None:

@@ -22,6 +22,8 @@ from hebbgraph.citations import (
     user_id,
 )
 from langchain_core.messages import BaseMessage
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import VectorStore
 
 from langchain_hebbgraph import sessions
 from langchain_hebbgraph.answers import exchange_of, reply_to
@@ -56,7 +58,8 @@ class CitationLearner(TracingHandler):
     Parameters
     ----------
     index : HebbianIndex, optional
-        Where :meth:`feedback` and :meth:`learn` look for recalls by id.
+        Where :meth:`feedback` and :meth:`learn` look for recalls by id. A retriever or a vector
+        store over one fits as well.
     actor : callable, optional
         Takes the root run's metadata and returns the name that the lesson is attributed
         to, or None. Left out, ``metadata["user_id"]``.
@@ -80,7 +83,7 @@ class CitationLearner(TracingHandler):
 
     def __init__(
         self,
-        index: HebbianIndex | None = None,
+        index: HebbianIndex | BaseRetriever | VectorStore | None = None,
         *,
         actor: Actor | None = None,
         learn_on: Literal["citation", "approval"] = "citation",
@@ -89,7 +92,7 @@ class CitationLearner(TracingHandler):
         on_lesson: Callable[[Any], Any] | None = None,
     ) -> None:
         super().__init__()
-        self.index = index
+        self.index = _index_of(index)
         self.actor = actor or user_id
         self.background = background
         # Noting references is faster than switching to a thread; learning is not.
@@ -265,6 +268,18 @@ class CitationLearner(TracingHandler):
         return await asyncio.to_thread(self.feedback, *args, **kwargs)
 
 
+def _index_of(given: object) -> HebbianIndex | None:
+    """Return the index of what has one."""
+    if given is None or isinstance(given, HebbianIndex):
+        return given
+    index = getattr(getattr(given, "vectorstore", given), "index", None)
+    if not isinstance(index, HebbianIndex):
+        raise ParameterError(
+            f"index is a HebbianIndex, or a retriever or vector store over one; got {given!r:.80}"
+        )
+    return index
+
+
 def _said(answer: Any) -> Any:
     return str(answer.text) if isinstance(answer, BaseMessage) else answer
 
@@ -282,7 +297,7 @@ def _plain_id(run_id: RunId) -> str:
     """Return the id of a run; the id of a message, ``lc_run--<uuid>-0``, contains it."""
     if isinstance(run_id, uuid.UUID):
         return str(run_id)
-    found = _UUID.search(run_id[:512])
+    found = _UUID.search(run_id[:512]) if isinstance(run_id, str) else None
     if found is None:
         raise NotFoundError(f"{run_id!r} is not the id of a run")
     return str(uuid.UUID(found.group()))

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from hebbgraph import HebbianIndex, ParameterError
 from hebbgraph.citations import CITATION_INSTRUCTION, Formatter
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import StructuredTool
+from langchain_core.vectorstores import VectorStore
 from pydantic import BaseModel, Field
 
-from langchain_hebbgraph.conversion import to_source
+from langchain_hebbgraph.conversion import documents_of, to_source
 
 __all__ = [
     "CITATION_INSTRUCTION",
@@ -58,7 +60,7 @@ def format_documents(documents: Iterable[Document], formatter: Formatter | None 
     [1] Petrel
     Built by Ida Moss.
     """
-    text = (formatter or Formatter()).render(map(to_source, documents)).text
+    text = (formatter or Formatter()).render(map(to_source, documents_of(documents))).text
     return text or NOTHING_FOUND
 
 
@@ -111,6 +113,11 @@ def create_citing_retriever_tool(
     StructuredTool
         With the documents as the artifact of its message.
     """
+    if not isinstance(retriever, BaseRetriever):
+        hint = "; write store.as_retriever()" if isinstance(retriever, VectorStore) else ""
+        if isinstance(retriever, HebbianIndex):
+            hint = "; write HebbianRetriever.from_index(index)"
+        raise ParameterError(f"a tool needs a retriever, got {type(retriever).__name__}{hint}")
     formatter = formatter or Formatter(prefix="always")
 
     def answer(documents: list[Document]) -> tuple[str, list[Document]]:

@@ -6,9 +6,10 @@ import asyncio
 import logging
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import Any, Protocol, Self, Unpack, runtime_checkable
 
 from hebbgraph import HebbgraphError, HebbianIndex, ParameterError, Recall, Settings
+from hebbgraph.arguments import check_names, one_of
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     BaseCallbackHandler,
@@ -18,9 +19,28 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.vectorstores import VectorStore
-from pydantic import Field
+from pydantic import Field, ValidationError
 
-from langchain_hebbgraph.conversion import Filter, chunk_filter, stable_id, to_chunk, to_document
+from langchain_hebbgraph.conversion import (
+    Filter,
+    chunk_filter,
+    documents_of,
+    documents_of_texts,
+    stable_id,
+    to_chunk,
+    to_document,
+)
+from langchain_hebbgraph.options import (
+    AT_CALL,
+    INSTEAD,
+    INSTEAD_OVER_STORES,
+    Fields,
+    IndexOptions,
+    NewOptions,
+    RetrieverOptions,
+    checked,
+    open_index,
+)
 from langchain_hebbgraph.texts import texts_of
 
 __all__ = ["HebbianRetriever"]
@@ -91,7 +111,7 @@ class HebbianRetriever(BaseRetriever):
             from langchain_hebbgraph import HebbianRetriever
 
             retriever = HebbianRetriever.from_documents(
-                documents, location="memory.hebb", embedder=embeddings, k=5
+                documents, location="memory.hebb", embedding=embeddings, k=5
             )
 
     Usage:
@@ -113,10 +133,10 @@ class HebbianRetriever(BaseRetriever):
             chain.invoke("...", config={"callbacks": [CitationLearner()]})
     """
 
-    index: HebbianIndex = Field(exclude=True, repr=False)
+    index: HebbianIndex = Field(exclude=True)
     k: int = 10
     filter: Any = None
-    strategy: str = "spreading"
+    strategy: Any = "spreading"
     score_key: str | None = None
     history: Sequence[Any] = ()
     seed_source: VectorStore | BaseRetriever | None = Field(default=None, exclude=True, repr=False)
@@ -130,8 +150,17 @@ class HebbianRetriever(BaseRetriever):
 
     # -- making one -------------------------------------------------------------------
 
+    def __init__(self, **options: Unpack[Fields]) -> None:
+        own = checked(options, known=type(self).model_fields)
+        try:
+            super().__init__(**own)
+        except ValidationError as error:
+            first = error.errors(include_url=False)[0]
+            field = ".".join(map(str, first["loc"]))
+            raise ParameterError(f"{field}: {first['msg']}, got {first['input']!r:.80}") from error
+
     @classmethod
-    def from_index(cls, index: HebbianIndex, **options: Any) -> Self:
+    def from_index(cls, index: HebbianIndex, **options: Unpack[RetrieverOptions]) -> Self:
         """Search an index that is open already."""
         return cls(index=index, **options)
 
@@ -139,34 +168,43 @@ class HebbianRetriever(BaseRetriever):
     def from_documents(
         cls,
         documents: Iterable[Document],
+        embedding: Any = None,
         *,
         ids: Sequence[str] | None = None,
         location: str | Path = ":memory:",
         embedder: Any = None,
+        embeddings: Any = None,
         open_options: dict[str, Any] | None = None,
-        **options: Any,
+        **options: Unpack[RetrieverOptions],
     ) -> Self:
         """Add documents to an index, new or not, and search it.
+
+        All arguments are checked before anything is opened or embedded.
 
         Parameters
         ----------
         documents : iterable of Document
+        embedding : Embeddings, optional
+            Any LangChain ``Embeddings``, or another object with ``embed_documents`` and
+            ``embed_query``; also as ``embedder`` or ``embeddings``. Without one, search is lexical.
         ids : sequence of str, optional
             Left out, those of the documents; where there is none, one made of content
             and metadata, so that adding the same documents again changes nothing.
         location : str or Path
             A directory, ``":memory:"`` or a database URL.
-        embedder : Embeddings, optional
-            Any LangChain ``Embeddings``. Without one, search is lexical.
         open_options : dict, optional
             More for ``HebbianIndex.open``: ``namespace``, ``settings``, ``tagger``,
             ``edges`` (metadata fields whose values join documents).
         **options
-            Fields of the retriever: ``k``, ``filter``, ``strategy``, ...
+            Fields of the retriever: ``k``, ``filter``, ``strategy``, ... What a vector
+            store's ``as_retriever`` takes as ``search_kwargs={"k": 3}`` fits as well.
         """
-        index = open_index(location, embedder, open_options)
-        retriever = cls(index=index, **options)
-        retriever.add_documents(documents, ids=ids)
+        known = (*cls.model_fields, "ids", *IndexOptions.__annotations__)
+        own = checked(options, known=known)
+        given = with_ids(documents, ids)
+        embedder = one_of(embedder=embedder, embedding=embedding, embeddings=embeddings)
+        retriever = cls(index=open_index(location, embedder, open_options), **own)
+        retriever.add_documents(given)
         return retriever
 
     @classmethod
@@ -176,16 +214,10 @@ class HebbianRetriever(BaseRetriever):
         metadatas: Iterable[dict[str, Any]] | None = None,
         *,
         ids: Sequence[str] | None = None,
-        **options: Any,
+        **options: Unpack[NewOptions],
     ) -> Self:
         """Add texts; see :meth:`from_documents`."""
-        own = list(texts)
-        if metadatas is None:
-            return cls.from_documents([Document(text) for text in own], ids=ids, **options)
-        documents = [
-            Document(text, metadata=metadata) for text, metadata in zip(own, metadatas, strict=True)
-        ]
-        return cls.from_documents(documents, ids=ids, **options)
+        return cls.from_documents(documents_of_texts(texts, metadatas), ids=ids, **options)
 
     @classmethod
     def from_vectorstore(
@@ -197,7 +229,7 @@ class HebbianRetriever(BaseRetriever):
         location: str | Path = ":memory:",
         open_options: dict[str, Any] | None = None,
         keep_text: bool = True,
-        **options: Any,
+        **options: Unpack[RetrieverOptions],
     ) -> Self:
         """Put a graph on top of a vector store, or of any retriever, that you have.
 
@@ -221,18 +253,24 @@ class HebbianRetriever(BaseRetriever):
         **options
             Fields of the retriever, such as ``seed_k``.
         """
+        known = (*cls.model_fields, "documents", "location", "open_options", "keep_text")
+        fields = checked(options, known=known, instead=INSTEAD_OVER_STORES)
+        if not isinstance(vectorstore, VectorStore | BaseRetriever):
+            raise ParameterError(
+                f"vectorstore is a VectorStore or a retriever, got {type(vectorstore).__name__}"
+            )
+        own = None if documents is None else documents_of(documents)
         if index is None:
             if not keep_text:
                 open_options = _without_text(vectorstore, open_options or {})
             index = open_index(location, None, open_options)
-        if documents is not None:
-            own = list(documents)
+        if own is not None:
             if not (index.settings.keep_text or all(document.id for document in own)):
                 raise ParameterError(
                     "documents need the ids that they have in the store, where it keeps their texts"
                 )
             index.add([to_chunk(document) for document in own])
-        return cls(index=index, seed_source=vectorstore, **options)
+        return cls(index=index, seed_source=vectorstore, **fields)
 
     # -- writing ----------------------------------------------------------------------
 
@@ -300,11 +338,12 @@ class HebbianRetriever(BaseRetriever):
         history: Sequence[Any] | None,
         unknown: dict[str, Any],
     ) -> dict[str, Any]:
-        if surplus := unknown.keys() - _PASSED_OVER:
-            raise ParameterError(
-                f"the retriever takes k, filter, strategy, score_key and history at call time, "
-                f"got {', '.join(sorted(surplus))}"
-            )
+        check_names(
+            sorted(unknown.keys() - _PASSED_OVER),
+            AT_CALL,
+            of="a call of the retriever",
+            instead=INSTEAD,
+        )
         return {
             "k": self.k if k is None else k,
             "where": chunk_filter(self.filter if where is None else where),
@@ -389,14 +428,6 @@ class HebbianRetriever(BaseRetriever):
         return self.model_copy()
 
 
-def open_index(location: str | Path, embedder: Any, options: dict[str, Any] | None) -> HebbianIndex:
-    """Open an index; ``embedder`` only goes along if there is one."""
-    options = dict(options or {})
-    if embedder is not None:
-        options["embedder"] = embedder
-    return HebbianIndex.open(location, **options)
-
-
 def _without_text(store: VectorStore | BaseRetriever, options: dict[str, Any]) -> dict[str, Any]:
     """Say that texts are read from a vector store."""
     if not isinstance(store, VectorStore):
@@ -411,7 +442,9 @@ def _without_text(store: VectorStore | BaseRetriever, options: dict[str, Any]) -
 
 def with_ids(documents: Iterable[Document], ids: Sequence[str | None] | None) -> list[Document]:
     """Return copies that have ids: those given, their own, or ones made of the content."""
-    own = list(documents)
+    own = documents_of(documents)
+    if isinstance(ids, str):
+        raise ParameterError(f"ids is a list of str, got {ids!r}; put it in a list")
     if ids is not None and len(ids) != len(own):
         raise ParameterError(f"as many ids as documents are needed, got {len(ids)} for {len(own)}")
     given = ids or [None] * len(own)

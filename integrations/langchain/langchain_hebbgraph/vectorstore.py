@@ -7,13 +7,16 @@ import uuid
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
+from inspect import signature
 from itertools import chain
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 import numpy as np
 from hebbgraph import HebbianIndex, Hit, ParameterError, Recall
+from hebbgraph.arguments import check_names, one_of
 from hebbgraph.formulas.diversity import cosines, marginal_relevance
+from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
 from hebbgraph.text import lexical_terms, tokenize
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
@@ -25,12 +28,22 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
-from langchain_hebbgraph.conversion import Filter, chunk_filter, to_chunk, to_document
-from langchain_hebbgraph.retriever import announce, open_index, turns_of, with_ids
+from langchain_hebbgraph.conversion import (
+    Filter,
+    chunk_filter,
+    documents_of_texts,
+    to_chunk,
+    to_document,
+)
+from langchain_hebbgraph.options import open_index
+from langchain_hebbgraph.retriever import announce, turns_of, with_ids
 
 __all__ = ["HebbianVectorStore"]
 
 Scored: TypeAlias = list[tuple[Document, float]]
+
+#: What ``langchain_core.indexing`` hands on to every store.
+_PASSED_OVER = frozenset({"batch_size"})
 
 #: A question without words: only its vector speaks.
 _NO_WORDS = "*"
@@ -51,7 +64,8 @@ class HebbianVectorStore(VectorStore):
 
     Key init args:
         embedding: Embeddings, optional
-            Any LangChain ``Embeddings``. Without one, search is lexical.
+            Any LangChain ``Embeddings``; also as ``embeddings`` or ``embedder``. Without
+            one, search is lexical.
         location: str or Path
             A directory, ``":memory:"`` or a database URL.
         index: HebbianIndex, optional
@@ -89,12 +103,19 @@ class HebbianVectorStore(VectorStore):
         *,
         location: str | Path = ":memory:",
         index: HebbianIndex | None = None,
-        strategy: str = "spreading",
+        strategy: StrategyName | Strategy = "spreading",
         open_options: dict[str, Any] | None = None,
+        embeddings: Embeddings | None = None,
+        embedder: Embeddings | None = None,
     ) -> None:
+        embedding = one_of(embedding=embedding, embeddings=embeddings, embedder=embedder)
+        check_strategy(strategy)
         self.index = open_index(location, embedding, open_options) if index is None else index
         self.strategy = strategy
         self._embedding = embedding
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.index!r}, strategy={self.strategy!r})"
 
     @property
     def embeddings(self) -> Embeddings | None:
@@ -121,9 +142,32 @@ class HebbianVectorStore(VectorStore):
         list of str
             The ids, in order.
         """
+        check_names(kwargs.keys() - _PASSED_OVER, ("documents", "ids"), of="add_documents")
         own = with_ids(documents, ids)
         self.index.add([to_chunk(document) for document in _last_of_each(own)])
         return [document.id or "" for document in own]
+
+    def add_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Add texts, and metadata of each; see :meth:`add_documents`."""
+        return self.add_documents(documents_of_texts(texts, metadatas), ids=ids, **kwargs)
+
+    async def aadd_texts(
+        self,
+        texts: Iterable[str],
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: list[str] | None = None,
+        **kwargs: Any,
+    ) -> list[str]:
+        """Async twin of :meth:`add_texts`."""
+        return await asyncio.to_thread(self.add_texts, texts, metadatas, ids=ids, **kwargs)
 
     async def aadd_documents(
         self, documents: list[Document], *, ids: Sequence[str | None] | None = None, **kwargs: Any
@@ -135,6 +179,7 @@ class HebbianVectorStore(VectorStore):
         self, ids: list[str] | None = None, *, document_id: str | None = None, **kwargs: Any
     ) -> bool | None:
         """Delete by id, or all that came from one source; what is not there is passed over."""
+        check_names(kwargs, ("ids", "document_id"), of="delete")
         self.index.delete(ids, document_id=document_id)
         return True
 
@@ -142,16 +187,15 @@ class HebbianVectorStore(VectorStore):
         self, ids: list[str] | None = None, *, document_id: str | None = None, **kwargs: Any
     ) -> bool | None:
         """Async twin of :meth:`delete`."""
-        await self.index.adelete(ids, document_id=document_id)
-        return True
+        return await asyncio.to_thread(self.delete, ids, document_id=document_id, **kwargs)
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the documents that are there, in the order of their ids."""
-        return [to_document(chunk) for chunk in self.index.get(list(ids))]
+        return [to_document(chunk) for chunk in self.index.get(ids)]
 
     async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Async twin of :meth:`get_by_ids`."""
-        return [to_document(chunk) for chunk in await self.index.aget(list(ids))]
+        return [to_document(chunk) for chunk in await self.index.aget(ids)]
 
     @classmethod
     def from_texts(
@@ -164,8 +208,10 @@ class HebbianVectorStore(VectorStore):
         **kwargs: Any,
     ) -> Self:
         """Make a store and add texts; further arguments are those of the constructor."""
+        check_names(kwargs, signature(cls).parameters, of=cls.__name__)
+        documents = with_ids(documents_of_texts(texts, metadatas), ids)
         store = cls(embedding, **kwargs)
-        store.add_texts(texts, metadatas, ids=ids)
+        store.add_documents(documents)
         return store
 
     @classmethod
@@ -220,6 +266,7 @@ class HebbianVectorStore(VectorStore):
         self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
     ) -> list[Document]:
         """Return the documents most active for an embedded query."""
+        self._check_embeds()
         options = self._options(k, filter, kwargs)
         recall = self.index.recall(_NO_WORDS, vector=embedding, **options)
         return [document for document, _ in _documents(self._noted(recall))]
@@ -290,15 +337,20 @@ class HebbianVectorStore(VectorStore):
         **kwargs: Any,
     ) -> list[Document]:
         """As :meth:`max_marginal_relevance_search`, for an embedded query."""
+        self._check_embeds()
         options = self._options(max(k, fetch_k), filter, kwargs)
         recall = self._noted(self.index.recall(_NO_WORDS, vector=embedding, **options))
         return [to_document(hit.chunk) for hit in _diverse(recall.hits, k, lambda_mult)]
 
-    def _options(self, k: int, where: Filter, given: dict[str, Any]) -> dict[str, Any]:
-        if surplus := given.keys() - {"strategy", "history"}:
+    def _check_embeds(self) -> None:
+        if self.index.parts.embedder is None:
             raise ParameterError(
-                f"a search takes k, filter, strategy and history, got {', '.join(sorted(surplus))}"
+                "a search by vector needs vectors, and this store has no embedding; make it with "
+                "HebbianVectorStore(embedding), or search by text"
             )
+
+    def _options(self, k: int, where: Filter, given: dict[str, Any]) -> dict[str, Any]:
+        check_names(given, ("k", "filter", "strategy", "history"), of="a search")
         run = _run.get()
         return {
             "k": k,
@@ -330,6 +382,12 @@ class HebbianVectorStore(VectorStore):
 
     def as_retriever(self, **kwargs: Any) -> HebbianVectorStoreRetriever:
         """Return a retriever; see :meth:`VectorStore.as_retriever` for its arguments."""
+        known = set(HebbianVectorStoreRetriever.model_fields) - {"vectorstore"}
+        instead = dict.fromkeys(
+            ("k", "filter", "strategy", "score_threshold"),
+            'it goes into search_kwargs, such as search_kwargs={"k": 3}',
+        )
+        check_names(kwargs, sorted(known), of="as_retriever", instead=instead)
         tags = kwargs.pop("tags", None) or [*self._get_retriever_tags()]
         return HebbianVectorStoreRetriever(vectorstore=self, tags=tags, **kwargs)
 

@@ -14,7 +14,7 @@ from hebbgraph.citations.conversations import Conversations
 from hebbgraph.citations.credit import Lesson, Recalled, TeachableIndex, share_credit
 from hebbgraph.citations.exchange import Exchange, Outcome
 from hebbgraph.citations.worker import Worker
-from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
 from hebbgraph.records import Feedback
 
 __all__ = ["Actor", "Learner", "user_id"]
@@ -204,9 +204,15 @@ class Learner:
         ------
         NotFoundError
             If no answer with this id is remembered, or it cited nothing.
+        FeedbackError
+            If no recall of it found a chunk in ``cited``.
         HebbgraphError
             The first error of an index.
         """
+        if not isinstance(good, bool):
+            raise ParameterError(f"good is True (thumbs up) or False (thumbs down), got {good!r}")
+        if isinstance(cited, str):
+            raise ParameterError(f"cited is a list of chunk ids, got {cited!r}; put it in a list")
         self.flush()
         with self._lock:
             answered = self._answers.get(id)
@@ -230,6 +236,12 @@ class Learner:
         recalls = [lesson.recalled for lesson in lessons]
         if not recalls and index is not None and (recall := index.find_recall(id)) is not None:
             recalls = [Recalled(index, recall)]
+        found_ids = {hit.chunk.id for one in recalls for hit in one.recall.hits}
+        if recalls and (unknown := [id_ for id_ in cited if id_ not in found_ids]):
+            raise FeedbackError(
+                f"chunk {unknown[0]!r} is not among the hits that run {id!r} was given; "
+                "only what a recall found can be judged"
+            )
         shown = [id_ for lesson in lessons for id_ in lesson.shown]
         actor = lessons[0].actor if lessons else None
         found = share_credit(cited, [*shown, *cited], recalls)

@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.arguments import check_k
 from hebbgraph.embedders import unit_vector
 from hebbgraph.errors import FilterError, IndexLockedError, ParameterError
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.limits import MAX_QUERY_CHARACTERS, MAX_SEEDS
+from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.conversation import check_history, in_full, weigh_turns
 from hebbgraph.recall.hits import best_slots, limit_per_colony, make_hits
@@ -55,7 +56,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Recaller"]
 
-MAX_K = 10_000
 #: With a limit per colony, this many times k are ranked, to have others to choose from.
 _DEPTH_PER_COLONY = 5
 
@@ -174,6 +174,11 @@ class Recaller:
         unit = None
         if vector is not None:
             unit = unit_vector(vector)  # beside seeds too: past questions are found by it
+            if seeds is None and namespace.embedder is None:
+                notes = (
+                    *notes,
+                    "vector= finds no chunks: the index was opened without an embedder",
+                )
         elif seeds is None and namespace.embedder is not None:
             unit = namespace.questions.of(namespace.embedder, query)
         if unit is not None and turns and namespace.embedder is not None:
@@ -343,8 +348,7 @@ def _check(query: str, k: int, where: Where, per_colony: int | None) -> None:
         )
     if (at := next((i for i, char in enumerate(query) if "\ud800" <= char <= "\udfff"), -1)) >= 0:
         raise ParameterError(f"the query holds half a surrogate pair at position {at}")
-    if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= MAX_K:
-        raise ParameterError(f"k is a whole number from 1 to {MAX_K}, got {k!r}")
+    check_k(k)
     if per_colony is not None and (
         not isinstance(per_colony, int) or isinstance(per_colony, bool) or per_colony < 1
     ):

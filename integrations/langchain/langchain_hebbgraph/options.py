@@ -1,0 +1,109 @@
+"""What the ways to make a retriever take, for type checkers and at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from inspect import signature
+from pathlib import Path
+from typing import Any, TypedDict
+
+from hebbgraph import HebbianIndex, ParameterError
+from hebbgraph.arguments import check_k, check_names
+from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import VectorStore
+
+from langchain_hebbgraph.conversion import Filter, check_filter
+
+__all__ = [
+    "AT_CALL",
+    "INSTEAD",
+    "INSTEAD_OVER_STORES",
+    "Fields",
+    "IndexOptions",
+    "NewOptions",
+    "RetrieverOptions",
+    "checked",
+    "open_index",
+]
+
+AT_CALL = ("k", "filter", "strategy", "score_key", "history")
+INSTEAD = dict.fromkeys(("top_k", "similarity_top_k", "n_results"), "write k=3, for example")
+INSTEAD_OVER_STORES = INSTEAD | dict.fromkeys(
+    ("embedder", "embedding", "embeddings"),
+    "the store embeds, and nothing is embedded a second time",
+)
+
+
+class RetrieverOptions(TypedDict, total=False):
+    """Fields of a :class:`HebbianRetriever` that every way to make one takes."""
+
+    k: int
+    filter: Filter
+    strategy: StrategyName | Strategy
+    score_key: str | None
+    history: Sequence[Any]
+    search_kwargs: dict[str, Any]
+    seed_k: int
+    seed_kwargs: dict[str, Any]
+    grow: bool
+    name: str | None
+    tags: list[str] | None
+    metadata: dict[str, Any] | None
+
+
+class Fields(RetrieverOptions, total=False):
+    """What the constructor takes."""
+
+    index: HebbianIndex
+    seed_source: VectorStore | BaseRetriever | None
+
+
+class IndexOptions(TypedDict, total=False):
+    """Where documents go, and what embeds them."""
+
+    location: str | Path
+    embedder: Any
+    embedding: Any
+    embeddings: Any
+    open_options: dict[str, Any] | None
+
+
+class NewOptions(RetrieverOptions, IndexOptions, total=False):
+    """All that makes an index and a retriever over it."""
+
+
+def checked(
+    options: Mapping[str, Any], *, known: Iterable[str], instead: Mapping[str, str] = INSTEAD
+) -> dict[str, Any]:
+    """Return a retriever's fields, with those of ``search_kwargs`` among them.
+
+    Raises
+    ------
+    ParameterError, FilterError
+        For names that nothing would read, and values that every search would refuse.
+    """
+    own = dict(options)
+    check_names(own, (*known, "search_kwargs"), of="HebbianRetriever", instead=instead)
+    nested = own.pop("search_kwargs", None) or {}
+    if not isinstance(nested, Mapping):
+        raise ParameterError(f'search_kwargs is a dict, such as {{"k": 3}}; got {nested!r:.80}')
+    check_names(nested, AT_CALL, of="search_kwargs", instead=instead)
+    if twice := sorted(nested.keys() & own.keys()):
+        raise ParameterError(f"{twice[0]} stands in search_kwargs too; give it once")
+    own |= nested
+    if "k" in own:
+        check_k(own["k"])
+    if "strategy" in own:
+        check_strategy(own["strategy"])
+    check_filter(own.get("filter"))
+    return own
+
+
+def open_index(location: str | Path, embedder: Any, options: dict[str, Any] | None) -> HebbianIndex:
+    """Open an index; ``embedder`` only goes along if there is one."""
+    options = dict(options or {})
+    check_names(options, signature(HebbianIndex.open).parameters, of="open_options")
+    if embedder is not None:
+        options["embedder"] = embedder
+    return HebbianIndex.open(location, **options)

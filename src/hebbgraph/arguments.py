@@ -1,0 +1,75 @@
+"""Checks of arguments that the index and the adapters share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from hebbgraph.errors import ParameterError
+from hebbgraph.limits import MAX_K
+
+__all__ = ["check_k", "check_names", "one_of"]
+
+
+def check_k(k: object, name: str = "k") -> None:
+    """Raise ParameterError unless so many hits can be asked for."""
+    if not isinstance(k, int) or isinstance(k, bool) or not 1 <= k <= MAX_K:
+        raise ParameterError(f"{name} is a whole number from 1 to {MAX_K}, got {k!r}")
+
+
+def check_names(
+    given: Iterable[str],
+    known: Iterable[str],
+    *,
+    of: str,
+    instead: Mapping[str, str] | None = None,
+) -> None:
+    """Raise ParameterError for an argument that nothing would read.
+
+    Parameters
+    ----------
+    given, known : iterable of str
+        Names of arguments.
+    of : str
+        What takes them.
+    instead : mapping, optional
+        What to write in place of names that others use.
+
+    Examples
+    --------
+    >>> check_names(["lokation"], ["location", "k"], of="open")
+    Traceback (most recent call last):
+    hebbgraph.errors.ParameterError: open has no argument 'lokation'; did you mean 'location'?
+    """
+    known = list(known)
+    for name in given:
+        if name in known:
+            continue
+        close = get_close_matches(name, known, n=1)
+        if instead and name in instead:
+            hint = instead[name]
+        elif close:
+            hint = f"did you mean {close[0]!r}?"
+        else:
+            hint = f"it takes {', '.join(known)}"
+        raise ParameterError(f"{of} has no argument {name!r}; {hint}")
+
+
+def one_of(**spellings: Any) -> Any:
+    """Return the argument that was given in one of several spellings, or None.
+
+    Raises
+    ------
+    ParameterError
+        If two were given.
+
+    Examples
+    --------
+    >>> one_of(embedder=None, embedding="E")
+    'E'
+    """
+    given = {name: value for name, value in spellings.items() if value is not None}
+    if len(given) > 1:
+        raise ParameterError(f"{' and '.join(given)} are one argument; give it once")
+    return next(iter(given.values()), None)

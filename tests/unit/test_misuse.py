@@ -1,0 +1,69 @@
+"""What is used wrongly says so."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import hebbgraph
+from hebbgraph import FilterError, HebbgraphError, HebbianIndex, LearningSettings, Settings
+
+CHUNKS = [
+    {"id": "petrel", "text": "The Petrel was built by Ida Moss.", "metadata": {"year": 1871}},
+    {"id": "bread", "text": "Bread rises.", "metadata": {"range": {"gte": 3}}},
+]
+
+
+@pytest.fixture
+def index() -> HebbianIndex:
+    index = HebbianIndex.open(":memory:")
+    index.add(CHUNKS)
+    return index
+
+
+@pytest.mark.parametrize(
+    ("misuse", "says"),
+    [
+        (lambda _: Settings(keep_text="yes"), "keep_text: .*got 'yes'"),
+        (lambda _: Settings(text_tags=1), "text_tags: .*got 1"),
+        (lambda _: LearningSettings(require_actor="no"), "require_actor: .*got 'no'"),
+        (lambda i: i.recall("x", where={"year": {"gte": 3}}), r"by '\$gte', got 'gte'"),
+        (lambda i: i.recall("x", k="5"), "k is a whole number from 1 to 10000, got '5'"),
+        (pickle.dumps, "neither pickled nor copied; hand its location on"),
+        (copy.copy, "neither pickled nor copied"),
+    ],
+)
+def test_misuse_gets_an_answer(
+    misuse: Callable[[Any], Any], says: str, index: HebbianIndex
+) -> None:
+    with pytest.raises(HebbgraphError, match=says):
+        misuse(index)
+
+
+def test_an_object_with_fields_named_like_operators_can_be_found(index: HebbianIndex) -> None:
+    with pytest.raises(FilterError, match=r"'\$eq': {'gte': 3}"):
+        index.ids({"range": {"gte": 3}})
+    assert index.ids({"range": {"$eq": {"gte": 3}}}) == ["bread"]
+
+
+def test_forgetting_what_was_never_known_says_so(
+    index: HebbianIndex, caplog: pytest.LogCaptureFixture
+) -> None:
+    known = index.reinforce(index.recall("Petrel"), ["petrel"])
+    assert index.forget(known) == 1
+    assert not caplog.records
+    assert index.forget("nope") == 0
+    assert "no feedback is known by ['nope']" in caplog.text
+
+
+def test_a_vector_without_an_embedder_is_noted(index: HebbianIndex) -> None:
+    assert any("vector=" in note for note in index.recall("Petrel", vector=[0.5] * 4).notes)
+    assert not any("vector=" in note for note in index.recall("Petrel").notes)
+
+
+def test_lazy_names_are_listed() -> None:
+    assert set(hebbgraph.__all__) <= set(dir(hebbgraph))
