@@ -39,7 +39,7 @@ async def test_every_search_has_its_twin(store: HebbianVectorStore) -> None:
     above = store.similarity_search_with_relevance_scores(QUERY, k=8, score_threshold=0.5)
     assert above == [pair for pair in relevant if pair[1] >= 0.5]
     assert 0 < len(above) < 8
-    threshold = {"k": 8, "score_threshold": 0.6}
+    threshold = {"k": 8, "score_threshold": 0.5}
     assert store.search(QUERY, "similarity_score_threshold", **threshold) == [
         document for document, _ in above
     ]
