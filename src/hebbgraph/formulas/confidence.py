@@ -15,15 +15,16 @@ import numpy as np
 
 from hebbgraph.arrays import FloatArray, IntArray
 
-__all__ = ["NOTHING_KNOWN", "confidence", "coverage", "nearness"]
+__all__ = ["BOTH", "LEXICAL", "NOTHING_KNOWN", "confidence", "coverage", "nearness"]
 
 #: Below this confidence, a recall says that nothing is known about the question.
-NOTHING_KNOWN = 0.2
+NOTHING_KNOWN = 0.3
 _N_RAREST = 3
 #: The most that BM25 (k1 = 1.2) gives for a term, in units of its idf.
 _SATURATION = 2.2
-_LEXICAL = (-5.8, 15.1)
-_BOTH = (-7.5, 11.2, 10.6)
+#: Intercept and coefficients of coverage and nearness, without vectors and with them.
+LEXICAL = (-6.3, 18.1)
+BOTH = (-7.8, 15.0, 8.1)
 
 
 def coverage(weights: FloatArray, df: IntArray, n_chunks: int, best: float) -> float:
@@ -97,6 +98,6 @@ def confidence(covered: float, near: float | None = None) -> float:
     (0.9, 0.04)
     """
     features = (1.0, covered) if near is None else (1.0, covered, near)
-    coefficients = _LEXICAL if near is None else _BOTH
+    coefficients = LEXICAL if near is None else BOTH
     logit = sum(a * x for a, x in zip(coefficients, features, strict=True))
     return 1.0 / (1.0 + math.exp(-logit))

@@ -47,6 +47,8 @@ class Evidence:
     confidence : float, in [0, 1], optional
         How sure it is that the corpus speaks of the question; see
         :mod:`hebbgraph.formulas.confidence`.
+    covered, near : float, optional
+        What ``confidence`` follows from.
     words : callable, optional
         Returns, for n chunks, the weight of each rare word of the question that they hold, as an
         array of shape (n, n_words); a row adds up to 1 at most.
@@ -65,6 +67,8 @@ class Evidence:
     dense: FloatArray | None = None
     dense_share: float = 0.0
     confidence: float | None = None
+    covered: float = 0.0
+    near: float | None = None
     words: Callable[[IntArray], FloatArray] | None = None
 
     def approximate(self, chunks: IntArray) -> FloatArray:

@@ -81,6 +81,8 @@ class DirectSearch:
         return replace(
             evidence,
             confidence=confidence(covered, near),
+            covered=covered,
+            near=near,
             words=RareWords(self._derived.lexical, graph, question.terms),
         )
 

@@ -1,0 +1,100 @@
+"""The command line; see the package."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hebbgraph.arrays import FloatArray
+from hebbgraph.formulas.confidence import BOTH, LEXICAL, NOTHING_KNOWN
+from rich.console import Console
+
+from hebbgraph_bench.confidence.fit import fit as fitted
+from hebbgraph_bench.confidence.fit import left_out
+from hebbgraph_bench.confidence.measure import Sureness, applied, ask, shrunk
+from hebbgraph_bench.datasets import load
+from hebbgraph_bench.embedding import LazyEmbedder, caching
+from hebbgraph_bench.output import Output
+from hebbgraph_bench.tables import Grid
+
+__all__ = ["main", "tables"]
+
+_SIZES = (6, 25, 120)
+_QUESTIONS = 200
+_SMALL_QUESTIONS = 50
+
+
+def tables(sets: Mapping[str, Sequence[Sureness]], *, fit: bool = False) -> list[Grid]:
+    """Lay out what is kept and rejected and, of large and small sets, what fits them."""
+    whole = [ones[0] for ones in sets.values()]
+    rows = [
+        (
+            one.name,
+            *(f"{share:.3f}" for share in (one.kept(NOTHING_KNOWN), one.rejected(NOTHING_KNOWN))),
+            f"{at:.3f}",
+            *_mean_and_worst(shares),
+        )
+        for one, (_, at, shares) in zip(whole, applied(whole), strict=True)
+    ]
+    own = np.array([(one.kept(NOTHING_KNOWN), one.rejected(NOTHING_KNOWN)) for one in whole])
+    rows.append(("mean", *(f"{share:.3f}" for share in own.mean(0)), "", "", ""))
+    headings = (
+        *("set", f"kept at {NOTHING_KNOWN}", "rejected"),
+        *("threshold", "others kept (worst)", "others rejected (worst)"),
+    )
+    grids = [Grid("A threshold of each set, and what it does on the others", headings, rows)]
+    if fit:
+        current = np.array(LEXICAL if whole[0].features.shape[1] == 1 else BOTH)
+        every = fitted([one for ones in sets.values() for one in ones])
+        found = {"the formula's": current, "of all sets": every}
+        if len(sets) > 1:
+            found |= {f"without {name}": one for name, one in left_out(sets).items()}
+        names = ("fitted", "intercept", "coverage", "nearness")[: 1 + len(current)]
+        cells = [(name, *(f"{x:.2f}" for x in one)) for name, one in found.items()]
+        grids.append(Grid("Coefficients", names, cells))
+    return grids
+
+
+def _mean_and_worst(shares: FloatArray) -> tuple[str, ...]:
+    if not len(shares):  # a single set
+        return ("–", "–")
+    return tuple(f"{column.mean():.3f} ({column.min():.3f})" for column in shares.T)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; see the package."""
+    parser = argparse.ArgumentParser(
+        description="What a threshold on the confidence keeps and rejects.",
+        prog="hebbgraph_bench.confidence",
+    )
+    parser.add_argument("sets", nargs="+", type=Path, help="directories of evaluation sets")
+    parser.add_argument("--embedder", help="a sentence-transformers model")
+    parser.add_argument("--cache", type=Path, help="where its vectors are kept")
+    parser.add_argument("--no-history", action="store_true", help="ask without earlier turns")
+    parser.add_argument("--fit", action="store_true", help="fit the coefficients again")
+    parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
+    given = parser.parse_args(arguments)
+    model = LazyEmbedder(given.embedder) if given.embedder else None
+    output = Output(given.json, Console())
+    found: dict[str, list[Sureness]] = {}
+    with caching(model, given.cache) as embedder:
+        options: dict[str, Any] = {"embedder": embedder, "history": not given.no_history}
+        for path in given.sets:
+            dataset = load(path).shuffled(seed=0)
+            ones = [dataset.sampled(_QUESTIONS, seed=0)]
+            if given.fit:
+                small = (shrunk(dataset, size, seed=0) for size in _SIZES)
+                ones += [one.sampled(_SMALL_QUESTIONS, seed=0) for one in small]
+            found[dataset.name] = [ask(one, **options) for one in ones]
+    grids = tables(found, fit=given.fit)
+    output.show(grids)
+    output.write(
+        grids, {grid.title: [list(grid.headings), *map(list, grid.rows)] for grid in grids}
+    )
+
+
+if __name__ == "__main__":
+    main()

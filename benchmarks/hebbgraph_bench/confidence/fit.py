@@ -1,0 +1,60 @@
+"""The coefficients of :mod:`hebbgraph.formulas.confidence`, by logistic regression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from hebbgraph.arrays import FloatArray
+from numpy.typing import NDArray
+
+from hebbgraph_bench.confidence.measure import Sureness
+
+__all__ = ["fit", "left_out"]
+
+_STEPS = 40
+_RIDGE = 1e-3
+
+
+def fit(sets: Sequence[Sureness]) -> FloatArray:
+    """Return intercept and coefficients; each set, and its two kinds of question, weigh the same.
+
+    Examples
+    --------
+    >>> own, covered = np.array([True, True, False, False]), np.array([0.9, 0.5, 0.4, 0.2])
+    >>> a, b = fit([Sureness("a", own, covered, covered[:, None])])
+    >>> bool(0.4 < -a / b < 0.5)
+    True
+    """
+    features = np.concatenate([one.features for one in sets])
+    own = np.concatenate([one.own for one in sets])
+    weights = np.concatenate([_balanced(one.own) for one in sets]) / len(sets)
+    mean, spread = features.mean(0), np.maximum(features.std(0), 1e-9)
+    x = np.column_stack([np.ones(len(features)), (features - mean) / spread])
+    ridge = _RIDGE * np.eye(x.shape[1])
+    found = np.zeros(x.shape[1])
+    for _ in range(_STEPS):  # Newton's
+        p = 1.0 / (1.0 + np.exp(-x @ found))
+        slope = x.T @ (weights * (p - own)) + ridge @ found
+        found -= np.linalg.solve((x * (weights * p * (1.0 - p))[:, None]).T @ x + ridge, slope)
+    coefficients = found[1:] / spread
+    return np.array([found[0] - coefficients @ mean, *coefficients])
+
+
+def _balanced(own: NDArray[np.bool_]) -> FloatArray:
+    share = min(max(float(own.mean()), 1e-9), 1.0 - 1e-9)
+    return np.where(own, 0.5 / share, 0.5 / (1.0 - share)) / len(own)
+
+
+def left_out(sets: Mapping[str, Sequence[Sureness]]) -> dict[str, FloatArray]:
+    """Return the coefficients that all other sets give, by name of the set that is left out.
+
+    Parameters
+    ----------
+    sets : mapping of str to sequence of Sureness
+        What belongs together is left out together: a set, and its small ones.
+    """
+    return {
+        name: fit([one for other, ones in sets.items() if other != name for one in ones])
+        for name in sets
+    }

@@ -1,0 +1,133 @@
+"""Whether a recall knows how sure it is: questions about the corpus, and about others."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from hebbgraph import Chunk, HebbianIndex, Recall
+from hebbgraph.formulas.confidence import NOTHING_KNOWN
+from hebbgraph.recall.strategies import NO_KNOWLEDGE
+
+CHUNKS = [
+    Chunk(
+        id="moss", text="Ida Moss built the schooner Petrel for the ice trade.", metadata={"n": 1}
+    ),
+    Chunk(
+        id="slate", text="Barques carried slate from the quarry to the harbour.", metadata={"n": 2}
+    ),
+    Chunk(id="hemp", text="Hemp makes strong rope; rope walks stood along the harbour."),
+    Chunk(id="bread", text="Leave the dough to rest overnight, then bake the bread."),
+    Chunk(id="tide", text="Spring tides flood the lower quay twice a month."),
+    Chunk(id="gull", text="Gulls nest on the cliffs and follow the herring boats."),
+    Chunk(id="lamp", text="The keeper trims the lamp and winds the clockwork at dusk."),
+    Chunk(id="salt", text="Salt pans were raked in summer and the salt sold inland."),
+]
+KNOWN = "Which schooner did Ida Moss build for the ice trade?"
+OTHER = "How do I renew a passport in Portugal?"
+FAINT = "When do spring blossoms open?"
+
+
+@pytest.fixture
+def index() -> Any:
+    with HebbianIndex.open(":memory:") as opened:
+        opened.add(CHUNKS)
+        yield opened
+
+
+def sure(index: HebbianIndex, question: str, **options: Any) -> float:
+    found = index.recall(question, **options).confidence
+    assert found is not None
+    return found
+
+
+def test_a_question_about_other_matters_is_told(index: HebbianIndex) -> None:
+    other, known = index.recall(OTHER), index.recall(KNOWN)
+    assert other.nothing_known
+    assert NO_KNOWLEDGE in other.notes
+    assert sure(index, OTHER) < NOTHING_KNOWN
+    assert all(hit.score < NOTHING_KNOWN for hit in other.hits)
+    assert not known.nothing_known
+    assert NO_KNOWLEDGE not in known.notes
+    assert sure(index, KNOWN) > 0.9
+    assert known.hits[0].score > 0.8
+
+
+@pytest.mark.parametrize("where", [{"n": 2}, {"n": 9}])
+def test_with_the_answer_filtered_out_it_falls(
+    index: HebbianIndex, where: dict[str, object]
+) -> None:
+    assert sure(index, KNOWN, where=where) < NOTHING_KNOWN < sure(index, KNOWN, where={"n": 1})
+
+
+def test_an_index_of_nothing_knows_nothing() -> None:
+    with HebbianIndex.open(":memory:") as index:
+        assert index.recall(KNOWN).nothing_known
+
+
+def test_it_is_the_same_in_whatever_order_chunks_arrive(index: HebbianIndex) -> None:
+    shuffled = random.Random(7).sample(CHUNKS, len(CHUNKS))
+    with HebbianIndex.open(":memory:") as other:
+        for chunk in shuffled:
+            other.add([chunk])
+        for question in (KNOWN, OTHER, FAINT):
+            assert sure(other, question) == pytest.approx(sure(index, question), abs=1e-9)
+
+
+def test_what_was_deleted_is_not_known(index: HebbianIndex) -> None:
+    index.delete(["moss"])
+    assert index.recall(KNOWN).nothing_known
+    index.compact()
+    with HebbianIndex.open(":memory:") as never:
+        never.add(chunk for chunk in CHUNKS if chunk.id != "moss")
+        for question in (KNOWN, OTHER, FAINT):
+            assert sure(index, question) == pytest.approx(sure(never, question), abs=1e-6)
+
+
+def test_citing_teaches_that_a_rewording_is_known(index: HebbianIndex) -> None:
+    question = "Who launched the vessel of the frozen cargo?"
+    before = index.recall(question)
+    assert before.nothing_known
+    for _ in range(3):
+        index.reinforce(index.recall(question, k=len(CHUNKS)), cited=["moss"])
+    after = index.recall(question)
+    assert after.hits[0].chunk.id == "moss"
+    assert sure(index, question) > NOTHING_KNOWN
+    assert not after.nothing_known
+    assert sure(index, OTHER) < NOTHING_KNOWN
+
+
+def test_other_strategies_have_none(index: HebbianIndex) -> None:
+    recall = index.recall(OTHER, strategy="neighbourhood")
+    assert recall.confidence is None
+    assert not recall.nothing_known
+    assert NO_KNOWLEDGE not in recall.notes
+
+
+@pytest.mark.parametrize("question", [KNOWN, OTHER])
+def test_it_survives_json(index: HebbianIndex, question: str) -> None:
+    recall = index.recall(question)
+    again = Recall.model_validate_json(recall.model_dump_json())
+    assert (again.confidence, again.nothing_known) == (recall.confidence, recall.nothing_known)
+
+
+def test_a_vector_far_from_all_is_no_sign_of_knowledge() -> None:
+    class Axes:
+        """One axis a matter, and a share that all texts have in common."""
+
+        model_name = "axes"
+
+        def embed_query(self, text: str) -> list[float]:
+            said = text.lower()
+            return [1.0, *(2.0 * any(w in said for w in ws.split()) for ws in AXES)]
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [self.embed_query(text) for text in texts]
+
+    AXES = ("ship schooner vessel", "bread dough loaf", "gull bird", "salt", "passport")
+    with HebbianIndex.open(":memory:", embedder=Axes()) as index:
+        index.add(CHUNKS)
+        assert sure(index, "Who has a vessel?") > sure(index, "Who has a passport?")
+        assert index.recall("Who has a passport?").nothing_known
