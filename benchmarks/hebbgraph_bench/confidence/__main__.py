@@ -13,7 +13,7 @@ from hebbgraph.formulas.confidence import BOTH, LEXICAL, NOTHING_KNOWN
 from rich.console import Console
 
 from hebbgraph_bench.confidence.fit import fit as fitted
-from hebbgraph_bench.confidence.fit import left_out
+from hebbgraph_bench.confidence.fit import left_out, refitted
 from hebbgraph_bench.confidence.measure import Sureness, applied, ask, shrunk
 from hebbgraph_bench.datasets import load
 from hebbgraph_bench.embedding import LazyEmbedder, caching
@@ -30,32 +30,34 @@ _SMALL_QUESTIONS = 50
 def tables(sets: Mapping[str, Sequence[Sureness]], *, fit: bool = False) -> list[Grid]:
     """Lay out what is kept and rejected and, of large and small sets, what fits them."""
     whole = [ones[0] for ones in sets.values()]
-    rows = [
-        (
-            one.name,
-            *(f"{share:.3f}" for share in (one.kept(NOTHING_KNOWN), one.rejected(NOTHING_KNOWN))),
-            f"{at:.3f}",
-            *_mean_and_worst(shares),
-        )
-        for one, (_, at, shares) in zip(whole, applied(whole), strict=True)
-    ]
-    own = np.array([(one.kept(NOTHING_KNOWN), one.rejected(NOTHING_KNOWN)) for one in whole])
-    rows.append(("mean", *(f"{share:.3f}" for share in own.mean(0)), "", "", ""))
-    headings = (
-        *("set", f"kept at {NOTHING_KNOWN}", "rejected"),
-        *("threshold", "others kept (worst)", "others rejected (worst)"),
-    )
-    grids = [Grid("A threshold of each set, and what it does on the others", headings, rows)]
+    grids = [_thresholds("A threshold of each set, and what it does on the others", whole)]
     if fit:
         current = np.array(LEXICAL if whole[0].features.shape[1] == 1 else BOTH)
         every = fitted([one for ones in sets.values() for one in ones])
         found = {"the formula's": current, "of all sets": every}
         if len(sets) > 1:
-            found |= {f"without {name}": one for name, one in left_out(sets).items()}
+            without = left_out(sets)
+            found |= {f"without {name}": one for name, one in without.items()}
+            strangers = [refitted(one, current, without[one.name]) for one in whole]
+            grids.append(_thresholds("The same, each set by coefficients of the others", strangers))
         names = ("fitted", "intercept", "coverage", "nearness")[: 1 + len(current)]
         cells = [(name, *(f"{x:.2f}" for x in one)) for name, one in found.items()]
         grids.append(Grid("Coefficients", names, cells))
     return grids
+
+
+def _thresholds(title: str, whole: Sequence[Sureness]) -> Grid:
+    rows = []
+    flagged = np.array([(one.kept(NOTHING_KNOWN), one.rejected(NOTHING_KNOWN)) for one in whole])
+    for shares, (name, at, others) in zip(flagged, applied(whole), strict=True):
+        figures = (f"{share:.3f}" for share in (*shares, at))
+        rows.append((name, *figures, *_mean_and_worst(others)))
+    rows.append(("mean", *(f"{share:.3f}" for share in flagged.mean(0)), "", "", ""))
+    headings = (
+        *("set", f"kept at {NOTHING_KNOWN}", "rejected"),
+        *("threshold", "others kept (worst)", "others rejected (worst)"),
+    )
+    return Grid(title, headings, rows)
 
 
 def _mean_and_worst(shares: FloatArray) -> tuple[str, ...]:

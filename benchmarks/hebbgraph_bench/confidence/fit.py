@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from hebbgraph.arrays import FloatArray
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 
 from hebbgraph_bench.confidence.measure import Sureness
 
-__all__ = ["fit", "left_out"]
+__all__ = ["fit", "left_out", "refitted"]
 
 _STEPS = 40
 _RIDGE = 1e-3
@@ -39,6 +40,20 @@ def fit(sets: Sequence[Sureness]) -> FloatArray:
         found -= np.linalg.solve((x * (weights * p * (1.0 - p))[:, None]).T @ x + ridge, slope)
     coefficients = found[1:] / spread
     return np.array([found[0] - coefficients @ mean, *coefficients])
+
+
+def refitted(one: Sureness, old: FloatArray, new: FloatArray) -> Sureness:
+    """Return what the questions would get by other coefficients.
+
+    What else the confidence follows from, such as a title that is named, stays.
+    """
+    before, after = (1.0 - _probability(one.features, with_) for with_ in (old, new))
+    return replace(one, confidence=1.0 - (1.0 - one.confidence) * after / before)
+
+
+def _probability(features: FloatArray, coefficients: FloatArray) -> FloatArray:
+    logit = coefficients[0] + features @ coefficients[1:]
+    return np.asarray(1.0 / (1.0 + np.exp(-logit)))
 
 
 def _balanced(own: NDArray[np.bool_]) -> FloatArray:

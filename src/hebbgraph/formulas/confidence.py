@@ -93,9 +93,9 @@ def confidence(covered: float, near: float | None = None) -> float:
     Examples
     --------
     >>> round(confidence(0.6), 2), round(confidence(0.2), 2)
-    (0.96, 0.06)
+    (0.99, 0.06)
     >>> round(confidence(0.2, 0.7), 2), round(confidence(0.2, 0.2), 2)
-    (0.9, 0.04)
+    (0.7, 0.04)
     """
     features = (1.0, covered) if near is None else (1.0, covered, near)
     coefficients = LEXICAL if near is None else BOTH
