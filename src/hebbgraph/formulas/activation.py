@@ -563,6 +563,8 @@ class _Step:
     def follow_links(self, found: Activation, share: float) -> list[Layer]:
         """Return the step over links, from a layer where the best chunks start; or nothing."""
         p = self.parameters.links
+        if not self.view.has_links:
+            return []
         best = top_n(found.scores, p.n_sources) if p.n_sources else _NO_INTS
         best = best[found.scores[best] > 0]
         if not len(best):

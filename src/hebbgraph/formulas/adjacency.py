@@ -84,6 +84,11 @@ class IncidenceView(Protocol):
         """Return the document frequency of each tag."""
         ...
 
+    @property
+    def has_links(self) -> bool:
+        """Whether any tag is not a phrase, but an address or an edge by metadata."""
+        ...
+
     def link_kinds(self, tags: IntArray, /) -> IntArray:
         """Return the :class:`LinkKind` of each tag."""
         ...

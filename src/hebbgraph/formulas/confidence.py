@@ -10,10 +10,7 @@ on a corpus that was left out.
 from __future__ import annotations
 
 import math
-
-import numpy as np
-
-from hebbgraph.arrays import FloatArray, IntArray
+from collections.abc import Iterable
 
 __all__ = ["BOTH", "LEXICAL", "NOTHING_KNOWN", "confidence", "coverage", "nearness"]
 
@@ -27,7 +24,7 @@ LEXICAL = (-6.3, 18.1)
 BOTH = (-7.8, 15.0, 8.1)
 
 
-def coverage(weights: FloatArray, df: IntArray, n_chunks: int, best: float) -> float:
+def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> float:
     """Return how far the best chunk covers the rarest words of a question.
 
     That is its BM25, as a share of the most that the question's three rarest terms can give.
@@ -35,9 +32,9 @@ def coverage(weights: FloatArray, df: IntArray, n_chunks: int, best: float) -> f
 
     Parameters
     ----------
-    weights : ndarray of float64, shape (n_terms,), positive
-    df : ndarray of int, shape (n_terms,)
-        How many chunks hold each term.
+    terms : iterable of (float, int)
+        The weight of each term, positive, and how many chunks hold it. A question has a
+        handful; arrays would cost more than they save.
     n_chunks : int
     best : float
         The highest BM25 of a chunk.
@@ -50,15 +47,15 @@ def coverage(weights: FloatArray, df: IntArray, n_chunks: int, best: float) -> f
     --------
     Of two words, each would give up to 9.4; nothing holds the second one.
 
-    >>> round(coverage(np.ones(2), np.array([1, 0]), 100, best=6.0), 2)
+    >>> round(coverage([(1.0, 1), (1.0, 0)], 100, best=6.0), 2)
     0.32
     """
-    if not len(df) or not n_chunks:
-        return 0.0
-    df = np.clip(df, 1, n_chunks)
-    idf = np.log1p((n_chunks - df + 0.5) / (df + 0.5))
-    most = _SATURATION * float(np.sort(weights * idf)[-_N_RAREST:].sum())
-    return min(best / most, 1.0)
+    masses = []
+    for weight, df in terms:
+        held = min(max(df, 1), n_chunks)
+        masses.append(weight * math.log1p((n_chunks - held + 0.5) / (held + 0.5)))
+    most = _SATURATION * sum(sorted(masses)[-_N_RAREST:])
+    return min(best / most, 1.0) if most > 0 else 0.0
 
 
 def nearness(nearest: float, background: float) -> float:

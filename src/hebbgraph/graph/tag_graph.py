@@ -468,6 +468,11 @@ class TagGraph:
             df[incidental] = self.phrases.anchor_counts[tags[incidental]]
         return df
 
+    @property
+    def has_links(self) -> bool:
+        """Whether any tag is an address or an edge by metadata."""
+        return bool(self.phrases.link_kinds.any())
+
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the :class:`~hebbgraph.formulas.adjacency.LinkKind` of each tag."""
         kinds: IntArray = self.phrases.link_kinds[tags]

@@ -38,6 +38,8 @@ class Question:
     query : str
     terms : dict of str to float
         For lexical search, with weights: 1, or less if only an earlier turn has the term.
+    frequencies : dict of str to int
+        How many chunks hold each term.
     cues : list of int
         The tags that the query names, then those that only earlier turns name.
     vector : ndarray of float32, optional
@@ -55,6 +57,7 @@ class Question:
 
     query: str
     terms: dict[str, float]
+    frequencies: dict[str, int]
     cues: list[int]
     vector: NDArray[np.float32] | None = None
     given: dict[int, float] | None = None
@@ -74,7 +77,7 @@ class Question:
 
 
 def trust_of_cues(
-    derived: Derived, cues: Sequence[int], terms: Sequence[str], language: str
+    graph: TagGraph, cues: Sequence[int], frequencies: Mapping[str, int], language: str
 ) -> dict[int, float]:
     """Return how far each cue is trusted to name what a question is about.
 
@@ -84,30 +87,31 @@ def trust_of_cues(
 
     Parameters
     ----------
-    derived : Derived
-        The caller holds it.
+    graph : TagGraph
     cues : sequence of int
-    terms : sequence of str
-        The question's.
+    frequencies : mapping of str to int
+        How many chunks hold each term of the question.
     language : str
         Language of the stemmer.
     """
     if not cues:
         return {}
-    df, n = derived.lexical.document_frequency, len(derived.lexical) + _UNSEEN
-    rarity = {term: math.log((n + 1) / (max(df(term), 1) + 0.5)) for term in terms}
+    n = graph.n_chunks + _UNSEEN
+    rarity = {term: math.log((n + 1) / (max(df, 1) + 0.5)) for term, df in frequencies.items()}
     rarest = max(rarity.values(), default=0.0)
     trust = {}
     for cue in cues:
-        words = set(lexical_terms(derived.graph.phrases.keys[cue].split(" "), language))
+        words = set(lexical_terms(graph.phrases.keys[cue].split(" "), language))
         share = sum(rarity.get(word, 0.0) for word in words) / rarest if rarest > 0 else 1.0
         trust[cue] = min(max((share - _LEAST_SHARE) / (_FULL_SHARE - _LEAST_SHARE), 0.0), 1.0)
     return trust
 
 
-def weighted_terms(query: str, turns: Sequence[Turn], language: str) -> dict[str, float]:
+def weighted_terms(
+    query: str, turns: Sequence[Turn], language: str, tokens: list[str] | None = None
+) -> dict[str, float]:
     """Return the terms of a question, then those of earlier turns with the turns' weights."""
-    terms = query_terms(query, language)
+    terms = query_terms(query, language, tokens=tokens)
     for turn in reversed(turns):
         for term in turn_terms(turn.text, language):
             terms[term] = max(terms.get(term, 0.0), turn.weight)

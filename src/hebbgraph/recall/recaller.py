@@ -301,9 +301,11 @@ class Recaller:
 
     def _question(self, graph: TagGraph, asked: _Asked) -> Question:
         tokens = tokenize(asked.query)
-        terms = weighted_terms(asked.query, asked.turns, self._settings.language)
+        terms = weighted_terms(asked.query, asked.turns, self._settings.language, tokens)
+        df = self._derived.lexical.document_frequency
+        frequencies = {term: df(term) for term in terms}
         cues = graph.cues(tokens)
-        trust = trust_of_cues(self._derived, cues, list(terms), self._settings.language)
+        trust = trust_of_cues(graph, cues, frequencies, self._settings.language)
         for phrase in asked.named:
             cues += graph.cues(tokenize(phrase))
         cues = list(dict.fromkeys(cues))
@@ -320,6 +322,7 @@ class Recaller:
         return Question(
             query=asked.query,
             terms=terms,
+            frequencies=frequencies,
             cues=[*cues, *carried],
             vector=asked.vector,
             given=asked.given,

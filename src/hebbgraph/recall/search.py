@@ -66,7 +66,7 @@ class DirectSearch:
             Searched instead of those of the index.
         """
         lexical = lexical_search(self._derived, graph, question.terms, passing)
-        covered = self._coverage(question.terms, lexical[1])
+        covered = self._coverage(question, lexical[1])
         fused = partial(
             fuse, *lexical, n_chunks=graph.n_chunks, covered=covered, weights=self._weights
         )
@@ -86,12 +86,11 @@ class DirectSearch:
             words=RareWords(self._derived.lexical, graph, question.terms),
         )
 
-    def _coverage(self, terms: Mapping[str, float], scores: FloatArray) -> float:
-        index = self._derived.lexical
-        df = np.array([index.document_frequency(term) for term in terms], dtype=np.int64)
-        weights = np.array(list(terms.values()), dtype=np.float64)
-        asked = (df > 0) | (weights >= 1.0)  # what earlier turns say may be about anything
-        return coverage(weights[asked], df[asked], len(index), float(scores.max(initial=0.0)))
+    def _coverage(self, question: Question, scores: FloatArray) -> float:
+        terms = zip(question.terms.values(), question.frequencies.values(), strict=True)
+        # What earlier turns say may be about anything.
+        asked = ((weight, df) for weight, df in terms if df > 0 or weight >= 1.0)
+        return coverage(asked, len(self._derived.lexical), float(scores.max(initial=0.0)))
 
     def _dense(
         self,

@@ -253,6 +253,9 @@ class ChunkReader:
             return dict(connection.execute(query).all())
 
 
+_NO_LINKS: dict[str, Any] = {"addresses": (), "references": ()}
+
+
 def _chunk(
     id_: str,
     document_id: str | None,
@@ -264,14 +267,16 @@ def _chunk(
     text: str,
 ) -> Chunk:
     # The database holds what was validated on its way in.
-    linked: dict[str, Any] = {name: tuple(held) for name, held in from_json(links or "{}").items()}
+    linked: dict[str, Any] = _NO_LINKS
+    if links is not None:
+        linked = {name: tuple(held) for name, held in from_json(links).items()}
     return Chunk.model_construct(
         id=id_,
         document_id=document_id,
         title=title,
         text=text,
         metadata={} if metadata == "{}" else read_metadata(metadata),
-        tags=tuple(from_json(tags)),
+        tags=() if tags == "[]" else tuple(from_json(tags)),
         **linked,
     )
 

@@ -64,6 +64,11 @@ class ArrayView:
         """Return how many chunks hold each tag."""
         return np.array([len(self._columns.get(tag, [])) for tag in tags.tolist()], np.int64)
 
+    @property
+    def has_links(self) -> bool:
+        """Whether there is any."""
+        return bool(self._links)
+
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the kind of each tag."""
         kinds = [self._links.get(tag, LinkKind.PHRASE) for tag in tags.tolist()]

@@ -43,7 +43,9 @@ def function_words(language: str) -> frozenset[str]:
     return frozenset(token for text in words for token in tokenize(text))
 
 
-def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, float]:
+def query_terms(
+    query: str, language: str, *, tokens: list[str] | None = None, limit: int = 512
+) -> dict[str, float]:
     """Return the terms of a query and their weights, without function words.
 
     A term that comes back in another sentence says what the question is about, and weighs
@@ -55,6 +57,8 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     query : str
     language : str
         Language of the stemmer.
+    tokens : list of str, optional
+        Of the query, if they are at hand.
     limit : int
         Return at most this many terms, the first ones.
 
@@ -73,9 +77,13 @@ def query_terms(query: str, language: str, *, limit: int = 512) -> dict[str, flo
     ['who', 'was', 'it']
     """
     passed_over = function_words(language)
+    parts = _SENTENCE_END.split(query)
+    if len(parts) == 1:
+        spoken = [tokenize(query) if tokens is None else tokens]
+    else:
+        spoken = [tokenize(sentence) for sentence in parts]
     times: Counter[str] = Counter()
     sentences: Counter[str] = Counter()
-    spoken = [tokenize(sentence) for sentence in _SENTENCE_END.split(query)]
     content = [[token for token in tokens if token not in passed_over] for tokens in spoken]
     for tokens in content if any(content) else spoken:
         terms = lexical_terms(tokens, language)
