@@ -14,7 +14,7 @@ TERMS = st.lists(st.tuples(st.floats(0.1, 3.0), st.integers(0, 60)), min_size=1,
 
 
 def cover(df: list[int], n_chunks: int, best: float, weights: list[float] | None = None) -> float:
-    return coverage(np.array(weights or [1.0] * len(df)), np.array(df, int), n_chunks, best)
+    return coverage(zip(weights or [1.0] * len(df), df, strict=True), n_chunks, best)
 
 
 def idf(df: int, n_chunks: int) -> float:
@@ -22,7 +22,7 @@ def idf(df: int, n_chunks: int) -> float:
 
 
 def test_without_words_or_chunks_nothing_is_covered() -> None:
-    assert coverage(np.empty(0), np.empty(0, int), 10, 0.0) == 0.0
+    assert coverage([], 10, 0.0) == 0.0
     assert cover([0], 0, 0.0) == 0.0
 
 
