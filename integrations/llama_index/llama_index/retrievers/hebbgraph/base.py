@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Unpack
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -25,6 +25,7 @@ from llama_index.core.schema import (
 from llama_index.core.vector_stores.types import MetadataFilters
 
 from hebbgraph import HebbianIndex, ParameterError, Recall, Settings
+from hebbgraph.arguments import check_k
 from hebbgraph.limits import MAX_QUERY_CHARACTERS
 from llama_index.retrievers.hebbgraph.conversation import (
     ConversationBundle,
@@ -35,6 +36,15 @@ from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
+from llama_index.retrievers.hebbgraph.options import (
+    CommonOptions,
+    IndexedOptions,
+    NodeOptions,
+    RetrieverOptions,
+    Strategy,
+    check_options,
+    nodes_of,
+)
 from llama_index.retrievers.hebbgraph.parsing import HebbianNodeParser
 from llama_index.retrievers.hebbgraph.texts import texts_of
 from llama_index.retrievers.hebbgraph.writing import add_nodes, mirror
@@ -43,11 +53,28 @@ __all__ = ["DEFAULT_TOP_K", "HebbianRetriever", "Strategy"]
 
 logger = logging.getLogger(__name__)
 
-Strategy = Literal["spreading", "neighbourhood", "breadth_first", "neural"]
-
 DEFAULT_TOP_K = 10
 #: How many seeds a vector index is asked for; recall needs more than it returns.
 _SEEDS = 50
+
+
+_ARGUMENTS = sorted(IndexedOptions.__annotations__)
+_OF_NODES = (
+    *sorted({**RetrieverOptions.__annotations__, **NodeOptions.__annotations__}),
+    "show_progress",
+)
+_OVER_STORES = (
+    *sorted(CommonOptions.__annotations__),
+    "filters",
+    "nodes",
+    "location",
+    "namespace",
+    "keep_text",
+    "seed_top_k",
+)
+_INSTEAD_OVER_STORES = dict.fromkeys(
+    ("embed_model", "embedding", "embedder"), "the vector index embeds, nothing is embedded twice"
+)
 
 
 class HebbianRetriever(BaseRetriever):
@@ -116,6 +143,22 @@ class HebbianRetriever(BaseRetriever):
         objects: list[IndexNode] | None = None,
         verbose: bool = False,
     ) -> None:
+        if not isinstance(index, HebbianIndex):
+            raise ParameterError(
+                f"index is a HebbianIndex, got {index!r:.80}; HebbianIndex.open(...) opens one"
+            )
+        check_options(
+            {
+                "similarity_top_k": similarity_top_k,
+                "filters": filters,
+                "node_ids": node_ids,
+                "doc_ids": doc_ids,
+                "strategy": strategy,
+                "source": source,
+                "embed_model": embed_model,
+            },
+            known=_ARGUMENTS,
+        )
         super().__init__(
             callback_manager=callback_manager,
             object_map=object_map,
@@ -132,11 +175,15 @@ class HebbianRetriever(BaseRetriever):
         self._embed_model = embed_model
         self._memory = memory
 
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.index!r}, similarity_top_k={self.similarity_top_k})"
+
     # -- making one -----------------------------------------------------------------
 
     @classmethod
-    def from_index(cls, index: HebbianIndex, **options: Any) -> HebbianRetriever:
+    def from_index(cls, index: HebbianIndex, **options: Unpack[IndexedOptions]) -> HebbianRetriever:
         """Retrieve from an index that is open; ``options`` as for the constructor."""
+        check_options(options, known=_ARGUMENTS)
         return cls(index, **options)
 
     @classmethod
@@ -149,9 +196,11 @@ class HebbianRetriever(BaseRetriever):
         embed_model: BaseEmbedding | None = None,
         edges: Sequence[str] | None = None,
         show_progress: bool = False,
-        **options: Any,
+        **options: Unpack[RetrieverOptions],
     ) -> HebbianRetriever:
         """Add nodes to an index and retrieve from it.
+
+        All arguments are checked before anything is opened or embedded.
 
         Parameters
         ----------
@@ -171,6 +220,8 @@ class HebbianRetriever(BaseRetriever):
         **options
             As for the constructor.
         """
+        check_options({**options, "embed_model": embed_model}, known=_OF_NODES)
+        nodes = nodes_of(nodes)
         index = HebbianIndex.open(
             location,
             namespace=namespace,
@@ -189,7 +240,7 @@ class HebbianRetriever(BaseRetriever):
         node_parser: NodeParser | None = None,
         transformations: Sequence[TransformComponent] | None = None,
         show_progress: bool = False,
-        **options: Any,
+        **options: Unpack[NodeOptions],
     ) -> HebbianRetriever:
         """Cut documents into nodes, add them to an index and retrieve from it.
 
@@ -206,7 +257,8 @@ class HebbianRetriever(BaseRetriever):
         **options
             As for :meth:`from_nodes` and the constructor.
         """
-        nodes: Sequence[BaseNode] = documents
+        check_options(options, known=(*_OF_NODES, "node_parser", "transformations"))
+        nodes: Sequence[BaseNode] = nodes_of(documents, "documents")
         for step in transformations or [node_parser or HebbianNodeParser()]:
             nodes = step(nodes, show_progress=show_progress)
         return cls.from_nodes(nodes, show_progress=show_progress, **options)
@@ -222,7 +274,7 @@ class HebbianRetriever(BaseRetriever):
         filters: MetadataFilters | None = None,
         keep_text: bool = True,
         seed_top_k: int = _SEEDS,
-        **options: Any,
+        **options: Unpack[CommonOptions],
     ) -> HebbianRetriever:
         """Retrieve over an existing vector index; nothing is embedded twice.
 
@@ -246,6 +298,13 @@ class HebbianRetriever(BaseRetriever):
         **options
             As for the constructor.
         """
+        check_options(
+            {**options, "filters": filters}, known=_OVER_STORES, instead=_INSTEAD_OVER_STORES
+        )
+        if not isinstance(vector_index, VectorStoreIndex):
+            raise ParameterError(
+                f"vector_index is a VectorStoreIndex, got {type(vector_index).__name__}"
+            )
         index = HebbianIndex.open(
             location,
             namespace=namespace,
@@ -313,8 +372,7 @@ class HebbianRetriever(BaseRetriever):
     def _options(
         self, seeds: list[NodeWithScore] | None, vector: list[float] | None
     ) -> dict[str, Any]:
-        if self.similarity_top_k < 1:
-            raise ParameterError(f"similarity_top_k is at least 1, got {self.similarity_top_k!r}")
+        check_k(self.similarity_top_k, "similarity_top_k")
         options: dict[str, Any] = {
             "k": self.similarity_top_k,
             "where": to_where(self.filters, node_ids=self.node_ids, doc_ids=self.doc_ids),

@@ -8,9 +8,20 @@ from contextvars import ContextVar
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
-__all__ = ["LlamaIndexEmbedder"]
+from hebbgraph import ParameterError
+
+__all__ = ["LlamaIndexEmbedder", "check_embed_model"]
 
 _GIVEN: ContextVar[Mapping[str, Sequence[float]]] = ContextVar("hebbgraph_given_vectors")
+
+
+def check_embed_model(embed_model: object) -> None:
+    """Raise ParameterError unless this is an embedding model, or None."""
+    if not (embed_model is None or isinstance(embed_model, BaseEmbedding)):
+        hint = ""
+        if isinstance(embed_model, str):
+            hint = "; hand the model itself over, such as resolve_embed_model(...) of llama_index"
+        raise ParameterError(f"embed_model is a BaseEmbedding, got {embed_model!r:.80}{hint}")
 
 
 class LlamaIndexEmbedder:
@@ -30,6 +41,7 @@ class LlamaIndexEmbedder:
     """
 
     def __init__(self, embed_model: BaseEmbedding) -> None:
+        check_embed_model(embed_model)
         self.embed_model = embed_model
         kind = type(embed_model)
         named = embed_model.model_name not in ("", "unknown")

@@ -15,6 +15,8 @@ from llama_index.core.vector_stores.types import (
     MetadataFilters,
 )
 
+from hebbgraph import FilterError, ParameterError
+
 __all__ = ["to_where"]
 
 _NAMES: Mapping[FilterOperator, str] = {
@@ -63,6 +65,16 @@ def to_where(
     >>> to_where(MetadataFilters(filters=[year]), doc_ids=["a"])
     {'$and': [{'year': {'$gt': 1999}}, {'$document_id': {'$in': ['a']}}]}
     """
+    if not (filters is None or isinstance(filters, MetadataFilters)):
+        hint = ""
+        if isinstance(filters, Mapping):
+            hint = "; write MetadataFilters.from_dict(...), or give its filters their operators"
+        elif isinstance(filters, MetadataFilter):
+            hint = "; write MetadataFilters(filters=[...])"
+        raise FilterError(f"filters is a MetadataFilters, got {type(filters).__name__}{hint}")
+    for name, ids in (("node_ids", node_ids), ("doc_ids", doc_ids)):
+        if isinstance(ids, str):
+            raise ParameterError(f"{name} is a list of str, got {ids!r}; put it in a list")
     parts: list[dict[str, Any]] = []
     if filters is not None and (own := _combined(filters)) is not None:
         parts.append(own)

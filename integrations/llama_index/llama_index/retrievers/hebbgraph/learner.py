@@ -14,11 +14,13 @@ from typing import Any, Self
 from llama_index.core.base.response.schema import PydanticResponse, Response
 from llama_index.core.schema import NodeWithScore
 
-from hebbgraph import HebbianIndex, Recall
+from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.citations import Actor, Exchange, Learner, user_id
 from hebbgraph.records import Feedback
 from llama_index.retrievers.hebbgraph.answers import Answer, contents, exchange_of, text_of
+from llama_index.retrievers.hebbgraph.base import HebbianRetriever
 from llama_index.retrievers.hebbgraph.listening import Listener
+from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
 from llama_index.retrievers.hebbgraph.tracing import Request
 
 __all__ = ["CitationLearner"]
@@ -30,8 +32,9 @@ class CitationLearner(Listener):
     Parameters
     ----------
     index : HebbianIndex, optional
-        The only one to learn. Left out, each index learns from the answers to what it
-        recalled. Nodes of other retrievers are ignored.
+        The only one to learn; a retriever or a vector store over one fits as well. Left out,
+        each index learns from the answers to what it recalled. Nodes of other retrievers are
+        ignored.
     actor : callable, optional
         Takes the request's instrument tags and returns the name that the lesson is
         attributed to, or None. Left out, the tag ``user_id``, which
@@ -67,13 +70,13 @@ class CitationLearner(Listener):
 
     def __init__(
         self,
-        index: HebbianIndex | None = None,
+        index: HebbianIndex | HebbianRetriever | HebbianVectorStore | None = None,
         *,
         actor: Actor | None = None,
         background: bool = False,
     ) -> None:
         self._learner = Learner()
-        super().__init__(index, self._learner.conversations)
+        super().__init__(_index_of(index), self._learner.conversations)
         self._background = background
         self._actor = actor or user_id
 
@@ -194,6 +197,18 @@ class CitationLearner(Listener):
 
     def _read(self, answer: Answer) -> Exchange:
         return exchange_of(answer, actor=self._actor(answer.tags))
+
+
+def _index_of(given: object) -> HebbianIndex | None:
+    """Return the index of what has one."""
+    if given is None or isinstance(given, HebbianIndex):
+        return given
+    index = getattr(given, "index", None)
+    if not isinstance(index, HebbianIndex):
+        raise ParameterError(
+            f"index is a HebbianIndex, or a retriever or vector store over one; got {given!r:.80}"
+        )
+    return index
 
 
 def _on_event_loop() -> bool:

@@ -13,6 +13,8 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from llama_index.core.tools import RetrieverTool
 from pydantic import Field
 
+from hebbgraph import HebbianIndex, ParameterError
+from hebbgraph.arguments import check_names
 from hebbgraph.citations import CITATION_INSTRUCTION, Formatter, Source
 from llama_index.retrievers.hebbgraph.nodes import TITLE_KEY
 
@@ -173,6 +175,10 @@ def citing_tool(
         Arguments of the :class:`CitationFormatter`. Left out, ``prefix`` is ``"always"`` and
         ``own_line`` is True.
     """
+    if not isinstance(retriever, BaseRetriever):
+        hint = "; write HebbianRetriever(index)" if isinstance(retriever, HebbianIndex) else ""
+        raise ParameterError(f"a tool needs a retriever, got {type(retriever).__name__}{hint}")
+    check_names(formatting, CitationFormatter.model_fields, of="citing_tool")
     formatter = CitationFormatter(**{"prefix": "always", "own_line": True, **formatting})
     return RetrieverTool.from_defaults(
         retriever,

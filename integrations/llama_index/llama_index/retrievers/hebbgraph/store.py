@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +22,13 @@ from llama_index.core.vector_stores.types import (
 from pydantic import PrivateAttr
 
 from hebbgraph import HebbianIndex, ParameterError, Recall
+from hebbgraph.arguments import check_names
 from hebbgraph.limits import MAX_QUERY_CHARACTERS
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
+from llama_index.retrievers.hebbgraph.options import nodes_of
 from llama_index.retrievers.hebbgraph.writing import add_nodes
 
 __all__ = ["HebbianVectorStore"]
@@ -93,10 +96,19 @@ class HebbianVectorStore(BasePydanticVectorStore):
         **options: Any,
     ) -> HebbianVectorStore:
         """Open the index at ``location``; ``options`` as for ``HebbianIndex.open``."""
+        check_names(
+            options,
+            (*signature(HebbianIndex.open).parameters, "embed_model"),
+            of="HebbianVectorStore.open",
+            instead=dict.fromkeys(("embedding", "embeddings"), "write embed_model=..."),
+        )
         if embed_model is not None:
             options["embedder"] = LlamaIndexEmbedder(embed_model)
         index = HebbianIndex.open(location, **options)
         return cls(index, is_embedding_query=embed_model is not None)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._index!r})"
 
     @classmethod
     def class_name(cls) -> str:
@@ -117,6 +129,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """Add nodes; the same id replaces. Returns their ids."""
+        nodes = nodes_of(nodes)
         add_nodes(self._index, nodes, show_progress=bool(kwargs.get("show_progress", False)))
         return [node.node_id for node in nodes]
 
