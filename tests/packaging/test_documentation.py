@@ -29,7 +29,6 @@ DOCUMENTS = [
     {"id": "rooke", "title": "Anselm Rooke", "text": "He looked through the Halloran Refractor."},
     {"id": "lens", "title": "Halloran Refractor", "text": "Its lens was ground by Ismene Bright."},
 ]
-TEXTS = ["The Petrel was built by Ida Moss.", "Ida Moss was born in Tessel Bay."]
 
 #: Blocks that need what no test has.
 NOT_RUN = ("postgresql+psycopg://", "hebbgraph.neural")
@@ -97,47 +96,31 @@ def test_the_readme_runs(names: dict[str, Any]) -> None:
         assert index.export_feedback(log) == 1
 
 
-def test_the_readme_runs_in_langchain(names: dict[str, Any]) -> None:
-    pytest.importorskip("langchain_hebbgraph", reason="needs the LangChain integration")
-    from langchain_core.language_models import FakeListChatModel
-
-    names |= {"texts": TEXTS, "llm": FakeListChatModel(responses=["Ida Moss [1]."])}
-    done = run(README, names, "langchain")
-    assert done["answer"].content == "Ida Moss [1]."
-    assert done["learner"].flush(10)
-    assert done["retriever"].index.export_feedback(Path("feedback.jsonl")) == 1
-    done["learner"].uninstall()
-    done["retriever"].index.close()
-
-
-def test_the_readme_runs_in_llama_index(names: dict[str, Any]) -> None:
-    pytest.importorskip(
-        "llama_index.retrievers.hebbgraph", reason="needs the LlamaIndex integration"
-    )
-    from llama_index.core import Document, MockEmbedding, Settings
-    from llama_index.core.llms import CompletionResponse as Response
-    from llama_index.core.llms import CustomLLM, LLMMetadata
-
-    class Citing(CustomLLM):
-        @property
-        def metadata(self) -> LLMMetadata:
-            return LLMMetadata()
-
-        def complete(self, prompt: str, formatted: bool = False, **options: Any) -> Response:
-            return Response(text="Ida Moss [1].")
-
-        def stream_complete(self, prompt: str, formatted: bool = False, **options: Any) -> Any:
-            yield self.complete(prompt)
-
-    Settings.embed_model = MockEmbedding(embed_dim=2)
-    names |= {
-        "llama_documents": [Document(text=text, id_=text[:5]) for text in TEXTS],
-        "llama_llm": Citing(),
+@pytest.mark.parametrize("framework", ["", "langchain", "llama_index"])
+def test_the_first_blocks_of_the_readme_run_as_they_stand(
+    framework: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is defined for them, and no key is needed."""
+    package = {
+        "langchain": "langchain_hebbgraph",
+        "llama_index": "llama_index.retrievers.hebbgraph",
     }
-    done = run(README, names, "llama_index")
-    assert str(done["answer"]) == "Ida Moss [1]."
+    if framework:
+        pytest.importorskip(package[framework], reason="needs the integration")
+    monkeypatch.chdir(tmp_path)
+    block = next(one for one in blocks(README, "python") if framework_of(one) == framework)
+    done: dict[str, Any] = {}
+    exec(compile(block, "README.md", "exec"), done)
+    if not framework:
+        assert done["recall"].hits[1].chunk.id == "lens"
+        return
     index = done["retriever"].index
-    assert index.export_feedback(Path("feedback.jsonl")) == 1
+    if framework == "langchain":
+        assert done["answer"].content == "Ida Moss [1]."
+        assert done["learner"].flush(10)
+        assert index.export_feedback(Path("feedback.jsonl")) == 1
+    else:
+        assert "built by Ida Moss" in str(done["answer"])  # a mock repeats its prompt
     index.close()
 
 
