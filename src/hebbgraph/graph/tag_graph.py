@@ -406,9 +406,9 @@ class TagGraph:
         See :meth:`PhraseTable.are_incidental`. Their postings are kept, since the next chunk
         may tip the scales, but nothing that is read here shows them.
         """
-        known = tags < len(self._is_incidental)
-        if known.all():
+        if len(self._is_incidental) == len(self.phrases):
             return self._is_incidental[tags]
+        known = tags < len(self._is_incidental)  # phrases of the next step have no say yet
         incidental = np.zeros(len(tags), dtype=np.bool_)
         incidental[known] = self._is_incidental[tags[known]]
         return incidental
