@@ -260,7 +260,7 @@ def fuse(
     lexical = np.zeros(len(chunks))
     lexical[position[: len(lexical_chunks)]] = scaled
     known = position[len(lexical_chunks) :]
-    dense = np.full(len(chunks), beyond)
+    dense = np.full(len(chunks), -np.inf)
     dense[known] = dense_scores
     judged: IntArray | slice = slice(None)
     if similarity is not None:
@@ -271,10 +271,10 @@ def fuse(
     else:
         judged = known
         low = high - fall * math.log(max(n_chunks, n + 1))
-    if high <= low:  # all are as near as the nearest
-        low = high - 1.0
+    if high <= low:  # all that are known are as near as the nearest
+        low = beyond = high - 1.0
     width = high - low
-    dense = (dense - low) / width
+    dense = (np.maximum(dense, beyond if similarity is None else low) - low) / width
     share = dense_share(lexical[judged], dense[judged], covered, weights)
 
     def elsewhere(others: IntArray) -> FloatArray:

@@ -62,9 +62,13 @@ def test_scores_of_a_search_that_knows_no_others() -> None:
     assert fuse(*lexical, *found, n_chunks=8, weights=weights).dense_share == 0.5
 
 
-def test_a_single_score_is_the_best_one() -> None:
-    evidence = fuse(NONE, np.array([]), np.array([4]), np.array([0.2]), weights=FIXED)
-    assert evidence.values == pytest.approx([0.7])
+@pytest.mark.parametrize("found", [[4], [4, 5]])
+def test_equal_scores_are_the_best_and_others_have_none(found: list[int]) -> None:
+    lexical, scores = np.array([2]), np.full(len(found), 0.2)
+    evidence = fuse(lexical, np.array([3.0]), np.array(found), scores, n_chunks=9, weights=FIXED)
+    assert evidence.chunks.tolist() == [2, *found]
+    assert evidence.values == pytest.approx([0.3, *[0.7] * len(found)])
+    assert evidence.of(np.array([7])).tolist() == [0.0]
 
 
 def test_the_share_of_dense_search_follows_the_question() -> None:
