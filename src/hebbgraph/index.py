@@ -131,8 +131,8 @@ class HebbianIndex:
             (:class:`~hebbgraph.protocols.TextSource`). Without it, hits have no text, and calls
             that need one fail.
         search : callable, optional
-            Maps a question to (chunk id, score) pairs. Replaces direct search in recalls without
-            ``seeds``. Its exceptions reach the caller.
+            Maps a question to (chunk id, score) pairs, some 100 of them. Stands in the place of
+            dense search in recalls without ``seeds``. Its exceptions reach the caller.
         reranker : callable, or object with ``predict``, optional
             Maps a question and the texts of the first hits to scores on any scale
             (:class:`~hebbgraph.protocols.Reranker`), or pairs of both like a ``CrossEncoder`` of
@@ -544,8 +544,8 @@ class HebbianIndex:
         id : str, optional
             The recall's id; by default, a new one.
         seeds : iterable of (chunk id, score), optional
-            Results of a search of your own, higher is better, instead of direct search and of the
-            index's ``search``. Unknown ids are ignored.
+            Results of a search of your own, higher is better, in the place of dense search and of
+            the index's ``search``; lexical evidence and the graph join it. Unknown ids are ignored.
         vector : sequence of float, optional
             The question's embedding, if you have it already.
         per_colony : int, optional

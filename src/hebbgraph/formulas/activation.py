@@ -24,7 +24,8 @@ to each.
 has crossed a learned edge. Only trusted mass uses co-mentions; for other mass they would
 count again what lexical search has counted, and drown direct evidence. So if a query
 names what some chunk is about, its activation travels freely; otherwise it follows links
-only, and without links the direct ranking stands.
+only, and without links the direct ranking stands. A title is trusted as far as its words are
+rare in the question, and where the query names none, what arrives counts less for the score.
 
 One step, from chunks with mass :math:`m_c` to chunks with mass :math:`m_{c'}`:
 

@@ -37,7 +37,8 @@ class Question:
     ----------
     query : str
     terms : dict of str to float
-        For lexical search, with weights: 1, or less if only an earlier turn has the term.
+        For lexical search, with weights: 1, more if it comes back in other sentences, or less
+        if only an earlier turn has it.
     frequencies : dict of str to int
         How many chunks hold each term.
     cues : list of int
@@ -45,7 +46,7 @@ class Question:
     vector : ndarray of float32, optional
         Its embedding, of unit length.
     given : dict of row to score, optional
-        The caller's direct evidence, instead of our own search.
+        What a search of the caller's returned, in the place of dense search.
     learned : Recollection, optional
         What it brings back of what was learned.
     carried : dict of int to float

@@ -34,7 +34,7 @@ _LOOKUP, _HIT = 6.0, 0.5
 
 
 class DirectSearch:
-    """Lexical and dense search, or the results that the caller handed over.
+    """Lexical and dense search; results that the caller handed over take the place of the latter.
 
     Parameters
     ----------
