@@ -31,7 +31,10 @@ class Spreading:
 
     def __init__(self, namespace: Namespace) -> None:
         settings = namespace.settings
-        self._parameters = replace(settings.spreading(), graph_weight=settings.evidence.graph)
+        spreading = settings.spreading()
+        self._parameters = replace(
+            spreading, graph_weight=spreading.graph_weight * settings.evidence.graph
+        )
         self._neural = settings.neural
         self._derived = namespace.derived
         self._aliases = Aliases(
