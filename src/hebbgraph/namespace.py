@@ -88,6 +88,8 @@ class Namespace:
     search: Search | None = None
     reranker: Any = None
     questions: QuestionVectors = field(default_factory=QuestionVectors)
+    #: The model of the vectors, as long as it is missing and nobody was told.
+    missing_model: str | None = None
 
     @classmethod
     def open(
@@ -145,8 +147,9 @@ class Namespace:
             )
             truth = Truth(database, name, text_store)
             truth.settle(settings.build(), before=Settings().build())
+            embedding = truth.state().embedding
             if embedder is not None:
-                _check_embedder(embedder, truth.state().embedding)
+                _check_embedder(embedder, embedding)
             if tagger is not None:
                 truth.answers.settle(tagger_name(tagger))
             writable = not database.read_only
@@ -190,6 +193,7 @@ class Namespace:
                 cue_model=cue_model,
                 search=search,
                 reranker=reranker,
+                missing_model=None if embedding is None else embedding.name,
             )
         except BaseException:
             database.dispose()
@@ -240,6 +244,18 @@ class Namespace:
         if self.embedder is None:
             return None
         return embed_passages(self.embedder, [Chunk(text=phrase) for phrase in phrases])
+
+    def warn_without_model(self) -> None:
+        """Say once, and how to mend it, if the index has vectors but not their model."""
+        model, self.missing_model = self.missing_model, None
+        if model is not None and self.embedder is None:
+            logger.warning(
+                "%s: holds vectors of %r but was opened without that model: questions find by "
+                "words and links alone, and what is added gets no vector. Open it with the model; "
+                "adding the same again, or reembed(), then embeds what lacks a vector",
+                self.database.place,
+                model,
+            )
 
     def close(self) -> None:
         """Save derived parts and close all files."""

@@ -88,6 +88,7 @@ class Writer:
             )
         if not isinstance(chunks, Iterable):
             raise ParameterError(f"add takes an iterable of chunks, got {chunks!r}")
+        self._namespace.warn_without_model()
         total = len(chunks) if isinstance(chunks, Sequence) else None
         if isinstance(chunks, Sequence):
             chunks = [Chunk.coerce(chunk) for chunk in chunks]
@@ -140,8 +141,35 @@ class Writer:
         if failure is not None and not ready.writes:
             return report, failure
         outcome = self._truth.apply(ready.writes, embedding=ready.embedded.state)
-        unchanged = len(by_id) - len(changed)
-        return _with_batch(report, outcome, unchanged, ready.tagging), failure
+        written = {chunk.id for chunk, _ in changed}
+        unchanged = [chunk for id_, chunk in by_id.items() if id_ not in written]
+        if failure is None:
+            failure = self._embed_unchanged(unchanged)
+        return _with_batch(report, outcome, len(unchanged), ready.tagging), failure
+
+    def _embed_unchanged(self, chunks: Sequence[Chunk]) -> EmbeddingError | None:
+        """Give chunks that are held as they are the vectors that they lack."""
+        embedder, embeddings = self._namespace.embedder, self._truth.embeddings
+        if embedder is None or not chunks:
+            return None
+        state = self._truth.state().embedding
+        rows = self._truth.rows_of(chunk.id for chunk in chunks)
+        bare = embeddings.without_vector(rows.values(), 0 if state is None else state.epoch)
+        lacking = [chunk for chunk in chunks if rows.get(chunk.id) in bare]
+        if not lacking:
+            return None
+        embedded = Embedded({}, state)
+        embed_chunks(embedder, lacking, embedded, dtype=self._settings.vector_dtype)
+        if embedded.state is not None and state is None:
+            state = embeddings.begin_epoch(embedded.state)
+        vectors = {
+            rows[chunk.id]: vector
+            for chunk in lacking
+            if (vector := embedded.of(chunk)) is not None
+        }
+        if state is not None and vectors:
+            embeddings.write_vectors(state.epoch, vectors)
+        return embedded.failure
 
     def _prepared(
         self,
@@ -296,6 +324,10 @@ class Writer:
             delete_ids=self._truth.ids_of_document(document_id) - own.keys(),
             fingerprints=None if fingerprint is None else {document_id: fingerprint},
         )
+        written = {chunk.id for chunk, _ in changed}
+        failure = self._embed_unchanged([one for id_, one in own.items() if id_ not in written])
+        if failure is not None:
+            raise failure
         return AddReport(
             added=outcome.added,
             replaced=outcome.replaced,

@@ -238,3 +238,56 @@ def test_a_real_model_offline(monkeypatch: pytest.MonkeyPatch) -> None:
         assert ids(index, "sleeping feline", k=1) == ["cat"]
         assert ids(index, "customs duty", k=1) == ["tax"]
         assert passage_text(index.get(["cat"])[0]).startswith("A kitten")
+
+
+def test_adding_again_with_the_model_embeds_what_lacks_a_vector(tmp_path: Path) -> None:
+    with HebbianIndex.open(tmp_path / "i") as index:
+        index.add(CHUNKS)
+        index.put_document("owls", None, [{"id": "late", "text": "owl kiln"}])
+    model = Bag()
+    with HebbianIndex.open(tmp_path / "i", embedder=model) as index:
+        report = index.add(CHUNKS)
+        again = index.put_document("owls", None, [{"id": "late", "text": "owl kiln"}])
+        assert (report.unchanged, again.unchanged) == (len(CHUNKS), 1)
+        calls = model.calls
+        index.add(CHUNKS)
+        assert model.calls == calls
+        assert index.reembed() == 0
+        assert index.doctor().ok
+        with HebbianIndex.open(":memory:", embedder=Bag()) as other:
+            other.add([*CHUNKS, {"id": "late", "text": "owl kiln", "document_id": "owls"}])
+            assert ids(index, "comet kiln") == ids(other, "comet kiln")
+
+
+def test_a_failure_while_adding_again_is_told_and_what_came_before_it_stays(
+    tmp_path: Path,
+) -> None:
+    with HebbianIndex.open(tmp_path / "i") as index:
+        index.add(CHUNKS)
+    model = Bag()
+    model.fail_after = 0
+    with HebbianIndex.open(tmp_path / "i", embedder=model) as index:
+        with pytest.raises(EmbeddingError, match="the model went away"):
+            index.add(CHUNKS)
+        model.fail_after = None
+        assert index.add(CHUNKS).unchanged == len(CHUNKS)
+        assert index.doctor().ok
+
+
+def test_a_dense_index_without_its_model_says_once_how_to_mend_it(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with HebbianIndex.open(tmp_path / "i", embedder=Bag("birds-16")) as index:
+        index.add(CHUNKS)
+        index.recall("owl")
+    assert "birds-16" not in caplog.text
+    with HebbianIndex.open(tmp_path / "i") as index:
+        index.stats()
+        index.recall("owl", seeds=[("owl-1", 1.0)])  # another search stands in its place
+        assert "birds-16" not in caplog.text
+        index.recall("owl")
+        index.recall("reef")
+        index.add(["a fern"])
+    told = [one.getMessage() for one in caplog.records if "birds-16" in one.getMessage()]
+    assert len(told) == 1
+    assert "reembed()" in told[0]

@@ -181,6 +181,8 @@ class Recaller:
                 )
         elif seeds is None and namespace.embedder is not None:
             unit = namespace.questions.of(namespace.embedder, query)
+        if seeds is None:
+            namespace.warn_without_model()
         if unit is not None and turns and namespace.embedder is not None:
             for turn in turns:
                 unit = unit + turn.weight * namespace.questions.of(namespace.embedder, turn.text)

@@ -114,6 +114,18 @@ class Embeddings(ChunkReader):
             )
             return list(connection.execute(query).scalars())
 
+    def without_vector(self, rows: Iterable[int], epoch: int) -> set[int]:
+        """Return which of these rows have no vector of this epoch."""
+        lacking: set[int] = set()
+        for page in pages(rows):
+            query = sa.select(chunks.c.row).where(
+                self._mine(),
+                chunks.c.row.in_(page),
+                chunks.c.vector_epoch.is_distinct_from(epoch),
+            )
+            lacking.update(row for (row,) in self._ask(query))
+        return lacking
+
     @retried
     def by_content(self, ids: Iterable[str], epoch: int) -> dict[bytes, bytes]:
         """Return the vectors of this epoch of some chunks, by the key of their content."""
