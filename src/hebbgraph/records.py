@@ -383,6 +383,34 @@ class Recall(BaseModel):
         """Return the hit on ``chunk_id``, or None if it was not retrieved."""
         return next((hit for hit in self.hits if hit.chunk.id == chunk_id), None)
 
+    def trail(self, chunk_id: str) -> dict[str, JsonValue]:
+        """Return how a hit was found, as plain data: what adapters write with ``include_path``.
+
+        Returns
+        -------
+        dict
+            ``recall_id``, ``rank``, ``path`` (:attr:`Hit.path_text`), the ``cues`` of the
+            question, and the ``tags`` on the path. Empty if it is no hit.
+
+        Examples
+        --------
+        >>> steps = (PathStep(kind="query"), PathStep(kind="tag", value="ida moss"))
+        >>> hit = Hit(chunk=Chunk(id="c-7", text="…"), score=0.6, rank=1, path=steps)
+        >>> recall = Recall(id="r", namespace="n", strategy="s", query="Who?", hits=(hit,))
+        >>> recall.trail("c-7")["path"], recall.trail("c-7")["tags"]
+        ('question → «ida moss»', ['ida moss'])
+        """
+        hit = self.hit(chunk_id)
+        if hit is None:
+            return {}
+        return {
+            "recall_id": self.id,
+            "rank": hit.rank,
+            "path": hit.path_text,
+            "cues": [cue.tag for cue in self.cues],
+            "tags": [step.value for step in hit.path if step.kind == "tag"],
+        }
+
 
 class ShownChunk(BaseModel):
     """A chunk that was in the prompt: its rank in the recall, and the hash of its text."""
