@@ -31,11 +31,12 @@ if TYPE_CHECKING:
     from hebbgraph.derived.colonies import ColonyState
     from hebbgraph.graph.statistics import Stats
     from hebbgraph.graph.tag_graph import TagGraph
+    from hebbgraph.intake import ChunkLike, OnError
     from hebbgraph.namespace import Namespace
     from hebbgraph.protocols import CueModel, Embedder, Search, Tagger, TextSource
     from hebbgraph.recall import Strategy, StrategyName, Where
     from hebbgraph.teacher import Moment
-    from hebbgraph.writer import ChunkLike, OnProgress
+    from hebbgraph.writer import OnProgress
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -212,6 +213,8 @@ class HebbianIndex:
         self,
         chunks: Iterable[ChunkLike],
         *,
+        on_error: OnError = "raise",
+        strict: bool = False,
         show_progress: bool = False,
         on_progress: OnProgress = None,
     ) -> AddReport:
@@ -221,7 +224,13 @@ class HebbianIndex:
         ----------
         chunks : iterable of Chunk, dict or str
             Committed in batches of ``settings.batch_size``. A list or tuple is checked as a whole
-            before anything is written.
+            before anything is written. In texts and dicts, control characters and lone surrogates
+            are replaced, which ``AddReport.cleaned`` counts and the log tells once.
+        on_error : {"raise", "skip"}
+            ``"skip"`` leaves out chunks that cannot be taken, and lists them in
+            ``AddReport.failed``.
+        strict : bool
+            Refuse chunks with characters that cannot be kept, instead of replacing those.
         show_progress : bool
             Show a progress bar on standard error.
         on_progress : callable, optional
@@ -239,7 +248,13 @@ class HebbianIndex:
             That batch is not written; a note on the error says how many chunks were.
         """
         self._check_open()
-        return self._writer.add(chunks, show_progress=show_progress, on_progress=on_progress)
+        return self._writer.add(
+            chunks,
+            on_error=on_error,
+            strict=strict,
+            show_progress=show_progress,
+            on_progress=on_progress,
+        )
 
     def put_document(
         self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]

@@ -42,6 +42,7 @@ __all__ = [
     "Cue",
     "DoctorReport",
     "Explanation",
+    "FailedChunk",
     "Feedback",
     "Finding",
     "Hit",
@@ -62,6 +63,11 @@ _FROZEN = ConfigDict(frozen=True, extra="forbid")
 _FLATTEN = "flatten it, or keep it elsewhere and its key here"
 # Control characters other than tab and line ends, and lone surrogates.
 _UNSTORABLE = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff]")
+# What a page means by them that was written in Windows-1252 and read as Latin-1, as HTML has it.
+_MEANT = {
+    chr(code): bytes([code]).decode("cp1252", "replace").replace("\ufffd", " ")
+    for code in range(0x80, 0xA0)
+}
 
 
 def _unstorable(text: str) -> str | None:
@@ -74,12 +80,15 @@ def _unstorable(text: str) -> str | None:
 
 
 def storable(text: str) -> str:
-    r"""Replace characters that some databases cannot store with spaces.
+    r"""Replace each character that some databases cannot store by one that they can.
 
-    >>> storable("ice\x00trade")
-    'ice trade'
+    Those that stand for a Windows-1252 character become that, all others a space; so positions
+    in the text stay.
+
+    >>> storable("ice\x00trade"), storable("It\x92s 5 \x80")
+    ('ice trade', 'It’s 5 €')
     """
-    return _UNSTORABLE.sub(" ", text)
+    return _UNSTORABLE.sub(lambda found: _MEANT.get(found[0], " "), text)
 
 
 def readable_links(values: object, most: int) -> tuple[str, ...]:
@@ -163,7 +172,7 @@ class Chunk(BaseModel):
     @classmethod
     def _text_is_storable(cls, value: str) -> str:
         if (found := _unstorable(value)) is not None:
-            raise ValueError(f"{found}; remove it before adding the chunk")
+            raise ValueError(f"{found}; remove it, or hand the text over as a str or dict")
         if len(value) > MAX_TEXT:  # pydantic's max_length would hide the message on surrogates
             raise ValueError(f"{len(value)} characters, at most {MAX_TEXT}; split the text")
         return value
@@ -664,12 +673,23 @@ class TaggingReport(BaseModel):
         return TaggingReport(**{name: mine[name] + theirs[name] for name in mine})
 
 
+class FailedChunk(BaseModel):
+    """A chunk that ``add(on_error="skip")`` left out: its position in the call, its id, and why."""
+
+    model_config = _FROZEN
+
+    position: int
+    id: str | None = None
+    reason: str
+
+
 class AddReport(BaseModel):
     """What one ``add`` committed.
 
     ``unchanged`` counts chunks that already existed, equal in every field; they cost
     nothing and keep their learned weights. ``deleted`` counts chunks that a replaced
-    document no longer has. ``tagging`` is None without a tagger.
+    document no longer has. ``cleaned`` counts chunks of which characters were replaced that
+    cannot be kept, ``failed`` lists those that were skipped. ``tagging`` is None without a tagger.
     """
 
     model_config = _FROZEN
@@ -678,6 +698,8 @@ class AddReport(BaseModel):
     replaced: int = 0
     unchanged: int = 0
     deleted: int = 0
+    cleaned: int = 0
+    failed: tuple[FailedChunk, ...] = ()
     batches: int = 0
     generation: int = 0
     seconds: float = 0.0

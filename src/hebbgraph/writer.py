@@ -15,6 +15,7 @@ from hebbgraph.errors import (
     ParameterError,
 )
 from hebbgraph.graph.references import link_candidates
+from hebbgraph.intake import ChunkLike, Intake, OnError, Taken
 from hebbgraph.namespace import Namespace, tagger_name
 from hebbgraph.nesting import CutMetadata
 from hebbgraph.protocols import BatchTagger, Embedder, Tagger
@@ -27,7 +28,6 @@ from hebbgraph.text.proposer import Proposer
 
 __all__ = ["ChunkLike", "OnProgress", "Writer", "progress"]
 
-ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
 OnProgress: TypeAlias = Callable[[int, int | None], Any] | None
 #: A long add spends at least this many times as long adding as refreshing readers.
 _ADDING_TO_SHOWING = 10.0
@@ -68,18 +68,29 @@ class Writer:
         self,
         chunks: Iterable[ChunkLike],
         *,
+        on_error: OnError,
+        strict: bool,
         show_progress: bool,
         on_progress: OnProgress,
     ) -> AddReport:
         """See :meth:`hebbgraph.HebbianIndex.add`."""
+        intake = Intake(strict=strict, on_error=on_error)
         with self._truth.acknowledging_at_the_end():
             try:
-                return self._add(chunks, show_progress=show_progress, on_progress=on_progress)
+                return self._add(
+                    chunks, intake, show_progress=show_progress, on_progress=on_progress
+                )
             finally:
+                intake.tell()
                 self._namespace.bring_up_to_date()
 
     def _add(
-        self, chunks: Iterable[ChunkLike], *, show_progress: bool, on_progress: OnProgress
+        self,
+        chunks: Iterable[ChunkLike],
+        intake: Intake,
+        *,
+        show_progress: bool,
+        on_progress: OnProgress,
     ) -> AddReport:
         if isinstance(chunks, Chunk | str | bytes | Mapping):
             raise ParameterError(
@@ -89,17 +100,19 @@ class Writer:
         if not isinstance(chunks, Iterable):
             raise ParameterError(f"add takes an iterable of chunks, got {chunks!r}")
         self._namespace.warn_without_model()
-        total = len(chunks) if isinstance(chunks, Sequence) else None
+        accepted: Iterable[Taken] = intake.take(chunks)
+        total = None
         if isinstance(chunks, Sequence):
-            chunks = [Chunk.coerce(chunk) for chunk in chunks]
+            accepted = list(accepted)  # checked as a whole before anything is written
+            total = len(accepted)
         started = time.perf_counter()
         report = AddReport(generation=self._truth.generation())
         taken = 0
         with progress(show_progress, on_progress) as tell, self._proposer() as proposer:
             try:
-                for batch in pages(chunks, self._settings.batch_size):
+                for batch in pages(accepted, self._settings.batch_size):
                     report, failure = self._add_batch(
-                        batch, report, proposer, _ahead(tell, taken, total)
+                        batch, intake, report, proposer, _ahead(tell, taken, total)
                     )
                     if failure is not None:
                         raise failure
@@ -111,7 +124,13 @@ class Writer:
                 part = "" if isinstance(error, EmbeddingError) else " of earlier batches"
                 error.add_note(f"{done} chunks{part} were committed")
                 raise
-        return report.model_copy(update={"seconds": time.perf_counter() - started})
+        return report.model_copy(
+            update={
+                "cleaned": intake.cleaned,
+                "failed": tuple(sorted(intake.failed, key=lambda one: one.position)),
+                "seconds": time.perf_counter() - started,
+            }
+        )
 
     def _show_to_readers(self) -> None:
         """During a long add, refresh what readers of this process see from time to time."""
@@ -123,18 +142,20 @@ class Writer:
 
     def _add_batch(
         self,
-        batch: Iterable[ChunkLike],
+        batch: Iterable[Taken],
+        intake: Intake,
         report: AddReport,
         proposer: Proposer,
         tell: Callable[[int], object] | None = None,
     ) -> tuple[AddReport, EmbeddingError | None]:
         by_id: dict[str, Chunk] = {}
-        for chunk in map(Chunk.coerce, batch):
+        for position, chunk in batch:
             if by_id.setdefault(chunk.id, chunk) != chunk:
-                raise InvalidChunkError(
+                error = InvalidChunkError(
                     f"id {chunk.id!r} occurs twice in one batch with different content; "
                     "ids must differ"
                 )
+                intake.refuse(position, chunk, error)
         changed = self._truth.changed(by_id.values())
         ready = self._prepared(changed, proposer, tell)
         failure = ready.embedded.failure
@@ -306,7 +327,8 @@ class Writer:
         """See :meth:`hebbgraph.HebbianIndex.put_document`."""
         started = time.perf_counter()
         own: dict[str, Chunk] = {}
-        for chunk in map(Chunk.coerce, chunks):
+        intake = Intake()
+        for _, chunk in intake.take(chunks):
             chunk = chunk.model_copy(update={"document_id": document_id})
             if own.setdefault(chunk.id, chunk) != chunk:
                 raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")
@@ -318,6 +340,7 @@ class Writer:
             self._unwritten = ready.embedded
             raise ready.embedded.failure
         self._unwritten = Embedded({}, None)
+        intake.tell()
         outcome = self._truth.apply(
             ready.writes,
             embedding=ready.embedded.state,
@@ -333,6 +356,7 @@ class Writer:
             replaced=outcome.replaced,
             unchanged=len(own) - len(changed),
             deleted=outcome.deleted,
+            cleaned=intake.cleaned,
             batches=1,
             generation=outcome.generation,
             seconds=time.perf_counter() - started,

@@ -219,7 +219,7 @@ def test_a_chunk_that_cannot_be_kept_keeps_out_the_whole_list(
     # Batches hold two: the good ones would be committed if they were not checked first.
     good = [f"Good chunk {n}." for n in range(5)]
     with pytest.raises(InvalidChunkError, match=message) as caught:
-        unchanged.add([*good, chunk])
+        unchanged.add([*good, chunk], strict=True)
     assert len(str(caught.value)) < 500
 
 

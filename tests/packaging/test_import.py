@@ -20,7 +20,7 @@ PUBLIC = [
     "AddReport", "BreadthFirstParameters", "Chunk", "ClosedIndexError", "Colony",
     "ColonyParameters", "ConnectionLostError", "ConversionError", "Cue", "DamagedIndexError",
     "DatasetError", "DiskFullError", "DoctorReport", "EmbeddingError", "EvidenceWeights",
-    "Explanation", "Feedback",
+    "Explanation", "FailedChunk", "Feedback",
     "FeedbackError", "FilterError", "Finding", "HebbgraphError", "HebbianIndex", "Hit",
     "IndexLockedError", "InvalidChunkError", "LearnedEffect", "LearningSettings",
     "MissingExtraError",

@@ -29,11 +29,11 @@ import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
-from hebbgraph import Chunk, FilterError, InvalidChunkError, ParameterError
+from hebbgraph import Chunk, FilterError, ParameterError
 from hebbgraph.citations import Source
 from hebbgraph.documents.links import is_place
-from hebbgraph.documents.outline import clean_text
 from hebbgraph.filters import parse_filter
+from hebbgraph.intake import clean_chunk
 from hebbgraph.limits import MAX_ADDRESSES, MAX_ID, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.records import readable_links
 from langchain_core.documents import Document
@@ -44,6 +44,7 @@ __all__ = [
     "chunk_filter",
     "documents_of",
     "documents_of_texts",
+    "fields_of",
     "stable_id",
     "to_chunk",
     "to_document",
@@ -111,25 +112,11 @@ def stable_id(document: Document) -> str:
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:32]
 
 
-def to_chunk(document: Document, id: str | None = None) -> Chunk:
-    """Make a chunk of a document, which stays as it is.
-
-    In the metadata, dates, paths, UUIDs, enums and decimals become str, and tuples and sets
-    become lists. Control characters that databases cannot keep are removed.
-
-    Raises
-    ------
-    InvalidChunkError
-        If the metadata cannot be kept as JSON.
-
-    Examples
-    --------
-    >>> to_chunk(Document("Ida Moss built it.", id="p", metadata={"title": "Petrel"})).title
-    'Petrel'
-    """
+def fields_of(document: Document, id: str | None = None) -> dict[str, Any]:
+    """Return the fields of a document's chunk, for ``HebbianIndex.add`` to clean and check."""
     metadata = _jsonable(document.metadata)
     tags = metadata.get(TAGS)
-    fields: dict[str, Any] = {
+    return {
         "id": id or stable_id(document),
         "text": document.page_content,
         "title": _title(metadata),
@@ -141,13 +128,25 @@ def to_chunk(document: Document, id: str | None = None) -> Chunk:
         "addresses": _addresses(metadata),
         "references": readable_links(metadata.get(REFERENCES), MAX_REFERENCES),
     }
-    try:
-        return Chunk.coerce(fields)
-    except InvalidChunkError:
-        fields["text"] = clean_text(document.page_content)
-        fields["title"] = clean_text(fields["title"])
-        fields["tags"] = [cleaned for tag in fields["tags"] if (cleaned := clean_text(tag)).strip()]
-        return Chunk.coerce(fields)
+
+
+def to_chunk(document: Document, id: str | None = None) -> Chunk:
+    """Make a chunk of a document, which stays as it is.
+
+    In the metadata, dates, paths, UUIDs, enums and decimals become str, and tuples and sets
+    become lists. Control characters that databases cannot keep are replaced.
+
+    Raises
+    ------
+    InvalidChunkError
+        If the metadata cannot be kept as JSON.
+
+    Examples
+    --------
+    >>> to_chunk(Document("Ida Moss built it.", id="p", metadata={"title": "Petrel"})).title
+    'Petrel'
+    """
+    return clean_chunk(fields_of(document, id))
 
 
 def to_document(

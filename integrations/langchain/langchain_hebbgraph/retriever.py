@@ -26,8 +26,8 @@ from langchain_hebbgraph.conversion import (
     chunk_filter,
     documents_of,
     documents_of_texts,
+    fields_of,
     stable_id,
-    to_chunk,
     to_document,
 )
 from langchain_hebbgraph.options import (
@@ -269,7 +269,7 @@ class HebbianRetriever(BaseRetriever):
                 raise ParameterError(
                     "documents need the ids that they have in the store, where it keeps their texts"
                 )
-            index.add([to_chunk(document) for document in own])
+            index.add([fields_of(document) for document in own])
         return cls(index=index, seed_source=vectorstore, **fields)
 
     # -- writing ----------------------------------------------------------------------
@@ -281,7 +281,7 @@ class HebbianRetriever(BaseRetriever):
         own = with_ids(documents, ids)
         if isinstance(self.seed_source, VectorStore):
             self.seed_source.add_documents(own, ids=[document.id for document in own])
-        self.index.add([to_chunk(document) for document in own])
+        self.index.add([fields_of(document) for document in own])
         return [document.id or "" for document in own]
 
     async def aadd_documents(
@@ -412,7 +412,7 @@ class HebbianRetriever(BaseRetriever):
         }
         if unknown:
             try:
-                self.index.add([to_chunk(one, id_) for id_, one in unknown.items()])
+                self.index.add([fields_of(one, id_) for id_, one in unknown.items()])
             except HebbgraphError as error:
                 logger.warning("%d documents were not added to the graph: %s", len(unknown), error)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from hebbgraph import Chunk, InvalidChunkError, ParameterError
-from hebbgraph.documents.outline import clean_text
 from hebbgraph.protocols import TextSource
+from hebbgraph.records import storable
 from langchain_core.documents import Document
 from langchain_core.stores import BaseStore
 from langchain_core.vectorstores import VectorStore
@@ -63,4 +63,4 @@ def _text(document: Document) -> str:
     try:
         return to_chunk(document, "text").text
     except InvalidChunkError:
-        return clean_text(document.page_content)
+        return storable(document.page_content)

@@ -32,7 +32,7 @@ from langchain_hebbgraph.conversion import (
     Filter,
     chunk_filter,
     documents_of_texts,
-    to_chunk,
+    fields_of,
     to_document,
 )
 from langchain_hebbgraph.options import open_index
@@ -144,7 +144,7 @@ class HebbianVectorStore(VectorStore):
         """
         check_names(kwargs.keys() - _PASSED_OVER, ("documents", "ids"), of="add_documents")
         own = with_ids(documents, ids)
-        self.index.add([to_chunk(document) for document in _last_of_each(own)])
+        self.index.add([fields_of(document) for document in _last_of_each(own)])
         return [document.id or "" for document in own]
 
     def add_texts(

@@ -98,7 +98,7 @@ def test_fields_with_a_meaning_may_hold_anything(field: str, value: Any) -> None
 
 def test_characters_that_no_database_keeps_go() -> None:
     chunk = to_chunk(Document("a\x00b", metadata={"title": "Petrel"}))
-    assert chunk.text == "ab"
+    assert chunk.text == "a b"
 
 
 def test_filters() -> None:

@@ -1,0 +1,169 @@
+"""From what a caller hands over to chunks: real text is cleaned, what cannot be kept is named."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from hebbgraph.errors import InvalidChunkError, ParameterError
+from hebbgraph.limits import MAX_METADATA_DEPTH
+from hebbgraph.records import Chunk, FailedChunk, storable
+
+__all__ = ["ChunkLike", "Intake", "OnError", "Taken", "clean_chunk"]
+
+logger = logging.getLogger(__name__)
+
+ChunkLike: TypeAlias = Chunk | dict[str, Any] | str
+OnError: TypeAlias = Literal["raise", "skip"]
+
+_TEXTS = ("text", "title")
+_LISTS = ("tags", "addresses", "references")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Taken(NamedTuple):
+    """A chunk, and its position among all that were handed over, from 0."""
+
+    position: int
+    chunk: Chunk
+
+
+class Intake:
+    r"""Takes the chunks of one call.
+
+    Parameters
+    ----------
+    strict : bool
+        Refuse a chunk with characters that cannot be kept, instead of replacing them.
+    on_error : {"raise", "skip"}
+        What happens to a chunk that cannot be taken.
+
+    Attributes
+    ----------
+    cleaned : int
+        Chunks of which characters were replaced.
+    failed : list of FailedChunk
+        Chunks that were skipped.
+
+    Examples
+    --------
+    >>> intake = Intake(on_error="skip")
+    >>> [taken.chunk.text for taken in intake.take(["ice\x00trade", 5])]
+    ['ice trade']
+    >>> intake.cleaned, intake.failed[0].position
+    (1, 1)
+    """
+
+    def __init__(self, *, strict: bool = False, on_error: OnError = "raise") -> None:
+        if on_error not in ("raise", "skip"):
+            raise ParameterError(f"on_error is 'raise' or 'skip', got {on_error!r}")
+        if not isinstance(strict, bool):
+            raise ParameterError(f"strict is True or False, got {strict!r}")
+        self.strict = strict
+        self.on_error = on_error
+        self.cleaned = 0
+        self.failed: list[FailedChunk] = []
+        self._first_cleaned = ""
+
+    def take(self, values: Iterable[ChunkLike]) -> Iterator[Taken]:
+        """Yield the chunks that can be taken.
+
+        Raises
+        ------
+        InvalidChunkError
+            For one that cannot, unless they are skipped.
+        """
+        for position, value in enumerate(values):
+            try:
+                yield Taken(position, self._chunk(value))
+            except InvalidChunkError as error:
+                self.refuse(position, value, error)
+
+    def refuse(self, position: int, value: object, error: InvalidChunkError) -> None:
+        """Note a chunk that cannot be taken, or raise its error."""
+        if self.on_error == "raise":
+            error.args = (f"{error} (at position {position} of the chunks)",)
+            raise error
+        self.failed.append(FailedChunk(position=position, id=_id_of(value), reason=str(error)))
+
+    def tell(self) -> None:
+        """Log once what was cleaned and skipped."""
+        if self.cleaned:
+            logger.warning(
+                "characters that cannot be kept were replaced; chunks: %d, the first: %r. "
+                "add(strict=True) refuses such chunks",
+                self.cleaned,
+                self._first_cleaned,
+            )
+        if self.failed:
+            logger.warning(
+                "chunks were skipped: %d, the first: %s", len(self.failed), self.failed[0].reason
+            )
+
+    def _chunk(self, value: ChunkLike) -> Chunk:
+        try:
+            return Chunk.coerce(value)
+        except InvalidChunkError:
+            if self.strict:
+                raise
+        chunk = clean_chunk(value)
+        self.cleaned += 1
+        self._first_cleaned = self._first_cleaned or chunk.id
+        return chunk
+
+
+def clean_chunk(value: ChunkLike) -> Chunk:
+    r"""Make a chunk of real text, as PDFs and web pages give it.
+
+    Control characters and lone surrogates are replaced one by one, so positions stay
+    (:func:`hebbgraph.records.storable`); tags and links of which nothing is left go.
+
+    Raises
+    ------
+    InvalidChunkError
+        If there is another reason why it cannot be kept.
+
+    Examples
+    --------
+    >>> chunk = clean_chunk({"text": "It\x92s 5\x80.", "tags": ["\x00"]})
+    >>> chunk.text, chunk.tags
+    ('It’s 5€.', ())
+    """
+    if isinstance(value, str):
+        value = {"text": value}
+    if not isinstance(value, dict):
+        return Chunk.coerce(value)
+    fields: dict[str, Any] = dict(value)
+    fields |= {name: _clean(fields[name]) for name in _TEXTS if name in fields}
+    for name in _LISTS:
+        if isinstance(held := fields.get(name), list | tuple):
+            fields[name] = [clean for one in held if (clean := _clean(one)) == one or clean.strip()]
+    if isinstance(fields.get("metadata"), dict):
+        fields["metadata"] = _encodable(fields["metadata"])
+    return Chunk.coerce(fields)
+
+
+def _clean(value: Any) -> Any:
+    return storable(value) if isinstance(value, str) else value
+
+
+def _encodable(value: Any, depth: int = 0) -> Any:
+    """Replace lone surrogates, the only characters that JSON cannot carry."""
+    if isinstance(value, str):
+        return _SURROGATE.sub(" ", value)
+    if depth > MAX_METADATA_DEPTH:
+        return value  # refused as too deep
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(part, depth + 1) for key, part in value.items()}
+    if isinstance(value, list):
+        return [_encodable(part, depth + 1) for part in value]
+    return value
+
+
+def _id_of(value: object) -> str | None:
+    id_ = value.id if isinstance(value, Chunk) else None
+    if isinstance(value, dict):
+        id_ = value.get("id")
+    return id_ if isinstance(id_, str) and id_ else None
