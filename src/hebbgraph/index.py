@@ -681,8 +681,8 @@ class HebbianIndex:
         found = self._parts.recalls.get(self.namespace, recall)
         if found is None:
             raise NotFoundError(
-                f"no recall {recall!r} is kept: the last {self.settings.keep_recalls:,} are, "
-                "unless compact() or erase=True removed them; pass the Recall itself"
+                f"no recall {recall!r} is kept: the last {self.settings.keep_recalls:,} of this "
+                "namespace are, unless compact() or erase=True removed them; pass the Recall itself"
             )
         return found
 
@@ -840,8 +840,9 @@ class HebbianIndex:
         """
         self._check_open()
         from hebbgraph.store.backup import back_up
+        from hebbgraph.store.places import as_directory
 
-        return back_up(self._parts.database, Path(path))
+        return back_up(self._parts.database, as_directory(path, "the backup"))
 
     @staticmethod
     def restore(backup: str | Path, location: str | Path) -> None:
@@ -850,8 +851,9 @@ class HebbianIndex:
         Other processes may have it open; their next recall sees the restored state.
         """
         from hebbgraph.store.backup import restore
+        from hebbgraph.store.places import as_directory
 
-        restore(Path(backup), Path(location))
+        restore(as_directory(backup, "the backup"), as_directory(location))
 
     @staticmethod
     async def arestore(backup: str | Path, location: str | Path) -> None:

@@ -7,7 +7,6 @@ parts they need of it.
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,6 +27,7 @@ from hebbgraph.settings import Settings
 from hebbgraph.store.database import Database
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
+from hebbgraph.store.places import as_directory, is_url
 from hebbgraph.store.processes import sweep_restores
 from hebbgraph.store.recalls import RECALLS_NAME, RecallStore
 from hebbgraph.store.texts import TextsElsewhere, TextStore
@@ -309,16 +309,10 @@ def _open_database(
     location: str | Path, cache_dir: str | Path | None, wait_seconds: float
 ) -> tuple[Database, Path | None]:
     """Open the database; return it and the folder for derived parts (None: in memory)."""
-    cache = None if cache_dir is None else Path(cache_dir)
+    cache = None if cache_dir is None else as_directory(cache_dir, "cache_dir")
     if location == ":memory:":
         return Database.in_memory(), None  # nobody else can need what is derived
-    if isinstance(location, str) and "://" in location:
-        return Database.at_url(location, wait_seconds=wait_seconds), cache
-    if not isinstance(location, str | os.PathLike) or not str(location):
-        raise ParameterError(f"location must be a directory or a URL, got {location!r}")
-    directory = Path(location)
-    try:
-        database = Database.in_directory(directory, wait_seconds=wait_seconds)
-    except ValueError as error:  # a NUL, or half a surrogate pair
-        raise ParameterError(f"no directory can have this name: {location!r}") from error
-    return database, cache or directory
+    if is_url(location):
+        return Database.at_url(str(location), wait_seconds=wait_seconds), cache
+    directory = as_directory(location)
+    return Database.in_directory(directory, wait_seconds=wait_seconds), cache or directory

@@ -239,7 +239,8 @@ class Settings(_Frozen):
     write_wait_seconds : float, at least 0
         How long a writer waits for another one before it gives up.
     keep_recalls : int, at least 0
-        How many recalls are kept to be found by id, for late feedback; 0 keeps none.
+        How many recalls of each namespace are kept to be found by id, for late feedback; 0 keeps
+        none.
     recall : RecallSettings
         Spreading; free at each open.
     evidence : EvidenceWeights

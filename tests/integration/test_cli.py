@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -325,3 +326,36 @@ def test_commands_of_the_benchmarks_say_what_to_install(
     done = run(command, "somewhere")
     assert done.code == 1
     assert 'pip install "hebbgraph[bench]"' in done.err
+
+
+def test_a_text_cannot_play_with_the_terminal(run: Run, tmp_path: Path) -> None:
+    """Neither as text nor as JSON: escapes, overrides and separators of lines stay inside."""
+    evil = "Petrel \u202egnp.exe\u2028forged\u2066\u061cend"
+    with HebbianIndex.open(tmp_path / "db") as index:
+        index.add([{"id": "one", "text": evil, "title": "Petrel", "metadata": {"a": "\x9b\x1b"}}])
+    shown = run("query", "Petrel", "--db", tmp_path / "db", "--explain")
+    as_json = run("query", "Petrel", "--db", tmp_path / "db", "--json")
+    missing = run("stats", "--db", f"{tmp_path}/\x1b[2J\u202e")
+    for outcome in (shown, as_json, missing):
+        for text in (outcome.out, outcome.err):
+            assert not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066]", text)
+    assert as_json.json["hits"][0]["chunk"]["text"] == evil
+    assert "forged" in shown.out
+
+
+def test_a_password_is_not_printed(run: Run, tmp_path: Path) -> None:
+    for location in (
+        "postgresql:/ida:knot-4711@host/boats",
+        "postgresql://ida@host:port/boats?password=knot-4711",
+        f"sqlite:///{tmp_path}/none?password=knot-4711",
+    ):
+        outcome = run("stats", "--db", location)
+        assert outcome.code == 1
+        assert "knot-4711" not in outcome.out + outcome.err
+
+
+def test_a_file_that_cannot_be_written_is_told(run: Run, tmp_path: Path) -> None:
+    HebbianIndex.open(tmp_path / "db").close()
+    outcome = run("export", tmp_path / "nowhere" / "graph.json", "--db", tmp_path / "db")
+    assert outcome.code == 1
+    assert "nowhere" in outcome.err

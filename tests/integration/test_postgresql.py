@@ -26,6 +26,7 @@ from hebbgraph import (
     Chunk,
     HebbianIndex,
     IndexLockedError,
+    NotAnIndexError,
     ParameterError,
     Settings,
     StorageError,
@@ -468,3 +469,61 @@ def test_compacting_has_deleted_rows_vacuumed(
     (vacuum,) = (one for one in statements if one.startswith("VACUUM"))
     assert {"chunks", "feedback", "tag_answers"} <= set(vacuum.replace(",", "").split())
     assert not caplog.records
+
+
+# -- opening -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGQUIT], ids=["restart", "crash"])
+def test_opening_bridges_a_restart(
+    postgres: PostgresServer, tmp_path: Path, how: signal.Signals
+) -> None:
+    url = postgres.url(postgres.new_schema())
+    with HebbianIndex.open(url, cache_dir=tmp_path) as index:
+        index.add(["The Petrel was built by Ida Moss."])
+    postgres.stop(how)
+
+    def come_back() -> None:
+        time.sleep(0.5)  # so that some attempts fail
+        postgres.start()
+
+    starting = _in_thread(come_back)
+    try:
+        with HebbianIndex.open(url, cache_dir=tmp_path) as index:
+            assert len(_ids(index)) == 1
+    finally:
+        starting.join(60)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("/postgres?", "/nothing?"), ("host=", "host=unknown.invalid&x=")]
+)
+def test_what_the_server_refuses_is_not_waited_for(
+    postgres: PostgresServer, old: str, new: str
+) -> None:
+    url = postgres.url().replace(old, new, 1)
+    if "&x=" in url:
+        url = url.split("&x=")[0]
+    started = time.monotonic()
+    with pytest.raises(ConnectionLostError):
+        HebbianIndex.open(url, settings=Settings(write_wait_seconds=600.0))
+    assert time.monotonic() - started < 300  # a wait, not a speed
+
+
+@pytest.mark.parametrize("table", ["documents", "meta", "chunks"])
+def test_tables_of_another_application(postgres: PostgresServer, table: str) -> None:
+    schema = postgres.new_schema()
+    postgres.execute(f"CREATE TABLE {schema}.{table} (id integer, body text)")
+    with pytest.raises(NotAnIndexError, match=r"another application.*"):
+        HebbianIndex.open(postgres.url(schema))
+    tables = postgres.execute(
+        f"SELECT table_name FROM information_schema.tables WHERE table_schema = '{schema}'"
+    )
+    assert tables == [(table,)]
+
+
+def test_tables_beside_ours_are_left_alone(postgres: PostgresServer) -> None:
+    schema = postgres.new_schema()
+    postgres.execute(f"CREATE TABLE {schema}.invoices (id integer)")
+    with HebbianIndex.open(postgres.url(schema)) as index:
+        index.add(["The Petrel."])

@@ -12,11 +12,11 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from hebbgraph._version import __version__
 from hebbgraph.cli import asking, operations, plugins, reading, showing, teaching
 from hebbgraph.cli.shared import err
+from hebbgraph.cli.terminal import harmless
 from hebbgraph.errors import HebbgraphError
 
 __all__ = ["app", "main"]
@@ -51,6 +51,6 @@ def main() -> None:
     """Run the command line; a hebbgraph error prints one line and exits with 1."""
     try:
         app()
-    except HebbgraphError as error:
-        err.print(f"[red]error[/red] {escape(str(error))}")
+    except (HebbgraphError, OSError) as error:  # OSError: of a file that the command line names
+        err.print(f"[red]error[/red] {harmless(str(error))}")
         sys.exit(1)

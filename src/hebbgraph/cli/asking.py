@@ -7,7 +7,6 @@ from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from rich.padding import Padding
 
 from hebbgraph.cli.shared import (
@@ -21,6 +20,7 @@ from hebbgraph.cli.shared import (
     out,
     print_json,
 )
+from hebbgraph.cli.terminal import harmless
 from hebbgraph.records import Recall
 
 app = typer.Typer()
@@ -83,17 +83,17 @@ def _filter(where: str | None) -> dict[str, Any] | None:
 
 def _show_recall(recall: Recall, explain: bool) -> None:
     for note in recall.notes:
-        err.print(f"[yellow]{escape(note)}[/yellow]")
+        err.print(f"[yellow]{harmless(note)}[/yellow]")
     if not any(hit.score > 0 for hit in recall.hits):
         err.print("[yellow]no chunk matches the question[/yellow]")
     for hit in recall.hits:
-        title = f"[bold]{escape(hit.chunk.title)}[/bold]  " if hit.chunk.title else ""
+        title = f"[bold]{harmless(hit.chunk.title)}[/bold]  " if hit.chunk.title else ""
         out.print(
-            f"{hit.rank}. {title}[cyan]{hit.score:.3f}[/cyan]  [dim]{escape(hit.chunk.id)}[/dim]",
+            f"{hit.rank}. {title}[cyan]{hit.score:.3f}[/cyan]  [dim]{harmless(hit.chunk.id)}[/dim]",
             soft_wrap=True,
         )
         text = " ".join(hit.chunk.text.split())
-        out.print(Padding(escape(text[:200] + ("…" if len(text) > 200 else "")), (0, 0, 0, 3)))
+        out.print(Padding(harmless(text[:200] + ("…" if len(text) > 200 else "")), (0, 0, 0, 3)))
         if explain:
-            out.print(Padding(f"[green]{escape(hit.path_text)}[/green]", (0, 0, 0, 3)))
+            out.print(Padding(f"[green]{harmless(hit.path_text)}[/green]", (0, 0, 0, 3)))
     out.print(f"[dim]recall {recall.id}[/dim]", soft_wrap=True)

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, err, opened, out, print_json
+from hebbgraph.cli.terminal import harmless
 from hebbgraph.index import HebbianIndex
 
 app = typer.Typer()
@@ -36,9 +36,9 @@ def doctor(
         )
         for finding in report.findings:
             state = "[green]repaired[/green]" if finding.repaired else "[red]wrong[/red]"
-            out.print(f"{state} {finding.part}: {escape(finding.problem)}")
+            out.print(f"{state} {finding.part}: {harmless(finding.problem)}")
         for note in report.notes:
-            err.print(f"[yellow]{escape(note)}[/yellow]")
+            err.print(f"[yellow]{harmless(note)}[/yellow]")
         if not report.findings:
             out.print("all is well")
     if not report.ok:
@@ -50,7 +50,7 @@ def backup(path: Annotated[Path, typer.Argument(help="Directory to create.")], d
     """Back up an index with all its namespaces. It may be in use."""
     with opened(db, "default") as index:
         index.backup(path)
-    out.print(f"backed up to {escape(str(path))}; it opens like any index")
+    out.print(f"backed up to {harmless(str(path))}; it opens like any index")
 
 
 @app.command()
@@ -59,4 +59,4 @@ def restore(
 ) -> None:
     """Replace an index by a backup. The index may be in use."""
     HebbianIndex.restore(path, db)
-    out.print(f"restored {escape(db)}")
+    out.print(f"restored {harmless(db)}")

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.progress import Progress
 
 from hebbgraph.cli.shared import (
@@ -21,6 +20,7 @@ from hebbgraph.cli.shared import (
     out,
     print_json,
 )
+from hebbgraph.cli.terminal import harmless
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import CONVERSION_MEMORY_BYTES, CONVERSION_SECONDS
 
@@ -89,10 +89,10 @@ def index(
         )
         if report.unsupported:
             kinds = ", ".join(f"{kind or 'none'}: {n}" for kind, n in report.unsupported.items())
-            err.print(f"ignored, by suffix: {escape(kinds)}")
+            err.print(f"ignored, by suffix: {harmless(kinds)}")
         for path, reason in report.failed:
-            err.print(f"[red]failed[/red] {escape(path)}: {escape(reason)}")
+            err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}")
         for chunk_id, reason in report.untagged:
-            err.print(f"tagger failed: {escape(chunk_id)}: {escape(reason)}")
+            err.print(f"tagger failed: {harmless(chunk_id)}: {harmless(reason)}")
     if report.failed:
         raise typer.Exit(_SOME_FILES_FAILED)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-import sqlalchemy as sa
 import typer
 from rich.console import Console
 
+from hebbgraph.cli.terminal import as_json
 from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import NotAnIndexError
 from hebbgraph.index import HebbianIndex
+from hebbgraph.store.places import as_directory, is_url, masked, parse_url
 
 __all__ = [
     "AsJson",
@@ -59,12 +59,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 def _is_missing(db: str) -> bool:
     """Tell whether opening would create a new database, as SQLite does for any path."""
-    if "://" not in db:
-        return not Path(db).exists()
-    try:
-        url = sa.make_url(db)
-    except sa.exc.ArgumentError:
-        return False  # opening reports what is wrong
+    if not is_url(db):
+        return not as_directory(db, "--db").exists()
+    url = parse_url(db)
     file = url.database or ":memory:"
     return url.get_backend_name() == "sqlite" and file != ":memory:" and not Path(file).exists()
 
@@ -81,8 +78,9 @@ def opened(
 ) -> Iterator[HebbianIndex]:
     """Open an index for one command."""
     if not create and _is_missing(db):
+        place = masked(parse_url(db)) if is_url(db) else db
         raise NotAnIndexError(
-            f"there is no index at {db}; create one: hebbgraph index PATH --db {db}"
+            f"there is no index at {place}; create one: hebbgraph index PATH --db {place}"
         )
     model = None if embedder is None else SentenceTransformerEmbedder(embedder)
     named = None
@@ -103,4 +101,4 @@ def opened(
 
 def print_json(value: Any) -> None:
     """Print a value as JSON."""
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    typer.echo(as_json(value))

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 from rich.table import Table
 
 from hebbgraph.artifacts import whole_file
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
+from hebbgraph.cli.terminal import harmless
 
 app = typer.Typer()
 
@@ -75,5 +75,5 @@ def export(
             content = nx.node_link_data(graph, edges="edges")
             partial.write_text(json.dumps(content, ensure_ascii=False), encoding="utf-8")
     out.print(
-        f"{graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges: {escape(str(file))}"
+        f"{graph.number_of_nodes()} nodes, {graph.number_of_edges()} edges: {harmless(str(file))}"
     )

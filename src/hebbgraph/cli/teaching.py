@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.markup import escape
 
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
+from hebbgraph.cli.terminal import harmless
 
 app = typer.Typer()
 feedback = typer.Typer(
@@ -94,7 +94,7 @@ def export(
     """Export the feedback log as JSON lines."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         count = index.export_feedback(file)
-    out.print(f"{count} feedbacks: {escape(str(file))}")
+    out.print(f"{count} feedbacks: {harmless(str(file))}")
 
 
 @feedback.command("import")

@@ -21,6 +21,7 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError, SQLAlchemyError
 from hebbgraph.errors import (
     ConnectionLostError,
     DiskFullError,
+    HebbgraphError,
     MissingExtraError,
     NewerVersionError,
     NotAnIndexError,
@@ -29,6 +30,7 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.store import schema
+from hebbgraph.store.places import masked, parse_url
 from hebbgraph.store.postgresql import PostgresDialect
 from hebbgraph.store.processes import leave_to_parent
 from hebbgraph.store.sqlite import SqliteDialect
@@ -41,6 +43,8 @@ DATABASE_NAME = "truth.sqlite3"
 _APPLICATION = "hebbgraph"
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 2.0
+
+_DATABASE_ID = sa.select(schema.meta.c.value).where(schema.meta.c.key == sa.bindparam("wanted"))
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -61,6 +65,7 @@ class Dialect(Protocol):
     def translate(self, error: Exception) -> StorageError | None: ...
     def vacuum(self, engine: sa.Engine) -> None: ...
     def ask_quick_check(self, connection: sa.Connection) -> list[str]: ...
+    def is_refused(self, error: ConnectionLostError) -> bool: ...
 
 
 class _HasDatabase(Protocol):
@@ -154,24 +159,30 @@ class Database:
     @classmethod
     def at_url(cls, url: str, *, wait_seconds: float) -> Database:
         """Open the database that an SQLAlchemy URL names."""
+        parsed = parse_url(url)
+        place = masked(parsed)
+        if parsed.drivername == "postgresql":  # the driver that the extra brings
+            parsed = parsed.set(drivername="postgresql+psycopg")
         try:
-            parsed = sa.make_url(url)
-            place = parsed.render_as_string(hide_password=True)
-            if parsed.drivername == "postgresql":  # the driver that the extra brings
-                parsed = parsed.set(drivername="postgresql+psycopg")
             database = cls(parsed, place=place, read_only=False, wait_seconds=wait_seconds)
-        except (ArgumentError, NoSuchModuleError) as error:
-            raise ParameterError(f"not the URL of a database: {error}") from error
+            return database._prepared()
+        except HebbgraphError:
+            raise
         except ModuleNotFoundError as error:
             raise MissingExtraError(
                 f"the driver for {parsed.drivername} is not installed ({error}); "
                 "pip install 'hebbgraph[postgres]'"
             ) from error
-        return database._prepared()
+        except (NoSuchModuleError, ArgumentError, ValueError, TypeError) as error:
+            # Without its text: drivers quote what they were given.
+            raise ParameterError(
+                f"{place}: the driver refuses this URL ({type(error).__name__}); write "
+                "postgresql+psycopg://user@host:5432/database"
+            ) from None
 
     def _prepared(self) -> Database:
         try:
-            self._bring_up_to_date()
+            self.retrying(self._bring_up_to_date, unless=self.dialect.is_refused)
         except BaseException:
             self.dispose()
             raise
@@ -245,15 +256,24 @@ class Database:
             named = [dict(zip(columns, row, strict=True)) for row in rows]
             connection.exec_driver_sql(sql, named)
 
-    def retrying(self, work: Callable[[], _R]) -> _R:
-        """Run a transaction; if the connection is lost, retry for as long as a writer waits."""
+    def retrying(
+        self, work: Callable[[], _R], *, unless: Callable[[ConnectionLostError], bool] | None = None
+    ) -> _R:
+        """Run a transaction; if the connection is lost, retry for as long as a writer waits.
+
+        Parameters
+        ----------
+        work : callable
+        unless : callable, optional
+            Whether an error will not pass by itself, and is raised at once.
+        """
         deadline = time.monotonic() + self.wait_seconds
         pause = _FIRST_PAUSE_SECONDS
         while True:
             try:
                 return work()
             except ConnectionLostError as error:
-                if time.monotonic() + pause > deadline:
+                if time.monotonic() + pause > deadline or (unless is not None and unless(error)):
                     raise
                 logger.warning("%s: trying again", error)
             # With jitter, as many may have lost it together.
@@ -282,13 +302,21 @@ class Database:
 
     def _version(self, connection: sa.Connection) -> int | None:
         """Return the schema version, or None for an empty database."""
-        tables = sa.inspect(connection).get_table_names()
+        inspector = sa.inspect(connection)
+        tables = inspector.get_table_names()
         if schema.meta.name not in tables:
             if tables and self.dialect.owns_whole_database:
                 raise NotAnIndexError(f"{self.place} holds another application's database")
+            if taken := sorted(schema.METADATA.tables.keys() & tables):
+                raise NotAnIndexError(
+                    f"{self.place} has tables of another application under the names that "
+                    f"hebbgraph needs: {', '.join(taken)}; give the index a schema of its own: "
+                    "?options=-csearch_path%3DSCHEMA"
+                )
             return None
+        columns = {column["name"] for column in inspector.get_columns(schema.meta.name)}
         query = sa.select(schema.meta.c.key, schema.meta.c.value)
-        found = dict(connection.execute(query).all())
+        found = dict(connection.execute(query).all()) if {"key", "value"} <= columns else {}
         if found.get("application") != _APPLICATION:
             raise NotAnIndexError(f"{self.place} holds another application's database")
         version = int(found["schema_version"])
@@ -326,9 +354,8 @@ class Database:
     @functools.cached_property
     def id(self) -> str:
         """The random id of this database."""
-        query = sa.select(schema.meta.c.value).where(schema.meta.c.key == "database_id")
-        with self.read() as connection:
-            return str(connection.execute(query).scalar_one())
+        ((value,),) = self.ask(_DATABASE_ID, {"wanted": "database_id"})
+        return str(value)
 
     def vacuum(self) -> None:
         """Free the space of deleted rows.

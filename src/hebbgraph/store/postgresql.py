@@ -45,6 +45,15 @@ _LOCK_NOT_AVAILABLE = ("55P03", "40P01", "40001")
 _DISK_FULL = ("53100",)
 _READ_ONLY = ("25006",)
 _LOST = ("08", "57P", "53300")
+#: FATAL, and yet it passes.
+_PASSES = (
+    "the database system is",
+    "terminating connection",
+    "too many",
+    "connection slots",
+    "Connection refused",
+)
+_NO_ADDRESS = ("failed to resolve host", "could not translate host name")
 
 
 class PostgresDialect:
@@ -125,6 +134,17 @@ class PostgresDialect:
                 connection.exec_driver_sql(f"VACUUM {tables}")
         except DBAPIError as error:
             logger.warning("%s: deleted rows wait for autovacuum: %s", self.place, error.orig)
+
+    def is_refused(self, error: ConnectionLostError) -> bool:
+        """Return whether the server answered, and does not want us: waiting will not help.
+
+        A connection that is not made has no SQLSTATE, so what the server says is read. While
+        it starts or stops, or has no slot left, it says FATAL too.
+        """
+        said = str(error)
+        if any(text in said for text in _NO_ADDRESS):
+            return True
+        return "FATAL" in said and not any(text in said for text in _PASSES)
 
     @staticmethod
     def ask_quick_check(connection: sa.Connection) -> list[str]:

@@ -50,9 +50,13 @@ CREATE TABLE IF NOT EXISTS recalls (
     body TEXT NOT NULL,
     vector BLOB,
     checksum INTEGER,
+    keep INTEGER NOT NULL DEFAULT 10000,
     UNIQUE (database, namespace, id)
 )
 """
+#: Earlier versions had none.
+_ADD_KEEP = "ALTER TABLE recalls ADD COLUMN keep INTEGER NOT NULL DEFAULT 10000"
+_BY_AGE = "CREATE INDEX IF NOT EXISTS recalls_by_age ON recalls (database, namespace, number, keep)"
 #: The generation from which recalls are accepted: another process may store a recall after
 #: the erasing that was answered before it.
 _ERASED = """
@@ -64,10 +68,19 @@ CREATE TABLE IF NOT EXISTS erased (
 ) WITHOUT ROWID
 """
 _INSERT = """
-INSERT OR REPLACE INTO recalls (database, namespace, id, body, vector, checksum)
-SELECT ?1, ?2, ?3, ?4, ?5, ?6
+INSERT OR REPLACE INTO recalls (database, namespace, id, body, vector, checksum, keep)
+SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?8
 WHERE NOT EXISTS (
     SELECT 1 FROM erased WHERE database = ?1 AND namespace = ?2 AND generation > ?7
+)
+"""
+#: Each recall is kept until so many of its namespace are newer, as whoever stored it wanted. So
+#: a process that keeps few drops none that another means to keep longer.
+_KEPT = "SELECT DISTINCT keep FROM recalls WHERE database = ?1 AND namespace = ?2"
+_PRUNE = """
+DELETE FROM recalls WHERE database = ?1 AND namespace = ?2 AND keep = ?3 AND number <= (
+    SELECT number FROM recalls WHERE database = ?1 AND namespace = ?2
+    ORDER BY number DESC LIMIT 1 OFFSET ?3
 )
 """
 _PRUNE_EVERY = 64
@@ -116,7 +129,7 @@ class RecallStore:
     path : Path, optional
         None keeps them in memory.
     keep : int
-        How many are kept, over all namespaces.
+        Until how many newer ones of its namespace a recall is kept.
     database_id : str
         Several databases may share one file.
     wait_seconds : float
@@ -131,7 +144,7 @@ class RecallStore:
         self._keep = keep
         self._wait_seconds = wait_seconds
         self._lock = threading.Lock()
-        self._since_pruning = 0
+        self._since_pruning: dict[str, int] = {}  # by namespace
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None  # device and inode
         #: What was found broken and replaced.
@@ -203,7 +216,11 @@ class RecallStore:
             if columns and not {"database", "checksum"} <= columns:
                 # An earlier version, without the database of each recall.
                 connection.execute("DROP TABLE recalls")
+                columns = set()
             connection.execute(_SCHEMA)
+            if columns and "keep" not in columns:
+                connection.execute(_ADD_KEEP)
+            connection.execute(_BY_AGE)
             connection.execute(_ERASED)
         except BaseException:
             connection.close()
@@ -243,14 +260,14 @@ class RecallStore:
             vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
             row = (self._database, recall.namespace, recall.id, body, vector)
             checksum = _checksum(body, vector)
-            connection.execute(_INSERT, (*row, checksum, recall.generation))
-            self._since_pruning += 1
-            if self._since_pruning >= min(_PRUNE_EVERY, self._keep):
-                self._since_pruning = 0
-                connection.execute(
-                    "DELETE FROM recalls WHERE number <= (SELECT MAX(number) FROM recalls) - ?",
-                    (self._keep,),
-                )
+            connection.execute(_INSERT, (*row, checksum, recall.generation, self._keep))
+            due = self._since_pruning.get(recall.namespace, 0) + 1
+            if due >= min(_PRUNE_EVERY, self._keep):
+                due = 0
+                tenant = self._database, recall.namespace
+                for (keep,) in connection.execute(_KEPT, tenant).fetchall():
+                    connection.execute(_PRUNE, (*tenant, keep))
+            self._since_pruning[recall.namespace] = due
 
         self._best_effort("written", work)
 

@@ -158,6 +158,10 @@ class SqliteDialect:
             except sqlite3.Error as error:
                 raise DBAPIError("VACUUM", None, error) from error
 
+    def is_refused(self, error: Exception) -> bool:
+        """Return False: there is no server."""
+        return False
+
     @staticmethod
     def ask_quick_check(connection: sa.Connection) -> list[str]:
         """Return what SQLite's check of its pages finds."""

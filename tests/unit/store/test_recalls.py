@@ -18,6 +18,10 @@ from hebbgraph.store.recalls import RecallStore
 RECALL = Recall(id="r", namespace="one", strategy="spreading", query="Who?")
 
 
+def _asked(id_: str, namespace: str) -> Recall:
+    return RECALL.model_copy(update={"id": id_, "namespace": namespace})
+
+
 def test_compacting_one_namespace_leaves_the_recalls_of_others(
     open_index: Callable[..., HebbianIndex],
 ) -> None:
@@ -319,3 +323,39 @@ def test_no_text_is_kept_a_second_time(
     assert files
     for file in files:
         assert b"ice trade" not in file.read_bytes()
+
+
+def test_tenants_and_processes_keep_their_own(tmp_path: Path) -> None:
+    """Neither a busy tenant nor a process that keeps few evicts what another means to keep."""
+    few, many = (RecallStore(tmp_path / "recalls.sqlite3", keep) for keep in (3, 500))
+    many.put(_asked("old", "quiet"))
+    many.put(_asked("old", "busy"))
+    for n in range(200):
+        few.put(_asked(f"r{n}", "busy"))
+    assert many.get("quiet", "old") is not None
+    assert many.get("busy", "old") is not None
+    kept = [n for n in range(200) if few.get("busy", f"r{n}") is not None]
+    assert kept[-3:] == [197, 198, 199]
+    assert len(kept) <= 6
+    for n in range(600):
+        many.put(_asked(f"m{n}", "busy"))
+    assert many.get("busy", "old") is None
+    assert many.get("quiet", "old") is not None
+    few.close()
+    many.close()
+
+
+def test_a_store_without_the_number_to_keep_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "recalls.sqlite3"
+    store = RecallStore(path, 100)
+    store.put(_asked("old", "default"))
+    store.close()
+    with closing(sqlite3.connect(path)) as earlier, earlier:
+        earlier.execute("DROP INDEX recalls_by_age")
+        earlier.execute("ALTER TABLE recalls DROP COLUMN keep")
+    store = RecallStore(path, 100)
+    assert store.get("default", "old") is not None
+    store.put(_asked("new", "default"))
+    assert store.get("default", "new") is not None
+    assert store.repairs == []
+    store.close()

@@ -1,0 +1,49 @@
+"""What strangers wrote, as a terminal may show it.
+
+Texts, titles and ids come from anywhere. An escape sequence in one could move the cursor or
+rename the window, a bidirectional override could show a file name backwards, and a line
+separator could forge a line of output.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from rich.markup import escape
+
+__all__ = ["as_json", "harmless"]
+
+_BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
+_LINES = "\u2028\u2029"
+_SURROGATES = "\ud800-\udfff"
+#: All control characters of C0 and C1 but tab and newline.
+_CONTROLS = "\0-\x08\x0b-\x1f\x7f-\x9f"
+_STRIPPED = re.compile(f"[{_CONTROLS}{_BIDI}{_SURROGATES}]")
+_SEPARATOR = re.compile(f"[{_LINES}]")
+#: In JSON the others are escaped already.
+_ESCAPED = re.compile(f"[\x7f-\x9f{_BIDI}{_LINES}{_SURROGATES}]")
+
+
+def harmless(text: str) -> str:
+    r"""Return a text without control characters and overrides, and as no markup of rich.
+
+    Examples
+    --------
+    >>> harmless("\x1b[red]exe.\u202egpj")
+    '\\[red]exe.gpj'
+    """
+    return escape(_STRIPPED.sub("", _SEPARATOR.sub(" ", text)))
+
+
+def as_json(value: Any) -> str:
+    r"""Return a value as readable JSON, with escapes in place of such characters.
+
+    Examples
+    --------
+    >>> as_json("a\u202eb")
+    '"a\\u202eb"'
+    """
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)

@@ -1,0 +1,91 @@
+"""What users name as a place: a directory or a database URL, and how messages name it.
+
+Messages, logs and ``repr`` never show a password. A URL that lost a slash is refused, as a
+folder would be made that has the password for a name.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import sqlalchemy as sa
+from sqlalchemy.exc import ArgumentError
+
+from hebbgraph.errors import ParameterError
+
+__all__ = ["as_directory", "is_url", "masked", "parse_url"]
+
+_MASK = "***"
+#: Parameters of a URL whose values are secret; drivers accept a password here too.
+_SECRET = re.compile("password|passwd|secret|token", re.IGNORECASE)
+#: A scheme of two letters or more: ``C:/`` is a drive.
+_URL_WITHOUT_SLASH = re.compile(
+    r"([a-z][a-z0-9+.-]+):(?=/)|((?:postgres(?:ql)?|sqlite)(?:\+\w+)?):", re.IGNORECASE
+)
+_EXAMPLE = "write postgresql+psycopg://user@host:5432/database"
+
+
+def is_url(location: object) -> bool:
+    """Return whether a location is a URL, not a directory."""
+    return isinstance(location, str) and "://" in location
+
+
+def parse_url(location: str) -> sa.URL:
+    """Parse a database URL.
+
+    Raises
+    ------
+    ParameterError
+        If it is none. The message shows no part of it: any part may hold the password.
+    """
+    try:
+        location.encode()
+        return sa.make_url(location)
+    except (ArgumentError, ValueError):
+        # Without its cause, which quotes what stood in the wrong place.
+        raise ParameterError(f"not the URL of a database; {_EXAMPLE}") from None
+
+
+def masked(url: sa.URL) -> str:
+    """Return a URL as text, with stars in place of every password.
+
+    Examples
+    --------
+    >>> masked(sa.make_url("postgresql://ida:knot@db/boats?sslpassword=bowline"))
+    'postgresql://ida:***@db/boats?sslpassword=***'
+    """
+    secret = {name: _MASK for name in url.query if _SECRET.search(name)}
+    shown = url.update_query_dict(secret).render_as_string(hide_password=True)
+    return shown.replace(_MASK.replace("*", "%2A"), _MASK)
+
+
+def as_directory(location: object, what: str = "location") -> Path:
+    """Return a directory as a path.
+
+    Raises
+    ------
+    ParameterError
+        If no directory can have this name, or it looks like a URL.
+    """
+    if not isinstance(location, str | os.PathLike) or not str(location):
+        raise ParameterError(f"{what} must be a directory or a URL, got {location!r}")
+    name = os.fspath(location)
+    if not isinstance(name, str):
+        raise ParameterError(f"{what} must be a str or a path of str, got {name!r}")
+    if found := _URL_WITHOUT_SLASH.match(name):
+        raise ParameterError(
+            f"{what} looks like a URL, where a directory belongs or a slash is missing; "
+            f"a database is named {found[1] or found[2]}://..., and a directory of this name "
+            "./..."
+        )
+    try:
+        os.fsencode(name)
+    except ValueError:
+        bad = True
+    else:
+        bad = "\0" in name
+    if bad:  # a NUL, or half a surrogate pair
+        raise ParameterError(f"no directory can have this name: {name!r}")
+    return Path(name)
