@@ -65,6 +65,7 @@ from hebbgraph.settings import LearningSettings, RecallSettings, RerankSettings,
 
 if TYPE_CHECKING:
     from hebbgraph.graph.statistics import Stats
+    from hebbgraph.pool import IndexPool
     from hebbgraph.recall import Ranking, Request, Strategy
 
 __all__ = [
@@ -93,6 +94,7 @@ __all__ = [
     "HebbianIndex",
     "Hit",
     "IndexLockedError",
+    "IndexPool",
     "InvalidChunkError",
     "LearnedEffect",
     "LearningSettings",
@@ -124,6 +126,7 @@ __all__ = [
 
 #: Imported when first asked for: what they need takes longer to import than all the rest.
 _LAZY = {
+    "IndexPool": "hebbgraph.pool",
     "Ranking": "hebbgraph.recall",
     "Request": "hebbgraph.recall",
     "Stats": "hebbgraph.graph.statistics",

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import functools
 import queue
 import threading
 import time
-from collections.abc import Callable
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
 
 from hebbgraph.extras import require
 
-__all__ = ["CALLER", "RateLimiter", "StalledError", "call", "call_with_timeout", "retrying"]
+__all__ = [
+    "CALLER",
+    "RateLimiter",
+    "StalledError",
+    "call",
+    "call_with_timeout",
+    "in_thread",
+    "retrying",
+]
 
+_P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 #: The event loop that waits for this thread, if an async method started it.
@@ -41,6 +51,24 @@ def _on_a_loop() -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def in_thread(method: Callable[_P, _T]) -> Callable[_P, Coroutine[Any, Any, _T]]:
+    """Make the async twin of a method: it runs in a thread, and knows the loop that waits."""
+
+    @functools.wraps(method)
+    async def twin(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        loop = asyncio.get_running_loop()
+
+        def run() -> _T:
+            CALLER.set(loop)  # in the thread's own context
+            return method(*args, **kwargs)
+
+        return await asyncio.to_thread(run)
+
+    twin.__name__ = twin.__qualname__ = f"a{method.__name__}"
+    twin.__doc__ = f"Async twin of :meth:`{method.__name__}`."
+    return twin
 
 
 class StalledError(TimeoutError):

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import functools
 import os
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn, ParamSpec, Self, TypeVar
+from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn, Self
 
-from hebbgraph.calling import CALLER
+from hebbgraph.calling import in_thread as _in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, NotFoundError, ParameterError
 from hebbgraph.limits import MAX_ID
 from hebbgraph.records import (
@@ -38,28 +37,7 @@ if TYPE_CHECKING:
     from hebbgraph.teacher import Moment
     from hebbgraph.writer import OnProgress
 
-_P = ParamSpec("_P")
-_R = TypeVar("_R")
-
 __all__ = ["HebbianIndex"]
-
-
-def _in_thread(method: Callable[_P, _R]) -> Callable[_P, Coroutine[Any, Any, _R]]:
-    """Make the async twin of a method."""
-
-    @functools.wraps(method)
-    async def twin(*args: _P.args, **kwargs: _P.kwargs) -> _R:
-        loop = asyncio.get_running_loop()
-
-        def run() -> _R:
-            CALLER.set(loop)  # in the thread's own context
-            return method(*args, **kwargs)
-
-        return await asyncio.to_thread(run)
-
-    twin.__name__ = twin.__qualname__ = f"a{method.__name__}"
-    twin.__doc__ = f"Async twin of :meth:`{method.__name__}`."
-    return twin
 
 
 class HebbianIndex:

@@ -22,7 +22,7 @@ PUBLIC = [
     "DatasetError", "DiskFullError", "DoctorReport", "EmbeddingError", "EvidenceWeights",
     "Explanation", "FailedChunk", "Feedback",
     "FeedbackError", "FilterError", "Finding", "HebbgraphError", "HebbianIndex", "Hit",
-    "IndexLockedError", "InvalidChunkError", "LearnedEffect", "LearningSettings",
+    "IndexLockedError", "IndexPool", "InvalidChunkError", "LearnedEffect", "LearningSettings",
     "MissingExtraError",
     "NeuralRecall", "NewerVersionError", "NotAnIndexError", "NotFoundError", "ParameterError",
     "PathStep", "PruneReport", "Ranking", "ReadOnlyIndexError", "Recall", "RecallSettings",
