@@ -43,6 +43,7 @@ from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.index import HebbianIndex
+from hebbgraph.inspection import TagCorrection
 from hebbgraph.records import (
     AddReport,
     Chunk,
@@ -118,6 +119,7 @@ __all__ = [
     "Stats",
     "StorageError",
     "Strategy",
+    "TagCorrection",
     "TaggingReport",
     "TextSourceError",
     "Turn",

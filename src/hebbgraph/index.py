@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn, Self
 
 from hebbgraph.calling import in_thread as _in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, NotFoundError, ParameterError
+from hebbgraph.inspection import CorrectionKind, TagCorrection
 from hebbgraph.limits import MAX_ID
 from hebbgraph.records import (
     AddReport,
@@ -503,6 +504,73 @@ class HebbianIndex:
         self._check_open()
         return self._teacher.prune(min_weight, dry_run=dry_run)
 
+    # -- tags -----------------------------------------------------------------------
+
+    def correct_tags(
+        self,
+        kind: CorrectionKind,
+        tags: str | Iterable[str],
+        *,
+        into: str | None = None,
+        chunks: Iterable[str] | None = None,
+        actor: str | None = None,
+    ) -> TagCorrection:
+        """Merge, rename, mute or split tags.
+
+        Texts and the tags found in them stay as they are: a correction is read over them, in
+        this process and all others, for chunks added later too, until it is undone.
+
+        Parameters
+        ----------
+        kind : {"merge", "rename", "mute", "split"}
+            ``merge``: chunks and questions that name one of ``tags`` have ``into`` instead.
+            ``rename``: the same, of one tag, to a name that is no tag yet.
+            ``mute``: chunks no longer hold ``tags``, and questions no longer name them.
+            ``split``: the given ``chunks`` hold ``into`` instead of the tag. A question that
+            names the tag is about both; activation crosses from one to the other no more.
+        tags : str or iterable of str
+            Tags that chunks hold now, earlier corrections included.
+        into : str, optional
+        chunks : iterable of str, optional
+            Ids, for ``split``.
+        actor : str, optional
+            Who says so.
+
+        Raises
+        ------
+        NotFoundError
+            If no chunk holds a tag, or there is no such chunk.
+        ParameterError
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add([{"id": "a", "title": "Sea Cow", "text": "It grazes on kelp."},
+        ...                         {"id": "b", "text": "A Sea Cow rests. Manatees graze."}])
+        ...     correction = index.correct_tags("rename", "sea cow", into="manatee")
+        ...     index.recall("What does a manatee eat?").cues[0].tag
+        'manatee'
+        """
+        self._check_open()
+        from hebbgraph.corrector import correct_tags
+
+        return correct_tags(self._parts, kind, tags, into=into, chunks=chunks, actor=actor)
+
+    def tag_corrections(self) -> list[TagCorrection]:
+        """Return the corrections in force, the oldest first."""
+        self._check_open()
+        return list(self._parts.truth.corrections.all())
+
+    def undo_tag_correction(self, correction: TagCorrection | str) -> bool:
+        """Undo a correction, by its record or id; return whether it was in force.
+
+        Afterwards recalls are as if it had never been made.
+        """
+        self._check_open()
+        from hebbgraph.corrector import undo_tag_correction
+
+        return undo_tag_correction(self._parts, correction)
+
     # -- reading --------------------------------------------------------------------
 
     def recall(
@@ -851,6 +919,9 @@ class HebbianIndex:
     aexport_feedback = _in_thread(export_feedback)
     aimport_feedback = _in_thread(import_feedback)
     aprune = _in_thread(prune)
+    acorrect_tags = _in_thread(correct_tags)
+    atag_corrections = _in_thread(tag_corrections)
+    aundo_tag_correction = _in_thread(undo_tag_correction)
     aget = _in_thread(get)
     aholds = _in_thread(holds)
     aids = _in_thread(ids)

@@ -14,6 +14,7 @@ __all__ = [
     "MAX_ADDRESSES",
     "MAX_ARCHIVE_ENTRIES",
     "MAX_ARCHIVE_XML",
+    "MAX_CORRECTIONS",
     "MAX_FEEDBACK_LINE",
     "MAX_ID",
     "MAX_K",
@@ -22,6 +23,7 @@ __all__ = [
     "MAX_QUERY_CHARACTERS",
     "MAX_REFERENCES",
     "MAX_SEEDS",
+    "MAX_SPLIT",
     "MAX_TAG",
     "MAX_TAGS",
     "MAX_TEXT",
@@ -55,6 +57,9 @@ MAX_TURN = 4096
 MAX_METADATA_DEPTH = 128
 #: Chunks that a caller's own search may return.
 MAX_SEEDS = 100_000
+#: Corrections to tags in force in a namespace, and chunks that one split names.
+MAX_CORRECTIONS = 10_000
+MAX_SPLIT = 10_000
 #: Characters per line of exported feedback.
 MAX_FEEDBACK_LINE = 50_000_000
 #: Converting one file, unless the caller says otherwise: wall time, memory of the process

@@ -211,8 +211,9 @@ class Namespace:
             yield generation
 
     def _refresh_learned(self) -> None:
-        if (state := self.derived.feedback) != self.learned.state:
-            self.learned.refresh(state)
+        state, corrections = self.derived.feedback, self.derived.corrections
+        if state != self.learned.state or corrections is not self.learned.corrections:
+            self.learned.refresh(state, corrections)
 
     def bring_up_to_date(self) -> None:
         """Derive what follows from a committed batch.

@@ -101,7 +101,12 @@ class Teacher:
         with self._derived.held():
             table = self._derived.graph.phrases
             in_use, numbers = table.in_use, table.numbers(named)
-        return {phrase for phrase in named if not (phrase in numbers and in_use[numbers[phrase]])}
+            said = {one.into for one in self._derived.corrections}
+        return {
+            phrase
+            for phrase in named
+            if phrase not in said and not (phrase in numbers and in_use[numbers[phrase]])
+        }
 
     # -- taking back ----------------------------------------------------------------
 

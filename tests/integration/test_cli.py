@@ -359,3 +359,26 @@ def test_a_file_that_cannot_be_written_is_told(run: Run, tmp_path: Path) -> None
     outcome = run("export", tmp_path / "nowhere" / "graph.json", "--db", tmp_path / "db")
     assert outcome.code == 1
     assert "nowhere" in outcome.err
+
+
+def test_tags_are_corrected(run: Run, tmp_path: Path) -> None:
+    db = tmp_path / "db"
+    with HebbianIndex.open(db) as index:
+        index.add([{"id": "a", "title": "Sea Cow", "text": "It grazes."}, "A Sea Cow rests."])
+    made = run("tags", "rename", "sea cow", "--into", "manatee", "--db", db, "--json").json
+    assert (made["kind"], made["tags"], made["into"]) == ("rename", ["sea cow"], "manatee")
+    assert (
+        "split «manatee» into «dugong» in 1 chunks"
+        in run(
+            "tags", "split", "manatee", "a", "--into", "dugong", "--db", db, "--actor", "ann"
+        ).out
+    )
+    assert "no chunk holds" in run("tags", "merge", "sea cow", "--into", "x-ray", "--db", db).err
+    run("tags", "mute", "dugong", "--db", db)
+    log = run("tags", "log", "--db", db, "--json").json
+    assert [one["kind"] for one in log] == ["rename", "split", "mute"]
+    assert "(by ann)" in run("tags", "log", "--db", db).out
+    for one in log:
+        assert run("tags", "undo", one["id"], "--db", db).code == 0
+    assert run("tags", "undo", made["id"], "--db", db).code == 1
+    assert "no corrections" in run("tags", "log", "--db", db).out

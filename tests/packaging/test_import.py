@@ -27,7 +27,8 @@ PUBLIC = [
     "NeuralRecall", "NewerVersionError", "NotAnIndexError", "NotFoundError", "ParameterError",
     "PathStep", "PruneReport", "Ranking", "ReadOnlyIndexError", "Recall", "RecallSettings",
     "Request", "RerankSettings", "Settings", "SettingsMismatchError", "SpreadingParameters",
-    "Stats", "StorageError", "Strategy", "TaggingReport", "TextSourceError", "Turn", "__version__",
+    "Stats", "StorageError", "Strategy", "TagCorrection", "TaggingReport", "TextSourceError",
+    "Turn", "__version__",
 ]  # fmt: skip
 
 # Promised: no model, no framework. Beside those, what a recall does not need.

@@ -14,7 +14,7 @@ from typing import Annotated
 import typer
 
 from hebbgraph._version import __version__
-from hebbgraph.cli import asking, operations, plugins, reading, showing, teaching
+from hebbgraph.cli import asking, operations, plugins, reading, showing, tags, teaching
 from hebbgraph.cli.shared import err
 from hebbgraph.cli.terminal import harmless
 from hebbgraph.errors import HebbgraphError
@@ -28,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (reading, asking, teaching, showing, operations, plugins):
+for group in (reading, asking, teaching, tags, showing, operations, plugins):
     app.add_typer(group.app)
 
 

@@ -17,6 +17,7 @@ import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from filelock import FileLock, Timeout
 
@@ -28,8 +29,10 @@ from hebbgraph.derived.snapshot import has_snapshot, load_snapshot, save_snapsho
 from hebbgraph.derived.steps import Steps
 from hebbgraph.derived.vector_steps import VectorSteps
 from hebbgraph.errors import DamagedIndexError, HebbgraphError, IndexLockedError
+from hebbgraph.graph.corrections import CorrectedGraph
 from hebbgraph.graph.neural_layer import LayerInGraph
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.inspection import TagCorrection
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NEVER, Commit
@@ -49,6 +52,15 @@ _MOST_REBUILDS = 2
 
 class _FolderLockedError(IndexLockedError):
     """Another process works on the derived parts."""
+
+
+class _Corrected(NamedTuple):
+    """A corrected graph, and what it was made from."""
+
+    base: TagGraph
+    generation: int
+    corrections: tuple[TagCorrection, ...]
+    graph: CorrectedGraph
 
 
 class Derived:
@@ -108,6 +120,10 @@ class Derived:
         self.lock = threading.RLock()
         self._refreshing = threading.RLock()
         self._graph: TagGraph | None = None
+        #: Corrections to tags, as of the last refresh, and the rows of the chunks they name.
+        self.corrections: tuple[TagCorrection, ...] = ()
+        self._rows_of_corrections: dict[str, int] = {}
+        self._corrected: _Corrected | None = None
         self._lexical: LexicalIndex | None = None
         self._vectors: VectorTable | None = None
         self._steps = Steps(truth, language, self.lock, self._repaired)
@@ -135,11 +151,21 @@ class Derived:
 
     @property
     def graph(self) -> TagGraph:
-        """The graph as of the last refresh."""
+        """The graph as of the last refresh, read through corrections to its tags."""
         if self._graph is None:
             self.refresh()
         assert self._graph is not None
-        return self._graph
+        return self._corrected_graph(self._graph) if self.corrections else self._graph
+
+    def _corrected_graph(self, graph: TagGraph) -> TagGraph:
+        with self.lock:
+            held = self._corrected
+            fits = held is not None and (held.base, held.generation) == (graph, graph.generation)
+            if held is None or not fits or held.corrections is not self.corrections:
+                corrected = CorrectedGraph(graph, self.corrections, self._rows_of_corrections)
+                held = _Corrected(graph, graph.generation, self.corrections, corrected)
+                self._corrected = held
+            return held.graph
 
     @property
     def lexical(self) -> LexicalIndex:
@@ -372,6 +398,8 @@ class Derived:
                 folded = graph.folded()  # readers have the old arrays until these are ready
                 with self.lock:
                     self._graph = folded
+        if commit != self._commit:
+            self._read_corrections()
         # The index may also be ahead, when an older database was put back beside it.
         if lexical.refresh() != commit:
             with self._locked():
@@ -382,6 +410,14 @@ class Derived:
             with self.lock:
                 self._vectors = vectors
         return commit
+
+    def _read_corrections(self) -> None:
+        corrections = self._truth.corrections.all()
+        rows = self._truth.rows_of({id_ for one in corrections for id_ in one.chunks})
+        with self.lock:
+            if corrections != self.corrections:  # else the same tuple, which others compare
+                self.corrections = corrections
+            self._rows_of_corrections, self._corrected = rows, None
 
     def _repaired(self, problem: str) -> None:
         """Record what was found wrong and is rebuilt from the truth."""

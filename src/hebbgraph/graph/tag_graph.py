@@ -418,14 +418,26 @@ class TagGraph:
 
         Known phrases come first, in query order, then given phrases outside of these.
         """
+        tags = np.array(self._named(tokens), dtype=np.int64)
+        return tags[self.df(tags) > 0].tolist() if len(tags) else []
+
+    def _named(self, tokens: list[str]) -> list[int]:
+        """Return the phrases that a query names, held or not."""
         _, first, last, known = self.phrases.match([tokens])
         found = dict.fromkeys(known.tolist())
         if self.phrases.has_given:
             _, starts, stops, given = self.phrases.match([tokens], given=True)
             inside = (first <= starts[:, None]) & (stops[:, None] <= last)
             found |= dict.fromkeys(given[~inside.any(axis=1)].tolist())
-        tags = np.fromiter(found, dtype=np.int64)
-        return tags[self.df(tags) > 0].tolist() if len(tags) else []
+        return list(found)
+
+    def are_known(self, tags: IntArray) -> BoolArray:
+        """Return which tags belong to every chunk that mentions them, not to given ones alone."""
+        return self.phrases.are_known(tags)
+
+    def spellings(self, tag: int) -> list[str]:
+        """Return the phrases by which a question can name a tag."""
+        return [self.phrases.keys[tag]]
 
     def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the tags of several chunks; see :meth:`Incidence.tags_of`."""

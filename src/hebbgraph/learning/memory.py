@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.inspection import TagCorrection
+from hebbgraph.learning.corrected import corrected_feedback
 from hebbgraph.learning.episodes import Episodes, episode_node
 from hebbgraph.learning.overlay import Overlay, Recollection
 from hebbgraph.learning.traces import Family, traces_of
@@ -60,6 +62,8 @@ class Memory:
         self._truth = truth
         self._settings = settings
         self._lock = threading.RLock()
+        #: The corrections to tags that the log is read through.
+        self.corrections: tuple[TagCorrection, ...] = ()
         self.reset()
 
     def reset(self) -> None:
@@ -80,11 +84,24 @@ class Memory:
 
     # -- keeping in step ------------------------------------------------------------
 
-    def refresh(self, state: FeedbackState) -> None:
-        """Fold new feedback; start over if feedback was removed or the log is another one."""
-        if state == self.state:
+    def refresh(
+        self, state: FeedbackState, corrections: tuple[TagCorrection, ...] | None = None
+    ) -> None:
+        """Fold new feedback; start over if feedback was removed or the log is another one.
+
+        Parameters
+        ----------
+        state : FeedbackState
+        corrections : tuple of TagCorrection, optional
+            To read the log through, if they may have changed: then the fold starts over too.
+        """
+        changed = corrections is not None and corrections != self.corrections
+        if state == self.state and not changed:
             return
         with self._lock:
+            if corrections is not None and changed:
+                self.corrections = corrections
+                self.reset()
             if state.removed != self.state.removed or not self._goes_on():
                 self.reset()
             for seq, feedback in self._log.after(self._seq):
@@ -102,6 +119,8 @@ class Memory:
     def fold(self, feedback: Feedback) -> None:
         """Learn from one more feedback."""
         with self._lock:
+            if self.corrections:
+                feedback = corrected_feedback(feedback, self.corrections)
             node = episode_node(feedback)
             traces = traces_of(feedback, node, self._settings)
             if "episode" in self._settings.families and traces:

@@ -102,8 +102,11 @@ def trust_of_cues(
     rarest = max(rarity.values(), default=0.0)
     trust = {}
     for cue in cues:
-        words = set(lexical_terms(graph.phrases.keys[cue].split(" "), language))
-        share = sum(rarity.get(word, 0.0) for word in words) / rarest if rarest > 0 else 1.0
+        named = (
+            sum(rarity.get(word, 0.0) for word in set(lexical_terms(key.split(" "), language)))
+            for key in graph.spellings(cue)
+        )
+        share = max(named) / rarest if rarest > 0 else 1.0
         trust[cue] = min(max((share - _LEAST_SHARE) / (_FULL_SHARE - _LEAST_SHARE), 0.0), 1.0)
     return trust
 

@@ -28,10 +28,11 @@ __all__ = [
     "namespaces",
     "new_database_id",
     "tag_answers",
+    "tag_corrections",
     "tombstones",
 ]
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 METADATA = sa.MetaData()
 
@@ -177,6 +178,27 @@ tag_answers = sa.Table(
 )
 
 
+#: What users say about tags. ``seq`` follows commit order within a namespace; ``body`` (JSON)
+#: holds the tags, what stands in their place, and the chunks of a split.
+tag_corrections = sa.Table(
+    "tag_corrections",
+    METADATA,
+    sa.Column("seq", _ROW_ID, primary_key=True, autoincrement=True),
+    sa.Column("namespace", _name(256), nullable=False),
+    sa.Column("id", _name(64), nullable=False),
+    sa.Column("kind", sa.String(16), nullable=False),
+    sa.Column("actor", _name(512)),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("body", sa.Text, nullable=False),
+    sa.UniqueConstraint("namespace", "id", name="uq_tag_corrections_namespace_id"),
+    sqlite_autoincrement=True,
+)
+
+
+def _add_tag_corrections(connection: sa.Connection) -> None:
+    tag_corrections.create(connection)
+
+
 def _add_tag_answers(connection: sa.Connection) -> None:
     tag_answers.create(connection)
 
@@ -236,4 +258,5 @@ MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
     2: _add_column(chunks.c.imprint),
     3: _add_history,
     4: _add_column(chunks.c.links),
+    5: _add_tag_corrections,
 }

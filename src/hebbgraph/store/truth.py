@@ -23,6 +23,7 @@ from hebbgraph.store.embeddings import Embeddings, EmbeddingState, parse_embeddi
 from hebbgraph.store.history import NOTHING, Commit, History, new_mark
 from hebbgraph.store.schema import chunks, documents, namespaces, tombstones
 from hebbgraph.store.tag_answers import TagAnswers
+from hebbgraph.store.tag_corrections import TagCorrections
 from hebbgraph.store.texts import TextState, TextStore, some_of
 
 __all__ = ["Changes", "ChunkWrite", "FeedbackState", "Outcome", "State", "Truth"]
@@ -152,6 +153,7 @@ class Truth(ChunkReader):
         self.embeddings = Embeddings(database, namespace, self.text_store)
         self.answers = TagAnswers(database, namespace, self.text_store)
         self.history = History(database, namespace)
+        self.corrections = TagCorrections(database, namespace, self._advance)
         self._call = threading.local()
         self._unacknowledged: dict[int, int] = {}  # marks by generation
         self._lock = threading.Lock()

@@ -79,7 +79,7 @@ class Spreading:
         evidence, learned = request.evidence, request.question.learned
         sure = 1.0 if evidence.confidence is None else evidence.confidence
         # A tag that was only given entitles no chunk, so what it is lit with would be lost.
-        known = request.graph.phrases.are_known(cues)
+        known = request.graph.are_known(cues)
         if learned is None:
             return spread(
                 request.graph,

@@ -1,0 +1,141 @@
+"""Correcting tags: ``hebbgraph tags merge | rename | mute | split | log | undo``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
+from hebbgraph.errors import NotFoundError
+from hebbgraph.inspection import CorrectionKind, TagCorrection
+
+app = typer.Typer()
+tags = typer.Typer(name="tags", help="Correct tags; texts stay as they are.", no_args_is_help=True)
+app.add_typer(tags)
+
+_Into = Annotated[str, typer.Option(help="The tag in their place.")]
+_Actor = Annotated[str | None, typer.Option(help="Who says so.")]
+
+
+def _correct(
+    db: str,
+    namespace: str,
+    cache_dir: Cache,
+    as_json: bool,
+    kind: CorrectionKind,
+    named: list[str],
+    *,
+    into: str | None = None,
+    chunks: list[str] | None = None,
+    actor: str | None,
+) -> None:
+    with opened(db, namespace, cache_dir=cache_dir) as index:
+        made = index.correct_tags(kind, named, into=into, chunks=chunks, actor=actor)
+    if as_json:
+        print_json(made.model_dump())
+    else:
+        out.print(f"correction {made.id}: {escape(_said(made))}")
+
+
+def _said(correction: TagCorrection) -> str:
+    named = ", ".join(f"«{tag}»" for tag in correction.tags)
+    into = "" if correction.into is None else f" into «{correction.into}»"
+    chunks = f" in {len(correction.chunks)} chunks" if correction.chunks else ""
+    return f"{correction.kind} {named}{into}{chunks}"
+
+
+@tags.command()
+def merge(
+    named: Annotated[list[str], typer.Argument(metavar="TAG...")],
+    *,
+    into: _Into,
+    db: Db,
+    namespace: Namespace = "default",
+    cache_dir: Cache = None,
+    actor: _Actor = None,
+    as_json: AsJson = False,
+) -> None:
+    """Let one tag stand for several."""
+    _correct(db, namespace, cache_dir, as_json, "merge", named, into=into, actor=actor)
+
+
+@tags.command()
+def rename(
+    tag: Annotated[str, typer.Argument(metavar="TAG")],
+    *,
+    into: _Into,
+    db: Db,
+    namespace: Namespace = "default",
+    cache_dir: Cache = None,
+    actor: _Actor = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give a tag a new name; questions may use both."""
+    _correct(db, namespace, cache_dir, as_json, "rename", [tag], into=into, actor=actor)
+
+
+@tags.command()
+def mute(
+    named: Annotated[list[str], typer.Argument(metavar="TAG...")],
+    *,
+    db: Db,
+    namespace: Namespace = "default",
+    cache_dir: Cache = None,
+    actor: _Actor = None,
+    as_json: AsJson = False,
+) -> None:
+    """Take tags out of chunks and questions."""
+    _correct(db, namespace, cache_dir, as_json, "mute", named, actor=actor)
+
+
+@tags.command()
+def split(
+    tag: Annotated[str, typer.Argument(metavar="TAG")],
+    chunks: Annotated[list[str], typer.Argument(metavar="CHUNK_ID...")],
+    *,
+    into: _Into,
+    db: Db,
+    namespace: Namespace = "default",
+    cache_dir: Cache = None,
+    actor: _Actor = None,
+    as_json: AsJson = False,
+) -> None:
+    """Give some chunks of a tag another one."""
+    _correct(
+        db, namespace, cache_dir, as_json, "split", [tag], into=into, chunks=chunks, actor=actor
+    )
+
+
+@tags.command("log")
+def log(
+    db: Db, namespace: Namespace = "default", cache_dir: Cache = None, as_json: AsJson = False
+) -> None:
+    """List the corrections in force, the oldest first."""
+    with opened(db, namespace, cache_dir=cache_dir) as index:
+        corrections = index.tag_corrections()
+    if as_json:
+        print_json([one.model_dump() for one in corrections])
+        return
+    for one in corrections:
+        by = "" if one.actor is None else f" (by {one.actor})"
+        out.print(f"{one.id}  {escape(_said(one) + by)}")
+    if not corrections:
+        out.print("no corrections are in force")
+
+
+@tags.command()
+def undo(
+    correction_id: Annotated[str, typer.Argument(metavar="ID", help="Id that `log` prints.")],
+    db: Db,
+    namespace: Namespace = "default",
+    cache_dir: Cache = None,
+) -> None:
+    """Undo a correction, as if it had never been made."""
+    with opened(db, namespace, cache_dir=cache_dir) as index:
+        if not index.undo_tag_correction(correction_id):
+            raise NotFoundError(
+                f"no correction {correction_id!r} is in force; hebbgraph tags log lists them"
+            )
+    out.print("undone")

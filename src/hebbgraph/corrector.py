@@ -1,0 +1,136 @@
+"""Turns what a user says about tags into a commit."""
+
+from __future__ import annotations
+
+import time
+import uuid
+from collections.abc import Iterable
+from typing import get_args
+
+import numpy as np
+
+from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.formulas.adjacency import LinkKind
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.inspection import CorrectionKind, TagCorrection
+from hebbgraph.limits import MAX_CORRECTIONS, MAX_ID, MAX_SPLIT, MAX_TAGS
+from hebbgraph.namespace import Namespace
+from hebbgraph.text import display, phrase_key
+
+__all__ = ["correct_tags", "undo_tag_correction"]
+
+
+def correct_tags(
+    namespace: Namespace,
+    kind: CorrectionKind,
+    tags: str | Iterable[str],
+    *,
+    into: str | None,
+    chunks: Iterable[str] | None,
+    actor: str | None,
+) -> TagCorrection:
+    """See :meth:`hebbgraph.HebbianIndex.correct_tags`."""
+    if kind not in get_args(CorrectionKind):
+        raise ParameterError(f"kind is one of {', '.join(get_args(CorrectionKind))}, got {kind!r}")
+    if actor is not None and not (
+        isinstance(actor, str) and 0 < len(actor) <= MAX_ID and actor.isprintable()
+    ):
+        raise ParameterError(f"an actor is a printable str of 1 to {MAX_ID}, got {actor!r:.80}")
+    given = _listed("tags", tags)
+    if not given or len(given) > MAX_TAGS:
+        raise ParameterError(f"{kind} takes 1 to {MAX_TAGS} tags, got {len(given)}")
+    if len(given) > 1 and kind in ("rename", "split"):
+        raise ParameterError(f"{kind} takes one tag, got {len(given)}")
+    keys = tuple(dict.fromkeys(_key(tag) for tag in given))
+    if (into is None) != (kind == "mute"):
+        wants = "takes no into" if kind == "mute" else "needs into, the tag in their place"
+        raise ParameterError(f"{kind} {wants}; got into={into!r}")
+    target = None if into is None else _key(into)
+    ids = _split_ids(kind, chunks)
+    if len(namespace.truth.corrections.all()) >= MAX_CORRECTIONS:
+        raise ParameterError(
+            f"{MAX_CORRECTIONS} corrections are in force, which is the most; undo some"
+        )
+    with namespace.held():
+        _check_tags(namespace.derived.graph, kind, keys, target)
+    if kind == "split" and (unknown := set(ids) - namespace.truth.rows_of(ids).keys()):
+        raise NotFoundError(f"the index holds no chunk {min(unknown)!r}")
+    correction = TagCorrection(
+        id=uuid.uuid4().hex,
+        kind=kind,
+        tags=keys,
+        into=target,
+        chunks=ids,
+        actor=actor,
+        created_at=time.time(),
+    )
+    namespace.truth.corrections.append(correction)
+    namespace.bring_up_to_date()
+    return correction
+
+
+def undo_tag_correction(namespace: Namespace, correction: TagCorrection | str) -> bool:
+    """See :meth:`hebbgraph.HebbianIndex.undo_tag_correction`."""
+    id_ = correction.id if isinstance(correction, TagCorrection) else correction
+    if not isinstance(id_, str):
+        raise ParameterError(f"undo takes a TagCorrection or its id, got {correction!r:.80}")
+    undone = namespace.truth.corrections.remove(id_)
+    if undone:
+        namespace.bring_up_to_date()
+    return undone
+
+
+def _listed(what: str, given: str | Iterable[str]) -> list[str]:
+    if not isinstance(given, Iterable):
+        raise ParameterError(f"{what} is a str or an iterable of str, got {given!r:.80}")
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _key(tag: str) -> str:
+    if not isinstance(tag, str):
+        raise ParameterError(f"a tag is a str, got {type(tag).__name__}")
+    key = phrase_key(tag)
+    if not key:
+        raise ParameterError(
+            f"{tag!r:.80} cannot be a tag: it takes a word of two letters or more, and at most "
+            "12 words"
+        )
+    return key
+
+
+def _split_ids(kind: CorrectionKind, chunks: Iterable[str] | None) -> tuple[str, ...]:
+    ids = () if chunks is None else tuple(dict.fromkeys(_listed("chunks", chunks)))
+    if bool(ids) != (kind == "split"):
+        wants = "needs chunks, those that get the new tag" if not ids else "takes no chunks"
+        raise ParameterError(f"{kind} {wants}")
+    if len(ids) > MAX_SPLIT:
+        raise ParameterError(f"a split names at most {MAX_SPLIT} chunks, got {len(ids)}")
+    if not all(isinstance(id_, str) for id_ in ids):
+        raise ParameterError("chunks are ids")
+    return ids
+
+
+def _check_tags(
+    graph: TagGraph, kind: CorrectionKind, keys: tuple[str, ...], into: str | None
+) -> None:
+    """Raise unless chunks hold these tags, and a new name is new."""
+    held = {key for key in {*keys, into or keys[0]} if _is_held(graph, key)}
+    for key in keys:
+        if key not in held:
+            raise NotFoundError(
+                f"no chunk holds the tag {display(key)!r}; hebbgraph tags show lists them"
+            )
+    if kind == "rename" and into in held and into not in keys:
+        raise ParameterError(
+            f"{display(into)!r} is a tag already; merge {display(keys[0])!r} into it instead"
+        )
+    if into is not None and keys == (into,):
+        raise ParameterError(f"{display(into)!r} would stay as it is")
+
+
+def _is_held(graph: TagGraph, key: str) -> bool:
+    number = graph.phrases.number(key)
+    if number is None:
+        return False
+    tag = np.array([number])
+    return bool(graph.df(tag)[0] > 0 and graph.link_kinds(tag)[0] == LinkKind.PHRASE)
