@@ -27,7 +27,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 
 $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.toml) \
 		$(VENV)/.installed
-	$(PIP) --editable ".[files,ivf,neural,postgres,quantized]" --group test
+	$(PIP) --editable ".[files,ivf,neural,postgres,quantized,server]" --group test
 	$(PIP) $(BESIDE:%=--editable %) $(BESIDE:%=--group %/pyproject.toml:test)
 	@touch $@
 

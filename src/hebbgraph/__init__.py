@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from hebbgraph._version import __version__
 from hebbgraph.errors import (
+    AccessError,
     ClosedIndexError,
     ConnectionLostError,
     ConversionError,
@@ -36,6 +37,7 @@ from hebbgraph.errors import (
     SettingsMismatchError,
     StorageError,
     TextSourceError,
+    TooManyRequestsError,
 )
 from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.breadth_first import BreadthFirstParameters
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from hebbgraph.recall import Ranking, Request, Strategy
 
 __all__ = [
+    "AccessError",
     "AddReport",
     "BreadthFirstParameters",
     "Chunk",
@@ -122,6 +125,7 @@ __all__ = [
     "TagCorrection",
     "TaggingReport",
     "TextSourceError",
+    "TooManyRequestsError",
     "Turn",
     "__version__",
 ]

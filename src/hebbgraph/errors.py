@@ -14,6 +14,8 @@
     ├── EmbeddingError          (RuntimeError)     an embedder failed or gave no proper vectors
     ├── MissingExtraError       (ImportError)      an optional dependency is not installed
     ├── ClosedIndexError        (RuntimeError)     the index has been closed
+    ├── AccessError             (PermissionError)  a server refuses: token, role or namespace
+    ├── TooManyRequestsError    (RuntimeError)     a server asks to wait
     └── StorageError            (OSError)          the storage of the index fails
         ├── NotAnIndexError                        not an index of hebbgraph
         ├── NewerVersionError                      written by a newer hebbgraph
@@ -85,6 +87,14 @@ class MissingExtraError(HebbgraphError, ImportError):
 
 class ClosedIndexError(HebbgraphError, RuntimeError):
     """The index has been closed."""
+
+
+class AccessError(HebbgraphError, PermissionError):
+    """A server does not allow this: no valid token, or not its role, namespace or actor."""
+
+
+class TooManyRequestsError(HebbgraphError, RuntimeError):
+    """A server asks to wait before the next request."""
 
 
 class StorageError(HebbgraphError, OSError):

@@ -172,6 +172,11 @@ class HebbianIndex:
         """The namespace that this object reads and writes."""
         return self._parts.name
 
+    def namespaces(self) -> list[str]:
+        """Return the names of all namespaces of the database, sorted."""
+        self._check_open()
+        return self._parts.truth.namespaces()
+
     @property
     def repairs(self) -> tuple[str, ...]:
         """What was found damaged since it was opened, and rebuilt."""
@@ -922,6 +927,7 @@ class HebbianIndex:
     acorrect_tags = _in_thread(correct_tags)
     atag_corrections = _in_thread(tag_corrections)
     aundo_tag_correction = _in_thread(undo_tag_correction)
+    anamespaces = _in_thread(namespaces)
     aget = _in_thread(get)
     aholds = _in_thread(holds)
     aids = _in_thread(ids)

@@ -17,7 +17,7 @@ import pytest
 import hebbgraph
 
 PUBLIC = [
-    "AddReport", "BreadthFirstParameters", "Chunk", "ClosedIndexError", "Colony",
+    "AccessError", "AddReport", "BreadthFirstParameters", "Chunk", "ClosedIndexError", "Colony",
     "ColonyParameters", "ConnectionLostError", "ConversionError", "Cue", "DamagedIndexError",
     "DatasetError", "DiskFullError", "DoctorReport", "EmbeddingError", "EvidenceWeights",
     "Explanation", "FailedChunk", "Feedback",
@@ -28,7 +28,7 @@ PUBLIC = [
     "PathStep", "PruneReport", "Ranking", "ReadOnlyIndexError", "Recall", "RecallSettings",
     "Request", "RerankSettings", "Settings", "SettingsMismatchError", "SpreadingParameters",
     "Stats", "StorageError", "Strategy", "TagCorrection", "TaggingReport", "TextSourceError",
-    "Turn", "__version__",
+    "TooManyRequestsError", "Turn", "__version__",
 ]  # fmt: skip
 
 # Promised: no model, no framework. Beside those, what a recall does not need.

@@ -24,6 +24,7 @@ __all__ = [
     "Namespace",
     "TaggerName",
     "err",
+    "open_options",
     "opened",
     "out",
     "print_json",
@@ -82,21 +83,28 @@ def opened(
         raise NotAnIndexError(
             f"there is no index at {place}; create one: hebbgraph index PATH --db {place}"
         )
+    options = open_options(embedder, tagger=tagger, cache_dir=cache_dir)
+    with HebbianIndex.open(db, namespace=namespace, **options) as index:
+        yield index
+
+
+def open_options(
+    embedder: str | None = None, *, tagger: str | None = None, cache_dir: Path | None = None
+) -> dict[str, Any]:
+    """Return what ``HebbianIndex.open`` is given for these options of a command."""
     model = None if embedder is None else SentenceTransformerEmbedder(embedder)
     named = None
     if tagger is not None:
         from hebbgraph.taggers.loading import load_tagger
 
         named = load_tagger(tagger, model)
-    with HebbianIndex.open(
-        db,
-        embedder=model,
-        tagger=named,
-        settings="saved",
-        namespace=namespace,
-        cache_dir=cache_dir,
-    ) as index:
-        yield index
+
+    return {
+        "embedder": model,
+        "tagger": named,
+        "settings": "saved",
+        "cache_dir": cache_dir,
+    }
 
 
 def print_json(value: Any) -> None:

@@ -208,6 +208,11 @@ class Truth(ChunkReader):
                     )
                 )
 
+    def namespaces(self) -> list[str]:
+        """Return the names of all namespaces of the database, sorted."""
+        query = sa.select(namespaces.c.namespace).order_by(namespaces.c.namespace)
+        return [name for (name,) in self._ask(query)]
+
     def generation(self) -> int:
         """Return the number of the last commit."""
         return self.state().commit.generation

@@ -1,0 +1,87 @@
+"""``hebbgraph serve``."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from hebbgraph.cli.shared import Cache, EmbedderName, TaggerName, err, open_options
+
+app = typer.Typer()
+
+_TOKEN_VARIABLE = "HEBBGRAPH_TOKEN"
+
+
+@app.command()
+def serve(
+    db: Annotated[
+        str | None,
+        typer.Option(
+            "--db",
+            metavar="DIR|URL",
+            envvar="HEBBGRAPH_DB",
+            help="Index directory or database URL; created if there is none.",
+        ),
+    ] = None,
+    namespace: Annotated[str, typer.Option(help="Namespace to open at once.")] = "default",
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; any but the loopback takes a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535)] = 4321,
+    tokens: Annotated[
+        Path | None,
+        typer.Option(
+            envvar="HEBBGRAPH_TOKENS", help=f"TOML file of tokens. [or one, in {_TOKEN_VARIABLE}]"
+        ),
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Name by which clients may address it; repeatable."),
+    ] = None,
+    allowed_origin: Annotated[
+        list[str] | None,
+        typer.Option(help="Web origin that may call it; repeatable."),
+    ] = None,
+    embedder: EmbedderName = None,
+    tagger: TaggerName = None,
+    cache_dir: Cache = None,
+    new_token: Annotated[
+        bool, typer.Option("--new-token", help="Print a new secret for a token, and exit.")
+    ] = False,
+) -> None:
+    """Serve an index: a web page at /, an API under /v1."""
+    from hebbgraph.server.access import Role, new_secret, read_tokens, token_of
+
+    if new_token:
+        typer.echo(new_secret())
+        return
+    if db is None:
+        raise typer.BadParameter("give --db DIR|URL, or set HEBBGRAPH_DB")
+    from hebbgraph.pool import IndexPool
+    from hebbgraph.server import ServerSettings, create_app
+    from hebbgraph.server.indexes import Indexes
+    from hebbgraph.server.running import run
+
+    known = [] if tokens is None else read_tokens(tokens)
+    if secret := os.environ.get(_TOKEN_VARIABLE):
+        known.append(token_of(secret, name="environment", role=Role.WRITE))
+    settings = ServerSettings(
+        host=host,
+        port=port,
+        tokens=tuple(known),
+        allowed_hosts=frozenset(allowed_host or ()),
+        allowed_origins=frozenset(allowed_origin or ()),
+    )
+    settings.check()
+    pool = IndexPool(
+        db,
+        max_open=settings.open_namespaces,
+        **open_options(embedder, tagger=tagger, cache_dir=cache_dir),
+    )
+    with pool:
+        app = create_app(Indexes(pool, namespace), settings)
+        err.print(f"hebbgraph listens on http://{host}:{port}/")
+        run(app, settings)

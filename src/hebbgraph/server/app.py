@@ -1,0 +1,122 @@
+"""The app: routes and page behind the guard."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hebbgraph._version import __version__
+from hebbgraph.index import HebbianIndex
+from hebbgraph.pool import IndexPool
+from hebbgraph.server.guard import Guard, is_private
+from hebbgraph.server.indexes import Indexes
+from hebbgraph.server.observing import Metrics, Observed
+from hebbgraph.server.problems import handlers
+from hebbgraph.server.routes import own_schemas, router
+from hebbgraph.server.settings import ServerSettings
+from hebbgraph.server.threads import Threads
+from hebbgraph.server.visit import Service
+
+__all__ = ["PAGE", "create_app"]
+
+#: The files of the web page.
+PAGE = Path(__file__).parent / "page"
+
+_DESCRIPTION = """\
+A retriever that learns from citations. Each path is a method of the Python API, its body the
+arguments, its answer what the method returns. Errors are problems (RFC 9457)."""
+
+
+def create_app(
+    index: HebbianIndex | IndexPool | Indexes, settings: ServerSettings | None = None
+) -> FastAPI:
+    """Return an ASGI app over an index.
+
+    Parameters
+    ----------
+    index : HebbianIndex, IndexPool or Indexes
+        An open index is served alone; of a pool, all namespaces. Both stay open.
+    settings : ServerSettings, optional
+
+    Raises
+    ------
+    ParameterError
+        If it would listen to the network without a token.
+    """
+    settings = settings or ServerSettings()
+    settings.check()
+    indexes = index if isinstance(index, Indexes) else Indexes(index)
+    service = Service(settings, indexes, Threads(settings.readers, settings.writers))
+    metrics = Metrics()
+
+    @contextlib.asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        watching = asyncio.create_task(metrics.watch())
+        try:
+            yield
+        finally:
+            watching.cancel()
+            await asyncio.to_thread(service.threads.close)
+            await asyncio.to_thread(indexes.close)
+
+    app = FastAPI(
+        title="hebbgraph",
+        version=__version__,
+        description=_DESCRIPTION,
+        openapi_url="/v1/openapi.json",
+        docs_url=None,  # it would load scripts from elsewhere
+        redoc_url=None,
+        lifespan=life,
+        exception_handlers=handlers(),
+        middleware=[
+            Middleware(Observed, metrics=metrics),
+            Middleware(Guard, settings=settings),
+        ],
+    )
+    app.state.service = service
+    app.state.metrics = metrics
+    app.include_router(router())
+    app.openapi_schema = _document(app)
+    app.mount("/", _page(), name="page")
+    return app
+
+
+def _page() -> ASGIApp:
+    """Serve the files of the page, and nothing under the paths of the API."""
+    files = StaticFiles(directory=PAGE, html=True)
+
+    async def page(scope: Scope, receive: Receive, send: Send) -> None:
+        if is_private(scope["path"]):
+            raise HTTPException(
+                404, f"no route {scope['method']} {scope['path']:.200}; see /v1/openapi.json"
+            )
+        await files(scope, receive, send)
+
+    return page
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document, with the models of bodies that routes read themselves."""
+    document: dict[str, Any] = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes
+    )
+    _, models = models_json_schema(
+        [(model, "validation") for model in own_schemas()],
+        ref_template="#/components/schemas/{model}",
+    )
+    components = document.setdefault("components", {})
+    components["schemas"] = models["$defs"] | components.get("schemas", {})
+    components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{"token": []}, {}]
+    return document

@@ -1,0 +1,247 @@
+"""What every request passes before any route sees it: Host, Origin, token, sizes, rates.
+
+A web page that somebody visits can send requests to this machine. *DNS rebinding* makes its own
+name point here, which the Host header betrays. *Cross-site requests* carry the page's origin. Both
+are refused, so a server without tokens on the loopback address is closed to web pages.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from collections import OrderedDict
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from hebbgraph.server.access import Tokens
+from hebbgraph.server.problems import Problem, problem, response
+from hebbgraph.server.settings import ServerSettings
+
+__all__ = ["CONTENT_SECURITY_POLICY", "Guard", "Rate", "is_private"]
+
+#: The page loads its own files and speaks to its own server, nothing else.
+CONTENT_SECURITY_POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "font-src 'self'",
+        "connect-src 'self'",
+        "manifest-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+_HEADERS = {
+    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+}
+#: What needs no token: whether it lives, and how to speak to it.
+_OPEN = frozenset({"/v1/health", "/v1/openapi.json"})
+#: Callers whose rate is remembered.
+_MAX_CALLERS = 10_000
+_BURST_SECONDS = 5.0
+
+
+class Rate:
+    """A token bucket for each caller: a steady rate, with bursts of five seconds' worth.
+
+    Parameters
+    ----------
+    per_minute : float, optional
+        None for no limit.
+    """
+
+    def __init__(self, per_minute: float | None) -> None:
+        self._per_second = None if per_minute is None else per_minute / 60.0
+        self._full = max(1.0, (self._per_second or 0.0) * _BURST_SECONDS)
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def allows(self, caller: str, now: float) -> bool:
+        """Take one request from a caller's allowance, if there is any left.
+
+        Examples
+        --------
+        >>> rate = Rate(per_minute=12)  # one every five seconds
+        >>> [rate.allows("a", now) for now in (0.0, 1.0, 5.0)]
+        [True, False, True]
+        """
+        if self._per_second is None:
+            return True
+        left, since = self._left.pop(caller, (self._full, now))
+        left = min(self._full, left + (now - since) * self._per_second)
+        allowed = left >= 1.0
+        self._left[caller] = (left - 1.0 if allowed else left, now)
+        if len(self._left) > _MAX_CALLERS:
+            self._left.popitem(last=False)
+        return allowed
+
+
+class Guard:
+    """ASGI middleware around all that is served."""
+
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+        self._app = app
+        self._settings = settings
+        self._tokens = Tokens(settings.tokens)
+        self._rate = Rate(settings.requests_per_minute)
+        self._names = {"localhost", *(name.lower() for name in settings.allowed_hosts)}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuse a request, or pass it on."""
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        answer = _protected(send, private=is_private(scope["path"]))
+        refused = self._refusal(scope, Headers(scope=scope))
+        if refused is not None:
+            await response(refused)(scope, receive, answer)
+            return
+        await self._app(scope, self._bounded(receive), answer)
+
+    def _refusal(self, scope: Scope, headers: Headers) -> Problem | None:
+        host = headers.get("host", "")
+        if not self._knows(host):
+            return problem(
+                421,
+                "AccessError",
+                f"this server is not known as {host!r:.200}; start it with --allowed-host NAME "
+                "if that is its name",
+            )
+        if not self._is_own_page(headers, host):
+            return problem(
+                403,
+                "AccessError",
+                "a web page of another origin sent this; start the server with "
+                "--allowed-origin ORIGIN if it may",
+            )
+        private = is_private(scope["path"])
+        caller = self._tokens.find(headers.get("authorization"))
+        if private and scope["path"] not in _OPEN:
+            if caller is None:
+                return problem(
+                    401,
+                    "AccessError",
+                    "this takes a token, as the header `Authorization: Bearer TOKEN`",
+                )
+            scope.setdefault("state", {})["caller"] = caller
+        # Tokens share an address behind a proxy, and without tokens all have the same name.
+        address = scope["client"][0] if scope.get("client") else ""
+        name = f"token {caller.name}" if caller is not None and self._tokens else address
+        if private and not self._rate.allows(name, time.monotonic()):
+            return problem(
+                429,
+                "TooManyRequestsError",
+                f"at most {self._settings.requests_per_minute:g} requests a minute; wait a moment",
+            )
+        return self._wrong_body(scope, headers) if private else None
+
+    def _wrong_body(self, scope: Scope, headers: Headers) -> Problem | None:
+        most = self._settings.max_body_bytes
+        length = headers.get("content-length", "0")
+        if not length.isdecimal() or int(length[:20]) > most:
+            return problem(
+                413,
+                "ParameterError",
+                f"{length:.20} bytes in one request, at most {most}; send fewer chunks at a time",
+            )
+        # A form can send plain text across sites, but not JSON.
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if scope["method"] == "POST" and kind != "application/json":
+            return problem(
+                415, "ParameterError", f"a body is application/json, got {kind or 'none'!r:.80}"
+            )
+        return None
+
+    def _knows(self, host: str) -> bool:
+        """Tell whether it may be addressed so: rebinding takes a name, so addresses are fine."""
+        name = _host_name(host)
+        if name in self._names or name == self._settings.host.lower():
+            return True
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            return False
+        return True
+
+    def _is_own_page(self, headers: Headers, host: str) -> bool:
+        origin = headers.get("origin")
+        if origin is not None:
+            if origin in self._settings.allowed_origins:
+                return True
+            return origin.lower() in (f"http://{host.lower()}", f"https://{host.lower()}")
+        return headers.get("sec-fetch-site", "none") not in ("cross-site", "same-site") or (
+            headers.get("sec-fetch-mode") == "navigate"  # a link to the page
+        )
+
+    def _bounded(self, receive: Receive) -> Receive:
+        """Count a body as it arrives, and give up on one that is too large or too slow."""
+        taken = 0
+        deadline: float | None = None
+        whole = False
+
+        async def bounded() -> Message:
+            nonlocal taken, deadline, whole
+            if whole:
+                return await receive()  # waits for the client to leave
+            now = time.monotonic()
+            deadline = now + self._settings.body_seconds if deadline is None else deadline
+            try:
+                message = await asyncio.wait_for(receive(), max(0.0, deadline - now))
+            except TimeoutError:
+                raise HTTPException(
+                    408, f"the body took longer than {self._settings.body_seconds:g} s to arrive"
+                ) from None
+            taken += len(message.get("body", b""))
+            whole = not message.get("more_body", False)
+            if taken > self._settings.max_body_bytes:
+                raise HTTPException(
+                    413, f"at most {self._settings.max_body_bytes} bytes fit one request"
+                )
+            return message
+
+        return bounded
+
+
+def is_private(path: str) -> bool:
+    """Tell the API from the files of the page."""
+    return path.startswith(("/v1", "/mcp"))
+
+
+def _host_name(host: str) -> str:
+    """Return the name in a Host header, without port and brackets.
+
+    >>> [_host_name(host) for host in ("LocalHost:80", "[::1]:80", "::1", "")]
+    ['localhost', '::1', '', '']
+    """
+    try:
+        return (urlsplit(f"//{host}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _protected(send: Send, *, private: bool) -> Send:
+    """Add the headers that keep a browser from more than it needs."""
+
+    async def protected(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            headers = MutableHeaders(scope=message)
+            for name, value in _HEADERS.items():
+                headers.setdefault(name, value)
+            if private:
+                headers.setdefault("Cache-Control", "no-store")
+        await send(message)
+
+    return protected

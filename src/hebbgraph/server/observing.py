@@ -1,0 +1,119 @@
+"""Prometheus metrics and OpenTelemetry spans.
+
+Neither holds a question, a text, an id or a secret: routes, tokens' names, numbers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+from opentelemetry import trace
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+__all__ = ["Metrics", "Observed", "metrics"]
+
+_LAG_INTERVAL_SECONDS = 0.1
+_LAGS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+
+
+class Metrics:
+    """The metrics of one server."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        ProcessCollector(registry=self.registry)
+        self.requests = Counter(
+            "hebbgraph_requests",
+            "Requests by route and status.",
+            ("route", "status"),
+            registry=self.registry,
+        )
+        self.seconds = Histogram(
+            "hebbgraph_request_seconds",
+            "Time to the end of the answer.",
+            ("route",),
+            registry=self.registry,
+        )
+        self.running = Gauge(
+            "hebbgraph_requests_running", "Requests being answered.", registry=self.registry
+        )
+        self.lag = Histogram(
+            "hebbgraph_event_loop_lag_seconds",
+            "How late the event loop wakes up.",
+            registry=self.registry,
+            buckets=_LAGS,
+        )
+
+    async def watch(self) -> None:
+        """Measure how late the event loop wakes up, until cancelled."""
+        loop = asyncio.get_running_loop()
+        while True:
+            due = loop.time() + _LAG_INTERVAL_SECONDS
+            await asyncio.sleep(_LAG_INTERVAL_SECONDS)
+            self.lag.observe(max(0.0, loop.time() - due))
+
+
+async def metrics(request: Request) -> Response:
+    """Return the metrics as Prometheus reads them."""
+    registry = request.app.state.metrics.registry
+    return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+
+class Observed:
+    """ASGI middleware that counts and times requests, each in a span."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+        # Without a configured OpenTelemetry SDK, spans cost next to nothing and go nowhere.
+        self._tracer = trace.get_tracer("hebbgraph")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and note what became of it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        status = 500
+        started = time.perf_counter()
+
+        async def noting(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+            await send(message)
+
+        with (
+            self._metrics.running.track_inprogress(),
+            self._tracer.start_as_current_span(
+                f"{scope['method']} hebbgraph", kind=trace.SpanKind.SERVER
+            ) as span,
+        ):
+            try:
+                await self._app(scope, receive, noting)
+            finally:
+                route = _route(scope)
+                span.update_name(f"{scope['method']} {route}")
+                span.set_attribute("http.request.method", scope["method"])
+                span.set_attribute("http.route", route)
+                span.set_attribute("http.response.status_code", status)
+                self._metrics.requests.labels(route, str(status)).inc()
+                self._metrics.seconds.labels(route).observe(time.perf_counter() - started)
+
+
+def _route(scope: Scope) -> str:
+    """Return the route of a request as a label: never a path that somebody made up."""
+    route = scope.get("route")
+    path = getattr(route, "path", None)
+    return path if isinstance(path, str) and path else "other"

@@ -1,0 +1,123 @@
+"""Errors as RFC 9457 problems: status, title, and our message as detail.
+
+``error`` names the exception, so that :class:`hebbgraph.client.HebbianClient` raises the same one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel, Field, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from hebbgraph.errors import (
+    AccessError,
+    ClosedIndexError,
+    ConnectionLostError,
+    DiskFullError,
+    EmbeddingError,
+    HebbgraphError,
+    IndexLockedError,
+    MissingExtraError,
+    NotFoundError,
+    ReadOnlyIndexError,
+    SettingsMismatchError,
+    StorageError,
+    TextSourceError,
+)
+
+__all__ = ["PROBLEM_JSON", "Problem", "handlers", "problem", "problem_of"]
+
+logger = logging.getLogger(__name__)
+
+PROBLEM_JSON = "application/problem+json"
+
+#: The first that fits counts. All others are faults of the request.
+_STATUS: tuple[tuple[type[HebbgraphError], int], ...] = (
+    (AccessError, 403),
+    (NotFoundError, 404),
+    (SettingsMismatchError, 409),
+    (ReadOnlyIndexError, 409),
+    (MissingExtraError, 501),
+    (EmbeddingError, 502),
+    (TextSourceError, 502),
+    (ClosedIndexError, 503),
+    (IndexLockedError, 503),
+    (ConnectionLostError, 503),
+    (DiskFullError, 507),
+    (StorageError, 500),
+    (HebbgraphError, 422),
+)
+_RETRY_SECONDS = 1
+
+
+class Problem(BaseModel):
+    """An error, as RFC 9457 has it."""
+
+    type: str = Field(description="urn:hebbgraph: and the name of the error")
+    title: str = Field(description="the status in words")
+    status: int
+    detail: str = Field(description="what arrived, what fits, what to do")
+    error: str = Field(description="the exception that the Python API raises")
+
+
+def problem(status: int, error: str, detail: str) -> Problem:
+    """Return a problem."""
+    return Problem(
+        type=f"urn:hebbgraph:{error}",
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail,
+        error=error,
+    )
+
+
+def problem_of(error: Exception) -> Problem:
+    """Return the problem of an exception; of one that is not ours, only that it happened."""
+    if isinstance(error, HebbgraphError):
+        status = next(status for kind, status in _STATUS if isinstance(error, kind))
+        notes = getattr(error, "__notes__", ())
+        return problem(status, type(error).__name__, "; ".join([str(error), *notes]))
+    if isinstance(error, RequestValidationError | ValidationError):
+        return problem(422, "ParameterError", _first_fault(error))
+    if isinstance(error, HTTPException):
+        return problem(error.status_code, "ParameterError", str(error.detail))
+    logger.error("a request failed: %s", type(error).__name__, exc_info=error)
+    return problem(500, "HebbgraphError", "the server failed; its log says more")
+
+
+def _first_fault(error: RequestValidationError | ValidationError) -> str:
+    """Say what was wrong, without repeating what was sent: it may be long, or secret."""
+    first: Mapping[str, Any] = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
+    return f"{where or 'the request'}: {first['msg']}"
+
+
+def response(found: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a problem as a response."""
+    more = {"Retry-After": str(_RETRY_SECONDS)} if found.status in (429, 503) else {}
+    if found.status == HTTPStatus.UNAUTHORIZED:
+        more["WWW-Authenticate"] = "Bearer"
+    return JSONResponse(
+        found.model_dump(),
+        status_code=found.status,
+        headers={**more, **(headers or {})},
+        media_type=PROBLEM_JSON,
+    )
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    headers = error.headers if isinstance(error, HTTPException) else None
+    return response(problem_of(error), headers)
+
+
+def handlers() -> dict[int | type[Exception], Any]:
+    """Return the exception handlers of the app."""
+    kinds = (HebbgraphError, RequestValidationError, ValidationError, HTTPException, Exception)
+    return dict.fromkeys(kinds, _answer)

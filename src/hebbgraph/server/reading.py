@@ -1,0 +1,94 @@
+"""Routes of the role ``read``: recall, explain, chunks, numbers."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from hebbgraph._version import __version__
+from hebbgraph.errors import ParameterError
+from hebbgraph.server import bodies
+from hebbgraph.server.visit import Service, Visiting
+
+__all__ = [
+    "explain",
+    "find_recall",
+    "fingerprints",
+    "get",
+    "health",
+    "holds",
+    "ids",
+    "in_full",
+    "namespaces",
+    "recall",
+    "stats",
+]
+
+
+async def recall(body: bodies.RecallRequest, visit: Visiting) -> Response:
+    """Return the k most active chunks for a question."""
+    if body.k > (most := visit.service.settings.max_k):
+        raise ParameterError(f"this server returns at most {most} hits, got k={body.k}")
+    arguments = {name: getattr(body, name) for name in body.model_fields_set - {"query"}}
+    return await visit.answer(lambda index: index.recall(body.query, **arguments))
+
+
+async def in_full(body: bodies.InFullRequest, visit: Visiting) -> Response:
+    """Return a question with the earlier turns that it relies on."""
+    return await visit.answer(
+        lambda index: bodies.Question(query=index.in_full(body.query, body.history))
+    )
+
+
+async def explain(body: bodies.ExplainRequest, visit: Visiting) -> Response:
+    """Explain why a recall ranked a chunk as it did."""
+    return await visit.answer(lambda index: index.explain(body.recall, body.chunk_id))
+
+
+async def find_recall(body: bodies.FindRecallRequest, visit: Visiting) -> Response:
+    """Return a recent recall by its id, or null."""
+    return await visit.answer(
+        lambda index: bodies.FoundRecall(recall=index.find_recall(body.recall_id))
+    )
+
+
+async def get(body: bodies.ChunkIds, visit: Visiting) -> Response:
+    """Return chunks by id; unknown ids are left out."""
+    return await visit.answer(lambda index: bodies.Chunks(chunks=index.get(body.ids)))
+
+
+async def holds(body: bodies.ChunkIds, visit: Visiting) -> Response:
+    """Return which of these ids the namespace holds."""
+    return await visit.answer(lambda index: bodies.ChunkIds(ids=sorted(index.holds(body.ids))))
+
+
+async def ids(body: bodies.IdsRequest, visit: Visiting) -> Response:
+    """Return the ids of all chunks that pass a filter, sorted."""
+    return await visit.answer(
+        lambda index: bodies.ChunkIds.model_construct(ids=index.ids(body.where)), pool="long"
+    )
+
+
+async def fingerprints(visit: Visiting) -> Response:
+    """Return the fingerprints of documents, by document id."""
+    return await visit.answer(
+        lambda index: bodies.Fingerprints(fingerprints=index.document_fingerprints()), pool="long"
+    )
+
+
+async def stats(visit: Visiting) -> Response:
+    """Count chunks, tags and edges."""
+    return await visit.answer(lambda index: index.stats(), pool="long")
+
+
+async def namespaces(request: Request) -> bodies.Namespaces:
+    """Return the namespaces that the token sees."""
+    service: Service = request.app.state.service
+    found = await service.threads.run("read", service.indexes.names)
+    sees = request.state.caller.sees
+    return bodies.Namespaces(namespaces=[name for name in found if sees(name)])
+
+
+async def health() -> bodies.Health:
+    """Tell that the server answers; takes no token."""
+    return bodies.Health(version=__version__)

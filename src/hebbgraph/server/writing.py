@@ -1,0 +1,88 @@
+"""Routes of the role ``write``: chunks and documents, in and out.
+
+Large bodies are read and parsed in threads: parsing 8 MB takes longer than the event loop may wait.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from typing import TypeVar
+
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from hebbgraph.index import HebbianIndex
+from hebbgraph.records import AddReport
+from hebbgraph.server import bodies
+from hebbgraph.server.problems import problem_of
+from hebbgraph.server.visit import Visit, Visiting, as_json
+
+__all__ = ["NDJSON", "add", "delete", "put_document"]
+
+NDJSON = "application/x-ndjson"
+
+_Body = TypeVar("_Body", bound=BaseModel)
+
+
+async def _parsed(request: Request, kind: type[_Body], visit: Visit) -> _Body:
+    """Read the body of a request, and parse it in a thread."""
+    content = await request.body()
+    return await visit.service.threads.run("write", lambda: kind.model_validate_json(content))
+
+
+async def add(request: Request, visit: Visiting) -> Response:
+    """Add chunks; a chunk whose id exists replaces the old one.
+
+    With ``Accept: application/x-ndjson``, the answer is streamed: a line of progress after each
+    batch, then one with the report, or with the problem that ended it.
+    """
+    body = await _parsed(request, bodies.AddRequest, visit)
+    if NDJSON in request.headers.get("accept", ""):
+        return StreamingResponse(_added(body, visit), media_type=NDJSON)
+    return await visit.answer(lambda index: index.add(body.chunks), pool="write", create=True)
+
+
+async def _added(body: bodies.AddRequest, visit: Visit) -> AsyncIterator[bytes]:
+    """Add, and yield lines of progress. If the client leaves, the add goes on to its end."""
+    loop = asyncio.get_running_loop()
+    lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    def tell(done: int, total: int | None) -> None:
+        line = as_json(bodies.Progress(done=done, total=total))
+        loop.call_soon_threadsafe(lines.put_nowait, line)
+
+    def work(index: HebbianIndex) -> AddReport:
+        return index.add(body.chunks, on_progress=tell)
+
+    adding = asyncio.ensure_future(visit.run(work, pool="write", create=True))
+    adding.add_done_callback(lambda _: lines.put_nowait(None))
+    while (line := await lines.get()) is not None:
+        yield line + b"\n"
+    try:
+        last = {"report": (await adding).model_dump()}
+    except Exception as error:
+        last = {"problem": problem_of(error).model_dump()}
+    yield json.dumps(last).encode() + b"\n"
+
+
+async def put_document(request: Request, visit: Visiting) -> Response:
+    """Replace all chunks of a document in one transaction."""
+    body = await _parsed(request, bodies.PutDocumentRequest, visit)
+    return await visit.answer(
+        lambda index: index.put_document(body.document_id, body.fingerprint, body.chunks),
+        pool="write",
+        create=True,
+    )
+
+
+async def delete(body: bodies.DeleteRequest, visit: Visiting) -> Response:
+    """Delete chunks by id, or all chunks of a document."""
+    return await visit.answer(
+        lambda index: bodies.Deleted(
+            deleted=index.delete(body.ids, document_id=body.document_id, erase=body.erase)
+        ),
+        pool="long" if body.erase else "write",
+    )

@@ -1,0 +1,184 @@
+"""Who may ask what: the authorisation matrix, route by route, and web pages of others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from hebbgraph import ParameterError
+from hebbgraph.server import Role, ServerSettings, Token
+from hebbgraph.server.access import read_tokens, token_of
+from hebbgraph.server.routes import ROUTES, Route
+
+Serve = Callable[..., TestClient]
+
+#: A body that each route accepts; whether it then finds something does not matter here.
+BODIES: dict[str, Any] = {
+    "/recall": {"query": "Who built the Petrel?"},
+    "/in_full": {"query": "And in winter?", "history": []},
+    "/find_recall": {"recall_id": "r"},
+    "/explain": {"recall": "r", "chunk_id": "c"},
+    "/get": {"ids": []},
+    "/holds": {"ids": []},
+    "/ids": {},
+    "/reinforce": {"recall": "r", "cited": ["c"]},
+    "/add": {"chunks": []},
+    "/put_document": {"document_id": "d", "chunks": []},
+    "/delete": {"ids": []},
+}
+
+
+def secret(name: str) -> str:
+    return f"secret-of-{name}-0123456789"
+
+
+def tokens() -> tuple[Token, ...]:
+    """A token for each role and choice of namespaces."""
+    return tuple(
+        token_of(
+            secret(f"{role.name}-{place}"), name=f"{role.name}-{place}", role=role, namespaces=names
+        )
+        for role in Role
+        for place, names in [("all", None), ("default", ["default"]), ("other", ["other"])]
+    )
+
+
+def ask(api: TestClient, route: Route, namespace: str, token: str | None) -> int:
+    headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+    path = f"/v1{route.path}?namespace={namespace}"
+    if route.method == "GET":
+        return api.get(path, headers=headers).status_code
+    return api.post(path, json=BODIES[route.path], headers=headers).status_code
+
+
+def test_every_route_by_every_token(serve: Serve) -> None:
+    api = serve(tokens=tokens())
+    for route in ROUTES:
+        for namespace in ("default", "other"):
+            refused = 200 if route.path == "/health" else 401
+            assert ask(api, route, namespace, None) == refused, route
+            assert ask(api, route, namespace, "wrong-secret-0123456789") == refused, route
+            for role in Role:
+                for place in ("all", "default", "other"):
+                    status = ask(api, route, namespace, secret(f"{role.name}-{place}"))
+                    allowed = route.role is None or (
+                        role >= route.role and place in ("all", namespace)
+                    )
+                    told = (route.path, namespace, role, place, status)
+                    assert (status in (200, 404, 422)) if allowed else status == 403, told
+
+
+def test_a_route_without_a_role_tells_nothing_of_a_namespace() -> None:
+    assert {route.path for route in ROUTES if route.role is None} == {
+        "/health",
+        "/metrics",
+        "/namespaces",
+    }
+
+
+def test_namespaces_of_others_are_not_listed(serve: Serve) -> None:
+    api = serve(tokens=tokens(), token=secret("READ-other"))
+    assert api.get("/v1/namespaces").json() == {"namespaces": ["other"]}
+    # Nor does the answer tell a namespace that exists from one that does not.
+    existing = api.get("/v1/stats?namespace=default")
+    missing = api.get("/v1/stats?namespace=nothing")
+    assert existing.status_code == missing.status_code == 403
+
+
+def test_a_token_teaches_in_its_own_name(serve: Serve) -> None:
+    eve = token_of(secret("eve"), name="eve", role="teach", actor="eve")
+    api = serve(tokens=(eve,), token=secret("eve"))
+    recall = api.post("/v1/recall", json={"query": "Who built the Petrel?"}).json()
+    cited = {"recall": recall["id"], "cited": [recall["hits"][0]["chunk"]["id"]]}
+    assert api.post("/v1/reinforce", json=cited).json()["actor"] == "eve"
+    assert api.post("/v1/reinforce", json=cited | {"actor": "bob"}).status_code == 403
+
+
+def test_the_network_takes_a_token() -> None:
+    with pytest.raises(ParameterError, match="without a token"):
+        ServerSettings(host="0.0.0.0").check()
+    ServerSettings(host="0.0.0.0", tokens=tokens()).check()
+    ServerSettings(host="::1").check()
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "127.0.0.1.nip.io"])
+def test_a_rebound_name_is_refused(api: TestClient, host: str) -> None:
+    assert api.get("/v1/stats", headers={"Host": host}).status_code == 421
+    assert api.get("/", headers={"Host": host}).status_code == 421
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1:4321", "[::1]:4321", "LOCALHOST:1"])
+def test_its_own_names_are_fine(api: TestClient, host: str) -> None:
+    assert api.get("/v1/health", headers={"Host": host}).status_code == 200
+
+
+def test_pages_of_others_are_refused(serve: Serve) -> None:
+    api = serve(allowed_origins={"https://wiki.example"})
+    body = {"json": {"query": "Who?"}}
+
+    def status(**headers: str) -> int:
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        return api.post("/v1/recall", headers=named, **body).status_code
+
+    assert status() == status(Origin="http://localhost") == 200
+    assert status(Origin="https://wiki.example") == 200
+    assert status(Origin="https://evil.example") == status(Origin="null") == 403
+    assert status(Origin="http://localhost:81") == 403
+    assert status(Sec_Fetch_Site="cross-site") == 403
+    form = api.post(
+        "/v1/delete", content='{"ids": ["moss"]}', headers={"Content-Type": "text/plain"}
+    )
+    assert form.status_code == 415
+
+
+def test_sizes_and_rates_are_bounded(serve: Serve) -> None:
+    api = serve(max_body_bytes=2_000, requests_per_minute=60)  # a burst of five
+    large = {"chunks": [{"text": "owl " * 1000}]}
+    assert api.post("/v1/add", json=large).status_code == 413
+
+    def chunked() -> Any:
+        yield b'{"chunks": ['
+        for _ in range(1000):
+            yield b'{"text": "owl"},'
+
+    answer = api.post("/v1/add", content=chunked(), headers={"Content-Type": "application/json"})
+    assert answer.status_code == 413
+    seen = [api.get("/v1/namespaces") for _ in range(5)]
+    assert [one.status_code for one in seen] == [200] * 3 + [429] * 2
+    assert seen[-1].json()["error"] == "TooManyRequestsError"
+    assert int(seen[-1].headers["retry-after"]) >= 1
+
+
+def test_tokens_are_read_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "tokens.toml"
+    file.write_text(
+        f'[agent]\nsecret = "{secret("agent")}"\nrole = "teach"\nnamespaces = ["papers"]\n'
+        f'actor = "agent"\n[boss]\ndigest = "{"ab" * 32}"\nrole = "write"\n'
+    )
+    agent, boss = read_tokens(file)
+    assert (agent.name, agent.role, agent.namespaces) == ("agent", Role.TEACH, {"papers"})
+    assert (boss.role, boss.namespaces, boss.actor) == (Role.WRITE, None, None)
+    assert secret("agent") not in repr(agent)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("", "holds no token"),
+        ("a =", "no TOML file"),
+        ("a = 1", "no table"),
+        ('[a]\nrole = "read"', "either secret or digest"),
+        ('[a]\nsecret = "short"\nrole = "read"', "at least 16"),
+        ('[a]\nsecret = "long enough, it seems"\nrole = "king"', "read, teach, write"),
+        ('[a]\nsecret = "long enough, it seems"\nrole = "read"\nnamespace = "x"', "namespace"),
+    ],
+)
+def test_a_wrong_token_file_says_what_is_wrong(tmp_path: Path, text: str, told: str) -> None:
+    file = tmp_path / "tokens.toml"
+    file.write_text(text)
+    with pytest.raises(ParameterError, match=told):
+        read_tokens(file)
