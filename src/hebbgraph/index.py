@@ -15,6 +15,7 @@ from hebbgraph.inspection import CorrectionKind, TagCorrection
 from hebbgraph.limits import MAX_ID
 from hebbgraph.records import (
     AddReport,
+    AnswerRecord,
     Chunk,
     Colony,
     DoctorReport,
@@ -464,6 +465,45 @@ class HebbianIndex:
         if erase:
             self._erase(self._parts.scrub)
         return len(touched)
+
+    def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
+        """Keep what links an answer to its lessons, for later verdicts and turns.
+
+        For learners (:class:`hebbgraph.citations.Learner`). Rows of the database, found by other
+        processes, bounded by ``Settings(keep_recalls)`` and
+        ``LearningSettings(query_retention_days)``.
+
+        Parameters
+        ----------
+        record : AnswerRecord
+            With ``number``, it takes the place of the one kept before.
+
+        Returns
+        -------
+        AnswerRecord
+            As it is kept.
+        """
+        self._check_open()
+        return self._teacher.keep_answer(record)
+
+    def find_answer(self, name: str) -> AnswerRecord | None:
+        """Return the answer that was kept of a run, a recall or a feedback, by its id, or None.
+
+        Its recalls have no texts; :meth:`get` has them.
+        """
+        self._check_open()
+        return self._teacher.find_answer(name)
+
+    def earlier_recalls(self, conversation: str) -> list[Recall]:
+        """Return what the latest turns of a conversation recalled, oldest first.
+
+        As far as answers of it were kept; with the present texts, like :meth:`find_recall`.
+        """
+        self._check_open()
+        from hebbgraph.store.recall_content import whole
+
+        found = self._parts.answers.earlier(conversation)
+        return [whole(recall, self._parts.truth) for recall in found]
 
     def export_feedback(self, file: str | Path | IO[str]) -> int:
         """Write the feedback log as JSON lines; return how many.
@@ -921,6 +961,9 @@ class HebbianIndex:
     aretag = _in_thread(retag)
     areinforce = _in_thread(reinforce)
     aforget = _in_thread(forget)
+    akeep_answer = _in_thread(keep_answer)
+    afind_answer = _in_thread(find_answer)
+    aearlier_recalls = _in_thread(earlier_recalls)
     aexport_feedback = _in_thread(export_feedback)
     aimport_feedback = _in_thread(import_feedback)
     aprune = _in_thread(prune)

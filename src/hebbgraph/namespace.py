@@ -24,6 +24,7 @@ from hebbgraph.learning.memory import Memory
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
+from hebbgraph.store.answers import AnswerLog
 from hebbgraph.store.database import Database
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
@@ -59,6 +60,8 @@ class Namespace:
         What follows from the truth: the graph, the lexical index, the vectors in memory.
     log : FeedbackLog
         What was cited, in the order in which it was committed.
+    answers : AnswerLog
+        What links answers to their lessons.
     learned : Memory
         The weights that follow from the log.
     colonies : Colonies
@@ -78,6 +81,7 @@ class Namespace:
     truth: Truth
     derived: Derived
     log: FeedbackLog
+    answers: AnswerLog
     learned: Memory
     colonies: Colonies
     recalls: RecallStore
@@ -179,6 +183,12 @@ class Namespace:
                 truth=truth,
                 derived=derived,
                 log=log,
+                answers=AnswerLog(
+                    database,
+                    name,
+                    keep=settings.keep_recalls,
+                    days=settings.learning.query_retention_days,
+                ),
                 learned=Memory(log, truth, settings.learning),
                 colonies=Colonies(
                     directory,

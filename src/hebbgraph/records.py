@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Iterable
 from typing import Any, Literal, Self
 
 from pydantic import (
@@ -370,6 +371,8 @@ class Recall(BaseModel):
         Embedding of the query, if there was an embedder; with earlier turns, mixed with theirs.
     history : tuple of Turn
         Earlier turns that counted, oldest first.
+    terms : tuple of (str, float), optional
+        Hashes of the question's words and their weights, if the question itself was not kept.
     """
 
     model_config = _FROZEN
@@ -387,6 +390,7 @@ class Recall(BaseModel):
     created_at: float = 0.0
     vector: tuple[float, ...] | None = Field(default=None, repr=False)
     history: tuple[Turn, ...] = ()
+    terms: tuple[tuple[str, float], ...] | None = Field(default=None, repr=False)
 
     def hit(self, chunk_id: str) -> Hit | None:
         """Return the hit on ``chunk_id``, or None if it was not retrieved."""
@@ -419,6 +423,26 @@ class Recall(BaseModel):
             "cues": [cue.tag for cue in self.cues],
             "tags": [step.value for step in hit.path if step.kind == "tag"],
         }
+
+
+def lesson_digest(
+    recall_id: str,
+    actor: str | None,
+    cited: Iterable[str],
+    rejected: Iterable[str],
+    shown: Iterable[str],
+) -> bytes:
+    """Return 16 bytes that are equal for equal recall, citation and actor."""
+    parts = [
+        recall_id,
+        "" if actor is None else f"={actor}",
+        *sorted(cited),
+        "/",
+        *sorted(rejected),
+        "/",
+        *sorted(shown),
+    ]
+    return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=16).digest()
 
 
 class ShownChunk(BaseModel):
@@ -475,6 +499,60 @@ class Feedback(BaseModel):
     vector: tuple[float, ...] | None = Field(default=None, repr=False)
     embedder: str | None = None
     query: str | None = None
+
+
+class Credit(BaseModel):
+    """What one answer teaches one recall; ``teaches`` is the id of the feedback."""
+
+    model_config = _FROZEN
+
+    recall_id: str
+    cited: tuple[str, ...]
+    shown: tuple[str, ...]
+    actor: str | None = None
+
+    def teaches(self, *, good: bool = True) -> str:
+        """Return the id of the feedback that this gives, or of its opposite."""
+        cited, rejected = (self.cited, ()) if good else ((), self.cited)
+        return lesson_digest(self.recall_id, self.actor, cited, rejected, self.shown).hex()
+
+
+class AnswerRecord(BaseModel):
+    """An answer that a learner has read, and what links it to its lessons.
+
+    Attributes
+    ----------
+    outcome : str
+        ``"learned"``, or in a word why it taught nothing.
+    names : tuple of str
+        What a later verdict may call it: ids of runs and of recalls.
+    conversation : str, optional
+        Later turns of it may cite what these recalls found.
+    recalls : tuple of Recall
+        Those of the answer, and those that it gives credit to; without vectors of other models,
+        texts, and the question unless it may be kept.
+    credits : tuple of Credit
+    verdict : bool, optional
+        The last thumb; None before.
+    embedder : str, optional
+        The model of the recalls' vectors.
+    created_at : float
+        Seconds since the epoch (UTC).
+    number : int, optional
+        Its place in the index, once it is kept.
+    """
+
+    model_config = _FROZEN
+
+    outcome: str
+    names: tuple[str, ...] = ()
+    conversation: str | None = None
+    recalls: tuple[Recall, ...] = ()
+    credits: tuple[Credit, ...] = ()
+    verdict: bool | None = None
+    embedder: str | None = None
+    created_at: float = 0.0
+    number: int | None = None
 
 
 class LearnedEffect(BaseModel):

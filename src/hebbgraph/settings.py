@@ -153,7 +153,8 @@ class LearningSettings(_Frozen):
         Whether the log keeps the text of questions. If not, it still keeps cue phrases, hashed
         words and the embedding, which learning reads; they too say much about a question.
     query_retention_days : float, at least 0
-        Texts of questions older than this are erased from the log.
+        Texts of questions older than this are erased from the log, and so is what links answers
+        to their lessons.
 
     Examples
     --------
@@ -239,8 +240,8 @@ class Settings(_Frozen):
     write_wait_seconds : float, at least 0
         How long a writer waits for another one before it gives up.
     keep_recalls : int, at least 0
-        How many recalls of each namespace are kept to be found by id, for late feedback; 0 keeps
-        none.
+        How many recalls of each namespace are kept to be found by id, for late feedback, and how
+        many answers that a learner has read; 0 keeps none.
     recall : RecallSettings
         Spreading; free at each open.
     evidence : EvidenceWeights

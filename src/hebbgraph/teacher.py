@@ -11,16 +11,16 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import IO, TypeAlias
+from typing import IO, Any, TypeAlias
 
 from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.formulas.homeostasis import MIN_WEIGHT
-from hebbgraph.learning.feedback import feedback_digest, feedback_of, read_feedback
+from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms, read_feedback
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.question import weighted_terms
-from hebbgraph.records import Feedback, PruneReport, Recall
+from hebbgraph.records import AnswerRecord, Feedback, PruneReport, Recall
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.feedback_log import Selection, anonymized, phrases_of
 
@@ -41,6 +41,7 @@ class Teacher:
     def __init__(self, namespace: Namespace) -> None:
         self._namespace = namespace
         self._log = namespace.log
+        self._answers = namespace.answers
         self._derived = namespace.derived
         self._settings = namespace.settings.learning
         self._expired_at = 0.0
@@ -90,6 +91,7 @@ class Teacher:
     def erase_gone_phrases(self) -> None:
         """Erase phrases that no chunk has any more, such as a deleted title, from the log."""
         self._log.anonymize(self._gone(self._log.phrases()))
+        self._answers.drop_phrases(self._gone)
 
     def _without_gone_phrases(self, feedback: Feedback) -> Feedback:
         """Keep late feedback from bringing back what was deleted since its recall."""
@@ -108,6 +110,43 @@ class Teacher:
             if phrase not in said and not (phrase in numbers and in_use[numbers[phrase]])
         }
 
+    # -- what links answers to lessons ------------------------------------------------
+
+    def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
+        """See :meth:`hebbgraph.HebbianIndex.keep_answer`."""
+        for recall in record.recalls:
+            if recall.namespace != self._namespace.name:
+                raise FeedbackError(
+                    f"recall {recall.id!r} belongs to namespace {recall.namespace!r}, "
+                    f"this index sees {self._namespace.name!r}"
+                )
+        embedding = self._derived.embedding
+        return self._answers.put(
+            record.model_copy(
+                update={
+                    "recalls": tuple(map(self._lasting, record.recalls)),
+                    "embedder": None if embedding is None else embedding.name,
+                    "created_at": record.created_at or time.time(),
+                }
+            )
+        )
+
+    def find_answer(self, name: str) -> AnswerRecord | None:
+        """See :meth:`hebbgraph.HebbianIndex.find_answer`."""
+        found = self._answers.find(name)
+        embedding = self._derived.embedding
+        if found is None or (embedding is not None and found.embedder == embedding.name):
+            return found
+        plain = (recall.model_copy(update={"vector": None}) for recall in found.recalls)
+        return found.model_copy(update={"recalls": tuple(plain)})
+
+    def _lasting(self, recall: Recall) -> Recall:
+        """Keep what learning reads; the question only if it may be kept."""
+        kept: dict[str, Any] = {"terms": hashed_terms(recall, self._terms), "notes": ()}
+        if not self._settings.store_queries:
+            kept |= {"query": "", "history": ()}
+        return recall.model_copy(update=kept)
+
     # -- taking back ----------------------------------------------------------------
 
     def forget(
@@ -124,6 +163,7 @@ class Teacher:
         if everything:
             if any(one is not None for one in given):
                 raise ParameterError("everything=True cannot be combined with other criteria")
+            self._answers.forget(everything=True)
             return self._log.remove(Selection())
         if all(one is None for one in given):
             raise ParameterError(
@@ -139,6 +179,13 @@ class Teacher:
             self._log.remove(selection)
             if chunk is None
             else self._log.remove_chunk(chunk, selection)
+        )
+        self._answers.forget(
+            named=[one.id for one in removed],
+            actor=actor,
+            chunk=chunk,
+            since=selection.since,
+            until=selection.until,
         )
         if not removed and selection.ids:
             # No error: what is forgotten twice is forgotten.

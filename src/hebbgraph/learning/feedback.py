@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 import time
-import uuid
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 
@@ -15,11 +14,11 @@ from pydantic import ValidationError
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.graph.references import tag_key
 from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
-from hebbgraph.records import Cue, Feedback, PathStep, Recall, ShownChunk
+from hebbgraph.records import Cue, Feedback, PathStep, Recall, ShownChunk, lesson_digest
 from hebbgraph.settings import LearningSettings
 from hebbgraph.text import phrase_key
 
-__all__ = ["feedback_digest", "feedback_of", "hash_term", "read_feedback"]
+__all__ = ["feedback_digest", "feedback_of", "hash_term", "hashed_terms", "read_feedback"]
 
 
 @lru_cache(maxsize=65_536)
@@ -30,16 +29,13 @@ def hash_term(term: str) -> str:
 
 def feedback_digest(feedback: Feedback) -> bytes:
     """Return 16 bytes that are equal for equal recall, citation and actor."""
-    parts = [
+    return lesson_digest(
         feedback.recall_id,
-        "" if feedback.actor is None else f"={feedback.actor}",
-        *sorted(feedback.cited),
-        "/",
-        *sorted(feedback.rejected),
-        "/",
-        *sorted(shown.chunk_id for shown in feedback.shown),
-    ]
-    return hashlib.blake2b("\x1f".join(parts).encode(), digest_size=16).digest()
+        feedback.actor,
+        feedback.cited,
+        feedback.rejected,
+        (shown.chunk_id for shown in feedback.shown),
+    )
 
 
 def feedback_of(
@@ -113,7 +109,8 @@ def feedback_of(
     order = sorted(shown_ids, key=lambda id_: hits[id_].rank)
     known_to_be_cited, known_to_be_rejected = set(cited_ids), set(rejected_ids)
     return Feedback(
-        id=uuid.uuid4().hex,
+        # The same in every process, so that whoever takes it back need not have given it.
+        id=lesson_digest(recall.id, actor, cited_ids, rejected_ids, order).hex(),
         namespace=namespace,
         recall_id=recall.id,
         actor=actor,
@@ -128,7 +125,7 @@ def feedback_of(
         cited=tuple(id_ for id_ in order if id_ in known_to_be_cited),
         rejected=tuple(id_ for id_ in order if id_ in known_to_be_rejected),
         cues=_cues(recall),
-        terms=tuple((hash_term(term), weight) for term, weight in terms(recall)),
+        terms=hashed_terms(recall, terms),
         paths=tuple(
             path
             for id_ in order
@@ -138,6 +135,19 @@ def feedback_of(
         embedder=None if recall.vector is None else embedder,
         query=recall.query if settings.store_queries else None,
     )
+
+
+def hashed_terms(
+    recall: Recall, terms: Callable[[Recall], Sequence[tuple[str, float]]]
+) -> tuple[tuple[str, float], ...]:
+    """Return the hashed words of a recall's question, by itself if it was kept without them."""
+    if recall.terms is None:
+        return tuple((hash_term(term), weight) for term, weight in terms(recall))
+    if not all(math.isfinite(weight) and weight >= 0 for _, weight in recall.terms):
+        raise FeedbackError(
+            f"a weight in the terms of recall {recall.id!r} is negative or infinite"
+        )
+    return recall.terms
 
 
 def _ids(name: str, ids: Iterable[str]) -> list[str]:

@@ -10,6 +10,8 @@
 :mod:`.texts`           where texts are: in the database or in a store of the caller's
 :mod:`.facts`           plain metadata values as terms of the lexical index
 :mod:`.embeddings`      vectors, and the model that made them
+:mod:`.answers`         what links answers to their lessons
+:mod:`.packing`         a recall in few bytes
 :mod:`.tag_answers`     answers of tagging models, so that none is paid for twice
 :mod:`.history`         which commits led to the present truth
 :mod:`.feedback_log`    what was cited, in commit order

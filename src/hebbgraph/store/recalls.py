@@ -23,15 +23,15 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from filelock import FileLock, Timeout
 from pydantic import ValidationError
-from pydantic_core import from_json
 
 from hebbgraph.errors import IndexLockedError, StorageError
 from hebbgraph.records import Recall
+from hebbgraph.store.packing import packed, unpacked
 from hebbgraph.store.processes import leave_to_parent
 from hebbgraph.store.sqlite import scrub
 
@@ -47,7 +47,7 @@ CREATE TABLE IF NOT EXISTS recalls (
     database TEXT NOT NULL,
     namespace TEXT NOT NULL,
     id TEXT NOT NULL,
-    body TEXT NOT NULL,
+    body BLOB NOT NULL,
     vector BLOB,
     checksum INTEGER,
     keep INTEGER NOT NULL DEFAULT 10000,
@@ -102,17 +102,6 @@ _NO_DAMAGE = (
     "SQLITE_INTERRUPT",
     "SQLITE_PROTOCOL",
 )
-
-_NOT_STORED: dict[str, Any] = {
-    "vector": True,
-    "hits": {
-        "__all__": {
-            "text_hash": True,
-            "chunk": {"text", "title", "metadata", "document_id", "tags"},
-            "path": {"__all__": {"title"}},
-        }
-    },
-}
 
 _R = TypeVar("_R")
 
@@ -253,10 +242,7 @@ class RecallStore:
         """Keep a recall, and drop the oldest beyond the bound."""
 
         def work(connection: sqlite3.Connection) -> None:
-            # The hash of each hit's text tells later whether that has changed.
-            hashes = " ".join(hit.hash_of_text for hit in recall.hits)
-            body = f"{hashes}\n{recall.model_dump_json(exclude=_NOT_STORED)}"
-            # As JSON, a vector would take longer than all the rest.
+            body = packed(recall)
             vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
             row = (self._database, recall.namespace, recall.id, body, vector)
             checksum = _checksum(body, vector)
@@ -426,22 +412,13 @@ def _reason(error: Exception) -> str:
     return str(error)
 
 
-def _read(body: str, vector: bytes | None, checksum: int | None) -> Recall:
+def _read(body: bytes | str, vector: bytes | None, checksum: int | None) -> Recall:
     if checksum is not None and checksum != _checksum(body, vector):
         raise _DamagedRowError("its checksum differs")
-    hashes, _, row = body.rpartition("\n")
-    fields = from_json(row)
-    try:
-        if hashes:  # else nothing was found, or an earlier version stored the whole record
-            for hit, hash_ in zip(fields["hits"], hashes.split(), strict=True):
-                hit["text_hash"] = hash_
-                hit["chunk"]["text"] = ""
-        if vector is not None:
-            fields["vector"] = np.frombuffer(vector, _FLOAT).tolist()
-    except (TypeError, LookupError) as error:
-        raise ValueError("not a stored recall") from error
-    return Recall.model_validate(fields)
+    numbers = None if vector is None else tuple(np.frombuffer(vector, _FLOAT).tolist())
+    return unpacked(body, numbers)
 
 
-def _checksum(body: str, vector: bytes | None) -> int:
-    return zlib.crc32(vector or b"", zlib.crc32(body.encode()))
+def _checksum(body: bytes | str, vector: bytes | None) -> int:
+    content = body.encode() if isinstance(body, str) else body
+    return zlib.crc32(vector or b"", zlib.crc32(content))

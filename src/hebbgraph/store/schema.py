@@ -19,6 +19,8 @@ __all__ = [
     "METADATA",
     "MIGRATIONS",
     "SCHEMA_VERSION",
+    "answer_names",
+    "answers",
     "chunks",
     "commits",
     "creation",
@@ -32,7 +34,7 @@ __all__ = [
     "tombstones",
 ]
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 
 METADATA = sa.MetaData()
 
@@ -165,6 +167,35 @@ feedback = sa.Table(
     sqlite_autoincrement=True,
 )
 
+#: Answers that a learner has read (hebbgraph.store.answers), bounded in number and age: what
+#: links a later verdict, or a later turn of the conversation, to its lessons. ``body`` is NULL
+#: where nothing can follow. Conversations and names are hashed.
+answers = sa.Table(
+    "answers",
+    METADATA,
+    sa.Column("seq", _ROW_ID, primary_key=True, autoincrement=True),
+    sa.Column("namespace", _name(256), nullable=False),
+    sa.Column("created_at", sa.Double, nullable=False),
+    sa.Column("outcome", sa.String(64), nullable=False),
+    sa.Column("conversation", sa.LargeBinary(16)),
+    sa.Column("body", sa.LargeBinary),
+    sa.Index("ix_answers_namespace_seq", "namespace", "seq"),
+    sa.Index("ix_answers_namespace_conversation", "namespace", "conversation", "seq"),
+    sqlite_autoincrement=True,
+)
+
+#: What an answer may be called: ids of runs and of recalls.
+answer_names = sa.Table(
+    "answer_names",
+    METADATA,
+    sa.Column("namespace", _name(256), primary_key=True),
+    sa.Column("name", sa.LargeBinary(16), primary_key=True),
+    sa.Column("answer", sa.BigInteger, nullable=False),
+    sa.Index("ix_answer_names_answer", "answer"),
+)
+
+_recall_index = sa.Index("ix_feedback_namespace_recall", feedback.c.namespace, feedback.c.recall_id)
+
 #: A model's answers about the content of chunks. ``tagger`` names model and prompt; a row is
 #: deleted with its chunk.
 tag_answers = sa.Table(
@@ -201,6 +232,12 @@ def _add_tag_corrections(connection: sa.Connection) -> None:
 
 def _add_tag_answers(connection: sa.Connection) -> None:
     tag_answers.create(connection)
+
+
+def _add_answers(connection: sa.Connection) -> None:
+    answers.create(connection)
+    answer_names.create(connection)
+    _recall_index.create(connection)
 
 
 def _add_column(column: sa.Column[Any]) -> Callable[[sa.Connection], None]:
@@ -259,4 +296,5 @@ MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
     3: _add_history,
     4: _add_column(chunks.c.links),
     5: _add_tag_corrections,
+    6: _add_answers,
 }

@@ -1,0 +1,347 @@
+"""Answers that were read, and what links a later verdict or a later turn to their lessons.
+
+Rows of the truth, written by whoever learns and never by a recall. Another process, another
+server and the next start find them. They are bounded in number and age, hold no text of a chunk,
+and no question either unless questions may be kept; names and conversations are hashed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import sqlalchemy as sa
+
+from hebbgraph.errors import DamagedIndexError
+from hebbgraph.graph.references import tag_key
+from hebbgraph.records import AnswerRecord, Credit, Recall
+from hebbgraph.store.chunks import pages
+from hebbgraph.store.database import Database, retried
+from hebbgraph.store.packing import packed, unpacked
+from hebbgraph.store.schema import answer_names, answers
+
+__all__ = ["AnswerLog"]
+
+_DAY = 86_400.0
+_MAX_NAMES = 64
+#: Old rows go with every so many new ones, and when the index is compacted.
+_PRUNE_EVERY = 64
+#: Turns of a conversation that a later one may cite from.
+_TURNS = 8
+_HALF = np.dtype("<f2")
+
+_BY_NAME = (
+    sa.select(answers)
+    .join(answer_names, answer_names.c.answer == answers.c.seq)
+    .where(
+        answer_names.c.namespace == sa.bindparam("mine"),
+        answer_names.c.name == sa.bindparam("name"),
+    )
+)
+_BY_CONVERSATION = (
+    sa.select(answers)
+    .where(
+        answers.c.namespace == sa.bindparam("mine"),
+        answers.c.conversation == sa.bindparam("conversation"),
+        answers.c.created_at >= sa.bindparam("since"),
+    )
+    .order_by(answers.c.seq.desc())
+    .limit(_TURNS)
+)
+
+
+class AnswerLog:
+    """The answers of one namespace.
+
+    Parameters
+    ----------
+    database : Database
+    namespace : str
+    keep : int
+        How many are kept; the oldest go.
+    days : float
+        How long each is kept.
+    """
+
+    def __init__(self, database: Database, namespace: str, *, keep: int, days: float) -> None:
+        self.database = database
+        self._namespace = namespace
+        self._keep = keep
+        self._days = days
+        self._since_pruning = 0
+
+    # -- writing --------------------------------------------------------------------
+
+    @retried
+    def put(self, record: AnswerRecord) -> AnswerRecord:
+        """Keep an answer, or what has become of one that is kept; return it with its number."""
+        if not self._keep:
+            return record
+        names = dict.fromkeys(
+            [*record.names, *(one.teaches(good=good) for one in record.credits for good in _BOTH)]
+        )
+        values = {
+            "namespace": self._namespace,
+            "created_at": record.created_at,
+            "outcome": record.outcome,
+            "conversation": None if record.conversation is None else _hash(record.conversation),
+            "body": _body(record),
+        }
+        with self.database.write() as connection:
+            number = self._replaced(connection, record.number, values)
+            if number is None:
+                added = connection.execute(sa.insert(answers).values(**values))
+                [number] = added.inserted_primary_key or [0]
+            hashes = [_hash(name) for name in list(names)[:_MAX_NAMES]]
+            for page in pages(hashes):
+                connection.execute(
+                    sa.delete(answer_names).where(
+                        answer_names.c.namespace == self._namespace, answer_names.c.name.in_(page)
+                    )
+                )
+            if hashes:
+                connection.execute(
+                    sa.insert(answer_names),
+                    [
+                        {"namespace": self._namespace, "name": name, "answer": number}
+                        for name in hashes
+                    ],
+                )
+            self._since_pruning += 1
+            if self._since_pruning >= min(_PRUNE_EVERY, self._keep):
+                self._since_pruning = 0
+                self._prune(connection)
+        return record.model_copy(update={"number": number})
+
+    def _replaced(
+        self, connection: sa.Connection, number: int | None, values: dict[str, Any]
+    ) -> int | None:
+        if number is None:
+            return None
+        changed = connection.execute(
+            sa.update(answers).where(self._mine(), answers.c.seq == number).values(**values)
+        )
+        return number if changed.rowcount else None
+
+    @retried
+    def prune(self) -> None:
+        """Delete what is too old, or too much."""
+        with self.database.write() as connection:
+            self._prune(connection)
+
+    def _prune(self, connection: sa.Connection) -> None:
+        last = (
+            sa.select(answers.c.seq)
+            .where(self._mine())
+            .order_by(answers.c.seq.desc())
+            .offset(self._keep)
+            .limit(1)
+        )
+        oldest = connection.execute(last).scalar()
+        self._delete(
+            connection, sa.or_(answers.c.created_at < self._since(), answers.c.seq <= (oldest or 0))
+        )
+
+    def _since(self) -> float:
+        return time.time() - self._days * _DAY
+
+    @retried
+    def forget(
+        self,
+        *,
+        named: Iterable[str] = (),
+        actor: str | None = None,
+        chunk: str | None = None,
+        since: float | None = None,
+        until: float | None = None,
+        everything: bool = False,
+    ) -> None:
+        """Delete what links to feedback that is forgotten.
+
+        Parameters
+        ----------
+        named : iterable of str
+            Answers by any of their names: feedback that they gave counts among them.
+        actor, chunk, since, until
+            Answers that meet all of those that are given.
+        everything : bool
+        """
+        hashes = [_hash(name) for name in named]
+        with self.database.write() as connection:
+            if everything:
+                self._delete(connection, sa.true())
+                return
+            for page in pages(hashes):
+                found = sa.select(answer_names.c.answer).where(
+                    answer_names.c.namespace == self._namespace, answer_names.c.name.in_(page)
+                )
+                self._delete(connection, answers.c.seq.in_(found))
+            if all(one is None for one in (actor, chunk, since, until)):
+                return
+            period = [answers.c.created_at >= since] if since is not None else []
+            period += [answers.c.created_at < until] if until is not None else []
+            if actor is None and chunk is None:
+                self._delete(connection, sa.and_(*period))
+                return
+
+            def concerned(record: AnswerRecord) -> bool:
+                by = any(one.actor == actor for one in record.credits)
+                return (actor is None or by) and (chunk is None or _names(record, chunk))
+
+            self._delete_if(connection, concerned, *period)
+
+    def drop_phrases(self, gone: Callable[[set[str]], set[str]]) -> None:
+        """Delete answers that name phrases which no chunk has any more.
+
+        Parameters
+        ----------
+        gone : callable
+            Returns those of some phrases that are gone.
+        """
+        phrases = {phrase for one in self._all() for phrase in _phrases(one)}
+        if phrases and (lost := gone(phrases)):
+            with self.database.write() as connection:
+                self._delete_if(connection, lambda one: not lost.isdisjoint(_phrases(one)))
+
+    def _delete_if(
+        self,
+        connection: sa.Connection,
+        concerned: Callable[[AnswerRecord], bool],
+        *where: sa.ColumnElement[bool],
+    ) -> None:
+        query = sa.select(answers).where(self._mine(), answers.c.body.is_not(None), *where)
+        numbers = [row.seq for row in connection.execute(query).all() if concerned(self._read(row))]
+        for page in pages(numbers):
+            self._delete(connection, answers.c.seq.in_(page))
+
+    def _delete(self, connection: sa.Connection, which: sa.ColumnElement[bool]) -> None:
+        numbers = sa.select(answers.c.seq).where(self._mine(), which)
+        connection.execute(sa.delete(answer_names).where(answer_names.c.answer.in_(numbers)))
+        connection.execute(sa.delete(answers).where(self._mine(), which))
+
+    # -- reading --------------------------------------------------------------------
+
+    def find(self, name: str) -> AnswerRecord | None:
+        """Return the answer of this name, if it is kept."""
+        rows = self.database.ask(_BY_NAME, {"mine": self._namespace, "name": _hash(name)})
+        found = self._read(rows[0]) if rows else None
+        return None if found is None or found.created_at < self._since() else found
+
+    @retried
+    def earlier(self, conversation: str) -> list[Recall]:
+        """Return what the latest turns of a conversation recalled, oldest first."""
+        bound = {
+            "mine": self._namespace,
+            "conversation": _hash(conversation),
+            "since": self._since(),
+        }
+        with self.database.read() as connection:
+            rows = connection.execute(_BY_CONVERSATION, bound).all()
+        turns = [self._read(row) for row in rows]
+        recalls = {recall.id: recall for turn in reversed(turns) for recall in turn.recalls}
+        return list(recalls.values())[-_TURNS:]
+
+    @retried
+    def counts(self) -> dict[str, int]:
+        """Count the answers that are kept, by outcome."""
+        query = (
+            sa.select(answers.c.outcome, sa.func.count().label("n"))
+            .where(self._mine())
+            .group_by(answers.c.outcome)
+            .order_by(answers.c.outcome)
+        )
+        with self.database.read() as connection:
+            return {row.outcome: row.n for row in connection.execute(query)}
+
+    @retried
+    def _all(self) -> list[AnswerRecord]:
+        with self.database.read() as connection:
+            query = sa.select(answers).where(self._mine(), answers.c.body.is_not(None))
+            return [self._read(row) for row in connection.execute(query)]
+
+    def _mine(self) -> sa.ColumnElement[bool]:
+        return answers.c.namespace == self._namespace
+
+    def _read(self, row: Sequence[Any]) -> AnswerRecord:
+        number, _, created_at, outcome, _, body = row
+        fields: dict[str, Any] = {}
+        if body is not None:
+            try:
+                fields = _fields(bytes(body), self._namespace)
+            except (ValueError, LookupError, TypeError, zlib.error) as error:
+                raise DamagedIndexError(
+                    f"{self.database.place}: answer {number} cannot be read ({error}); "
+                    "forget(since=..., until=...) around its time removes it"
+                ) from error
+        return AnswerRecord(outcome=outcome, created_at=created_at, number=number, **fields)
+
+
+_BOTH = (True, False)
+
+
+def _hash(name: str) -> bytes:
+    return hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def _body(record: AnswerRecord) -> bytes | None:
+    if not record.recalls:
+        return None
+    fields = {
+        "names": record.names,
+        "conversation": record.conversation,
+        "verdict": record.verdict,
+        "embedder": record.embedder,
+        "credits": [one.model_dump(exclude_defaults=True) for one in record.credits],
+        "recalls": [
+            [
+                b64encode(packed(recall)).decode(),
+                None if recall.vector is None else _half(recall.vector),
+            ]
+            for recall in record.recalls
+        ],
+    }
+    return zlib.compress(json.dumps(fields, separators=(",", ":")).encode(), 1)
+
+
+def _fields(body: bytes, namespace: str) -> dict[str, Any]:
+    fields = json.loads(zlib.decompress(body))
+    recalls = [
+        unpacked(
+            b64decode(recall),
+            None
+            if vector is None
+            else tuple(np.frombuffer(b64decode(vector), _HALF).astype(np.float64).tolist()),
+        )
+        for recall, vector in fields.pop("recalls")
+    ]
+    if any(recall.namespace != namespace for recall in recalls):
+        raise ValueError("a recall of another namespace")
+    credit = [Credit.model_validate(one) for one in fields.pop("credits")]
+    return {**fields, "recalls": tuple(recalls), "credits": tuple(credit)}
+
+
+def _half(vector: Sequence[float]) -> str:
+    """Learning reads half precision."""
+    with np.errstate(over="ignore"):
+        return b64encode(np.asarray(vector, _HALF).tobytes()).decode()
+
+
+def _names(record: AnswerRecord, chunk: str) -> bool:
+    return any(
+        hit.chunk.id == chunk or any(step.value == chunk for step in hit.path)
+        for recall in record.recalls
+        for hit in recall.hits
+    )
+
+
+def _phrases(record: AnswerRecord) -> Iterator[str]:
+    for recall in record.recalls:
+        named = [cue.tag for cue in recall.cues]
+        named += [step.value for hit in recall.hits for step in hit.path if step.kind == "tag"]
+        yield from (tag_key(tag) or tag for tag in named)
