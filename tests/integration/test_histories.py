@@ -448,6 +448,7 @@ def test_a_directory_of_an_older_version_is_built_anew_once(
     with closing(sqlite3.connect(place / DATABASE_NAME)) as connection, connection:
         for statement in (
             "DROP TABLE commits",
+            "DROP TABLE tag_corrections",
             "DROP TABLE answers",
             "DROP TABLE answer_names",
             "DROP INDEX ix_feedback_namespace_recall",
