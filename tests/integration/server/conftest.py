@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("fastapi", reason="the extra server is not installed")
-
-from starlette.testclient import TestClient
-
 from hebbgraph import Chunk, HebbianIndex, IndexPool
-from hebbgraph.server import ServerSettings, create_app
 
 if TYPE_CHECKING:
+    from starlette.testclient import TestClient
+
     Serve = Callable[..., TestClient]
 
 
@@ -33,6 +30,11 @@ def location(tmp_path: Path, corpus: list[Chunk]) -> Path:
 @pytest.fixture
 def serve(location: Path) -> Iterator[Serve]:
     """Serve the index with some settings."""
+    pytest.importorskip("fastapi", reason="the extra server is not installed")
+    from starlette.testclient import TestClient
+
+    from hebbgraph.server import ServerSettings, create_app
+
     with ExitStack() as stack:
 
         def start(*, token: str | None = None, **settings: Any) -> TestClient:

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+pytest.importorskip("fastapi", reason="the extra server is not installed")
+
 from starlette.testclient import TestClient
 
 from hebbgraph import ParameterError
