@@ -1,7 +1,7 @@
 """hebbgraph for LlamaIndex: retrieval over a tag graph that learns from citations."""
 
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
-from llama_index.retrievers.hebbgraph.conversation import ConversationBundle
+from llama_index.retrievers.hebbgraph.conversation import ConversationBundle, RecallBundle
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import RecallEvent
 from llama_index.retrievers.hebbgraph.learner import CitationLearner
@@ -30,6 +30,7 @@ __all__ = [
     "HebbianRetriever",
     "HebbianVectorStore",
     "LlamaIndexEmbedder",
+    "RecallBundle",
     "RecallEvent",
     "SkipEmbedding",
     "TagExtractor",

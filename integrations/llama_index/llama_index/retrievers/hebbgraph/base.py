@@ -1,11 +1,16 @@
-"""HebbianRetriever: recall from a hebbgraph index as a LlamaIndex retriever."""
+"""HebbianRetriever: recall from a hebbgraph index as a LlamaIndex retriever.
+
+Here it is made, and its documents live; :mod:`.recalling` answers questions.
+"""
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Unpack
+from types import TracebackType
+from typing import Any, Self, Unpack
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -14,28 +19,12 @@ from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.indices.vector_store.retrievers import VectorIndexRetriever
 from llama_index.core.memory.types import BaseMemory
 from llama_index.core.node_parser import NodeParser
-from llama_index.core.schema import (
-    BaseNode,
-    Document,
-    IndexNode,
-    NodeWithScore,
-    QueryBundle,
-    TransformComponent,
-)
+from llama_index.core.schema import BaseNode, Document, IndexNode, TransformComponent
 from llama_index.core.vector_stores.types import MetadataFilters
 
-from hebbgraph import HebbianIndex, ParameterError, Recall, Settings
-from hebbgraph.arguments import check_k
-from hebbgraph.limits import MAX_QUERY_CHARACTERS
-from llama_index.retrievers.hebbgraph.conversation import (
-    ConversationBundle,
-    asked_in_full,
-    turns_of,
-)
+from hebbgraph import AddReport, HebbianIndex, ParameterError, Settings
+from hebbgraph.intake import OnError
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
-from llama_index.retrievers.hebbgraph.events import announce
-from llama_index.retrievers.hebbgraph.filters import to_where
-from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
 from llama_index.retrievers.hebbgraph.options import (
     CommonOptions,
     IndexedOptions,
@@ -45,18 +34,17 @@ from llama_index.retrievers.hebbgraph.options import (
     check_options,
     nodes_of,
 )
-from llama_index.retrievers.hebbgraph.parsing import HebbianNodeParser
+from llama_index.retrievers.hebbgraph.parsing import Cutting, leaves
+from llama_index.retrievers.hebbgraph.recalling import RecallingRetriever
 from llama_index.retrievers.hebbgraph.texts import texts_of
-from llama_index.retrievers.hebbgraph.writing import add_nodes, mirror
+from llama_index.retrievers.hebbgraph.wrapped import Wrapped
+from llama_index.retrievers.hebbgraph.writing import add_nodes, mirror, replace_documents
 
 __all__ = ["DEFAULT_TOP_K", "HebbianRetriever", "Strategy"]
 
-logger = logging.getLogger(__name__)
-
 DEFAULT_TOP_K = 10
 #: How many seeds a vector index is asked for; recall needs more than it returns.
-_SEEDS = 50
-
+_SEEDS = 100
 
 _ARGUMENTS = sorted(IndexedOptions.__annotations__)
 _OF_NODES = (
@@ -77,7 +65,7 @@ _INSTEAD_OVER_STORES = dict.fromkeys(
 )
 
 
-class HebbianRetriever(BaseRetriever):
+class HebbianRetriever(RecallingRetriever):
     """Retrieves the chunks that a question activates, and learns through a CitationLearner.
 
     Parameters
@@ -96,7 +84,7 @@ class HebbianRetriever(BaseRetriever):
     source : BaseRetriever, optional
         Another retriever over the same nodes. Its results are the seeds that activation
         starts from, in place of hebbgraph's own search. Give it the same filters, and a
-        top k of 50 or so. Nodes that the index does not hold keep the rank that the
+        top k of 100 or so. Nodes that the index does not hold keep the rank that the
         source gave them (with filters here, they are left out).
     embed_model : BaseEmbedding, optional
         Embeds questions, if the index was opened with a ``LlamaIndexEmbedder`` of it: on
@@ -105,13 +93,19 @@ class HebbianRetriever(BaseRetriever):
         That of the chat engine which asks. A follow-up ("and in winter?") is understood
         from the user's messages in it, without a model. A :class:`ConversationBundle`
         carries its own.
+    mmr_threshold : float, in [0, 1], optional
+        Choose nodes by maximal marginal relevance: the lower, the more they differ.
+    include_path : bool
+        Write into ``metadata["hebbgraph"]`` of each node how it was found: recall id, rank, path,
+        cues and tags (``Recall.trail``). No model reads it.
     callback_manager, object_map, objects, verbose
         As for every LlamaIndex retriever.
 
     Notes
     -----
-    ``similarity_top_k``, ``filters``, ``node_ids``, ``doc_ids`` and ``strategy`` are plain
-    attributes. Scores stand in ``NodeWithScore.score`` alone, the nodes are new copies.
+    ``similarity_top_k``, ``filters``, ``node_ids``, ``doc_ids``, ``strategy``,
+    ``mmr_threshold`` and ``include_path`` are plain attributes; a :class:`RecallBundle` has its
+    own k and filters. Scores stand in ``NodeWithScore.score`` alone, the nodes are new copies.
 
     Examples
     --------
@@ -138,6 +132,8 @@ class HebbianRetriever(BaseRetriever):
         source: BaseRetriever | None = None,
         embed_model: BaseEmbedding | None = None,
         memory: BaseMemory | None = None,
+        mmr_threshold: float | None = None,
+        include_path: bool = False,
         callback_manager: CallbackManager | None = None,
         object_map: dict[str, Any] | None = None,
         objects: list[IndexNode] | None = None,
@@ -156,10 +152,16 @@ class HebbianRetriever(BaseRetriever):
                 "strategy": strategy,
                 "source": source,
                 "embed_model": embed_model,
+                "mmr_threshold": mmr_threshold,
+                "include_path": include_path,
             },
             known=_ARGUMENTS,
         )
         super().__init__(
+            source=source,
+            wrapped=None,
+            embed_model=embed_model,
+            memory=memory,
             callback_manager=callback_manager,
             object_map=object_map,
             objects=objects,
@@ -170,10 +172,11 @@ class HebbianRetriever(BaseRetriever):
         self.filters = filters
         self.node_ids = node_ids
         self.doc_ids = doc_ids
-        self.strategy: Strategy = strategy
-        self._source = source
-        self._embed_model = embed_model
-        self._memory = memory
+        self.strategy = strategy
+        self.mmr_threshold = mmr_threshold
+        self.include_path = include_path
+        self._cut = Cutting()
+        self._owns_index = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.index!r}, similarity_top_k={self.similarity_top_k})"
@@ -228,9 +231,12 @@ class HebbianRetriever(BaseRetriever):
             embedder=None if embed_model is None else LlamaIndexEmbedder(embed_model),
             edges=edges,
         )
-        add_nodes(index, nodes, show_progress=show_progress)
         objects = [node for node in nodes if isinstance(node, IndexNode) and node.obj is not None]
-        return cls(index, embed_model=embed_model, objects=objects or None, **options)
+        made = cls(index, embed_model=embed_model, objects=objects or None, **options)
+        made._owns_index = True
+        with made._closed_on_error():
+            add_nodes(index, leaves(nodes), show_progress=show_progress)
+        return made
 
     @classmethod
     def from_documents(
@@ -244,12 +250,15 @@ class HebbianRetriever(BaseRetriever):
     ) -> HebbianRetriever:
         """Cut documents into nodes, add them to an index and retrieve from it.
 
+        A document whose id the index knows takes the place of its former self.
+
         Parameters
         ----------
         documents : sequence of Document
             Their ids should last; see :class:`HebbianNodeParser`.
         node_parser : NodeParser, optional
-            Left out, a :class:`HebbianNodeParser`.
+            Left out, a :class:`HebbianNodeParser`. Its nodes get ids that last. Of a hierarchy,
+            only the leaves are searched; :class:`HebbianGraphIndex` keeps their parents.
         transformations : sequence of TransformComponent, optional
             In place of a node parser.
         show_progress : bool
@@ -258,10 +267,12 @@ class HebbianRetriever(BaseRetriever):
             As for :meth:`from_nodes` and the constructor.
         """
         check_options(options, known=(*_OF_NODES, "node_parser", "transformations"))
-        nodes: Sequence[BaseNode] = nodes_of(documents, "documents")
-        for step in transformations or [node_parser or HebbianNodeParser()]:
-            nodes = step(nodes, show_progress=show_progress)
-        return cls.from_nodes(nodes, show_progress=show_progress, **options)
+        own = nodes_of(documents, "documents")
+        made = cls.from_nodes([], **options)
+        made._cut = Cutting(transformations or ([node_parser] if node_parser else ()))
+        with made._closed_on_error():
+            made.add(own, show_progress=show_progress)
+        return made
 
     @classmethod
     def from_vector_store_index(
@@ -301,17 +312,13 @@ class HebbianRetriever(BaseRetriever):
         check_options(
             {**options, "filters": filters}, known=_OVER_STORES, instead=_INSTEAD_OVER_STORES
         )
-        if not isinstance(vector_index, VectorStoreIndex):
-            raise ParameterError(
-                f"vector_index is a VectorStoreIndex, got {type(vector_index).__name__}"
-            )
+        wrapped = Wrapped(vector_index)
         index = HebbianIndex.open(
             location,
             namespace=namespace,
             settings=Settings(keep_text=keep_text),
             texts=None if keep_text else texts_of(vector_index),
         )
-        mirror(index, vector_index, nodes)
         # Unlike as_retriever(), this also finds nodes that are inserted later.
         source = VectorIndexRetriever(
             vector_index,
@@ -319,104 +326,132 @@ class HebbianRetriever(BaseRetriever):
             filters=filters,
             object_map=vector_index._object_map,
         )
-        return cls(index, source=source, filters=filters, **options)
+        made = cls(index, source=source, filters=filters, **options)
+        made._wrapped, made._owns_index = wrapped, True
+        with made._closed_on_error():
+            made._mirror(wrapped, nodes)
+        return made
+
+    # -- documents that live ----------------------------------------------------------
+
+    def add(
+        self,
+        documents: Sequence[BaseNode],
+        *,
+        on_error: OnError = "raise",
+        strict: bool = False,
+        show_progress: bool = False,
+    ) -> AddReport:
+        """Add documents, each in the place of its former self.
+
+        Parameters
+        ----------
+        documents : sequence of Document or BaseNode
+            Documents are cut as :meth:`from_documents` cut them; nodes are taken as they are.
+        on_error, strict, show_progress
+            As for ``HebbianIndex.add``.
+        """
+        own = nodes_of(documents, "documents")
+        return replace_documents(
+            self.index,
+            own,
+            self._cut,
+            on_error=on_error,
+            strict=strict,
+            show_progress=show_progress,
+        ).report
+
+    def delete(self, ids: Sequence[str] | None = None, *, document_id: str | None = None) -> int:
+        """Delete nodes by id, or all of a document; return how many were deleted."""
+        return self.index.delete(ids, document_id=document_id)
 
     def refresh(
-        self, vector_index: VectorStoreIndex, nodes: Sequence[BaseNode] | None = None
+        self,
+        documents: Sequence[BaseNode] | VectorStoreIndex | None = None,
+        nodes: Sequence[BaseNode] | None = None,
+        *,
+        delete_missing: bool = False,
+    ) -> AddReport:
+        """Bring the graph to what the documents are now.
+
+        Parameters
+        ----------
+        documents : sequence of Document, optional
+            What has not changed is not written again. Over a vector index, leave it out: the
+            graph then holds what that index holds now, and nothing else.
+        nodes : sequence of BaseNode, optional
+            For a vector index that cannot list its nodes.
+        delete_missing : bool
+            Whether documents that are not among these are deleted.
+        """
+        if isinstance(documents, VectorStoreIndex):
+            return self._mirror(Wrapped(documents), nodes)
+        if documents is not None:
+            own = nodes_of(documents, "documents")
+            return replace_documents(
+                self.index, own, self._cut, delete_missing=delete_missing
+            ).report
+        if self._wrapped is None:
+            raise ParameterError("refresh takes documents; only over a vector index it needs none")
+        return self._mirror(self._wrapped, nodes)
+
+    def _mirror(self, wrapped: Wrapped, nodes: Sequence[BaseNode] | None) -> AddReport:
+        return mirror(self.index, wrapped.nodes() if nodes is None else nodes_of(nodes))
+
+    async def aadd(self, documents: Sequence[BaseNode], **options: Any) -> AddReport:
+        """Async twin of :meth:`add`."""
+        return await asyncio.to_thread(self.add, documents, **options)
+
+    async def adelete(
+        self, ids: Sequence[str] | None = None, *, document_id: str | None = None
+    ) -> int:
+        """Async twin of :meth:`delete`."""
+        return await asyncio.to_thread(self.delete, ids, document_id=document_id)
+
+    async def arefresh(
+        self, documents: Sequence[BaseNode] | None = None, *, delete_missing: bool = False
+    ) -> AddReport:
+        """Async twin of :meth:`refresh`."""
+        return await asyncio.to_thread(self.refresh, documents, delete_missing=delete_missing)
+
+    # -- life -------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close the index, if this retriever has opened it; one that was handed in stays open."""
+        if self._owns_index:
+            self.index.close()
+
+    async def aclose(self) -> None:
+        """Async twin of :meth:`close`."""
+        await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
-        """Bring the graph to what a vector index holds now: adds, changes and deletes."""
-        mirror(self.index, vector_index, nodes)
+        self.close()
 
-    # -- asking ---------------------------------------------------------------------
+    async def __aenter__(self) -> Self:
+        return self
 
-    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        query = query_bundle.query_str[:MAX_QUERY_CHARACTERS]
-        history: Sequence[str] = ()
-        if isinstance(query_bundle, ConversationBundle):
-            history = query_bundle.history
-        elif self._memory is not None:
-            history = turns_of(self._memory.get_all())
-        full = query_bundle
-        if self._source is not None and history and query.strip():
-            full = asked_in_full(query_bundle, self.index.in_full(query, history))
-        seeds = None if self._source is None else self._source.retrieve(full)
-        if not query.strip():
-            return (seeds or [])[: self.similarity_top_k]
-        vector = query_bundle.embedding
-        if vector is None and self._embed_model is not None and self._source is None:
-            strings = query_bundle.embedding_strs
-            vector = self._embed_model.get_agg_embedding_from_queries(strings)
-        recall = self.index.recall(query, history=history, **self._options(seeds, vector))
-        return self._results(recall, seeds)
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
-    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        query = query_bundle.query_str[:MAX_QUERY_CHARACTERS]
-        history: Sequence[str] = ()
-        if isinstance(query_bundle, ConversationBundle):
-            history = query_bundle.history
-        elif self._memory is not None:
-            history = turns_of(await self._memory.aget_all())
-        full = query_bundle
-        if self._source is not None and history and query.strip():
-            full = asked_in_full(query_bundle, await self.index.ain_full(query, history))
-        seeds = None if self._source is None else await self._source.aretrieve(full)
-        if not query.strip():
-            return (seeds or [])[: self.similarity_top_k]
-        vector = query_bundle.embedding
-        if vector is None and self._embed_model is not None and self._source is None:
-            strings = query_bundle.embedding_strs
-            vector = await self._embed_model.aget_agg_embedding_from_queries(strings)
-        recall = await self.index.arecall(query, history=history, **self._options(seeds, vector))
-        return self._results(recall, seeds)
-
-    def _options(
-        self, seeds: list[NodeWithScore] | None, vector: list[float] | None
-    ) -> dict[str, Any]:
-        check_k(self.similarity_top_k, "similarity_top_k")
-        options: dict[str, Any] = {
-            "k": self.similarity_top_k,
-            "where": to_where(self.filters, node_ids=self.node_ids, doc_ids=self.doc_ids),
-            "strategy": self.strategy,
-        }
-        if seeds is not None:
-            options["seeds"] = _scored(seeds)
-        if vector is not None:
-            options["vector"] = vector
-        return options
-
-    def _results(self, recall: Recall, seeds: list[NodeWithScore] | None) -> list[NodeWithScore]:
-        found = [
-            NodeWithScore(node=chunk_to_node(hit.chunk), score=hit.score)
-            for hit in recall.hits
-            if not hit.lacks_text
-        ]
-        announce(recall, self.index, [one.node for one in found])
-        if seeds and not (self.filters or self.node_ids or self.doc_ids):
-            found = self._with_unknown(found, seeds)
-        return found
-
-    def _with_unknown(
-        self, found: list[NodeWithScore], seeds: list[NodeWithScore]
-    ) -> list[NodeWithScore]:
-        """Put seeds that the index does not hold where the source had them."""
-        own = {one.node_id for one in found}
-        missing = [seed.node_id for seed in seeds if seed.node_id not in own]
-        if not missing:
-            return found
-        held = self.index.holds(missing)
-        missing = [id_ for id_ in missing if id_ not in held]
-        if not missing:
-            return found
-        logger.info("%d seeds are not in %r; refresh() adds them", len(missing), self.index)
-        for rank, seed in enumerate(seeds[: self.similarity_top_k]):
-            if seed.node_id in missing:
-                below = found[rank].score if rank < len(found) else found[-1].score if found else 0
-                found.insert(rank, NodeWithScore(node=seed.node.model_copy(), score=below))
-        return found[: self.similarity_top_k]
-
-
-def _scored(seeds: list[NodeWithScore]) -> list[tuple[str, float]]:
-    """Ids and scores of seeds, best first; by rank if a score is missing."""
-    if all(seed.score is not None for seed in seeds):
-        return [(seed.node_id, float(seed.score or 0.0)) for seed in seeds]
-    return [(seed.node_id, 1.0 / rank) for rank, seed in enumerate(seeds, 1)]
+    @contextmanager
+    def _closed_on_error(self) -> Iterator[None]:
+        """Close what was opened for a retriever that nobody will get."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise

@@ -1,4 +1,4 @@
-"""A question with the turns before it."""
+"""A question with what belongs to it: the turns before, its own k and filters."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.schema import QueryBundle
+from llama_index.core.vector_stores.types import MetadataFilters
 
-__all__ = ["ConversationBundle", "asked_in_full", "turns_of"]
+__all__ = ["ConversationBundle", "RecallBundle", "asked_in_full", "turns_of"]
 
 
 @dataclass
@@ -27,6 +28,29 @@ class ConversationBundle(QueryBundle):
     """
 
     history: list[str] = field(default_factory=list)
+
+
+@dataclass
+class RecallBundle(ConversationBundle):
+    """A question that is asked otherwise than the retriever asks.
+
+    Parameters
+    ----------
+    history : list of str
+        As for :class:`ConversationBundle`.
+    similarity_top_k : int, optional
+        In place of the retriever's.
+    filters : MetadataFilters, optional
+        In force beside the retriever's, so that a question can narrow a search but not widen it.
+
+    Examples
+    --------
+    >>> RecallBundle("Who built the Petrel?", similarity_top_k=3).similarity_top_k
+    3
+    """
+
+    similarity_top_k: int | None = None
+    filters: MetadataFilters | None = None
 
 
 def turns_of(messages: Sequence[ChatMessage]) -> list[str]:

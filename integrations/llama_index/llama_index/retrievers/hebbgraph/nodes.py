@@ -25,8 +25,9 @@ from pydantic_core import to_jsonable_python
 
 from hebbgraph import Chunk
 from hebbgraph.documents.links import is_place
+from hebbgraph.intake import clean_chunk
 from hebbgraph.limits import MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
-from hebbgraph.records import readable_links, storable
+from hebbgraph.records import readable_links
 
 __all__ = [
     "ADDRESSES_KEY",
@@ -34,7 +35,9 @@ __all__ = [
     "REFERENCES_KEY",
     "TAGS_KEY",
     "TITLE_KEY",
+    "TRAIL_KEY",
     "chunk_to_node",
+    "node_fields",
     "node_to_chunk",
 ]
 
@@ -46,6 +49,9 @@ TAGS_KEY = "hebbgraph_tags"
 
 ADDRESSES_KEY, REFERENCES_KEY = "hebbgraph_addresses", "hebbgraph_references"
 """Where a node's metadata keeps its addresses, and what it links to (lists of str)."""
+
+TRAIL_KEY = "hebbgraph"
+"""Where a retrieved node's metadata keeps how it was found, if that was asked for."""
 
 TITLE_KEY = "title"
 """Where a node's metadata keeps the title of its chunk."""
@@ -62,43 +68,57 @@ def node_to_chunk(node: BaseNode) -> Chunk:
     Parameters
     ----------
     node : BaseNode
-        ``metadata["title"]`` becomes the chunk's title and ``metadata["hebbgraph_tags"]``
-        its tags; ``hebbgraph_addresses`` and ``hebbgraph_references`` its addresses and
-        links. Metadata that JSON has no word for is kept as text.
+        See :func:`node_fields`.
 
     Returns
     -------
     Chunk
-        With the node's id. A node without a source document is its own document, so that
-        what an ingestion pipeline stores unsplit can be deleted by ``ref_doc_id``. If its
-        ``file_path`` or its document's id is a path or a URL, that is an address too.
-        Characters that no database can be trusted with, as extracted PDF text holds
-        them, become spaces.
+        Characters that no database can be trusted with, as extracted PDF text holds them, are
+        replaced.
 
     Examples
     --------
     >>> node_to_chunk(TextNode(id_="a", text="Built\x00by Moss.")).text
     'Built by Moss.'
     """
+    return clean_chunk(node_fields(node))
+
+
+def node_fields(node: BaseNode) -> dict[str, Any]:
+    """Read the fields of a chunk from a node, unchecked.
+
+    Parameters
+    ----------
+    node : BaseNode
+        ``metadata["title"]`` becomes the chunk's title and ``metadata["hebbgraph_tags"]``
+        its tags; ``hebbgraph_addresses`` and ``hebbgraph_references`` its addresses and
+        links. Metadata that JSON has no word for is kept as text.
+
+    Returns
+    -------
+    dict
+        With the node's id. A node without a source document is its own document, so that
+        what an ingestion pipeline stores unsplit can be deleted by ``ref_doc_id``. If its
+        ``file_path`` or its document's id is a path or a URL, that is an address too.
+    """
     metadata = to_jsonable_python(node.metadata, fallback=str, inf_nan_mode="null")
     title, tags = metadata.get(TITLE_KEY), metadata.get(TAGS_KEY)
+    metadata.pop(TRAIL_KEY, None)  # of an earlier recall
     metadata[NODE_KEY] = _extras(node)
-    return Chunk.coerce(
-        {
-            "id": node.node_id,
-            "text": storable(node.get_content(metadata_mode=MetadataMode.NONE)),
-            "title": storable(title)[:MAX_TITLE] if isinstance(title, str) else "",
-            "metadata": metadata,
-            "document_id": node.ref_doc_id or node.node_id,
-            "tags": tuple(
-                storable(tag)
-                for tag in (tags if isinstance(tags, list) else ())
-                if isinstance(tag, str) and tag.strip()
-            ),
-            "addresses": _addresses(node, metadata),
-            "references": readable_links(metadata.get(REFERENCES_KEY), MAX_REFERENCES),
-        }
-    )
+    return {
+        "id": node.node_id,
+        "text": node.get_content(metadata_mode=MetadataMode.NONE),
+        "title": title[:MAX_TITLE] if isinstance(title, str) else "",
+        "metadata": metadata,
+        "document_id": node.ref_doc_id or node.node_id,
+        "tags": [
+            tag
+            for tag in (tags if isinstance(tags, list) else ())
+            if isinstance(tag, str) and tag.strip()
+        ],
+        "addresses": _addresses(node, metadata),
+        "references": readable_links(metadata.get(REFERENCES_KEY), MAX_REFERENCES),
+    }
 
 
 def place_of(node: BaseNode) -> str | None:

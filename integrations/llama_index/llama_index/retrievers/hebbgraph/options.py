@@ -44,6 +44,8 @@ class CommonOptions(TypedDict, total=False):
     doc_ids: list[str] | None
     strategy: Strategy
     memory: BaseMemory | None
+    mmr_threshold: float | None
+    include_path: bool
     callback_manager: CallbackManager | None
     object_map: dict[str, Any] | None
     verbose: bool
@@ -87,6 +89,13 @@ def check_options(
     if "strategy" in given:
         check_strategy(given["strategy"])
     check_embed_model(given.get("embed_model"))
+    mmr = given.get("mmr_threshold")
+    if not (mmr is None or (isinstance(mmr, int | float) and 0.0 <= mmr <= 1.0)):
+        raise ParameterError(
+            f"mmr_threshold lies in [0, 1], the lower the more nodes differ; got {mmr!r}"
+        )
+    if not isinstance(given.get("include_path", False), bool):
+        raise ParameterError(f"include_path is True or False, got {given['include_path']!r}")
     source = given.get("source")
     if not (source is None or isinstance(source, BaseRetriever)):
         raise ParameterError(f"source is another retriever, got {type(source).__name__}")

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.node_parser.node_utils import build_nodes_from_splits
-from llama_index.core.schema import BaseNode, Document, MetadataMode, RelatedNodeInfo
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    MetadataMode,
+    RelatedNodeInfo,
+    TransformComponent,
+)
 from llama_index.core.utils import get_tqdm_iterable
 from pydantic import Field, SerializeAsAny, field_serializer
 
@@ -25,7 +32,9 @@ from llama_index.retrievers.hebbgraph.nodes import (
 )
 from llama_index.retrievers.hebbgraph.tags import describe_callable, set_hidden, tags_of
 
-__all__ = ["HebbianNodeParser"]
+__all__ = ["Cutting", "HebbianNodeParser", "leaves", "set_lasting_ids"]
+
+logger = logging.getLogger(__name__)
 
 
 class HebbianNodeParser(NodeParser):
@@ -130,34 +139,86 @@ class HebbianNodeParser(NodeParser):
                 if title:
                     piece.metadata[TITLE_KEY] = title
                 if chunk.tags:
-                    set_hidden(piece, TAGS_KEY, chunk.tags)
+                    set_hidden(piece, TAGS_KEY, list(chunk.tags))
                 if chunk.references:
-                    set_hidden(piece, REFERENCES_KEY, chunk.references)
+                    set_hidden(piece, REFERENCES_KEY, list(chunk.references))
                 if place and chunk.addresses:  # without one the path is made up
-                    set_hidden(piece, ADDRESSES_KEY, chunk.addresses)
+                    set_hidden(piece, ADDRESSES_KEY, list(chunk.addresses))
             result.extend(pieces)
         return result
 
     def _finished(self, nodes: list[BaseNode]) -> list[BaseNode]:
-        seen: Counter[tuple[str, str]] = Counter()
-        new_ids: dict[str, str] = {}
-        for node in nodes:
-            text = node.get_content(metadata_mode=MetadataMode.NONE)
-            source = node.ref_doc_id or ""
-            place = new_ids.get(source, source), text  # of a hierarchy, parents come first
-            content = "\x1f".join((*place, str(seen[place])))
-            seen[place] += 1
-            new_ids[node.node_id] = hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[
-                :32
-            ]
-        for node in nodes:
-            node.id_ = new_ids[node.node_id]
-            for related in node.relationships.values():
-                for one in related if isinstance(related, list) else [related]:
-                    _rename(one, new_ids)
-            if self.tagger is not None:
+        set_lasting_ids(nodes)
+        if self.tagger is not None:
+            for node in nodes:
                 set_hidden(node, TAGS_KEY, tags_of(node, self.tagger))
         return nodes
+
+
+class Cutting:
+    """Cuts documents by some steps, and gives the nodes ids that last.
+
+    Parameters
+    ----------
+    transformations : sequence of TransformComponent
+        Left out, a :class:`HebbianNodeParser`.
+    """
+
+    def __init__(self, transformations: Sequence[TransformComponent] = ()) -> None:
+        self.transformations = list(transformations) or [HebbianNodeParser()]
+
+    def __call__(self, documents: Sequence[BaseNode]) -> list[BaseNode]:
+        """Return the nodes of documents; of a hierarchy, the leaves."""
+        return leaves(self.whole(documents))
+
+    def whole(self, documents: Sequence[BaseNode]) -> list[BaseNode]:
+        """Return the nodes of documents, parents of others included."""
+        nodes = documents
+        for step in self.transformations:
+            nodes = step(nodes)
+        own = list(nodes)
+        set_lasting_ids([node for node in own if node.ref_doc_id is not None])
+        return own
+
+
+def leaves(nodes: Iterable[BaseNode]) -> list[BaseNode]:
+    """Leave out nodes whose children are there too: all their words are their children's.
+
+    In a graph of both, every phrase would occur in two chunks, and so be a tag.
+    """
+    own = list(nodes)
+    ids = {node.node_id for node in own}
+    found = [node for node in own if not _children(node) & ids]
+    if len(found) < len(own):
+        logger.info(
+            "%d nodes are parents of others and are not searched; "
+            "HebbianGraphIndex keeps them, and merges into them",
+            len(own) - len(found),
+        )
+    return found
+
+
+def _children(node: BaseNode) -> set[str]:
+    return {child.node_id for child in node.child_nodes or ()}
+
+
+def set_lasting_ids(nodes: Sequence[BaseNode]) -> None:
+    """Give nodes ids made of document and text, in their relationships too."""
+    seen: Counter[tuple[str, str]] = Counter()
+    new_ids: dict[str, str] = {}
+    for node in nodes:
+        text = node.get_content(metadata_mode=MetadataMode.NONE)
+        source = node.ref_doc_id or ""
+        place = new_ids.get(source, source), text  # of a hierarchy, parents come first
+        content = "\x1f".join((*place, str(seen[place])))
+        seen[place] += 1
+        hashed = hashlib.sha256(content.encode("utf-8", "replace"))
+        new_ids[node.node_id] = hashed.hexdigest()[:32]
+    for node in nodes:
+        node.id_ = new_ids[node.node_id]
+        for related in node.relationships.values():
+            for one in related if isinstance(related, list) else [related]:
+                _rename(one, new_ids)
 
 
 def _rename(related: RelatedNodeInfo, new_ids: dict[str, str]) -> None:

@@ -165,9 +165,9 @@ def tags_of(node: BaseNode, tagger: Callable[[Chunk], Iterable[str]]) -> list[st
     return _cleaned([*(held if isinstance(held, list) else ()), *tagger(node_to_chunk(node))])
 
 
-def set_hidden(node: BaseNode, key: str, values: Iterable[str]) -> None:
-    """Write tags or links into a node's metadata, excluded from what models read."""
-    node.metadata = {**node.metadata, key: list(values)}
+def set_hidden(node: BaseNode, key: str, value: Any) -> None:
+    """Write something into a node's metadata, excluded from what models read."""
+    node.metadata = {**node.metadata, key: value}
     _exclude(node, key)
 
 

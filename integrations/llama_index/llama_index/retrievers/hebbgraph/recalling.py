@@ -1,0 +1,298 @@
+"""From a question to nodes: what a HebbianRetriever does when it is asked."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.memory.types import BaseMemory
+from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+from llama_index.core.vector_stores.types import MetadataFilters
+
+from hebbgraph import Explanation, HebbianIndex, Hit, NotFoundError, ParameterError, Recall
+from hebbgraph.arguments import check_k
+from hebbgraph.calling import CALLER
+from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS
+from hebbgraph.recall.diversity import diverse_hits
+from llama_index.retrievers.hebbgraph.conversation import (
+    ConversationBundle,
+    RecallBundle,
+    asked_in_full,
+    turns_of,
+)
+from llama_index.retrievers.hebbgraph.events import announce
+from llama_index.retrievers.hebbgraph.filters import to_where
+from llama_index.retrievers.hebbgraph.nodes import (
+    TRAIL_KEY,
+    chunk_to_node,
+    node_to_chunk,
+)
+from llama_index.retrievers.hebbgraph.options import Strategy
+from llama_index.retrievers.hebbgraph.tags import set_hidden
+from llama_index.retrievers.hebbgraph.wrapped import Wrapped
+
+__all__ = ["RecallingRetriever"]
+
+logger = logging.getLogger(__name__)
+
+#: Recalls that ``why`` looks through.
+_LATEST = 64
+#: How often a recall is repeated without the nodes that another store has deleted.
+_REPEATS = 4
+#: With MMR, as many times k are chosen from.
+_CHOICE = 4
+
+
+@dataclass
+class _Asked:
+    """One question, as it is put to the index."""
+
+    query: str
+    bundle: QueryBundle
+    k: int
+    filters: MetadataFilters | None
+    history: Sequence[str]
+    seeds: list[NodeWithScore] | None = None
+    vector: list[float] | None = None
+
+
+class RecallingRetriever(BaseRetriever):
+    """Asks an index, and another retriever for seeds; :class:`HebbianRetriever` makes them."""
+
+    index: HebbianIndex
+    similarity_top_k: int
+    filters: MetadataFilters | None
+    node_ids: list[str] | None
+    doc_ids: list[str] | None
+    strategy: Strategy
+    mmr_threshold: float | None
+    include_path: bool
+
+    def __init__(
+        self,
+        *,
+        source: BaseRetriever | None,
+        wrapped: Wrapped | None,
+        embed_model: BaseEmbedding | None,
+        memory: BaseMemory | None,
+        **options: Any,
+    ) -> None:
+        super().__init__(**options)
+        self._source = source
+        self._wrapped = wrapped
+        self._embed_model = embed_model
+        self._memory = memory
+        self._latest: deque[Recall] = deque(maxlen=_LATEST)
+
+    # -- why --------------------------------------------------------------------------
+
+    def why(self, node: NodeWithScore | BaseNode | str) -> Explanation:
+        """Explain why a node came back: evidence, path, and what learning changed.
+
+        Parameters
+        ----------
+        node : NodeWithScore, BaseNode or str
+            A node that this retriever has returned lately, or its id. With ``include_path`` it
+            names its recall itself; else the latest that returned it counts.
+
+        Raises
+        ------
+        NotFoundError
+            If none of the latest 64 recalls of this retriever returned it.
+
+        Examples
+        --------
+        ::
+
+            found = retriever.retrieve("Where was the builder of the Petrel born?")
+            print(retriever.why(found[0]).path)
+        """
+        held = node.node if isinstance(node, NodeWithScore) else node
+        if not isinstance(held, BaseNode | str):
+            raise ParameterError(f"why takes a node that came back, or its id; got {held!r:.80}")
+        id_ = held if isinstance(held, str) else held.node_id
+        trail = {} if isinstance(held, str) else held.metadata.get(TRAIL_KEY) or {}
+        if named := trail.get("recall_id"):
+            kept = next((one for one in self._latest if one.id == named), None)
+            return self.index.explain(kept or named, id_)
+        for recall in reversed(list(self._latest)):
+            if recall.hit(id_) is not None:
+                return self.index.explain(recall, id_)
+        raise NotFoundError(
+            f"none of the latest {_LATEST} recalls of this retriever returned {id_!r}; "
+            "retrieve first, or ask index.explain(recall, id)"
+        )
+
+    async def awhy(self, node: NodeWithScore | BaseNode | str) -> Explanation:
+        """Async twin of :meth:`why`."""
+        return await asyncio.to_thread(self.why, node)
+
+    # -- asking -----------------------------------------------------------------------
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        asked = self._asked(query_bundle)
+        if self._memory is not None and not isinstance(query_bundle, ConversationBundle):
+            asked.history = turns_of(self._memory.get_all())
+        if self._source is not None:
+            full = query_bundle
+            if asked.history and asked.query.strip():
+                text = self.index.in_full(asked.query, asked.history)
+                full = asked_in_full(query_bundle, text)
+            asked.seeds = self._source.retrieve(full)
+        if not asked.query.strip():
+            return (asked.seeds or [])[: asked.k]
+        asked.vector = query_bundle.embedding
+        if asked.vector is None and self._embed_model is not None and self._source is None:
+            strings = query_bundle.embedding_strs
+            asked.vector = self._embed_model.get_agg_embedding_from_queries(strings)
+        return self._found(asked)
+
+    async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        asked = self._asked(query_bundle)
+        if self._memory is not None and not isinstance(query_bundle, ConversationBundle):
+            asked.history = turns_of(await self._memory.aget_all())
+        if self._source is not None:
+            full = query_bundle
+            if asked.history and asked.query.strip():
+                text = await self.index.ain_full(asked.query, asked.history)
+                full = asked_in_full(query_bundle, text)
+            asked.seeds = await self._source.aretrieve(full)
+        if not asked.query.strip():
+            return (asked.seeds or [])[: asked.k]
+        asked.vector = query_bundle.embedding
+        if asked.vector is None and self._embed_model is not None and self._source is None:
+            strings = query_bundle.embedding_strs
+            asked.vector = await self._embed_model.aget_agg_embedding_from_queries(strings)
+        loop = asyncio.get_running_loop()
+
+        def found() -> list[NodeWithScore]:
+            CALLER.set(loop)  # in the thread's own context
+            return self._found(asked)
+
+        return await asyncio.to_thread(found)
+
+    def _asked(self, bundle: QueryBundle) -> _Asked:
+        check_k(self.similarity_top_k, "similarity_top_k")
+        k, filters = self.similarity_top_k, None
+        if isinstance(bundle, RecallBundle):
+            filters = bundle.filters
+            if bundle.similarity_top_k is not None:
+                check_k(bundle.similarity_top_k, "similarity_top_k")
+                k = bundle.similarity_top_k
+        history = bundle.history if isinstance(bundle, ConversationBundle) else ()
+        return _Asked(bundle.query_str[:MAX_QUERY_CHARACTERS], bundle, k, filters, history)
+
+    def _found(self, asked: _Asked) -> list[NodeWithScore]:
+        where = _both(
+            to_where(self.filters, node_ids=self.node_ids, doc_ids=self.doc_ids),
+            to_where(asked.filters),
+        )
+        recall, current = self._verified(asked, where)
+        self._latest.append(recall)
+        hits: Sequence[Hit] = recall.hits
+        if self.mmr_threshold is not None:
+            hits = diverse_hits(hits, asked.k, diversity=1.0 - self.mmr_threshold)
+        found = [
+            NodeWithScore(node=node, score=hit.score)
+            for hit in hits
+            if (node := _node_of(hit, current)) is not None
+        ]
+        if self.include_path:
+            for one in found:
+                set_hidden(one.node, TRAIL_KEY, recall.trail(one.node_id))
+        announce(recall, self.index, [one.node for one in found])
+        if asked.seeds and where is None:
+            found = self._with_unknown(found, asked.seeds, asked.k)
+        return found
+
+    def _recall(self, asked: _Asked, where: dict[str, Any] | None) -> Recall:
+        options: dict[str, Any] = {} if asked.vector is None else {"vector": asked.vector}
+        if asked.seeds is not None:
+            options["seeds"] = _scored(asked.seeds)
+        k = asked.k if self.mmr_threshold is None else min(MAX_K, _CHOICE * asked.k)
+        return self.index.recall(
+            asked.query,
+            k=k,
+            where=where,
+            strategy=self.strategy,
+            history=asked.history,
+            **options,
+        )
+
+    # -- a store that others write to -------------------------------------------------
+
+    def _verified(
+        self, asked: _Asked, where: dict[str, Any] | None
+    ) -> tuple[Recall, Mapping[str, BaseNode]]:
+        """Recall what a wrapped store still holds; return it, and the nodes as they are now."""
+        recall = self._recall(asked, where)
+        if self._wrapped is None:
+            return recall, {}
+        current = {seed.node_id: seed.node for seed in asked.seeds or ()}  # just found, so held
+        gone: list[str] = []
+        for _ in range(_REPEATS):
+            unseen = [hit.chunk.id for hit in recall.hits if hit.chunk.id not in current]
+            told = self._wrapped.current(unseen)
+            if told is None:
+                return recall, current
+            current |= told
+            missing = [id_ for id_ in unseen if id_ not in told]
+            if not missing:
+                break
+            gone += missing
+            recall = self._recall(asked, _both(where, {"$id": {"$nin": gone}}))
+        else:  # still more is gone: rather too few than one of these
+            kept = tuple(hit for hit in recall.hits if hit.chunk.id in current)
+            recall = recall.model_copy(update={"hits": kept})
+        if gone:
+            logger.info(
+                "%d nodes of %r are gone from the store; refresh() forgets them",
+                len(gone),
+                self.index,
+            )
+        return recall, current
+
+    def _with_unknown(
+        self, found: list[NodeWithScore], seeds: list[NodeWithScore], k: int
+    ) -> list[NodeWithScore]:
+        """Put seeds that the index does not hold where the source had them."""
+        own = {one.node_id for one in found}
+        missing = [seed.node_id for seed in seeds if seed.node_id not in own]
+        held = self.index.holds(missing) if missing else set()
+        missing = [id_ for id_ in missing if id_ not in held]
+        if not missing:
+            return found
+        logger.info("%d seeds are not in %r; refresh() adds them", len(missing), self.index)
+        for rank, seed in enumerate(seeds[:k]):
+            if seed.node_id in missing:
+                below = found[rank].score if rank < len(found) else found[-1].score if found else 0
+                found.insert(rank, NodeWithScore(node=seed.node.model_copy(), score=below))
+        return found[:k]
+
+
+def _both(*conditions: dict[str, Any] | None) -> dict[str, Any] | None:
+    given = [one for one in conditions if one is not None]
+    return {"$and": given} if len(given) > 1 else given[0] if given else None
+
+
+def _node_of(hit: Hit, current: Mapping[str, BaseNode]) -> BaseNode | None:
+    """Make the node of a hit; of one that its store has changed, the node as it is now."""
+    now = current.get(hit.chunk.id)
+    if now is not None:
+        chunk = node_to_chunk(now)
+        if (chunk.text, chunk.title) != (hit.chunk.text, hit.chunk.title):
+            return now.model_copy(deep=True, update={"embedding": None})
+    return None if hit.lacks_text else chunk_to_node(hit.chunk)
+
+
+def _scored(seeds: list[NodeWithScore]) -> list[tuple[str, float]]:
+    """Ids and scores of seeds, best first; by rank if a score is missing."""
+    if all(seed.score is not None for seed in seeds):
+        return [(seed.node_id, float(seed.score or 0.0)) for seed in seeds]
+    return [(seed.node_id, 1.0 / rank) for rank, seed in enumerate(seeds, 1)]
