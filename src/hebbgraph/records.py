@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any, Literal, Self
 
 from pydantic import (
@@ -20,6 +21,7 @@ from pydantic import (
     ValidationError,
     ValidationInfo,
     field_validator,
+    model_validator,
 )
 
 from hebbgraph.errors import InvalidChunkError
@@ -34,6 +36,7 @@ from hebbgraph.limits import (
     MAX_TEXT,
     MAX_TITLE,
 )
+from hebbgraph.moments import as_moment
 from hebbgraph.nesting import too_deep
 
 __all__ = [
@@ -142,6 +145,13 @@ class Chunk(BaseModel):
         whether the chunk that has the address is added before or after. A reference to
         ``page#anchor`` also leads to ``page``. Relative links must be resolved first
         (:mod:`hebbgraph.documents` does).
+    valid_from, valid_until : datetime, date or str, optional
+        When the text holds: from an instant on, and before another. A str is ISO 8601; a date is
+        its first instant, and a time without a zone is in UTC. See ``docs/time.md``.
+    supersedes : tuple of str
+        Ids or addresses of chunks that this one takes the place of, from ``valid_from`` on.
+    version_of : str, optional
+        Set by the index on old versions that it keeps: the id of the chunk.
 
     Examples
     --------
@@ -161,6 +171,10 @@ class Chunk(BaseModel):
     tags: tuple[str, ...] = Field(default=(), max_length=MAX_TAGS)
     addresses: tuple[str, ...] = ()
     references: tuple[str, ...] = ()
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+    supersedes: tuple[str, ...] = ()
+    version_of: str | None = Field(default=None, max_length=MAX_ID)
 
     @field_validator("id", "document_id")
     @classmethod
@@ -207,7 +221,22 @@ class Chunk(BaseModel):
                 raise ValueError(f"a tag has at most {MAX_TAG} characters, got {len(tag)}")
         return value
 
-    @field_validator("addresses", "references")
+    @field_validator("valid_from", "valid_until", mode="before")
+    @classmethod
+    def _is_a_moment(cls, value: object) -> datetime | None:
+        return None if value is None else as_moment(value)
+
+    @model_validator(mode="after")
+    def _ends_after_it_begins(self) -> Self:
+        begins, ends = self.valid_from, self.valid_until
+        if begins is not None and ends is not None and ends <= begins:
+            raise ValueError(
+                f"valid_until ({ends.isoformat()}) must lie after valid_from "
+                f"({begins.isoformat()}); leave out the one that is unknown"
+            )
+        return self
+
+    @field_validator("addresses", "references", "supersedes")
     @classmethod
     def _links_are_storable(cls, value: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
         most = MAX_ADDRESSES if info.field_name == "addresses" else MAX_REFERENCES

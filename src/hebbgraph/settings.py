@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, ValidationError, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.activation import SpreadingParameters
@@ -67,7 +75,7 @@ class _Frozen(BaseModel):
             return f"{type(self).__name__} has no field {field!r}{hint}"
         if first["type"] == "value_error":  # a message of ours, which says what arrived
             message = first["msg"].removeprefix("Value error, ").removeprefix("settings: ")
-            return f"{field}: {message}"
+            return f"{field}: {message}" if field else message
         return f"{field}: {first['msg']}, got {first['input']!r}"
 
 
@@ -218,6 +226,10 @@ class Settings(_Frozen):
     keep_text : bool
         Build setting. If False, no copy of the texts is kept; they come from the store that
         ``HebbianIndex.open(texts=...)`` names. Titles, metadata and tags stay here.
+    keep_versions : bool
+        Whether a chunk that is added again under its id, or that its document no longer has,
+        leaves its old version as history (``docs/time.md``). Deleting erases all versions.
+        Takes ``keep_text``; may differ at each open.
     edges : tuple of str
         Build setting. Metadata fields whose values join chunks: two chunks by the same
         ``author`` are one step apart. Values are text, numbers, or lists of these.
@@ -265,6 +277,7 @@ class Settings(_Frozen):
     language: Language = "english"
     text_tags: StrictBool = True
     keep_text: StrictBool = True
+    keep_versions: StrictBool = False
     edges: tuple[str, ...] = ()
     aliases: tuple[AliasName, ...] = ()
     alias_weight: float = Field(default=0.5, ge=0.0, le=1.0)
@@ -280,6 +293,15 @@ class Settings(_Frozen):
     learning: LearningSettings = LearningSettings()
     rerank: RerankSettings = RerankSettings()
     neural: NeuralRecall = NeuralRecall()
+
+    @model_validator(mode="after")
+    def _versions_need_texts(self) -> Self:
+        if self.keep_versions and not self.keep_text:
+            raise ValueError(
+                "keep_versions takes keep_text=True: a store that keeps the texts elsewhere has "
+                "the present ones only"
+            )
+        return self
 
     @field_validator("edges")
     @classmethod

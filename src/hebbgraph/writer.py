@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
 
 from hebbgraph.chunk_vectors import Embedded, embed_chunks
@@ -23,10 +25,13 @@ from hebbgraph.records import AddReport, Chunk, TaggingReport
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.texts import TextState
-from hebbgraph.store.truth import ChunkWrite, Outcome
+from hebbgraph.store.truth import ChunkWrite, Outcome, OvertakenError, Standing
 from hebbgraph.text.proposer import Proposer
+from hebbgraph.versions import arranged, check_versioned, ended, version_key
 
 __all__ = ["ChunkLike", "OnProgress", "Writer", "progress"]
+
+logger = logging.getLogger(__name__)
 
 OnProgress: TypeAlias = Callable[[int, int | None], Any] | None
 #: A long add spends at least this many times as long adding as refreshing readers.
@@ -39,6 +44,18 @@ class _Prepared(NamedTuple):
     writes: list[ChunkWrite]
     embedded: Embedded
     tagging: TaggingReport | None
+
+
+class _Final(NamedTuple):
+    """Chunks as they are to be written: what was handed over, and older versions that move.
+
+    ``beside`` names chunks that are held, whose vectors can be those of the same content.
+    """
+
+    put: list[Chunk]
+    moved: list[Chunk]
+    standing: Standing | None
+    beside: Iterable[str]
 
 
 class Writer:
@@ -148,25 +165,60 @@ class Writer:
         proposer: Proposer,
         tell: Callable[[int], object] | None = None,
     ) -> tuple[AddReport, EmbeddingError | None]:
-        by_id: dict[str, Chunk] = {}
-        for position, chunk in batch:
-            if by_id.setdefault(chunk.id, chunk) != chunk:
-                error = InvalidChunkError(
-                    f"id {chunk.id!r} occurs twice in one batch with different content; "
-                    "ids must differ"
+        different = self._different(batch, intake)
+        while True:
+            final = self._in_versions(different)
+            changed = self._truth.changed([*final.put, *final.moved])
+            ready = self._prepared(changed, proposer, tell, beside=final.beside)
+            failure = ready.embedded.failure
+            # A version is moved and replaced in one transaction, or neither.
+            if failure is not None and (final.moved or not ready.writes):
+                return report, failure
+            try:
+                outcome = self._truth.apply(
+                    ready.writes, embedding=ready.embedded.state, standing=final.standing
                 )
-                intake.refuse(position, chunk, error)
-        changed = self._truth.changed(by_id.values())
-        ready = self._prepared(changed, proposer, tell)
-        failure = ready.embedded.failure
-        if failure is not None and not ready.writes:
-            return report, failure
-        outcome = self._truth.apply(ready.writes, embedding=ready.embedded.state)
+                break
+            except OvertakenError:
+                logger.info("another process wrote versions of the same chunks; reading them again")
         written = {chunk.id for chunk, _ in changed}
-        unchanged = [chunk for id_, chunk in by_id.items() if id_ not in written]
+        unchanged = [chunk for chunk in final.put if chunk.id not in written]
         if failure is None:
             failure = self._embed_unchanged(unchanged)
         return _with_batch(report, outcome, len(unchanged), ready.tagging), failure
+
+    def _different(self, batch: Iterable[Taken], intake: Intake) -> list[Chunk]:
+        """Return the chunks of a batch, each once."""
+        keep_versions = self._settings.keep_versions
+        by_key: dict[tuple[str, str], Chunk] = {}
+        for position, chunk in batch:
+            key = (chunk.id, version_key(chunk) if keep_versions else "")
+            try:
+                if keep_versions:
+                    check_versioned(chunk)
+                if by_key.setdefault(key, chunk) != chunk:
+                    raise InvalidChunkError(
+                        f"id {chunk.id!r} occurs twice in one batch with different content; "
+                        f"ids{' or valid_from' if keep_versions else ''} must differ"
+                    )
+            except InvalidChunkError as error:
+                intake.refuse(position, chunk, error)
+        return list(by_key.values())
+
+    def _in_versions(self, chunks: list[Chunk], gone: Collection[str] = ()) -> _Final:
+        """Arrange chunks among the versions that are held, if old ones are kept.
+
+        ``gone`` names chunks that their document no longer has; they hold until now.
+        """
+        if not self._settings.keep_versions:
+            return _Final(chunks, [], None, ())
+        now = datetime.now(UTC)
+        subjects = frozenset({*gone, *(chunk.version_of or chunk.id for chunk in chunks)})
+        held = self._truth.versions_of(subjects)
+        by_id = {chunk.id: chunk for chunk in held.values()}
+        put, moved = arranged(chunks, by_id, now)
+        moved += (ended(by_id[id_], now) for id_ in gone if id_ in by_id)
+        return _Final(put, moved, Standing(subjects, frozenset(held)), by_id)
 
     def _embed_unchanged(self, chunks: Sequence[Chunk]) -> EmbeddingError | None:
         """Give chunks that are held as they are the vectors that they lack."""
@@ -332,29 +384,40 @@ class Writer:
             chunk = chunk.model_copy(update={"document_id": document_id})
             if own.setdefault(chunk.id, chunk) != chunk:
                 raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")
-        changed = self._truth.changed(own.values())
-        beside = self._truth.ids_of_document(document_id)
-        with self._proposer() as proposer:
-            ready = self._prepared(changed, proposer, beside=beside)
-        if ready.embedded.failure is not None:
-            self._unwritten = ready.embedded
-            raise ready.embedded.failure
-        self._unwritten = Embedded({}, None)
+        keep_versions = self._settings.keep_versions
+        for chunk in own.values() if keep_versions else ():
+            check_versioned(chunk)
+        while True:
+            beside = self._truth.ids_of_document(document_id)
+            final = self._in_versions(list(own.values()), gone=beside - own.keys())
+            changed = self._truth.changed([*final.put, *final.moved])
+            with self._proposer() as proposer:
+                ready = self._prepared(changed, proposer, beside={*beside, *final.beside})
+            if ready.embedded.failure is not None:
+                self._unwritten = ready.embedded
+                raise ready.embedded.failure
+            self._unwritten = Embedded({}, None)
+            held = set() if keep_versions else self._truth.ids_of_document(document_id)
+            try:
+                outcome = self._truth.apply(
+                    ready.writes,
+                    embedding=ready.embedded.state,
+                    delete_ids=held - own.keys(),
+                    fingerprints=None if fingerprint is None else {document_id: fingerprint},
+                    standing=final.standing,
+                )
+                break
+            except OvertakenError:
+                logger.info("another process wrote versions of %r; reading them again", document_id)
         intake.tell()
-        outcome = self._truth.apply(
-            ready.writes,
-            embedding=ready.embedded.state,
-            delete_ids=self._truth.ids_of_document(document_id) - own.keys(),
-            fingerprints=None if fingerprint is None else {document_id: fingerprint},
-        )
         written = {chunk.id for chunk, _ in changed}
-        failure = self._embed_unchanged([one for id_, one in own.items() if id_ not in written])
+        failure = self._embed_unchanged([one for one in final.put if one.id not in written])
         if failure is not None:
             raise failure
         return AddReport(
             added=outcome.added,
             replaced=outcome.replaced,
-            unchanged=len(own) - len(changed),
+            unchanged=sum(chunk.id not in written for chunk in final.put),
             deleted=outcome.deleted,
             cleaned=intake.cleaned,
             batches=1,

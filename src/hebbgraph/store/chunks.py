@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from functools import cache
 from hashlib import blake2b
 from itertools import islice
@@ -21,7 +22,16 @@ from hebbgraph.store.facts import facts_of
 from hebbgraph.store.schema import chunks, documents, namespaces
 from hebbgraph.store.texts import Passage, TextState, TextStore, hash_in
 
-__all__ = ["ChunkReader", "Outline", "as_json", "digest", "links_of", "pages"]
+__all__ = [
+    "ChunkReader",
+    "Dated",
+    "Outline",
+    "as_json",
+    "digest",
+    "links_of",
+    "pages",
+    "validity_of",
+]
 
 _T = TypeVar("_T")
 _PAGE = 500  # bound parameters per statement; every database allows that many
@@ -34,6 +44,19 @@ _FIELDS = (
     chunks.c.metadata,
     chunks.c.tags,
     chunks.c.links,
+    chunks.c.validity,
+    chunks.c.version_of,
+)
+#: The dated chunks and old versions among some rows.
+_DATED = (
+    sa.select(chunks.c.row, chunks.c.id, chunks.c.title, chunks.c.validity, chunks.c.version_of)
+    .where(
+        chunks.c.namespace == sa.bindparam("namespace"),
+        chunks.c.validity.is_not(None),
+        chunks.c.row > sa.bindparam("after"),
+        chunks.c.row <= sa.bindparam("last"),
+    )
+    .order_by(chunks.c.row)
 )
 
 
@@ -42,6 +65,18 @@ class Outline(NamedTuple):
 
     chunk: Chunk
     text_hash: str | None
+
+
+class Dated(NamedTuple):
+    """A chunk that says when it holds, or what it supersedes."""
+
+    row: int
+    id: str
+    title: str
+    valid_from: datetime | None
+    valid_until: datetime | None
+    supersedes: tuple[str, ...]
+    version_of: str | None
 
 
 @cache
@@ -161,6 +196,24 @@ class ChunkReader:
         for document, links in self._ask(query.where(self._mine(), chunks.c.links.is_not(None))):
             yield document, from_json(links).get("addresses", [])
 
+    def dated(self, after: int, last: int) -> list[Dated]:
+        """Return the dated chunks and old versions whose rows lie above one and up to another."""
+        bound = {"namespace": self.namespace, "after": after, "last": last}
+        return [
+            Dated(row, id_, title, **_validity(validity), version_of=version_of)
+            for row, id_, title, validity, version_of in self.database.ask(_DATED, bound)
+        ]
+
+    def versions_of(self, ids: Iterable[str]) -> dict[int, Chunk]:
+        """Return these chunks and their old versions by row."""
+        rows: list[int] = []
+        for page in pages(ids):
+            query = sa.select(chunks.c.row).where(
+                self._mine(), sa.or_(chunks.c.id.in_(page), chunks.c.version_of.in_(page))
+            )
+            rows += (row for (row,) in self._ask(query))
+        return self.fetch(sorted(rows))
+
     def text_hashes(self, rows: Iterable[int]) -> dict[int, str]:
         """Return the :func:`~hebbgraph.records.text_hash` of each added text."""
         store = self.text_store
@@ -254,6 +307,7 @@ class ChunkReader:
 
 
 _NO_LINKS: dict[str, Any] = {"addresses": (), "references": ()}
+_NEVER_DATED: dict[str, Any] = {"valid_from": None, "valid_until": None, "supersedes": ()}
 
 
 def _chunk(
@@ -263,6 +317,8 @@ def _chunk(
     metadata: str,
     tags: str,
     links: str | None,
+    validity: str | None,
+    version_of: str | None,
     *,
     text: str,
 ) -> Chunk:
@@ -277,13 +333,34 @@ def _chunk(
         text=text,
         metadata={} if metadata == "{}" else read_metadata(metadata),
         tags=() if tags == "[]" else tuple(from_json(tags)),
+        version_of=version_of,
         **linked,
+        **(_NEVER_DATED if validity is None else _validity(validity)),
     )
+
+
+def _validity(held: str) -> dict[str, Any]:
+    values = from_json(held)
+    return {
+        "valid_from": _moment(values.get("from")),
+        "valid_until": _moment(values.get("until")),
+        "supersedes": tuple(values.get("supersedes", ())),
+    }
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)
 
 
 def links_of(chunk: Chunk) -> dict[str, tuple[str, ...]]:
     """Return a chunk's addresses and references, if it has any, by field."""
     held = {"addresses": chunk.addresses, "references": chunk.references}
+    return {name: some for name, some in held.items() if some}
+
+
+def validity_of(chunk: Chunk) -> dict[str, Any]:
+    """Return when a chunk holds and what it supersedes, if it says either."""
+    held = {"from": chunk.valid_from, "until": chunk.valid_until, "supersedes": chunk.supersedes}
     return {name: some for name, some in held.items() if some}
 
 
@@ -297,9 +374,14 @@ def pages(values: Iterable[_T], size: int = _PAGE) -> Iterator[list[_T]]:
 def digest(chunk: Chunk) -> bytes:
     """Return 16 bytes that differ if any field differs."""
     metadata = dict(sorted(chunk.metadata.items()))
-    fields = [chunk.document_id, chunk.title, chunk.text, metadata, chunk.tags]
-    links = links_of(chunk)  # without any, the digest is that of older versions
-    return blake2b(as_json([*fields, links] if links else fields).encode(), digest_size=16).digest()
+    fields: list[Any] = [chunk.document_id, chunk.title, chunk.text, metadata, chunk.tags]
+    # Without any of these, the digest is that of older versions.
+    links, validity = links_of(chunk), validity_of(chunk)
+    if links or validity or chunk.version_of:
+        fields.append(links)
+    if validity or chunk.version_of:
+        fields += [validity, chunk.version_of]
+    return blake2b(as_json(fields).encode(), digest_size=16).digest()
 
 
 def as_json(value: object) -> str:

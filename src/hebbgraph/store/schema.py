@@ -34,7 +34,7 @@ __all__ = [
     "tombstones",
 ]
 
-SCHEMA_VERSION = 7
+SCHEMA_VERSION = 8
 
 METADATA = sa.MetaData()
 
@@ -105,6 +105,10 @@ chunks = sa.Table(
     sa.Column("imprint", sa.LargeBinary(24)),
     # Addresses and references as JSON; NULL without any.
     sa.Column("links", sa.Text),
+    # When the text holds and what it supersedes, as JSON; NULL without any of it.
+    sa.Column("validity", sa.Text),
+    # Of an old version that is kept: the id of the chunk.
+    sa.Column("version_of", _name(512)),
     # Last, so that reading other columns skips it. The epoch distinguishes vectors of the
     # present model from those not yet re-embedded.
     sa.Column("vector_epoch", sa.Integer),
@@ -122,6 +126,24 @@ _vectors_index = sa.Index(
     chunks.c.vector_epoch,
     sqlite_where=chunks.c.vector_epoch.is_not(None),
     postgresql_where=chunks.c.vector_epoch.is_not(None),
+)
+
+#: Finds dated chunks and old versions without reading chunks; empty without them.
+_dated_indexes = (
+    sa.Index(
+        "ix_chunks_namespace_dated",
+        chunks.c.namespace,
+        chunks.c.row,
+        sqlite_where=chunks.c.validity.is_not(None),
+        postgresql_where=chunks.c.validity.is_not(None),
+    ),
+    sa.Index(
+        "ix_chunks_namespace_version_of",
+        chunks.c.namespace,
+        chunks.c.version_of,
+        sqlite_where=chunks.c.version_of.is_not(None),
+        postgresql_where=chunks.c.version_of.is_not(None),
+    ),
 )
 
 #: Deleted rows, without their content.
@@ -248,6 +270,13 @@ def _add_column(column: sa.Column[Any]) -> Callable[[sa.Connection], None]:
     return add
 
 
+def _add_validity(connection: sa.Connection) -> None:
+    for column in (chunks.c.validity, chunks.c.version_of):
+        _add_column(column)(connection)
+    for index in _dated_indexes:
+        index.create(connection)
+
+
 @functools.lru_cache(maxsize=4)
 def creation(dialect: sa.Dialect) -> tuple[str, ...]:
     """Return the statements that make every table; ``create_all`` compiles them each time."""
@@ -297,4 +326,5 @@ MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {
     4: _add_column(chunks.c.links),
     5: _add_tag_corrections,
     6: _add_answers,
+    7: _add_validity,
 }

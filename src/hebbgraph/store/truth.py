@@ -17,7 +17,7 @@ from hebbgraph.errors import ConnectionLostError, SettingsMismatchError
 from hebbgraph.limits import MAX_METADATA_DEPTH
 from hebbgraph.nesting import CutMetadata
 from hebbgraph.records import Chunk, Finding
-from hebbgraph.store.chunks import ChunkReader, as_json, digest, links_of, pages
+from hebbgraph.store.chunks import ChunkReader, as_json, digest, links_of, pages, validity_of
 from hebbgraph.store.database import Database, retried
 from hebbgraph.store.embeddings import Embeddings, EmbeddingState, parse_embedding
 from hebbgraph.store.history import NOTHING, Commit, History, new_mark
@@ -26,7 +26,16 @@ from hebbgraph.store.tag_answers import TagAnswers
 from hebbgraph.store.tag_corrections import TagCorrections
 from hebbgraph.store.texts import TextState, TextStore, some_of
 
-__all__ = ["Changes", "ChunkWrite", "FeedbackState", "Outcome", "State", "Truth"]
+__all__ = [
+    "Changes",
+    "ChunkWrite",
+    "FeedbackState",
+    "Outcome",
+    "OvertakenError",
+    "Standing",
+    "State",
+    "Truth",
+]
 
 #: Statements of the hot path are built once.
 _STATE = sa.select(
@@ -129,6 +138,18 @@ class _Batch(NamedTuple):
     fingerprints: Mapping[str, str]
     embedding: EmbeddingState | None
     instead_of: Mapping[str, int] | None
+    standing: Standing | None
+
+
+class Standing(NamedTuple):
+    """Chunks by id, and the rows where they and their old versions were read."""
+
+    ids: frozenset[str]
+    rows: frozenset[int]
+
+
+class OvertakenError(Exception):
+    """Versions were changed between reading them and writing what follows from them."""
 
 
 class Outcome(NamedTuple):
@@ -267,6 +288,7 @@ class Truth(ChunkReader):
         fingerprints: Mapping[str, str] | None = None,
         embedding: EmbeddingState | None = None,
         instead_of: Mapping[str, int] | None = None,
+        standing: Standing | None = None,
     ) -> Outcome:
         """Write, replace and delete in one transaction.
 
@@ -282,9 +304,13 @@ class Truth(ChunkReader):
         instead_of : mapping of chunk id to row, optional
             Chunks of ``writes`` that are no longer in their row are skipped: they were
             replaced or deleted meanwhile.
+        standing : Standing, optional
+            What ``writes`` follow from.
 
         Raises
         ------
+        OvertakenError
+            If ``standing`` is outdated; nothing was written.
         SettingsMismatchError
             If the namespace holds vectors of another model by now.
         """
@@ -295,6 +321,7 @@ class Truth(ChunkReader):
             fingerprints or {},
             embedding,
             instead_of,
+            standing,
         )
         tried: list[Outcome] = []
 
@@ -322,20 +349,27 @@ class Truth(ChunkReader):
         writes, instead_of = batch.writes, batch.instead_of
         if batch.embedding is not None:
             self.embeddings.settle(connection, batch.embedding)
+        if (standing := batch.standing) is not None:
+            rows = self._found(connection, chunks.c.row, chunks.c.id, standing.ids)
+            rows |= self._found(connection, chunks.c.row, chunks.c.version_of, standing.ids)
+            if rows != standing.rows:
+                raise OvertakenError
         replaced = self._found(connection, chunks.c.row, chunks.c.id, [w.chunk.id for w in writes])
         if instead_of is not None:
             writes = [w for w in writes if instead_of[w.chunk.id] in replaced]
             replaced = {instead_of[write.chunk.id] for write in writes}
         deleted = self._found(connection, chunks.c.row, chunks.c.id, batch.ids)
         deleted |= self._found(connection, chunks.c.row, chunks.c.document_id, batch.documents)
+        whole = {*batch.ids, *self._found(connection, chunks.c.id, chunks.c.row, deleted)}
+        deleted |= self._found(connection, chunks.c.row, chunks.c.version_of, whole)
         deleted -= replaced
         if gone := replaced | deleted:
             self.answers.forget(connection, gone, [write.chunk for write in writes])
         touched = self._found(connection, chunks.c.document_id, chunks.c.row, deleted)
         self._remove(connection, gone, generation)
         for page in pages(writes):
-            rows = [self._values(write, generation, batch.embedding) for write in page]
-            self.database.insert(connection, chunks, _WRITTEN, rows)
+            written = [self._values(write, generation, batch.embedding) for write in page]
+            self.database.insert(connection, chunks, _WRITTEN, written)
         self.text_store.remember([write.chunk for write in writes], generation)
         # Of a document without chunks neither name nor fingerprint is kept.
         emptied = touched - self._found(
@@ -416,6 +450,8 @@ class Truth(ChunkReader):
             generation,
             imprint,
             as_json(links) if (links := links_of(chunk)) else None,
+            as_json(validity) if (validity := validity_of(chunk)) or chunk.version_of else None,
+            chunk.version_of,
             embedding.epoch if embedding and write.vector else None,
             write.vector,
         )
