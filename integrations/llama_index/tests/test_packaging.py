@@ -9,11 +9,13 @@ import llama_index.core
 import pytest
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.extractors import BaseExtractor
+from llama_index.core.indices.base import BaseIndex
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 from llama_index.retrievers import hebbgraph
 from llama_index.retrievers.hebbgraph import (
+    HebbianGraphIndex,
     HebbianNodeParser,
     HebbianRetriever,
     HebbianVectorStore,
@@ -28,6 +30,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
     ("kind", "base"),
     [
         (HebbianRetriever, BaseRetriever),
+        (HebbianGraphIndex, BaseIndex),
         (HebbianNodeParser, NodeParser),
         (TagExtractor, BaseExtractor),
         (HebbianVectorStore, BasePydanticVectorStore),

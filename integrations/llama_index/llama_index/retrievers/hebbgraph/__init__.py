@@ -4,6 +4,7 @@ from llama_index.retrievers.hebbgraph.base import HebbianRetriever
 from llama_index.retrievers.hebbgraph.conversation import ConversationBundle, RecallBundle
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import RecallEvent
+from llama_index.retrievers.hebbgraph.graph_index import HebbianGraphIndex
 from llama_index.retrievers.hebbgraph.learner import CitationLearner
 from llama_index.retrievers.hebbgraph.parsing import HebbianNodeParser
 from llama_index.retrievers.hebbgraph.prompts import (
@@ -26,6 +27,7 @@ __all__ = [
     "CitationFormatter",
     "CitationLearner",
     "ConversationBundle",
+    "HebbianGraphIndex",
     "HebbianNodeParser",
     "HebbianRetriever",
     "HebbianVectorStore",

@@ -6,6 +6,7 @@ Here it is made, and its documents live; :mod:`.recalling` answers questions.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,6 +42,8 @@ from llama_index.retrievers.hebbgraph.wrapped import Wrapped
 from llama_index.retrievers.hebbgraph.writing import add_nodes, mirror, replace_documents
 
 __all__ = ["DEFAULT_TOP_K", "HebbianRetriever", "Strategy"]
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_TOP_K = 10
 #: How many seeds a vector index is asked for; recall needs more than it returns.
@@ -235,7 +238,7 @@ class HebbianRetriever(RecallingRetriever):
         made = cls(index, embed_model=embed_model, objects=objects or None, **options)
         made._owns_index = True
         with made._closed_on_error():
-            add_nodes(index, leaves(nodes), show_progress=show_progress)
+            add_nodes(index, _searched(nodes), show_progress=show_progress)
         return made
 
     @classmethod
@@ -352,14 +355,16 @@ class HebbianRetriever(RecallingRetriever):
             As for ``HebbianIndex.add``.
         """
         own = nodes_of(documents, "documents")
-        return replace_documents(
+        done = replace_documents(
             self.index,
             own,
             self._cut,
             on_error=on_error,
             strict=strict,
             show_progress=show_progress,
-        ).report
+        )
+        _searched(done.nodes)
+        return done.report
 
     def delete(self, ids: Sequence[str] | None = None, *, document_id: str | None = None) -> int:
         """Delete nodes by id, or all of a document; return how many were deleted."""
@@ -455,3 +460,15 @@ class HebbianRetriever(RecallingRetriever):
         except BaseException:
             self.close()
             raise
+
+
+def _searched(nodes: Sequence[BaseNode]) -> list[BaseNode]:
+    """Return the leaves of a hierarchy, and say that there are parents."""
+    found = leaves(nodes)
+    if len(found) < len(nodes):
+        logger.info(
+            "%d nodes are parents of others and are not searched; "
+            "HebbianGraphIndex keeps them, and merges into them",
+            len(nodes) - len(found),
+        )
+    return found

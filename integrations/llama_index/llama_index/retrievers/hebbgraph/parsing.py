@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -33,8 +32,6 @@ from llama_index.retrievers.hebbgraph.nodes import (
 from llama_index.retrievers.hebbgraph.tags import describe_callable, set_hidden, tags_of
 
 __all__ = ["Cutting", "HebbianNodeParser", "leaves", "set_lasting_ids"]
-
-logger = logging.getLogger(__name__)
 
 
 class HebbianNodeParser(NodeParser):
@@ -168,10 +165,6 @@ class Cutting:
         self.transformations = list(transformations) or [HebbianNodeParser()]
 
     def __call__(self, documents: Sequence[BaseNode]) -> list[BaseNode]:
-        """Return the nodes of documents; of a hierarchy, the leaves."""
-        return leaves(self.whole(documents))
-
-    def whole(self, documents: Sequence[BaseNode]) -> list[BaseNode]:
         """Return the nodes of documents, parents of others included."""
         nodes = documents
         for step in self.transformations:
@@ -188,14 +181,7 @@ def leaves(nodes: Iterable[BaseNode]) -> list[BaseNode]:
     """
     own = list(nodes)
     ids = {node.node_id for node in own}
-    found = [node for node in own if not _children(node) & ids]
-    if len(found) < len(own):
-        logger.info(
-            "%d nodes are parents of others and are not searched; "
-            "HebbianGraphIndex keeps them, and merges into them",
-            len(own) - len(found),
-        )
-    return found
+    return [node for node in own if not _children(node) & ids]
 
 
 def _children(node: BaseNode) -> set[str]:

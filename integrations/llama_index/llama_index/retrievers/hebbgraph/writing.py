@@ -14,6 +14,7 @@ from hebbgraph.intake import Intake, OnError
 from hebbgraph.records import storable
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.nodes import node_fields
+from llama_index.retrievers.hebbgraph.parsing import leaves
 
 __all__ = ["Cut", "Replaced", "add_nodes", "mirror", "replace_documents"]
 
@@ -33,7 +34,7 @@ class Replaced:
     changed : set of str
         Ids of the documents that are new or differ from what the index held.
     nodes : list of BaseNode
-        All nodes of the documents.
+        All nodes of the documents, parents of others included.
     """
 
     report: AddReport = field(default_factory=AddReport)
@@ -87,9 +88,9 @@ def replace_documents(
     """
     intake = Intake(on_error=on_error, strict=strict)
     whole = [one for one in documents if isinstance(one, Document)]
-    nodes = [one for one in documents if not isinstance(one, Document)]
+    nodes: list[BaseNode] = [one for one in documents if not isinstance(one, Document)]
     nodes += cut(list(_clean(intake, whole))) if whole else ()
-    chunks = _chunks(intake, nodes)
+    chunks = _chunks(intake, leaves(nodes))
     wanted = {chunk.document_id for chunk, _ in chunks.values()} | {one.id_ for one in whole}
     held = {one.id: one for one in index.get(index.ids(_of_documents(one.id_ for one in whole)))}
     gone = [one for id_, one in held.items() if id_ not in chunks]

@@ -1,0 +1,394 @@
+"""HebbianGraphIndex: a hebbgraph index where LlamaIndex expects an index class."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from inspect import signature
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from llama_index.core.base.base_query_engine import BaseQueryEngine
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.callbacks.base import CallbackManager
+from llama_index.core.chat_engine import (
+    CondensePlusContextChatEngine,
+    CondenseQuestionChatEngine,
+    ContextChatEngine,
+)
+from llama_index.core.chat_engine.types import BaseChatEngine, ChatMode
+from llama_index.core.data_structs.data_structs import IndexDict
+from llama_index.core.indices.base import BaseIndex
+from llama_index.core.llms.utils import LLMType
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import BaseNode, Document, IndexNode, TransformComponent
+from llama_index.core.storage.docstore.types import RefDocInfo
+from llama_index.core.storage.storage_context import StorageContext
+
+from hebbgraph import HebbianIndex
+from hebbgraph.arguments import check_names
+from llama_index.retrievers.hebbgraph.base import HebbianRetriever
+from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder, check_embed_model
+from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
+from llama_index.retrievers.hebbgraph.options import IndexedOptions, nodes_of
+from llama_index.retrievers.hebbgraph.parents import Parents
+from llama_index.retrievers.hebbgraph.parsing import Cutting, leaves
+from llama_index.retrievers.hebbgraph.prompts import (
+    CITATION_CHAT_TEMPLATE,
+    CITATION_QA_TEMPLATE,
+    CITATION_REFINE_TEMPLATE,
+    CitationFormatter,
+)
+from llama_index.retrievers.hebbgraph.writing import (
+    Replaced,
+    add_nodes,
+    replace_documents,
+)
+
+__all__ = ["HebbianGraphIndex"]
+
+_OF_RETRIEVERS = frozenset(IndexedOptions.__annotations__) - {"embed_model"}
+#: What the base class hands to the retriever, though it is for the engine.
+_OF_ENGINES = frozenset(
+    name
+    for make in (
+        RetrieverQueryEngine.from_args,
+        ContextChatEngine.from_defaults,
+        CondensePlusContextChatEngine.from_defaults,
+        CondenseQuestionChatEngine.from_defaults,
+    )
+    for name in signature(make).parameters
+) - {"kwargs", "retriever", "query_engine"}
+_INSTEAD = {
+    "storage_context": "the index keeps its nodes itself; location=... says where",
+    "k": "write similarity_top_k=3, for example",
+    "top_k": "write similarity_top_k=3, for example",
+    "embedding": "write embed_model=...",
+}
+
+
+class HebbianGraphIndex(BaseIndex[IndexDict]):
+    """An index class over a graph that learns; it needs no embedding model.
+
+    Documents are inserted, updated and deleted by their id, as in every index of LlamaIndex;
+    what has not changed is not written again.
+
+    Parameters
+    ----------
+    nodes : sequence of BaseNode, optional
+        What to insert. Of a hierarchy, the leaves are searched and the parents kept aside, for
+        ``as_retriever(auto_merge=True)``.
+    location : str or Path
+        A directory, a database URL or ``":memory:"``. An index that is there is opened; nothing
+        else needs to be persisted.
+    namespace : str
+        The tenant.
+    embed_model : BaseEmbedding, optional
+        Without it nothing is embedded, and it works.
+    edges : sequence of str, optional
+        Metadata fields whose values join nodes; see ``HebbianIndex.open``.
+    transformations : sequence of TransformComponent, optional
+        What cuts documents; left out, a :class:`HebbianNodeParser`. Nodes get ids that last.
+    objects, callback_manager, show_progress
+        As for every index.
+
+    Attributes
+    ----------
+    index : HebbianIndex
+        For everything else: ``reinforce``, ``lessons``, ``stats``, ``explain``.
+
+    Examples
+    --------
+    >>> petrel = Document(id_="petrel.md", text="The Petrel was built by Ida Moss.")
+    >>> index = HebbianGraphIndex.from_documents([petrel])
+    >>> index.refresh_ref_docs([petrel, Document(id_="bread.md", text="Bread rises.")])
+    [False, True]
+    >>> index.as_retriever(similarity_top_k=1).retrieve("Who built the Petrel?")[0].text
+    'The Petrel was built by Ida Moss.'
+    """
+
+    index_struct_cls = IndexDict
+
+    def __init__(
+        self,
+        nodes: Sequence[BaseNode] | None = None,
+        *,
+        location: str | Path = ":memory:",
+        namespace: str = "default",
+        embed_model: BaseEmbedding | None = None,
+        edges: Sequence[str] | None = None,
+        transformations: Sequence[TransformComponent] | None = None,
+        objects: Sequence[IndexNode] | None = None,
+        callback_manager: CallbackManager | None = None,
+        show_progress: bool = False,
+    ) -> None:
+        check_embed_model(embed_model)
+        own = nodes_of(nodes or [])
+        self.index = HebbianIndex.open(
+            location,
+            namespace=namespace,
+            embedder=None if embed_model is None else LlamaIndexEmbedder(embed_model),
+            edges=edges,
+        )
+        self._embed_model = embed_model
+        self._cut = Cutting(transformations or ())
+        self._parents = Parents(self.index, location)
+        try:
+            super().__init__(
+                nodes=own,
+                objects=objects,
+                callback_manager=callback_manager,
+                transformations=self._cut.transformations,
+                show_progress=show_progress,
+            )
+        except BaseException:
+            self.close()
+            raise
+
+    @classmethod
+    def from_documents(
+        cls,
+        documents: Sequence[Document],
+        storage_context: StorageContext | None = None,
+        show_progress: bool = False,
+        callback_manager: CallbackManager | None = None,
+        transformations: Sequence[TransformComponent] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Make an index of documents; each takes the place of its former self.
+
+        Parameters
+        ----------
+        documents : sequence of Document
+            Their ids should last.
+        storage_context : None
+            The index keeps its nodes itself.
+        show_progress, callback_manager, transformations
+            As for the constructor.
+        **kwargs
+            As for the constructor: ``location``, ``namespace``, ``embed_model``, ``edges``.
+        """
+        known = (*signature(cls.__init__).parameters, "documents")
+        given = [*kwargs, *(["storage_context"] if storage_context is not None else [])]
+        check_names(given, known, of=cls.__name__, instead=_INSTEAD)
+        own = nodes_of(documents, "documents")
+        made = cls(
+            transformations=transformations,
+            callback_manager=callback_manager,
+            show_progress=show_progress,
+            **kwargs,
+        )
+        try:
+            made._replace(own)
+        except BaseException:
+            made.close()
+            raise
+        return made
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.index!r})"
+
+    # -- writing ----------------------------------------------------------------------
+
+    def _build_index_from_nodes(self, nodes: Sequence[BaseNode], **build_kwargs: Any) -> IndexDict:
+        self._insert(nodes)
+        return IndexDict()
+
+    def build_index_from_nodes(self, nodes: Sequence[BaseNode], **build_kwargs: Any) -> IndexDict:
+        """Insert nodes; no docstore keeps them a second time."""
+        return self._build_index_from_nodes(nodes, **build_kwargs)
+
+    def _insert(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
+        self._parents.put(nodes)
+        add_nodes(self.index, leaves(nodes), show_progress=self._show_progress)
+
+    def _replace(self, documents: Sequence[BaseNode]) -> Replaced:
+        done = replace_documents(
+            self.index, documents, self._cut, show_progress=self._show_progress
+        )
+        self._parents.put(done.nodes, documents=[one.node_id for one in documents])
+        return done
+
+    def insert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
+        """Insert nodes; the same id replaces."""
+        own = nodes_of(nodes)
+        self._object_map |= {
+            one.index_id: one.obj
+            for one in own
+            if isinstance(one, IndexNode) and one.obj is not None
+        }
+        self._insert(own)
+
+    async def ainsert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
+        """Async twin of :meth:`insert_nodes`."""
+        await asyncio.to_thread(self.insert_nodes, nodes)
+
+    def insert(self, document: Document, **insert_kwargs: Any) -> None:
+        """Insert a document; it takes the place of its former self."""
+        self._replace(nodes_of([document], "documents"))
+
+    async def ainsert(self, document: Document, **insert_kwargs: Any) -> None:
+        """Async twin of :meth:`insert`."""
+        await asyncio.to_thread(self.insert, document)
+
+    def update_ref_doc(self, document: Document, **update_kwargs: Any) -> None:
+        """Put a document in the place of its former self."""
+        self.insert(document)
+
+    async def aupdate_ref_doc(self, document: Document, **update_kwargs: Any) -> None:
+        """Async twin of :meth:`update_ref_doc`."""
+        await asyncio.to_thread(self.insert, document)
+
+    def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
+        """Insert new documents, update changed ones; say which of them were either."""
+        changed = self._replace(nodes_of(documents, "documents")).changed
+        return [document.id_ in changed for document in documents]
+
+    async def arefresh_ref_docs(
+        self, documents: Sequence[Document], **update_kwargs: Any
+    ) -> list[bool]:
+        """Async twin of :meth:`refresh_ref_docs`."""
+        return await asyncio.to_thread(self.refresh_ref_docs, documents)
+
+    def delete_ref_doc(
+        self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any
+    ) -> None:
+        """Delete all nodes of a document; one that is not there is passed over."""
+        self.index.delete(document_id=ref_doc_id)
+        self._parents.delete(ref_doc_id)
+
+    async def adelete_ref_doc(
+        self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any
+    ) -> None:
+        """Async twin of :meth:`delete_ref_doc`."""
+        await asyncio.to_thread(self.delete_ref_doc, ref_doc_id)
+
+    def _delete_node(self, node_id: str, **delete_kwargs: Any) -> None:
+        self.index.delete([node_id])
+
+    def delete_nodes(
+        self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any
+    ) -> None:
+        """Delete nodes by id; those that are not there are passed over."""
+        self.index.delete(node_ids)
+
+    async def adelete_nodes(
+        self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any
+    ) -> None:
+        """Async twin of :meth:`delete_nodes`."""
+        await self.index.adelete(node_ids)
+
+    # -- reading ----------------------------------------------------------------------
+
+    @property
+    def ref_doc_info(self) -> dict[str, RefDocInfo]:
+        """Which nodes each document has, and the metadata of its first."""
+        found: dict[str, RefDocInfo] = {}
+        for chunk in self.index.get(self.index.ids()):
+            node = chunk_to_node(chunk)
+            info = found.setdefault(
+                node.ref_doc_id or node.node_id, RefDocInfo(metadata=node.metadata)
+            )
+            info.node_ids.append(node.node_id)
+        return found
+
+    def as_retriever(
+        self,
+        *,
+        auto_merge: bool = False,
+        simple_ratio_thresh: float = 0.5,
+        **kwargs: Any,
+    ) -> BaseRetriever:
+        """Make a retriever.
+
+        Parameters
+        ----------
+        auto_merge : bool
+            Merge nodes into a parent of which enough children were found (LlamaIndex's
+            ``AutoMergingRetriever``). For nodes of a hierarchy.
+        simple_ratio_thresh : float
+            More than this share of the children is enough.
+        **kwargs
+            As for :class:`HebbianRetriever`. What is for an engine is passed over.
+        """
+        known = sorted(_OF_RETRIEVERS | _OF_ENGINES)
+        check_names(kwargs, known, of="as_retriever", instead=_INSTEAD)
+        own = {name: value for name, value in kwargs.items() if name in _OF_RETRIEVERS}
+        if self._object_map:
+            own["object_map"] = {**self._object_map, **(own.get("object_map") or {})}
+        own.setdefault("callback_manager", self._callback_manager)
+        retriever = HebbianRetriever(self.index, embed_model=self._embed_model, **own)
+        if not auto_merge:
+            return retriever
+        return self._parents.merging(retriever, simple_ratio_thresh=simple_ratio_thresh)
+
+    def as_query_engine(
+        self, llm: LLMType | None = None, *, cite: bool = False, **kwargs: Any
+    ) -> BaseQueryEngine:
+        """Make a query engine.
+
+        Parameters
+        ----------
+        llm : LLM, optional
+            Left out, that of LlamaIndex's Settings.
+        cite : bool
+            Number the sources and have the model cite them, so that a :class:`CitationLearner`
+            can learn: a :class:`CitationFormatter` and the citation templates.
+        **kwargs
+            As for :meth:`as_retriever` and ``RetrieverQueryEngine.from_args``.
+        """
+        if cite:
+            kwargs = _citing(kwargs, CITATION_QA_TEMPLATE, "text_qa_template")
+            kwargs.setdefault("refine_template", CITATION_REFINE_TEMPLATE)
+        return super().as_query_engine(llm, **kwargs)
+
+    def as_chat_engine(
+        self,
+        chat_mode: ChatMode = ChatMode.BEST,
+        llm: LLMType | None = None,
+        *,
+        cite: bool = False,
+        **kwargs: Any,
+    ) -> BaseChatEngine:
+        """Make a chat engine.
+
+        Parameters
+        ----------
+        chat_mode, llm
+            As for every index.
+        cite : bool
+            As for :meth:`as_query_engine`.
+        **kwargs
+            As for :meth:`as_retriever` and the engine of the mode. A ``memory`` is the
+            retriever's too, so that it understands follow-ups.
+        """
+        if cite:
+            of_mode = "context_template" if chat_mode == ChatMode.CONTEXT else "context_prompt"
+            kwargs = _citing(kwargs, CITATION_CHAT_TEMPLATE, of_mode)
+        return super().as_chat_engine(chat_mode, llm, **kwargs)
+
+    # -- life -------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close the index; closing twice is fine."""
+        self._parents.close()
+        self.index.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _citing(options: Mapping[str, Any], template: Any, name: str) -> dict[str, Any]:
+    """Add what makes a model cite; the formatter comes after all other postprocessors."""
+    others = list(options.get("node_postprocessors") or ())
+    return {name: template, **options, "node_postprocessors": [*others, CitationFormatter()]}

@@ -1,0 +1,95 @@
+"""The parents of a hierarchy of nodes: kept for merging, not searched."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from llama_index.core.retrievers import AutoMergingRetriever
+from llama_index.core.schema import BaseNode
+
+from hebbgraph import Chunk, HebbianIndex, Settings
+from llama_index.retrievers.hebbgraph.base import HebbianRetriever
+from llama_index.retrievers.hebbgraph.nodes import chunk_to_node, node_to_chunk
+from llama_index.retrievers.hebbgraph.parsing import leaves
+
+__all__ = ["Parents"]
+
+_NAMESPACE = "{} (parents of a hierarchy)"
+
+
+class Parents:
+    """Keeps the parents of an index's nodes in a namespace of their own, opened when needed.
+
+    In one graph with their children, they would make a tag of every phrase.
+
+    Parameters
+    ----------
+    index : HebbianIndex
+        That of the leaves.
+    location : str or Path
+        Where it was opened.
+    """
+
+    def __init__(self, index: HebbianIndex, location: str | Path) -> None:
+        self._index = index
+        self._location = location
+        self._held: HebbianIndex | None = None
+        if _NAMESPACE.format(index.namespace) in index.namespaces():
+            self._open()
+
+    def _open(self) -> HebbianIndex:
+        if self._held is None:
+            self._held = HebbianIndex.open(
+                self._location,
+                namespace=_NAMESPACE.format(self._index.namespace),
+                settings=Settings(text_tags=False),
+            )
+        return self._held
+
+    def put(self, nodes: Sequence[BaseNode], *, documents: Iterable[str] = ()) -> None:
+        """Keep those of these nodes that are parents of others.
+
+        Parameters
+        ----------
+        nodes : sequence of BaseNode
+            A whole hierarchy.
+        documents : iterable of str
+            Ids of documents whose former parents go.
+        """
+        below = {node.node_id for node in leaves(nodes)}
+        chunks = [node_to_chunk(node) for node in nodes if node.node_id not in below]
+        by_document: dict[str, list[Chunk]] = defaultdict(list)
+        if self._held is not None:
+            by_document |= {document: [] for document in documents}
+        for chunk in chunks:
+            by_document[chunk.document_id or chunk.id].append(chunk)
+        for document, own in by_document.items():
+            self._open().put_document(document, None, own)
+
+    def delete(self, document_id: str) -> None:
+        """Forget the parents of a document."""
+        if self._held is not None:
+            self._held.delete(document_id=document_id)
+
+    def merging(self, retriever: HebbianRetriever, **options: Any) -> AutoMergingRetriever:
+        """Merge what a retriever finds into parents of which it finds enough children."""
+        docstore = SimpleNamespace(get_document=self._get_document)
+        context = SimpleNamespace(docstore=docstore)
+        return AutoMergingRetriever(cast(Any, retriever), cast(Any, context), **options)
+
+    def _get_document(self, doc_id: str, raise_error: bool = True) -> BaseNode | None:
+        found = self._index.get([doc_id])
+        if not found and self._held is not None:
+            found = self._held.get([doc_id])
+        if not found and raise_error:
+            raise ValueError(f"doc_id {doc_id} not found.")
+        return chunk_to_node(found[0]) if found else None
+
+    def close(self) -> None:
+        """Close the namespace, if it was needed."""
+        if self._held is not None:
+            self._held.close()
