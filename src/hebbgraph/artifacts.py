@@ -24,11 +24,13 @@ __all__ = [
     "Stamp",
     "WatchedFile",
     "file_checksum",
+    "is_missing",
     "make_way",
     "read_stamped",
     "remove",
     "replace_file",
     "rows_checksum",
+    "sync",
     "whole_file",
     "write_stamped",
 ]
@@ -93,9 +95,31 @@ def whole_file(path: Path, partial: Path | None = None) -> Iterator[Path]:
     partial = partial or path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         yield partial
+        sync(partial)  # else a power cut may leave the new name and no content
         os.replace(partial, path)
+        sync(path.parent)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Have the system write a file, or the names in a folder, to the disk."""
+    if path.is_dir() and os.name != "posix":
+        return  # elsewhere a folder cannot be opened
+    opened = os.open(path, os.O_RDONLY if os.name == "posix" else os.O_RDWR)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
+
+
+def is_missing(error: OSError) -> bool:
+    """Return whether a file is not there, or is something else; other errors are no damage.
+
+    A disk that fails, a limit on open files or a lack of permission says nothing about the
+    content of a file, which may be whole.
+    """
+    return isinstance(error, FileNotFoundError | IsADirectoryError | NotADirectoryError)
 
 
 class WatchedFile(Generic[_T]):
@@ -166,6 +190,8 @@ def read_stamped(path: Path, fits: Callable[[Stamp], bool]) -> Stamp | None:
     except (FileNotFoundError, KeyError, TypeError):
         return None
     except (OSError, ValueError) as error:
+        if isinstance(error, OSError) and not is_missing(error):
+            raise
         logger.warning("%s is damaged (%s), rebuilding it", path, error)
         return None
 

@@ -8,7 +8,12 @@ import numpy as np
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.derived.parts import Derived
-from hebbgraph.errors import HebbgraphError
+from hebbgraph.errors import (
+    ClosedIndexError,
+    ConnectionLostError,
+    IndexLockedError,
+    TextSourceError,
+)
 from hebbgraph.graph.references import normal_address
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.memory import Memory
@@ -23,6 +28,8 @@ from hebbgraph.vectors.table import VectorTable
 
 __all__ = ["examine"]
 
+#: What stands in the way of a check, and is no finding of it.
+_NOT_DAMAGE = (ClosedIndexError, ConnectionLostError, IndexLockedError, TextSourceError)
 _PHRASES = 200
 _SHOWN = 3
 _ADDRESSES = 20
@@ -42,7 +49,7 @@ def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
     derived_findings = list(_derived_problems(truth, derived, language, as_added))
     learned = list(_learned_problems(namespace))
     if repair and derived_findings:
-        derived.start_over()
+        derived.start_over("the doctor found them wrong")
         derived.refresh()
         derived.save()
         remaining = {f.part for f in _derived_problems(truth, derived, language, as_added)}
@@ -82,7 +89,7 @@ def _guarded(part: Part, check: Callable[[], Iterable[str | Finding]]) -> Iterat
             found if isinstance(found, Finding) else Finding(part=part, problem=found)
             for found in check()
         ]
-    except HebbgraphError:
+    except _NOT_DAMAGE:
         raise
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         yield Finding(part=part, problem=f"cannot be read: {error}")
@@ -94,8 +101,14 @@ def _derived_problems(
     # Files first: memory may be intact while the disk is not.
     yield from _guarded("snapshot", derived.snapshot_problems)
     yield from _guarded("lexical", derived.lexical_problems)
-    derived.refresh()
-    if not as_added:
+
+    def refresh() -> Iterator[str]:
+        derived.refresh()
+        yield from ()
+
+    unreadable = list(_guarded("graph", refresh))
+    yield from unreadable
+    if unreadable or not as_added:
         return
     fresh = _rebuilt(truth, language)
 

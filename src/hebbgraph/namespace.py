@@ -25,7 +25,7 @@ from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
 from hebbgraph.store.answers import AnswerLog
-from hebbgraph.store.database import Database
+from hebbgraph.store.database import Database, translate_os, translated_os
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.places import as_directory, is_url
@@ -205,8 +205,10 @@ class Namespace:
                 reranker=reranker,
                 missing_model=None if embedding is None else embedding.name,
             )
-        except BaseException:
+        except BaseException as error:
             database.dispose()
+            if isinstance(error, OSError):
+                raise translate_os(error, str(root or database.place)) from error
             raise
 
     # -- in step with the truth -----------------------------------------------------
@@ -239,7 +241,8 @@ class Namespace:
     def scrub(self) -> None:
         """Erase every byte of deleted content from the databases: truth and recent recalls."""
         if self.root is not None:
-            sweep_restores(self.root)
+            with translated_os(str(self.root)):
+                sweep_restores(self.root)
         self.recalls.erase(self.name, self.truth.generation())
         self.questions.clear()
         self.database.vacuum()

@@ -9,11 +9,12 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from pydantic_core import from_json
-
+from hebbgraph.held_json import read_json
 from hebbgraph.limits import MAX_METADATA_DEPTH
 
 __all__ = ["CutMetadata", "read_metadata", "too_deep"]
+
+_WHAT = "metadata of a chunk"
 
 _PARTS_SHOWN = 6
 _MARK = f"(nested deeper than {MAX_METADATA_DEPTH} levels, not shown)"
@@ -81,11 +82,11 @@ def read_metadata(text: str) -> dict[str, Any]:
     'ship'
     """
     # As many brackets as that are rare; only then is it worth a closer look.
-    if text.count("[") + text.count("{") > MAX_METADATA_DEPTH:
+    if isinstance(text, str) and text.count("[") + text.count("{") > MAX_METADATA_DEPTH:
         shallow = _cut(text)
         if shallow is not text:
-            return CutMetadata(from_json(shallow))
-    metadata: dict[str, Any] = from_json(text)
+            return CutMetadata(read_json(shallow, dict, _WHAT))
+    metadata: dict[str, Any] = read_json(text, dict, _WHAT)
     return metadata
 
 

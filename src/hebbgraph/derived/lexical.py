@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import json
 import logging
+import os
 import shutil
 import tempfile
 import weakref
@@ -24,8 +25,11 @@ import tantivy
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.artifacts import make_way, remove, replace_file
+from hebbgraph.artifacts import is_missing, make_way, remove, replace_file
+from hebbgraph.derived.lexical_faults import LexicalDamageError, is_panic, translated
 from hebbgraph.derived.segments import Inventory, damaged_files, inventory, meta_checksum
+from hebbgraph.errors import StorageError
+from hebbgraph.store.database import translated_os
 from hebbgraph.store.history import NEVER, NOTHING, Commit
 
 __all__ = ["LEXICAL_FORMAT", "LexicalIndex", "LexicalRow", "stamp_problem"]
@@ -35,7 +39,8 @@ logger = logging.getLogger(__name__)
 LEXICAL_FORMAT = 3
 _STAMP = "hebbgraph.json"
 _HEAP_BYTES = 64_000_000
-#: Up to this size, opening verifies every checksum; ``doctor`` verifies larger indexes.
+#: Up to this size, opening verifies every checksum; of a larger index, those of files that
+#: somebody has touched, and the others are read in the background.
 _MAX_BYTES_TO_CHECK = 64_000_000
 
 
@@ -73,14 +78,17 @@ class LexicalIndex:
         self.commit = NOTHING
         #: Why the index found there was discarded, if it was.
         self.damage: str | None = None
+        #: Files of a large index whose content opening did not read; see :meth:`read_rest`.
+        self.unread: frozenset[str] = frozenset()
         if directory is None:
             self._index = tantivy.Index(self._schema)
         else:
             self._index = self._open(directory)
         # Manually, as a thread watching the directory may read a file while it is removed.
-        self._index.config_reader(reload_policy="manual")
-        self._reload()
-        self.refresh()
+        with translated(directory):
+            self._index.config_reader(reload_policy="manual")
+            self._reload()
+            self.refresh()
 
     def _reload(self) -> None:
         self._index.reload()
@@ -91,16 +99,31 @@ class LexicalIndex:
         stamp = _read_stamp(directory)
         if stamp is not None:
             try:
-                _check(directory, stamp.inventory)
-                return tantivy.Index(self._schema, path=str(directory))
+                self.unread = _check(directory, stamp.inventory)
+                with translated(directory):
+                    return tantivy.Index(self._schema, path=str(directory))
             except (OSError, ValueError, KeyError, TypeError) as error:
+                if isinstance(error, OSError) and not (
+                    is_missing(error) or isinstance(error, LexicalDamageError)
+                ):
+                    raise  # the file system fails, and the files may be whole
+                self.unread = frozenset()
                 logger.warning("lexical index at %s is damaged (%s): rebuilding", directory, error)
                 self.damage = str(error)
         elif any(directory.glob("*.idx")):
             self.damage = "it does not say of which commit it is"
         remove(directory)
         directory.mkdir(parents=True, exist_ok=True)
-        return tantivy.Index(self._schema, path=str(directory))
+        with translated(directory, writing=True):
+            return tantivy.Index(self._schema, path=str(directory))
+
+    def read_rest(self) -> list[str]:
+        """Read what opening did not; return the names of damaged files.
+
+        It takes as long as reading them from the disk, and needs no lock: files of Tantivy
+        never change, and one that a merge has removed meanwhile is of no interest.
+        """
+        return [] if self._directory is None else damaged_files(self._directory, self.unread)
 
     @staticmethod
     def discard(directory: Path) -> None:
@@ -110,10 +133,17 @@ class LexicalIndex:
     @classmethod
     def copy_of(cls, directory: Path, *, positions: bool = True) -> LexicalIndex:
         """Open a private copy, for a directory in which Tantivy cannot place its locks."""
-        copy = Path(tempfile.mkdtemp(prefix="hebbgraph-"))
-        for file in directory.iterdir():
-            if file.suffix != ".lock":
-                shutil.copyfile(file, copy / file.name)  # without its permissions
+        try:
+            copy = Path(tempfile.mkdtemp(prefix="hebbgraph-"))
+        except OSError as error:
+            raise StorageError(
+                f"{directory}: reading a read-only index takes a temporary folder, and none can "
+                f"be made ({error}); name one in TMPDIR"
+            ) from error
+        with translated_os(str(copy)):
+            for file in directory.iterdir():
+                if file.suffix != ".lock":
+                    shutil.copyfile(file, copy / file.name)  # without its permissions
         index = cls(copy, positions=positions)
         weakref.finalize(index, shutil.rmtree, copy, ignore_errors=True)
         return index
@@ -121,7 +151,7 @@ class LexicalIndex:
     @property
     def is_there(self) -> bool:
         """Whether its folder still exists; open files can be read without it."""
-        return self._directory is None or (self._directory / _STAMP).exists()
+        return self._directory is None or os.path.exists(self._directory / _STAMP)
 
     def refresh(self, *, alone: bool = False) -> Commit:
         """Read what other processes have committed; return the commit of the truth.
@@ -136,11 +166,11 @@ class LexicalIndex:
         if self._directory is not None:
             stamp = _read_stamp(self._directory)
             commit = NOTHING if stamp is None else stamp.commit
-            if commit != self.commit:
-                self._reload()
-                self.commit = commit
+            if commit != self.commit or (alone and stamp is None):
+                with translated(self._directory):
+                    self._reload()
+            self.commit = commit
             if alone and stamp is None:
-                self._reload()
                 return NEVER if len(self) else NOTHING
             if alone and stamp is not None and not _lists(stamp.inventory, self._directory):
                 return NEVER
@@ -171,6 +201,18 @@ class LexicalIndex:
         The caller holds the lock on the folder. A writer lives for one update only, so
         that no process locks another out.
         """
+        with translated(self._directory, writing=True):
+            self._update(commit, removed, added, rewrite=rewrite)
+        self.commit = commit
+
+    def _update(
+        self,
+        commit: Commit,
+        removed: Iterable[int],
+        added: Iterable[LexicalRow],
+        *,
+        rewrite: bool,
+    ) -> None:
         writer = self._index.writer(_HEAP_BYTES, 1)
         # A row may exist already, left by an update that was killed before its stamp.
         may_exist = len(self) > 0 and not rewrite
@@ -200,13 +242,16 @@ class LexicalIndex:
                 self._reload()  # releases the former files
                 writer.garbage_collect_files()
         except BaseException:
-            writer.rollback()
+            for put_away in (writer.rollback, writer.wait_merging_threads):
+                try:
+                    put_away()
+                except BaseException as error:  # it is the writer that failed
+                    if not (isinstance(error, ValueError) or is_panic(error)):
+                        raise
             raise
-        finally:
-            writer.wait_merging_threads()
+        writer.wait_merging_threads()
         self._stamp(commit)
         self._reload()
-        self.commit = commit
 
     def _stamp(self, commit: Commit) -> None:
         if self._directory is not None:
@@ -244,7 +289,8 @@ class LexicalIndex:
             query = self._among(query, "row", [int(row) for row in only])
         if facts is not None:
             query = self._among(query, "facts", list(facts))
-        rows, hits = self._rows(query, limit)
+        with translated(self._directory):
+            rows, hits = self._rows(query, limit)
         return rows, np.array([score for score, _ in hits], dtype=np.float64)
 
     def _rows(
@@ -291,15 +337,18 @@ class LexicalIndex:
             query = tantivy.Query.boolean_query([(tantivy.Occur.Must, one) for one in each])
         else:
             query = tantivy.Query.phrase_query(self._schema, "terms", list(terms))
-        return self._rows(tantivy.Query.const_score_query(query, 1.0))[0]
+        with translated(self._directory):
+            return self._rows(tantivy.Query.const_score_query(query, 1.0))[0]
 
     def document_frequency(self, term: str) -> int:
         """Return the number of rows with a term, including rows deleted since the last merge."""
-        return self._searcher.doc_freq("terms", term)
+        with translated(self._directory):
+            return self._searcher.doc_freq("terms", term)
 
     def rows(self) -> IntArray:
         """Return all rows, ascending."""
-        return np.sort(self._rows(tantivy.Query.all_query())[0])
+        with translated(self._directory):
+            return np.sort(self._rows(tantivy.Query.all_query())[0])
 
     def __len__(self) -> int:
         return self._searcher.num_docs
@@ -310,21 +359,30 @@ class _Stamp(NamedTuple):
     inventory: Inventory
 
 
-def _check(directory: Path, expected: Inventory) -> None:
-    """Raise ValueError if files do not belong together or, in a small index, are damaged."""
-    if difference := expected.difference(inventory(directory)):
+def _check(directory: Path, expected: Inventory) -> frozenset[str]:
+    """Raise ValueError if files do not belong together, or are damaged.
+
+    Of a large index, only files that somebody has touched are read. The others are returned:
+    what a disk lost without writing shows when they are read later.
+    """
+    found = inventory(directory)
+    if difference := expected.difference(found):
         raise ValueError(difference)
-    if sum(path.stat().st_size for path in directory.iterdir()) <= _MAX_BYTES_TO_CHECK and (
-        damaged := damaged_files(directory)
-    ):
+    now = set(found.files)
+    if found.size > _MAX_BYTES_TO_CHECK:
+        now = expected.touched(found)
+    if damaged := damaged_files(directory, now):
         raise ValueError(f"checksum of {damaged[0]}")
+    return frozenset(found.files.keys() - now)
 
 
 def _lists(expected: Inventory, directory: Path) -> bool:
     """Return whether Tantivy's list of segments is the expected one."""
     try:
         return meta_checksum(directory) == expected.meta
-    except OSError:
+    except OSError as error:
+        if not is_missing(error):
+            raise
         return False
 
 
@@ -335,6 +393,8 @@ def stamp_problem(directory: Path) -> str | None:
     try:
         return stamp.inventory.difference(inventory(directory))
     except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, OSError) and not is_missing(error):
+            raise
         return f"damaged: {error}"
 
 
@@ -344,7 +404,9 @@ def _read_stamp(directory: Path) -> _Stamp | None:
         if held["format"] != LEXICAL_FORMAT:
             return None
         return _Stamp(Commit(*held["commit"]), Inventory.read(held["inventory"]))
-    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        if isinstance(error, OSError) and not is_missing(error):
+            raise
         return None
 
 

@@ -10,30 +10,34 @@ to repair that the next one would not do anyway.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import logging
 import math
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from filelock import FileLock, Timeout
 
 from hebbgraph.artifacts import make_way, remove
 from hebbgraph.derived.lexical import LexicalIndex, stamp_problem
+from hebbgraph.derived.lexical_faults import LexicalDamageError
 from hebbgraph.derived.neural_store import NEURAL_FILE, NeuralStore
 from hebbgraph.derived.segments import damaged_files
 from hebbgraph.derived.snapshot import has_snapshot, load_snapshot, save_snapshot
 from hebbgraph.derived.steps import Steps
 from hebbgraph.derived.vector_steps import VectorSteps
-from hebbgraph.errors import DamagedIndexError, HebbgraphError, IndexLockedError
+from hebbgraph.errors import DamagedIndexError, HebbgraphError, IndexLockedError, StorageError
 from hebbgraph.graph.corrections import CorrectedGraph
 from hebbgraph.graph.neural_layer import LayerInGraph
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspection import TagCorrection
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
+from hebbgraph.store.database import translate_os, translated_os
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NEVER, Commit
 from hebbgraph.store.processes import sweep
@@ -46,8 +50,12 @@ __all__ = ["Derived", "derived_directory"]
 
 logger = logging.getLogger(__name__)
 
+_R = TypeVar("_R")
+
 #: If so many rebuilds at one commit have not helped, the truth itself is damaged.
 _MOST_REBUILDS = 2
+#: How often a refresh starts over when files that were open are gone or broken.
+_ATTEMPTS = 3
 
 
 class _FolderLockedError(IndexLockedError):
@@ -142,6 +150,10 @@ class Derived:
         self._commit = NEVER
         #: The commit at which derived parts were last found wrong, and how often.
         self._distrusted = (NEVER, 0)
+        #: The commit at which searches last found the lexical index damaged, and how often.
+        self._mended = (NEVER, 0)
+        #: A lexical index, and those of its files that the background found damaged.
+        self._doubted: tuple[LexicalIndex, list[str]] | None = None
         #: Whether some reader saw less than the truth held since the last refresh.
         self.readers_lag = False
         #: The trained NAKG layer, if there is one.
@@ -228,7 +240,7 @@ class Derived:
         state = self._truth.state()
         needed = self._truth.acknowledged(state.commit)
         held, newest = self._commit, state.commit.generation
-        if self._graph is None or self._lexical is None:
+        if self._graph is None or self._lexical is None or self._doubted is not None:
             return None
         if not needed <= held.generation <= newest:
             return None
@@ -274,17 +286,110 @@ class Derived:
         does this one, once, if files that were open are gone or broken.
         """
         with self._refreshing:
+            last = range(_ATTEMPTS)[-1]
+            for attempt in range(_ATTEMPTS):
+                try:
+                    return self._refreshed()
+                except LexicalDamageError as error:
+                    if attempt == last:
+                        raise
+                    self.discard_lexical(str(error))
+                except HebbgraphError:
+                    raise
+                except OSError as error:
+                    # A file that was open may be gone; anything else may pass, once.
+                    if attempt and not self._is_lexical_damage(error, attempt):
+                        raise translate_os(error, self.place) from error
+                    logger.warning("derived parts failed (%s): reading them again", error)
+                    self.repairs.append(f"derived parts failed while open: {error}")
+                except (ValueError, LookupError) as error:  # arrays that do not fit together
+                    if attempt == last:
+                        raise StorageError(
+                            f"{self.place}: derived parts can be neither read nor built: {error}"
+                        ) from error
+                    self.discard_lexical(f"derived parts failed while open: {error}")
+                    self._snapshot_is_trusted = False
+            raise AssertionError("unreachable")
+
+    @property
+    def place(self) -> str:
+        """Where the parts lie, for messages."""
+        return str(self._shared or self._truth.database.place)
+
+    def _is_lexical_damage(self, error: OSError, attempt: int) -> bool:
+        """Return whether Tantivy failed because of damaged files, and put those aside.
+
+        Its writer does not tell why it ended.
+        """
+        if self._directory is None or error.errno != errno.EIO or attempt > 1:
+            return False
+        with self._locked():
+            damaged = damaged_files(self._directory / "lexical")
+        if damaged:
+            self.discard_lexical(f"checksum of {damaged[0]}")
+        return bool(damaged)
+
+    def mending(self, search: Callable[[], _R]) -> _R:
+        """Search, and once more on a lexical index built anew if that one is damaged.
+
+        Raises
+        ------
+        LexicalDamageError
+            If that has not helped at this commit.
+        """
+        while True:
             try:
-                return self._refreshed()
-            except HebbgraphError:
-                raise
-            except (OSError, ValueError) as error:
-                logger.warning("derived parts failed (%s): reading them again", error)
-                self.repairs.append(f"derived parts failed while open: {error}")
-                if isinstance(error, ValueError) and self._directory is not None:
-                    with self._locked():  # Tantivy reports broken files by ValueError
-                        LexicalIndex.discard(self._directory / "lexical")
-                return self._refreshed()
+                return search()
+            except LexicalDamageError as error:
+                self._mend_lexical(error)
+
+    def _mend_lexical(self, error: LexicalDamageError) -> None:
+        commit = self._truth.state().commit
+        times = self._mended[1] if self._mended[0] == commit else 0
+        if times == _MOST_REBUILDS:
+            raise error
+        self._mended = commit, times + 1
+        with self._refreshing:
+            self.discard_lexical(str(error))
+
+    def discard_lexical(self, problem: str) -> None:
+        """Drop the lexical index, on disk too: the next refresh builds it from the truth."""
+        logger.warning("%s: building the lexical index anew", problem)
+        self.repairs.append(problem)
+        if self._directory is not None:
+            with self._locked():
+                LexicalIndex.discard(self._directory / "lexical")
+        with self.lock:
+            self._lexical = None
+
+    def _read_rest(self, opened: LexicalIndex) -> None:
+        """Read in the background what opening a large lexical index did not."""
+        directory = self._directory
+        if not opened.unread or directory is None:
+            return
+        held = weakref.ref(self)
+
+        def read() -> None:
+            try:
+                damaged = opened.read_rest()
+            except OSError as error:  # of the file system, which says nothing about the content
+                logger.warning("%s could not be read through: %s", directory, error)
+                return
+            if damaged and (mine := held()) is not None:
+                mine._doubted = opened, damaged
+
+        threading.Thread(target=read, name="hebbgraph-checksums", daemon=True).start()
+
+    def _settle_doubt(self) -> None:
+        """Discard the lexical index if reading in the background found damage."""
+        if (doubted := self._doubted) is None:
+            return
+        self._doubted = None
+        if doubted[0] is self._lexical and self._directory is not None:
+            with self._locked():  # nobody merges now: a file that is gone was not damaged
+                damaged = damaged_files(self._directory / "lexical", doubted[1])
+            if damaged:
+                self.discard_lexical(f"the lexical index was damaged: checksum of {damaged[0]}")
 
     def distrust(self) -> None:
         """Start over, because derived parts name chunks that cannot be read.
@@ -305,20 +410,21 @@ class Derived:
         self._distrusted = commit, times + 1
         self.start_over()
 
-    def start_over(self) -> None:
-        """Drop all parts, on disk too: they do not belong to this truth."""
-        logger.warning("derived parts name chunks that are not there: rebuilding them")
-        self.repairs.append("derived parts did not belong to this truth")
+    def start_over(self, why: str = "derived parts did not belong to this truth") -> None:
+        """Drop all parts, on disk too."""
+        logger.warning("%s: rebuilding them", why)
+        self.repairs.append(why)
         with self._refreshing:
             self._snapshot_is_trusted = False
             if self._directory is not None:
-                with self._locked():
+                with translated_os(self.place), self._locked():
                     LexicalIndex.discard(self._directory / "lexical")
                     VectorFile.discard(self._directory)
             self._drop()
 
     def _refreshed(self) -> int:
         try:
+            self._settle_doubt()
             self._load()
             self.readers_lag = False
             self._commit = self._catch_up()
@@ -349,6 +455,7 @@ class Derived:
                 opened = self._lexical_index(self._directory / "lexical")
             if opened.damage is not None:
                 self.repairs.append(f"the lexical index was damaged: {opened.damage}")
+            self._read_rest(opened)
             return opened
         if self._shared is not None and (self._shared / "lexical").is_dir():
             return LexicalIndex.copy_of(
@@ -363,13 +470,18 @@ class Derived:
     @contextlib.contextmanager
     def _locked(self) -> Iterator[None]:
         try:
-            with self._folder_lock:
-                yield
+            self._folder_lock.__enter__()
         except Timeout as error:
             raise _FolderLockedError(
                 f"{self._directory}: another process worked on the derived parts for more "
                 f"than {self._wait_seconds:g} s; try again, or raise write_wait_seconds"
             ) from error
+        except OSError as error:
+            raise translate_os(error, self.place) from error
+        try:
+            yield
+        finally:
+            self._folder_lock.__exit__(None, None, None)
 
     # -- one step forward -----------------------------------------------------------
 
@@ -471,7 +583,7 @@ class Derived:
         """Write a snapshot of the graph, unless the last one is as new."""
         if self._directory is None or self._graph is None:
             return
-        with self._refreshing, self._locked():
+        with translated_os(self.place), self._refreshing, self._locked():
             if self._graph is not None and _commit_of(self._graph) != self._saved:
                 save_snapshot(self._directory, self._graph)
                 self._saved = _commit_of(self._graph)
@@ -480,7 +592,7 @@ class Derived:
 
     def compact(self) -> None:
         """Drop what deleted chunks left, in memory and on disk."""
-        with self._refreshing:
+        with translated_os(self.place), self._refreshing:
             generation = self.refresh()
             # Readers have the old parts until the new ones are ready.
             assert self._graph is not None

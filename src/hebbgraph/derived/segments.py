@@ -13,8 +13,11 @@ from __future__ import annotations
 import json
 import struct
 import zlib
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from hebbgraph.artifacts import is_missing
 
 __all__ = ["Inventory", "damaged_files", "inventory", "meta_checksum"]
 
@@ -33,15 +36,24 @@ class Inventory(NamedTuple):
         The checksum of Tantivy's list of segments.
     files : dict
         Size and checksum, from its footer, of each file of these segments.
+    seen : dict
+        What the file system said of each file: its number, and when it was changed. Whoever
+        writes to a file, copies or replaces it changes that.
     """
 
     meta: int
     files: dict[str, list[int]]
+    seen: dict[str, list[int]]
 
     @classmethod
     def read(cls, held: Any) -> Inventory:
         """Parse it from JSON."""
-        return cls(int(held[0]), {str(name): list(file) for name, file in held[1].items()})
+        meta, *dicts = held
+        files, seen = (
+            {str(name): list(map(int, file)) for name, file in one.items()}
+            for one in (*dicts, {})[:2]  # earlier versions did not look
+        )
+        return cls(int(meta), files, seen)
 
     def difference(self, other: Inventory) -> str | None:
         """Describe how another inventory differs; None if it does not.
@@ -55,6 +67,15 @@ class Inventory(NamedTuple):
                 return f"checksum of {name}"
         return None if self.meta == other.meta else "its list of segments differs"
 
+    def touched(self, other: Inventory) -> set[str]:
+        """Return the files that were written, copied or replaced since."""
+        return {name for name, seen in other.seen.items() if self.seen.get(name) != seen}
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(size for size, *_ in self.files.values())
+
 
 def inventory(directory: Path) -> Inventory:
     """Read the footers of all files of the present segments.
@@ -65,10 +86,12 @@ def inventory(directory: Path) -> Inventory:
         If there is no readable index.
     """
     meta = (directory / _META).read_bytes()
-    return Inventory(
-        zlib.crc32(meta),
-        {path.name: [path.stat().st_size, _footer(path)[1]] for path in _files(directory, meta)},
-    )
+    files, seen = {}, {}
+    for path in _files(directory, meta):
+        found = path.stat()
+        files[path.name] = [found.st_size, _footer(path)[1]]
+        seen[path.name] = [found.st_ino, found.st_mtime_ns, found.st_ctime_ns]
+    return Inventory(zlib.crc32(meta), files, seen)
 
 
 def meta_checksum(directory: Path) -> int:
@@ -76,10 +99,18 @@ def meta_checksum(directory: Path) -> int:
     return zlib.crc32((directory / _META).read_bytes())
 
 
-def damaged_files(directory: Path) -> list[str]:
-    """Return the names of files whose content does not match their footer."""
+def damaged_files(directory: Path, names: Collection[str] | None = None) -> list[str]:
+    """Return the names of files whose content does not match their footer.
+
+    Parameters
+    ----------
+    directory : Path
+    names : collection of str, optional
+        Read only these.
+    """
     files = _files(directory, (directory / _META).read_bytes())
-    return [path.name for path in files if not _is_whole(path)]
+    wanted = [path for path in files if names is None or path.name in names]
+    return [path.name for path in wanted if not _is_whole(path)]
 
 
 def _files(directory: Path, meta: bytes) -> list[Path]:
@@ -113,5 +144,7 @@ def _is_whole(path: Path) -> bool:
                 checksum = zlib.crc32(block, checksum)
                 left -= len(block)
         return checksum == expected
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        if isinstance(error, OSError) and not is_missing(error):
+            raise
         return False

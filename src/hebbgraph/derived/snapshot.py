@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.artifacts import file_checksum, remove, replace_file
+from hebbgraph.artifacts import file_checksum, is_missing, remove, replace_file, sync
 from hebbgraph.graph.phrases import PhraseArrays
 from hebbgraph.graph.tag_graph import GraphArrays, TagGraph, older_support
 
@@ -44,8 +44,10 @@ def save_snapshot(directory: Path, graph: TagGraph) -> None:
     partial.mkdir(parents=True)
     checksums = {}
     for field, values in (arrays._asdict() | phrases._asdict()).items():
-        np.save(partial / f"{field}.npy", values, allow_pickle=False)
-        checksums[f"{field}.npy"] = file_checksum(partial / f"{field}.npy")
+        path = partial / f"{field}.npy"
+        np.save(path, values, allow_pickle=False)
+        sync(path)  # a power cut must not cost a rebuild
+        checksums[path.name] = file_checksum(path)
     manifest = {
         "format": SNAPSHOT_FORMAT,
         "generation": graph.generation,
@@ -53,9 +55,12 @@ def save_snapshot(directory: Path, graph: TagGraph) -> None:
         "checksums": checksums,
     }
     (partial / _MANIFEST).write_text(json.dumps(manifest))
+    sync(partial / _MANIFEST)
+    sync(partial)
     final = directory / name
     remove(final)
     os.replace(partial, final)
+    sync(directory)
     replace_file(directory / _CURRENT, lambda path: path.write_text(name))
     for old in directory.glob("graph-*"):
         if old.name != name:
@@ -68,7 +73,13 @@ def has_snapshot(directory: Path) -> bool:
 
 
 def load_snapshot(directory: Path) -> TagGraph | None:
-    """Read the current snapshot, or return None and log why."""
+    """Read the current snapshot, or return None and log why.
+
+    Raises
+    ------
+    OSError
+        If the file system fails. The snapshot may be whole.
+    """
     try:
         name = (directory / _CURRENT).read_text()
         folder = directory / Path(name).name
@@ -100,6 +111,8 @@ def load_snapshot(directory: Path) -> TagGraph | None:
             logger.warning("graph snapshot is incomplete (%s): rebuilding", error)
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, OSError) and not is_missing(error):
+            raise
         logger.warning("graph snapshot at %s cannot be read (%s): rebuilding", directory, error)
         return None
 

@@ -24,6 +24,12 @@ __all__ = ["explain"]
 
 def explain(namespace: Namespace, recaller: Recaller, recall: Recall, chunk_id: str) -> Explanation:
     """See :meth:`hebbgraph.HebbianIndex.explain`."""
+    return namespace.derived.mending(lambda: _explained(namespace, recaller, recall, chunk_id))
+
+
+def _explained(
+    namespace: Namespace, recaller: Recaller, recall: Recall, chunk_id: str
+) -> Explanation:
     if recall.namespace != namespace.name:
         raise ParameterError(
             f"the recall belongs to namespace {recall.namespace!r}, "

@@ -119,7 +119,10 @@ class Recaller:
         asked, said = self._ask_models(query, turns, seeds, vector)
         look = self._second_look
         depth = k if look is None else max(k, look.settings.first)
-        recall = self._ranked(asked, by, depth, where, per_colony, recall_id or uuid.uuid4().hex)
+        id_ = recall_id or uuid.uuid4().hex
+        recall = self._derived.mending(
+            lambda: self._ranked(asked, by, depth, where, per_colony, id_)
+        )
         if look is not None:
             hits, more = look.rerank(in_full(query, turns), recall.hits)
             said = (*said, *more)
@@ -153,8 +156,12 @@ class Recaller:
     def _turns(self, query: str, said: Sequence[str]) -> tuple[Turn, ...]:
         if not said:
             return ()
-        with self._namespace.held():
-            return weigh_turns(self._derived, query, said, self._settings.language)
+
+        def weighed() -> tuple[Turn, ...]:
+            with self._namespace.held():
+                return weigh_turns(self._derived, query, said, self._settings.language)
+
+        return self._derived.mending(weighed)
 
     # -- before anything is held ----------------------------------------------------
 

@@ -12,9 +12,10 @@ from operator import lt
 from typing import Any, Final, NamedTuple, TypeVar
 
 import sqlalchemy as sa
-from pydantic_core import from_json, to_json
+from pydantic_core import to_json
 
 from hebbgraph.errors import DamagedIndexError, InvalidChunkError
+from hebbgraph.held_json import read_json
 from hebbgraph.nesting import read_metadata
 from hebbgraph.records import Chunk, text_hash
 from hebbgraph.store.database import Database, retried
@@ -120,7 +121,7 @@ class ChunkReader:
         )
         with self.database.read() as connection:
             saved = connection.execute(query).scalar()
-        return None if saved is None else json.loads(saved)
+        return None if saved is None else dict(read_json(saved, dict, "build settings"))
 
     @retried
     def count(self) -> int:
@@ -170,7 +171,7 @@ class ChunkReader:
         """Yield (row, id, candidate keys by kind), ascending."""
         for page in self._select(rows, chunks.c.id, chunks.c.candidates):
             for row, id_, held in page:
-                yield row, id_, from_json(held)
+                yield row, id_, read_json(held, dict, "candidates of a chunk")
 
     def texts(self, rows: Iterable[int]) -> Iterator[tuple[int, str, str]]:
         """Yield (row, title, text), ascending."""
@@ -194,7 +195,7 @@ class ChunkReader:
         """Yield (document id, or the chunk's own id, addresses) of chunks that have any."""
         query = sa.select(sa.func.coalesce(chunks.c.document_id, chunks.c.id), chunks.c.links)
         for document, links in self._ask(query.where(self._mine(), chunks.c.links.is_not(None))):
-            yield document, from_json(links).get("addresses", [])
+            yield document, read_json(links, dict, "links of a chunk").get("addresses", [])
 
     def dated(self, after: int, last: int) -> list[Dated]:
         """Return the dated chunks and old versions whose rows lie above one and up to another."""
@@ -325,14 +326,16 @@ def _chunk(
     # The database holds what was validated on its way in.
     linked: dict[str, Any] = _NO_LINKS
     if links is not None:
-        linked = {name: tuple(held) for name, held in from_json(links).items()}
+        linked = {
+            name: tuple(held) for name, held in read_json(links, dict, "links of a chunk").items()
+        }
     return Chunk.model_construct(
         id=id_,
         document_id=document_id,
         title=title,
         text=text,
         metadata={} if metadata == "{}" else read_metadata(metadata),
-        tags=() if tags == "[]" else tuple(from_json(tags)),
+        tags=() if tags == "[]" else tuple(read_json(tags, list, "tags of a chunk")),
         version_of=version_of,
         **linked,
         **(_NEVER_DATED if validity is None else _validity(validity)),
@@ -340,7 +343,7 @@ def _chunk(
 
 
 def _validity(held: str) -> dict[str, Any]:
-    values = from_json(held)
+    values = read_json(held, dict, "when a chunk holds")
     return {
         "valid_from": _moment(values.get("from")),
         "valid_until": _moment(values.get("until")),

@@ -35,12 +35,14 @@ from hebbgraph.store.postgresql import PostgresDialect
 from hebbgraph.store.processes import leave_to_parent
 from hebbgraph.store.sqlite import SqliteDialect
 
-__all__ = ["DATABASE_NAME", "Database", "retried", "translate_os"]
+__all__ = ["DATABASE_NAME", "Database", "retried", "translate_os", "translated_os"]
 
 logger = logging.getLogger(__name__)
 
 DATABASE_NAME = "truth.sqlite3"
 _APPLICATION = "hebbgraph"
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 _FIRST_PAUSE_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 2.0
 
@@ -66,6 +68,7 @@ class Dialect(Protocol):
     def vacuum(self, engine: sa.Engine) -> None: ...
     def ask_quick_check(self, connection: sa.Connection) -> list[str]: ...
     def is_refused(self, error: ConnectionLostError) -> bool: ...
+    def check_place(self, *, written: bool = False) -> None: ...
 
 
 class _HasDatabase(Protocol):
@@ -192,6 +195,7 @@ class Database:
     def read(self) -> Iterator[sa.Connection]:
         """One consistent view of the database."""
         with self._serialise, self._translated(), self._reading.connect() as connection:
+            self.dialect.check_place()
             yield connection
 
     def ask(self, query: sa.Select[Any], bound: Mapping[str, Any]) -> Sequence[Any]:
@@ -206,6 +210,7 @@ class Database:
         """
 
         def work() -> Sequence[Any]:
+            self.dialect.check_place()
             with self._serialise, self._translated():
                 return self.dialect.ask(self._reading, query, bound)
 
@@ -223,9 +228,11 @@ class Database:
             with self._serialise, self._translated(), self.engine.connect() as connection:
                 connection = connection.execution_options(writing=True)
                 with connection.begin():
+                    self.dialect.check_place()
                     self.dialect.begin_writing(connection)
                     yield connection
                     committing = True
+                self.dialect.check_place(written=True)
         except ConnectionLostError as error:
             error.maybe_kept = committing
             raise
@@ -409,14 +416,39 @@ def _writable(directory: Path, path: Path) -> bool:
         probe.touch()
         probe.unlink()
     except OSError as error:
-        return error.errno == errno.ENOSPC  # on a full disk, deleting must stay possible
+        if error.errno in _FULL:
+            return True  # reading is possible, and so is making room
+        if error.errno in _FORBIDDEN:
+            return False
+        raise translate_os(error, str(directory)) from error
     return True
 
 
 def translate_os(error: OSError, place: str) -> StorageError:
     """Translate an error of the file system into ours."""
-    if error.errno == errno.ENOSPC:
+    if isinstance(error, StorageError):
+        return error
+    if error.errno in _FULL:
         return DiskFullError(errno.ENOSPC, f"{place}: no space left")
-    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-        return ReadOnlyIndexError(f"{place} cannot be written: {error.strerror}")
-    return StorageError(f"{place}: {error}")
+    if error.errno in _FORBIDDEN:
+        named = f" ({error.filename})" if error.filename else ""
+        return ReadOnlyIndexError(f"{place} cannot be written: {error.strerror}{named}")
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return StorageError(
+            error.errno, f"{place}: too many open files; raise the limit (ulimit -n)"
+        )
+    told = f"{place}: {error}"
+    if error.errno == errno.EIO:
+        told += "; if that stays, hebbgraph doctor --repair builds anew what can be derived"
+    return StorageError(error.errno, told) if error.errno else StorageError(told)
+
+
+@contextlib.contextmanager
+def translated_os(place: str) -> Iterator[None]:
+    """Raise errors of the file system as ours; see :func:`translate_os`."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, HebbgraphError):
+            raise
+        raise translate_os(error, place) from error

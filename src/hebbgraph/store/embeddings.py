@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 import sqlalchemy as sa
 
-from hebbgraph.errors import SettingsMismatchError
+from hebbgraph.errors import DamagedIndexError, SettingsMismatchError
+from hebbgraph.held_json import read_json
 from hebbgraph.store.chunks import ChunkReader, pages
 from hebbgraph.store.database import retried
 from hebbgraph.store.history import Commit, new_mark
@@ -53,7 +54,12 @@ class EmbeddingState(NamedTuple):
 @lru_cache(maxsize=64)  # every recall asks for it
 def parse_embedding(saved: str | None) -> EmbeddingState | None:
     """Parse what :meth:`EmbeddingState.saved` returned."""
-    return None if saved is None else EmbeddingState(**json.loads(saved))
+    if saved is None:
+        return None
+    try:
+        return EmbeddingState(**read_json(saved, dict, "the state of the vectors"))
+    except TypeError as error:
+        raise DamagedIndexError(f"the state of the vectors cannot be read: {error}") from error
 
 
 class Embeddings(ChunkReader):

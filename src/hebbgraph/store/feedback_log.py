@@ -7,7 +7,6 @@ commit order and the same feedback, sent twice at once, is kept once.
 from __future__ import annotations
 
 import hashlib
-import json
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ import numpy as np
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
+from hebbgraph.errors import DamagedIndexError
+from hebbgraph.held_json import read_json
 from hebbgraph.records import Cue, Feedback, PathStep, ShownChunk
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.database import Database, retried
@@ -312,7 +313,16 @@ class FeedbackLog:
         return log.c.namespace == self._namespace
 
     def _read(self, row: sa.Row[Any]) -> Feedback:
-        body = json.loads(row.body)
+        try:
+            return self._parsed(row)
+        except (LookupError, TypeError, ValueError) as error:
+            raise DamagedIndexError(
+                f"{self.database.place}: feedback {row.id!r} cannot be read ({error!r}); "
+                "restore a backup"
+            ) from error
+
+    def _parsed(self, row: sa.Row[Any]) -> Feedback:
+        body = read_json(row.body, dict, "a feedback")
         vector = row.vector
         # It was validated when it was added.
         return Feedback.model_construct(

@@ -135,6 +135,9 @@ class PostgresDialect:
         except DBAPIError as error:
             logger.warning("%s: deleted rows wait for autovacuum: %s", self.place, error.orig)
 
+    def check_place(self, *, written: bool = False) -> None:
+        """Do nothing: a server holds its files."""
+
     def is_refused(self, error: ConnectionLostError) -> bool:
         """Return whether the server answered, and does not want us: waiting will not help.
 

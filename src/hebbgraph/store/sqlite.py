@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import os
 import sqlite3
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import sqlalchemy as sa
 from sqlalchemy import event
@@ -62,6 +64,9 @@ class SqliteDialect:
         self.place = place
         self.read_only = read_only
         self.wait_seconds = wait_seconds
+        self._path: Path | None = None
+        self._file: tuple[int, int] | None = None  # device and inode
+        self._has_log = False
 
     def engine(self, url: sa.URL) -> sa.Engine:
         """Create the engine."""
@@ -69,7 +74,10 @@ class SqliteDialect:
             "connect_args": {"timeout": self.wait_seconds, "check_same_thread": False},
             "execution_options": {"compiled_cache": _COMPILED},
         }
-        if not url.database:
+        if url.database:
+            name = url.database.removeprefix("file:")
+            self._path = Path(name if name is url.database else unquote(name))
+        else:
             options["poolclass"] = StaticPool
         engine = sa.create_engine(url.set(drivername="sqlite+hebbgraph"), **options)
         event.listen(engine, "connect", self._configure)
@@ -84,12 +92,42 @@ class SqliteDialect:
         connection.isolation_level = None  # transactions are begun by _begin
         cursor = connection.cursor()
         if not self.read_only:
-            cursor.execute("PRAGMA journal_mode=WAL")
+            self._has_log = cursor.execute("PRAGMA journal_mode=WAL").fetchone() == ("wal",)
             # An acknowledged batch survives a power cut, not only a kill.
             cursor.execute("PRAGMA synchronous=FULL")
         cursor.execute("PRAGMA cache_size=-32768")
         cursor.execute("PRAGMA secure_delete=ON")  # deleting erases
         cursor.close()
+        if self._file is None:
+            self._file = self._file_there()
+
+    def _file_there(self) -> tuple[int, int] | None:
+        try:
+            found = os.stat(self._path or "")
+        except OSError:
+            return None
+        return found.st_dev, found.st_ino
+
+    def check_place(self, *, written: bool = False) -> None:
+        """Raise StorageError if the files that are open are no longer those of the directory.
+
+        Whatever is written to them is lost; what is read is what once was.
+
+        Parameters
+        ----------
+        written : bool
+            Whether something was, so that there is a write-ahead log.
+        """
+        if self._path is None or self._file is None:
+            return
+        there = self._file_there()
+        gone = written and self._has_log and not os.path.exists(f"{self._path}-wal")
+        if there != self._file or gone:
+            what = "removed" if there is None or gone else "replaced"
+            raise StorageError(
+                f"{self.place}: the database was {what} while it was open; this call does not "
+                "count: open the index again"
+            )
 
     def _begin(self, connection: sa.Connection) -> None:
         writing = connection.get_execution_options().get("writing", False)
@@ -141,7 +179,7 @@ class SqliteDialect:
             )
         if name.startswith("SQLITE_READONLY"):
             return ReadOnlyIndexError(f"{self.place} is read-only: {message}")
-        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")) or "decode to UTF-8" in message:
             return DamagedIndexError(
                 f"{self.place}: the database cannot be read ({message}); restore a backup"
             )

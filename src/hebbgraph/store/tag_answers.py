@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sa
-from pydantic_core import from_json
 
 from hebbgraph.errors import SettingsMismatchError
+from hebbgraph.held_json import read_json
 from hebbgraph.records import Chunk
 from hebbgraph.store.chunks import ChunkReader, as_json, pages
 from hebbgraph.store.database import retried
@@ -59,7 +59,9 @@ class TagAnswers(ChunkReader):
         query = sa.select(namespaces.c.build_settings).where(mine).with_for_update()
         with self.database.write() as connection:
             # Read again under the lock, as two may come first at once.
-            held = dict(json.loads(connection.execute(query).scalar() or "{}"))
+            held = dict(
+                read_json(connection.execute(query).scalar() or "{}", dict, "build settings")
+            )
             if not self._compared(held, tagger, replace):
                 changed = json.dumps(held | {"tagger": tagger}, sort_keys=True)
                 connection.execute(sa.update(namespaces).where(mine).values(build_settings=changed))
@@ -77,7 +79,11 @@ class TagAnswers(ChunkReader):
                     tag_answers.c.content.in_(page),
                 )
                 held.update((bytes(key), tags) for key, tags in connection.execute(query))
-        return {at: tuple(from_json(held[key])) for at, key in enumerate(keys) if key in held}
+        return {
+            at: tuple(read_json(held[key], list, "a stored answer"))
+            for at, key in enumerate(keys)
+            if key in held
+        }
 
     @retried
     def put(self, tagger: str, answers: Mapping[int, tuple[Chunk, Sequence[str]]]) -> None:

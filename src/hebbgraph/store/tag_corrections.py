@@ -6,12 +6,12 @@ through the same corrections as soon as it sees the generation.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
 import sqlalchemy as sa
 
+from hebbgraph.held_json import read_json
 from hebbgraph.inspection import TagCorrection
 from hebbgraph.store.chunks import as_json
 from hebbgraph.store.database import Database, retried
@@ -79,7 +79,7 @@ class TagCorrections:
 
 
 def _read(row: sa.Row[Any]) -> TagCorrection:
-    body = json.loads(row.body)
+    body = read_json(row.body, dict, "a correction of tags")
     # It was validated when it was added.
     return TagCorrection.model_construct(
         id=row.id,

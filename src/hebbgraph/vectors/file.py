@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.artifacts import replace_file
+from hebbgraph.artifacts import is_missing, replace_file
 from hebbgraph.errors import HebbgraphError
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import Commit
@@ -112,6 +112,8 @@ class VectorFile:
         except FileNotFoundError:
             self._forget()
         except (OSError, ValueError, KeyError, TypeError) as error:
+            if isinstance(error, OSError) and not is_missing(error):
+                raise
             self._forget(f"damaged ({error})")
         return None
 

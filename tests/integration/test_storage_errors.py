@@ -1,0 +1,383 @@
+"""Failing disks and damaged files: told apart, in our words, and nothing whole is thrown away."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from hebbgraph import (
+    Chunk,
+    DamagedIndexError,
+    DiskFullError,
+    HebbgraphError,
+    HebbianIndex,
+    ReadOnlyIndexError,
+    StorageError,
+    errors,
+)
+from hebbgraph.derived import lexical as lexical_module
+from hebbgraph.derived import parts, snapshot
+from hebbgraph.derived.lexical import LexicalIndex
+from hebbgraph.derived.lexical_faults import LexicalDamageError, translated
+
+QUESTION = "Where was the builder of the Petrel born?"
+
+
+class PanicException(BaseException):
+    """PyO3 exports none to raise; it is known by its name."""
+
+
+def _hits(index: HebbianIndex) -> list[str]:
+    return [hit.chunk.id for hit in index.recall(QUESTION, k=8).hits]
+
+
+@pytest.fixture
+def place(make_index: Callable[..., HebbianIndex], tmp_path: Path) -> Path:
+    make_index().close()
+    return tmp_path / "index"
+
+
+def _lexical(place: Path) -> Path:
+    (found,) = (place / "derived").glob("*/lexical")
+    return found
+
+
+def _inodes(folder: Path) -> set[int]:
+    return {path.stat().st_ino for path in folder.glob("*.idx")}
+
+
+def _flip(path: Path, at: int | None = None) -> None:
+    content = bytearray(path.read_bytes())
+    content[len(content) // 3 if at is None else at] ^= 0x24
+    (path.parent / "new").write_bytes(content)  # not in place: others may have it mapped
+    (path.parent / "new").replace(path)
+
+
+# -- what Tantivy raises -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("raised", "expected", "number"),
+    [
+        (ValueError("An IO error occurred: 'No space left (os error 28)'"), OSError, 28),
+        (ValueError("Os { code: 5, kind: Uncategorized, message: ..."), OSError, 5),
+        (ValueError("Failed to open file: Too many open files (os error 24)"), OSError, 24),
+        (ValueError("An index writer was killed.. A worker thread"), OSError, 5),
+        (ValueError("no such file (os error 2)"), LexicalDamageError, None),
+        (ValueError("Fst data is corrupted"), LexicalDamageError, None),
+        (PanicException("assertion failed: end <= range.end"), LexicalDamageError, None),
+        (errors.ParameterError("of whoever reads texts"), errors.ParameterError, None),
+        (KeyboardInterrupt(), KeyboardInterrupt, None),
+    ],
+)
+def test_errors_of_tantivy_are_told_apart(
+    raised: BaseException, expected: type[BaseException], number: int | None, tmp_path: Path
+) -> None:
+    with pytest.raises(expected) as caught, translated(tmp_path, writing=True):
+        raise raised
+    if number is not None:
+        assert isinstance(caught.value, OSError)
+        assert caught.value.errno == number
+
+
+@contextmanager
+def _failing(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, error: BaseException, times: int
+) -> Iterator[list[None]]:
+    """Let a function fail so often, and then work."""
+    done: list[None] = []
+    work = getattr(owner, name)
+
+    def fail(*arguments: Any, **named: Any) -> Any:
+        if len(done) < times:
+            done.append(None)
+            raise error
+        return work(*arguments, **named)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, fail)
+        yield done
+
+
+@pytest.mark.parametrize("name", ["search", "document_frequency"])
+def test_a_panic_in_a_search_is_mended(
+    make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    index = make_index()
+    before = _hits(index)
+    chunk_id = before[0]
+    error = LexicalDamageError("it panicked")
+    with _failing(monkeypatch, LexicalIndex, name, error, 1):
+        assert _hits(index) == before
+    assert any("panicked" in repair for repair in index.repairs)
+    recall = index.recall(QUESTION)
+    with _failing(monkeypatch, LexicalIndex, name, error, 1):
+        assert index.explain(recall, chunk_id).chunk_id == chunk_id
+    with _failing(monkeypatch, LexicalIndex, name, error, 99), pytest.raises(StorageError):
+        index.recall(QUESTION)
+    index.add(["A change gives it another chance."])
+    assert _hits(index)
+
+
+@pytest.mark.parametrize("name", ["rows", "search", "rows_with_phrase", "document_frequency"])
+def test_the_doctor_mends_what_panics(
+    make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    index = make_index()
+    index.recall(QUESTION)
+    error = LexicalDamageError("it panicked")
+    with _failing(monkeypatch, LexicalIndex, name, error, 1):
+        report = index.doctor(repair=True)
+    assert report.ok
+    assert index.doctor().findings == ()
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.EMFILE, errno.EACCES, errno.ENOSPC])
+@pytest.mark.parametrize(
+    ("module", "name"),
+    [
+        (lexical_module, "_read_stamp"),
+        (lexical_module, "inventory"),
+        (lexical_module, "damaged_files"),
+        (snapshot, "file_checksum"),
+    ],
+)
+def test_a_failing_disk_is_no_damage(
+    place: Path, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, number: int
+) -> None:
+    """It is told, the lexical index and the snapshot stay, and the next call may succeed."""
+    kept = _inodes(_lexical(place))
+    with HebbianIndex.open(place) as index:
+        before = _hits(index)
+    error = OSError(number, os.strerror(number))
+    with HebbianIndex.open(place) as index:
+        with _failing(monkeypatch, module, name, error, 9):
+            with pytest.raises(StorageError) as caught:
+                index.recall(QUESTION)
+            assert isinstance(caught.value, DiskFullError) == (number == errno.ENOSPC)
+            assert isinstance(caught.value, ReadOnlyIndexError) == (number == errno.EACCES)
+        assert _hits(index) == before
+    assert _inodes(_lexical(place)) == kept
+    with HebbianIndex.open(place) as index:
+        assert _hits(index) == before
+        assert index.repairs == ()
+
+
+def test_a_failing_disk_does_not_keep_the_doctor_from_repairing(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with HebbianIndex.open(place) as index:
+        error = OSError(errno.EIO, "Input/output error")
+        with _failing(monkeypatch, snapshot, "file_checksum", error, 3):
+            report = index.doctor(repair=True)
+        assert report.findings
+        assert report.ok
+        assert index.doctor().findings == ()
+
+
+# -- large lexical indexes -----------------------------------------------------------------
+
+
+def _finish_reading() -> None:
+    import threading
+
+    for thread in threading.enumerate():
+        if thread.name == "hebbgraph-checksums":
+            thread.join(30)
+
+
+def test_a_touched_file_of_a_large_index_is_read_before_it_answers(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lexical_module, "_MAX_BYTES_TO_CHECK", 0)
+    with HebbianIndex.open(place) as index:
+        before = _hits(index)
+        assert index.parts.derived.lexical.unread  # nobody touched them
+        _finish_reading()
+        assert _hits(index) == before
+        assert index.repairs == ()
+    for suffix in ("idx", "term", "pos", "fast", "fieldnorm"):
+        (path,) = _lexical(place).glob(f"*.{suffix}")
+        _flip(path, 3)
+        with HebbianIndex.open(place) as index:
+            assert _hits(index) == before
+            assert any("checksum" in repair for repair in index.repairs), path
+
+
+def test_what_a_disk_lost_is_found_in_the_background(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody wrote, so nothing tells but the content."""
+    monkeypatch.setattr(lexical_module, "_MAX_BYTES_TO_CHECK", 0)
+    (path,) = _lexical(place).glob("*.fieldnorm")
+    _flip(path, 0)
+    monkeypatch.setattr("hebbgraph.derived.segments.Inventory.touched", lambda *_: set())
+    with HebbianIndex.open(place) as index:
+        index.recall(QUESTION)
+        _finish_reading()
+        assert len(_hits(index)) == 8
+        assert any("checksum" in repair for repair in index.repairs)
+    with HebbianIndex.open(place) as index:
+        index.recall(QUESTION)
+        _finish_reading()
+        _hits(index)
+        assert index.repairs == ()
+
+
+# -- the database --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("removed", ["file", "folder", "log", "replaced"])
+def test_a_database_that_goes_while_open_acknowledges_nothing(
+    make_index: Callable[..., HebbianIndex], tmp_path: Path, removed: str
+) -> None:
+    index = make_index()
+    index.recall(QUESTION)
+    place = tmp_path / "index"
+    database = place / "truth.sqlite3"
+    if removed == "file":
+        database.unlink()
+    elif removed == "folder":
+        place.rename(tmp_path / "elsewhere")
+    elif removed == "log":
+        (place / "truth.sqlite3-wal").unlink()
+    else:
+        shutil.copyfile(database, tmp_path / "other")
+        (tmp_path / "other").replace(database)
+    with pytest.raises(StorageError, match=r"while it was open.*open the index again"):
+        index.add(["Lost."])
+    if removed != "log":
+        for work in (lambda: index.recall(QUESTION), lambda: index.delete(["petrel"])):
+            with pytest.raises(StorageError, match="while it was open"):
+                work()
+
+
+def test_a_database_that_goes_during_a_write_acknowledges_nothing(
+    make_index: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    from sqlalchemy import event
+
+    index = make_index()
+    event.listen(
+        index.parts.database.engine,
+        "commit",
+        lambda connection: (tmp_path / "index" / "truth.sqlite3").unlink(),
+    )
+    with pytest.raises(StorageError, match="removed while it was open"):
+        index.add(["Lost."])
+
+
+@pytest.mark.parametrize(
+    "column", ["candidates", "metadata", "tags", "links", "build_settings", "embedding", "body"]
+)
+@pytest.mark.parametrize("value", ["{", "7", '"x"', "[[[", "", b"\xff\xfe{}"])
+def test_damaged_json_is_told(
+    make_index: Callable[..., HebbianIndex], tmp_path: Path, column: str, value: Any
+) -> None:
+    class Embedder:
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [[1.0, float(len(text))] for text in texts]
+
+        def embed_query(self, text: str) -> list[float]:
+            return [1.0, 0.5]
+
+    place = tmp_path / "index"
+    index = make_index(
+        [Chunk(text="The Petrel.", tags=("ship",), metadata={"a": 1}, addresses=("p.md",))],
+        embedder=Embedder(),
+    )
+    recall = index.recall("Petrel")
+    index.reinforce(recall, [recall.hits[0].chunk.id])
+    index.close()
+    shutil.rmtree(place / "derived")
+    table = {"build_settings": "namespaces", "embedding": "namespaces", "body": "feedback"}
+    with closing(sqlite3.connect(place / "truth.sqlite3")) as connection, connection:
+        stored = value.decode("latin-1").encode() if isinstance(value, bytes) else value
+        connection.execute(f"UPDATE {table.get(column, 'chunks')} SET {column} = ?", (stored,))
+
+    def use() -> None:
+        with HebbianIndex.open(place, embedder=Embedder(), settings="saved") as damaged:
+            found = damaged.recall("Petrel", where={"a": 1})
+            damaged.get([hit.chunk.id for hit in found.hits])
+            damaged.explain(found, recall.hits[0].chunk.id)
+            assert damaged.doctor().findings
+
+    with pytest.raises(DamagedIndexError):
+        use()
+
+
+# -- folders -------------------------------------------------------------------------------
+
+
+def test_no_temporary_folder(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hebbgraph.store.database._writable", lambda *_: False)
+    monkeypatch.setattr(tempfile, "tempdir", str(place / "nowhere"))
+    with (
+        HebbianIndex.open(place) as index,
+        pytest.raises(StorageError, match="TMPDIR"),
+    ):
+        index.recall(QUESTION)
+
+
+def test_a_folder_of_derived_parts_that_cannot_be_locked(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = PermissionError(errno.EACCES, "Permission denied", str(place / "derived"))
+    told = pytest.raises(ReadOnlyIndexError, match="derived")
+    with _failing(monkeypatch, parts.FileLock, "acquire", error, 99), told:
+        HebbianIndex.open(place).recall(QUESTION)
+    with _failing(monkeypatch, parts, "make_way", error, 99), told:
+        HebbianIndex.open(place)
+
+
+def test_too_many_open_files_do_not_make_it_read_only(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    error = OSError(errno.EMFILE, "Too many open files")
+    with _failing(monkeypatch, Path, "touch", error, 99):
+        with pytest.raises(StorageError, match="ulimit") as caught:
+            HebbianIndex.open(place)
+        assert not isinstance(caught.value, ReadOnlyIndexError)
+
+
+def test_a_snapshot_is_on_the_disk_before_its_name(
+    make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All files of it, then the name; so a power cut costs no rebuild."""
+    index = make_index()
+    index.recall(QUESTION)
+    told: list[str] = []
+    fsync, replace = os.fsync, os.replace
+
+    def noted_fsync(opened: int) -> None:
+        told.append(Path(os.readlink(f"/proc/self/fd/{opened}")).name)
+        fsync(opened)
+
+    def noted_replace(source: Any, target: Any) -> None:
+        told.append(f"-> {Path(target).name}")
+        replace(source, target)
+
+    if not os.path.exists("/proc/self/fd"):
+        pytest.skip("needs /proc to see which file is synced")
+    monkeypatch.setattr(os, "fsync", noted_fsync)
+    monkeypatch.setattr(os, "replace", noted_replace)
+    index.parts.derived.save()
+    folder = next(name for name in told if name.startswith("-> graph-"))
+    before = told[: told.index(folder)]
+    assert {"manifest.json", "rows.npy", "ids.npy"} & set(before) >= {"manifest.json", "rows.npy"}
+    named = told.index("-> CURRENT")
+    assert "CURRENT.partial" in told[:named]
+    assert told[named + 1 :], "the folder is synced after the name"
+
+
+def test_every_error_here_is_of_our_tree() -> None:
+    assert issubclass(LexicalDamageError, HebbgraphError)
