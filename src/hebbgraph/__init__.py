@@ -45,9 +45,10 @@ from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.index import HebbianIndex
-from hebbgraph.inspection import TagCorrection
+from hebbgraph.inspection import ForgetPreview, Neighborhood, TagCorrection, TagCount, Trace
 from hebbgraph.records import (
     AddReport,
+    Causes,
     Chunk,
     Colony,
     Cue,
@@ -75,6 +76,7 @@ __all__ = [
     "AccessError",
     "AddReport",
     "BreadthFirstParameters",
+    "Causes",
     "Chunk",
     "ClosedIndexError",
     "Colony",
@@ -94,6 +96,7 @@ __all__ = [
     "FeedbackError",
     "FilterError",
     "Finding",
+    "ForgetPreview",
     "HebbgraphError",
     "HebbianIndex",
     "Hit",
@@ -103,6 +106,7 @@ __all__ = [
     "LearnedEffect",
     "LearningSettings",
     "MissingExtraError",
+    "Neighborhood",
     "NeuralRecall",
     "NewerVersionError",
     "NotAnIndexError",
@@ -123,9 +127,11 @@ __all__ = [
     "StorageError",
     "Strategy",
     "TagCorrection",
+    "TagCount",
     "TaggingReport",
     "TextSourceError",
     "TooManyRequestsError",
+    "Trace",
     "Turn",
     "__version__",
 ]

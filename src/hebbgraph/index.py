@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn, Self
+from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
 
 from hebbgraph.calling import in_thread as _in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, NotFoundError, ParameterError
-from hebbgraph.inspection import CorrectionKind, TagCorrection
+from hebbgraph.inspection import (
+    CorrectionKind,
+    ForgetPreview,
+    Neighborhood,
+    TagCorrection,
+    TagCount,
+    Trace,
+)
 from hebbgraph.limits import MAX_ID
 from hebbgraph.records import (
     AddReport,
@@ -423,6 +430,7 @@ class HebbianIndex:
         self._check_open()
         return self._teacher.reinforce(self._resolve(recall), cited, rejected, shown, actor)
 
+    @overload
     def forget(
         self,
         feedback: Feedback | str | Iterable[Feedback | str] | None = None,
@@ -433,7 +441,33 @@ class HebbianIndex:
         until: Moment | None = None,
         everything: bool = False,
         erase: bool = False,
-    ) -> int:
+        dry_run: Literal[False] = False,
+    ) -> int: ...
+    @overload
+    def forget(
+        self,
+        feedback: Feedback | str | Iterable[Feedback | str] | None = None,
+        *,
+        actor: str | None = None,
+        chunk: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        everything: bool = False,
+        erase: bool = False,
+        dry_run: Literal[True],
+    ) -> ForgetPreview: ...
+    def forget(
+        self,
+        feedback: Feedback | str | Iterable[Feedback | str] | None = None,
+        *,
+        actor: str | None = None,
+        chunk: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+        everything: bool = False,
+        erase: bool = False,
+        dry_run: bool = False,
+    ) -> int | ForgetPreview:
         """Take back feedback and what it taught; return how many records were removed or changed.
 
         Afterwards recalls are as if it had never been given. Criteria combine:
@@ -453,6 +487,9 @@ class HebbianIndex:
             Also erase every byte of it from all files: actors, questions and cues. This rewrites
             the database, and recent recalls of this namespace are no longer found by id. Without
             it, the next :meth:`compact` does that.
+        dry_run : bool
+            Do nothing, and return a :class:`ForgetPreview`: which feedback it is, and which
+            learned edges would go or change. Takes as long as reading the whole log.
 
         Raises
         ------
@@ -460,6 +497,8 @@ class HebbianIndex:
             With ``erase``, as :meth:`compact`. The feedback is forgotten all the same.
         """
         self._check_open()
+        if dry_run:
+            return self._teacher.preview(feedback, actor, chunk, since, until, everything)
         touched = self._teacher.forget(feedback, actor, chunk, since, until, everything)
         self._parts.recalls.discard(self.namespace, [one.recall_id for one in touched])
         if erase:
@@ -797,6 +836,94 @@ class HebbianIndex:
 
         return explain(self._parts, self._recaller, self._resolve(recall), chunk_id)
 
+    def trace(
+        self,
+        recall: Recall | str,
+        *,
+        where: Mapping[str, object] | None = None,
+        limit: int = 2000,
+    ) -> Trace:
+        """Replay how activation spread for a recall's question, edge by edge.
+
+        By the default strategy, on the index as it is now. Seeds and vectors of your own are not
+        known any more; a filter is handed in again.
+
+        Parameters
+        ----------
+        recall : Recall, or the id of a recent one
+        where : dict, optional
+        limit : int, from 1 to 10000
+            The strongest flows that are returned.
+
+        Returns
+        -------
+        Trace
+            What flowed, what was cut and why, and for each hit the causes of its score and its
+            rank without any feedback.
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add([
+        ...         {"title": "Petrel", "text": "The Petrel was built by Ida Moss."},
+        ...         {"title": "Ida Moss", "text": "Ida Moss was born in Tessel Bay."},
+        ...     ])
+        ...     trace = index.trace(index.recall("Where was the builder of the Petrel born?"))
+        >>> first = trace.events[0]
+        >>> first.over, trace.nodes[first.target].value
+        ('question', 'petrel')
+        """
+        self._check_open()
+        from hebbgraph.recall.trace import trace
+
+        return trace(self._parts, self._recaller, self._resolve(recall), where, limit)
+
+    def tags(self, containing: str = "", *, limit: int = 100) -> list[TagCount]:
+        """Return tags by name, the most frequent first.
+
+        Parameters
+        ----------
+        containing : str
+            Part of the name; a tag of just that name comes first.
+        limit : int, from 1 to 1000
+        """
+        self._check_open()
+        from hebbgraph.recall.surroundings import find_tags
+
+        return find_tags(self._parts, containing, limit)
+
+    def neighborhood(self, tag: str, *, limit: int = 500) -> Neighborhood:
+        """Return the tags that share most chunks with a tag, and the chunks that hold it.
+
+        Hubs, which recalls cut, are apart. However large the index is, the answer and the work
+        are bounded; of a tag of more than 20,000 chunks, a part is read.
+
+        Parameters
+        ----------
+        tag : str
+        limit : int, from 1 to 2000
+            Of tags, the one asked for included.
+
+        Raises
+        ------
+        NotFoundError
+            If no chunk holds the tag; the error names some that are alike.
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add([
+        ...         {"title": "Petrel", "text": "The Petrel was built by Ida Moss."},
+        ...         {"title": "Ida Moss", "text": "Ida Moss was born in Tessel Bay."},
+        ...     ])
+        ...     [(node.tag, node.weight) for node in index.neighborhood("ida moss").nodes]
+        [('ida moss', 2), ('petrel', 1)]
+        """
+        self._check_open()
+        from hebbgraph.recall.surroundings import tags_around
+
+        return tags_around(self._parts, tag, limit)
+
     def stats(self) -> Stats:
         """Count chunks, tags and edges; see :class:`~hebbgraph.graph.statistics.Stats`."""
         self._check_open()
@@ -978,6 +1105,9 @@ class HebbianIndex:
     ain_full = _in_thread(in_full)
     afind_recall = _in_thread(find_recall)
     aexplain = _in_thread(explain)
+    atrace = _in_thread(trace)
+    atags = _in_thread(tags)
+    aneighborhood = _in_thread(neighborhood)
     astats = _in_thread(stats)
     acolonies = _in_thread(colonies)
     ato_networkx = _in_thread(to_networkx)

@@ -9,7 +9,24 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-__all__ = ["CorrectionKind", "TagCorrection"]
+from hebbgraph.records import Causes
+
+__all__ = [
+    "CorrectionKind",
+    "EdgeChange",
+    "ForgetPreview",
+    "Neighborhood",
+    "TagChunk",
+    "TagCorrection",
+    "TagCount",
+    "TagEdge",
+    "TagNode",
+    "Trace",
+    "TraceCut",
+    "TraceEvent",
+    "TraceHit",
+    "TraceNode",
+]
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 
@@ -44,3 +61,219 @@ class TagCorrection(BaseModel):
     chunks: tuple[str, ...] = ()
     actor: str | None = None
     created_at: float = 0.0
+
+
+class TraceNode(BaseModel):
+    """A node that activation reached; ``value`` and ``title`` as of :class:`PathStep`."""
+
+    model_config = _FROZEN
+
+    kind: Literal["query", "tag", "chunk"]
+    value: str = ""
+    title: str = ""
+
+
+class TraceEvent(BaseModel):
+    """Mass that flowed over one edge.
+
+    Attributes
+    ----------
+    step : int
+        0 from the question; then each step from chunks over tags to chunks; the last one may
+        follow links.
+    over : {"question", "tag", "link"}
+        Whether it starts activation, follows the graph, or an explicit link.
+    source, target : int
+        Positions in :attr:`Trace.nodes`.
+    mass : float
+    learned : float, in [0, 1]
+        The share of it that flowed because of past citations.
+    """
+
+    model_config = _FROZEN
+
+    step: int
+    over: Literal["question", "tag", "link"]
+    source: int
+    target: int
+    mass: float
+    learned: float = 0.0
+
+
+class TraceCut(BaseModel):
+    """A tag or chunk that mass did not cross in a step, and why."""
+
+    model_config = _FROZEN
+
+    step: int
+    kind: Literal["tag", "chunk"]
+    value: str
+    title: str = ""
+    reason: str
+
+
+class TraceHit(BaseModel):
+    """A chunk of the replayed ranking.
+
+    ``rank`` and ``score`` are those of now, ``causes`` add up to the score. ``unlearned_rank`` is
+    the rank without any feedback; None if nothing but feedback leads there.
+    """
+
+    model_config = _FROZEN
+
+    chunk_id: str
+    title: str = ""
+    rank: int
+    score: float
+    causes: Causes
+    unlearned_rank: int | None = None
+
+
+class Trace(BaseModel):
+    """How activation spread for a question; see :meth:`hebbgraph.HebbianIndex.trace`.
+
+    Attributes
+    ----------
+    recall_id, query : str
+    generation : int
+        State of the index that it was replayed on.
+    confidence : float
+        Scores are shares of it.
+    nodes : tuple of TraceNode
+        The question first.
+    events : tuple of TraceEvent
+        In order: by step, within it from the question or chunks to tags, then to chunks, the
+        strongest first.
+    more : int
+        Events left out, the weakest.
+    cuts : tuple of TraceCut
+    hits : tuple of TraceHit
+    """
+
+    model_config = _FROZEN
+
+    recall_id: str
+    query: str
+    generation: int
+    confidence: float
+    nodes: tuple[TraceNode, ...]
+    events: tuple[TraceEvent, ...]
+    more: int = 0
+    cuts: tuple[TraceCut, ...] = ()
+    hits: tuple[TraceHit, ...] = ()
+
+
+class TagCount(BaseModel):
+    """A tag, the number of chunks that hold it, and of those whose title it is."""
+
+    model_config = _FROZEN
+
+    tag: str
+    chunks: int
+    titles: int = 0
+
+
+class TagNode(BaseModel):
+    """A tag in a neighbourhood.
+
+    ``weight`` is the number of chunks that it shares with the tag asked for, ``chunks`` the
+    number of all that hold it. ``colony`` is that of most shared chunks, if colonies were found.
+    """
+
+    model_config = _FROZEN
+
+    tag: str
+    weight: int
+    chunks: int
+    colony: int | None = None
+
+
+class TagEdge(BaseModel):
+    """Two tags, by position in :attr:`Neighborhood.nodes`, and how many chunks hold both."""
+
+    model_config = _FROZEN
+
+    source: int
+    target: int
+    weight: int
+
+
+class TagChunk(BaseModel):
+    """A chunk that holds a tag, perhaps as its title."""
+
+    model_config = _FROZEN
+
+    chunk_id: str
+    title: str = ""
+    is_title: bool = False
+
+
+class Neighborhood(BaseModel):
+    """The tags around one; see :meth:`hebbgraph.HebbianIndex.neighborhood`.
+
+    Attributes
+    ----------
+    tag : str
+    nodes : tuple of TagNode
+        The tag itself, then its neighbours, the strongest first.
+    edges : tuple of TagEdge
+        Between nodes, over chunks that hold the tag; the strongest, at most four for each node.
+    more : int
+        Neighbours left out.
+    hubs : tuple of TagNode
+        Neighbours so frequent that recalls cut them: not among the nodes. The strongest 20.
+    n_hubs : int
+    chunks : tuple of TagChunk
+        Chunks that hold the tag, those entitled by it first.
+    more_chunks : int
+    sampled : bool
+        Whether the tag has so many chunks that weights were estimated from a part of them.
+    """
+
+    model_config = _FROZEN
+
+    tag: str
+    nodes: tuple[TagNode, ...]
+    edges: tuple[TagEdge, ...] = ()
+    more: int = 0
+    hubs: tuple[TagNode, ...] = ()
+    n_hubs: int = 0
+    chunks: tuple[TagChunk, ...] = ()
+    more_chunks: int = 0
+    sampled: bool = False
+
+
+class EdgeChange(BaseModel):
+    """A learned edge, and its weight before and after. 0 is no edge."""
+
+    model_config = _FROZEN
+
+    family: Literal["cue", "pair", "episode", "path"]
+    source: str
+    target: str
+    before: float
+    after: float
+
+
+class ForgetPreview(BaseModel):
+    """What ``forget`` would do; see :meth:`hebbgraph.HebbianIndex.forget`.
+
+    Attributes
+    ----------
+    feedback : tuple of str
+        Ids of the feedback that would be removed or changed, the oldest first.
+    actors : dict of str to int
+        How much of it each actor gave; the application itself is ``""``.
+    removed, changed : int
+        Learned edges that would go, and that would get another weight.
+    changes : tuple of EdgeChange
+        The 100 largest changes.
+    """
+
+    model_config = _FROZEN
+
+    feedback: tuple[str, ...] = ()
+    actors: dict[str, int] = Field(default_factory=dict)
+    removed: int = 0
+    changed: int = 0
+    changes: tuple[EdgeChange, ...] = ()

@@ -41,6 +41,7 @@ from hebbgraph.nesting import too_deep
 
 __all__ = [
     "AddReport",
+    "Causes",
     "Chunk",
     "Colony",
     "Cue",
@@ -602,6 +603,27 @@ class LearnedEffect(BaseModel):
     effect: float
 
 
+class Causes(BaseModel):
+    """What a score is made of; the four parts add up to it.
+
+    Attributes
+    ----------
+    lexical, dense : float
+        Words in common, and nearness of embeddings.
+    graph : float
+        Activation that arrived over what the texts say.
+    learned : float
+        What past citations changed; below 0 if they speak against the chunk.
+    """
+
+    model_config = _FROZEN
+
+    lexical: float = 0.0
+    dense: float = 0.0
+    graph: float = 0.0
+    learned: float = 0.0
+
+
 class Explanation(BaseModel):
     """Why a chunk ranks where it does, for the query of a recall.
 
@@ -622,6 +644,8 @@ class Explanation(BaseModel):
         a search that was not made.
     dense_share : float, in [0, 1]
         The share of ``dense`` for this question.
+    causes : Causes
+        What ``score`` is made of.
     path : tuple of PathStep
         The strongest path to the chunk.
     cues : tuple of Cue
@@ -645,6 +669,7 @@ class Explanation(BaseModel):
     lexical: float | None = None
     dense: float | None = None
     dense_share: float = 0.0
+    causes: Causes = Causes()
     path: tuple[PathStep, ...] = ()
     cues: tuple[Cue, ...] = ()
     tags: tuple[str, ...] = ()

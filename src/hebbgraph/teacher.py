@@ -16,13 +16,21 @@ from typing import IO, Any, TypeAlias
 from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.formulas.homeostasis import MIN_WEIGHT
+from hebbgraph.inspection import ForgetPreview
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms, read_feedback
+from hebbgraph.learning.preview import preview
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.question import weighted_terms
 from hebbgraph.records import AnswerRecord, Feedback, PruneReport, Recall
 from hebbgraph.store.chunks import pages
-from hebbgraph.store.feedback_log import Selection, anonymized, phrases_of
+from hebbgraph.store.feedback_log import (
+    Selection,
+    anonymized,
+    names_chunk,
+    phrases_of,
+    without_chunk,
+)
 
 __all__ = ["Moment", "Teacher"]
 
@@ -159,22 +167,10 @@ class Teacher:
         everything: bool,
     ) -> list[Feedback]:
         """See :meth:`hebbgraph.HebbianIndex.forget`; return the records removed or changed."""
-        given = [feedback, actor, chunk, since, until]
+        selection = _selection(feedback, actor, chunk, since, until, everything)
         if everything:
-            if any(one is not None for one in given):
-                raise ParameterError("everything=True cannot be combined with other criteria")
             self._answers.forget(everything=True)
-            return self._log.remove(Selection())
-        if all(one is None for one in given):
-            raise ParameterError(
-                "forget takes a feedback, an actor, a chunk, since or until; or everything=True"
-            )
-        selection = Selection(
-            ids=None if feedback is None else _feedback_ids(feedback),
-            actor=actor,
-            since=None if since is None else _seconds("since", since),
-            until=None if until is None else _seconds("until", until),
-        )
+            return self._log.remove(selection)
         removed = (
             self._log.remove(selection)
             if chunk is None
@@ -191,6 +187,25 @@ class Teacher:
             # No error: what is forgotten twice is forgotten.
             logger.warning("forget: no feedback is known by %s", reprlib.repr(selection.ids))
         return removed
+
+    def preview(
+        self,
+        feedback: Feedback | str | Iterable[Feedback | str] | None,
+        actor: str | None,
+        chunk: str | None,
+        since: Moment | None,
+        until: Moment | None,
+        everything: bool,
+    ) -> ForgetPreview:
+        """Return what :meth:`forget` would do, and do nothing."""
+        touched = self._log.select(_selection(feedback, actor, chunk, since, until, everything))
+        rest: dict[str, Feedback | None] = dict.fromkeys(one.id for one in touched)
+        if chunk is not None:
+            touched = [one for one in touched if names_chunk(one, chunk)]
+            rest = {one.id: without_chunk(one, chunk) for one in touched}
+        with self._namespace.held():
+            pass  # so that what was learned is up to date
+        return preview(self._namespace.learned, touched, rest)
 
     # -- out and in -----------------------------------------------------------------
 
@@ -276,6 +291,31 @@ def _lines(stream: Iterable[str]) -> Iterator[tuple[int, str]]:
             yield number, line
     except UnicodeDecodeError as error:
         raise FeedbackError(f"line {number + 1}: is not UTF-8 text ({error.reason})") from error
+
+
+def _selection(
+    feedback: Feedback | str | Iterable[Feedback | str] | None,
+    actor: str | None,
+    chunk: str | None,
+    since: Moment | None,
+    until: Moment | None,
+    everything: bool,
+) -> Selection:
+    given = [feedback, actor, chunk, since, until]
+    if everything:
+        if any(one is not None for one in given):
+            raise ParameterError("everything=True cannot be combined with other criteria")
+        return Selection()
+    if all(one is None for one in given):
+        raise ParameterError(
+            "forget takes a feedback, an actor, a chunk, since or until; or everything=True"
+        )
+    return Selection(
+        ids=None if feedback is None else _feedback_ids(feedback),
+        actor=actor,
+        since=None if since is None else _seconds("since", since),
+        until=None if until is None else _seconds("until", until),
+    )
 
 
 def _feedback_ids(feedback: Feedback | str | Iterable[Feedback | str]) -> list[str]:

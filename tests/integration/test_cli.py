@@ -365,6 +365,8 @@ def test_tags_are_corrected(run: Run, tmp_path: Path) -> None:
     db = tmp_path / "db"
     with HebbianIndex.open(db) as index:
         index.add([{"id": "a", "title": "Sea Cow", "text": "It grazes."}, "A Sea Cow rests."])
+    assert run("tags", "show", "--db", db).out.split() == ["2", "sea", "cow"]
+    assert run("tags", "show", "sea cow", "--db", db, "--json").json["nodes"][0]["weight"] == 2
     made = run("tags", "rename", "sea cow", "--into", "manatee", "--db", db, "--json").json
     assert (made["kind"], made["tags"], made["into"]) == ("rename", ["sea cow"], "manatee")
     assert (

@@ -17,18 +17,21 @@ import pytest
 import hebbgraph
 
 PUBLIC = [
-    "AccessError", "AddReport", "BreadthFirstParameters", "Chunk", "ClosedIndexError", "Colony",
+    "AccessError", "AddReport", "BreadthFirstParameters", "Causes", "Chunk", "ClosedIndexError",
+    "Colony",
     "ColonyParameters", "ConnectionLostError", "ConversionError", "Cue", "DamagedIndexError",
     "DatasetError", "DiskFullError", "DoctorReport", "EmbeddingError", "EvidenceWeights",
     "Explanation", "FailedChunk", "Feedback",
-    "FeedbackError", "FilterError", "Finding", "HebbgraphError", "HebbianIndex", "Hit",
+    "FeedbackError", "FilterError", "Finding", "ForgetPreview", "HebbgraphError", "HebbianIndex",
+    "Hit",
     "IndexLockedError", "IndexPool", "InvalidChunkError", "LearnedEffect", "LearningSettings",
     "MissingExtraError",
-    "NeuralRecall", "NewerVersionError", "NotAnIndexError", "NotFoundError", "ParameterError",
+    "Neighborhood", "NeuralRecall", "NewerVersionError", "NotAnIndexError", "NotFoundError",
+    "ParameterError",
     "PathStep", "PruneReport", "Ranking", "ReadOnlyIndexError", "Recall", "RecallSettings",
     "Request", "RerankSettings", "Settings", "SettingsMismatchError", "SpreadingParameters",
-    "Stats", "StorageError", "Strategy", "TagCorrection", "TaggingReport", "TextSourceError",
-    "TooManyRequestsError", "Turn", "__version__",
+    "Stats", "StorageError", "Strategy", "TagCorrection", "TagCount", "TaggingReport",
+    "TextSourceError", "TooManyRequestsError", "Trace", "Turn", "__version__",
 ]  # fmt: skip
 
 # Promised: no model, no framework. Beside those, what a recall does not need.

@@ -1,4 +1,4 @@
-"""Correcting tags: ``hebbgraph tags merge | rename | mute | split | log | undo``."""
+"""Tags: ``hebbgraph tags show | merge | rename | mute | split | log | undo``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from hebbgraph.errors import NotFoundError
 from hebbgraph.inspection import CorrectionKind, TagCorrection
 
 app = typer.Typer()
-tags = typer.Typer(name="tags", help="Correct tags; texts stay as they are.", no_args_is_help=True)
+tags = typer.Typer(
+    name="tags", help="Show and correct tags; texts stay as they are.", no_args_is_help=True
+)
 app.add_typer(tags)
 
 _Into = Annotated[str, typer.Option(help="The tag in their place.")]
@@ -44,6 +46,36 @@ def _said(correction: TagCorrection) -> str:
     into = "" if correction.into is None else f" into «{correction.into}»"
     chunks = f" in {len(correction.chunks)} chunks" if correction.chunks else ""
     return f"{correction.kind} {named}{into}{chunks}"
+
+
+@tags.command()
+def show(
+    tag: Annotated[
+        str | None, typer.Argument(help="Show its neighbours. [default: list tags]")
+    ] = None,
+    *,
+    db: Db,
+    namespace: Namespace = "default",
+    cache_dir: Cache = None,
+    containing: Annotated[str, typer.Option(help="List tags whose names hold this.")] = "",
+    limit: Annotated[int, typer.Option("-n", "--limit", help="How many tags.")] = 20,
+    as_json: AsJson = False,
+) -> None:
+    """List tags by the number of chunks that hold them, or the neighbours of one."""
+    with opened(db, namespace, cache_dir=cache_dir) as index:
+        if tag is None:
+            listed = index.tags(containing, limit=limit)
+            rows = [(one.chunks, one.tag) for one in listed]
+            value: object = [one.model_dump() for one in listed]
+        else:
+            around = index.neighborhood(tag, limit=limit + 1)
+            rows = [(one.weight, one.tag) for one in around.nodes[1:]]
+            value = around.model_dump()
+    if as_json:
+        print_json(value)
+        return
+    for count, name in rows:
+        out.print(f"{count:>8,}  {escape(name)}")
 
 
 @tags.command()

@@ -65,10 +65,31 @@ def forget(
     erase: Annotated[
         bool, typer.Option("--erase", help="Leave no trace of it in any file.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be forgotten.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Delete feedback and unlearn it. Criteria combine with AND."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
+        if dry_run:
+            told = index.forget(
+                feedback_ids or None,
+                actor=actor,
+                chunk=chunk,
+                since=since,
+                until=until,
+                everything=everything,
+                dry_run=True,
+            )
+            if as_json:
+                print_json(told.model_dump())
+            else:
+                out.print(
+                    f"{len(told.feedback)} feedbacks would be forgotten: {told.removed} learned "
+                    f"edges would go, {told.changed} would change"
+                )
+            return
         count = index.forget(
             feedback_ids or None,
             actor=actor,

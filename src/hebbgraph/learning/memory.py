@@ -131,6 +131,21 @@ class Memory:
             if self._overlay is not None:
                 self._overlay.outdate(changed)
 
+    def with_log_as(self, rest: Mapping[str, Feedback | None]) -> RawWeights:
+        """Return the weights that would follow if some feedback were other, or (None) gone."""
+        other = Memory(self._log, self._truth, self._settings)
+        other.corrections = self.corrections
+        for _, feedback in self._log.after(0):
+            if (kept := rest.get(feedback.id, feedback)) is not None:
+                other.fold(kept)
+        return other.weights
+
+    def edges_of(self, feedback: Feedback) -> set[tuple[Family, str, str]]:
+        """Return the edges that a feedback speaks of, by the names of their ends."""
+        feedback = corrected_feedback(feedback, self.corrections)
+        traces = traces_of(feedback, episode_node(feedback), self._settings)
+        return {(trace.family, trace.source, trace.target) for trace in traces}
+
     # -- reading --------------------------------------------------------------------
 
     @contextmanager

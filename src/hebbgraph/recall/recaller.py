@@ -340,12 +340,12 @@ class Recaller:
             trust=trust,
         )
 
-    def again(self, recall: Recall) -> Request:
-        """Read the question of an earlier recall, for all chunks; the caller holds the graph."""
+    def again(self, recall: Recall, where: Mapping[str, object] | None = None) -> Request:
+        """Read the question of an earlier recall; the caller holds the graph."""
         vector = None if recall.vector is None else np.array(recall.vector, np.float32)
         named = [cue.tag for cue in recall.cues if not cue.from_history]
         asked = _Asked(recall.query, vector, named=named, turns=recall.history)
-        return self.request(asked, None, 1)
+        return self.request(asked, where, 1)
 
 
 def _check(query: str, k: int, where: Where, per_colony: int | None) -> None:

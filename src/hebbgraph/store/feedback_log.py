@@ -25,7 +25,14 @@ from hebbgraph.store.history import new_mark
 from hebbgraph.store.schema import feedback as log
 from hebbgraph.store.schema import namespaces
 
-__all__ = ["FeedbackLog", "Selection", "anonymized", "phrases_of"]
+__all__ = [
+    "FeedbackLog",
+    "Selection",
+    "anonymized",
+    "names_chunk",
+    "phrases_of",
+    "without_chunk",
+]
 
 _PAGE = 500
 _BODY = ("shown", "cited", "rejected", "cues", "terms", "paths", "embedder")
@@ -181,10 +188,10 @@ class FeedbackLog:
         """
 
         def rest(feedback: Feedback) -> dict[str, Any] | None:
-            kept = _without(feedback, chunk_id)
-            return {"body": _body(kept)} if kept.cited or kept.rejected else None
+            kept = without_chunk(feedback, chunk_id)
+            return None if kept is None else {"body": _body(kept)}
 
-        return self._rewriting(selection, lambda one: _names(one, chunk_id), rest)
+        return self._rewriting(selection, lambda one: names_chunk(one, chunk_id), rest)
 
     def phrases(self) -> set[str]:
         """Return the phrases that feedback of this index names, in questions and on paths."""
@@ -354,15 +361,16 @@ def _body(feedback: Feedback) -> str:
     return feedback.model_dump_json(include=set(_BODY))
 
 
-def _names(feedback: Feedback, chunk_id: str) -> bool:
+def names_chunk(feedback: Feedback, chunk_id: str) -> bool:
     """Return whether a chunk was shown, or lies on a path."""
     return any(shown.chunk_id == chunk_id for shown in feedback.shown) or any(
         step.kind == "chunk" and step.value == chunk_id for path in feedback.paths for step in path
     )
 
 
-def _without(feedback: Feedback, chunk_id: str) -> Feedback:
-    return feedback.model_copy(
+def without_chunk(feedback: Feedback, chunk_id: str) -> Feedback | None:
+    """Return a feedback as if a chunk had never been shown; None if it then says nothing."""
+    kept = feedback.model_copy(
         update={
             "shown": tuple(shown for shown in feedback.shown if shown.chunk_id != chunk_id),
             "cited": tuple(id_ for id_ in feedback.cited if id_ != chunk_id),
@@ -374,6 +382,7 @@ def _without(feedback: Feedback, chunk_id: str) -> Feedback:
             ),
         }
     )
+    return kept if kept.cited or kept.rejected else None
 
 
 def phrases_of(feedback: Feedback) -> Iterator[str]:

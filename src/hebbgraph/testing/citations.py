@@ -120,7 +120,7 @@ class ScriptedIndex(HebbianIndex):
         self._taught[feedback.id] = lesson
         return feedback
 
-    def forget(self, feedback: Any = None, **selection: Any) -> int:
+    def forget(self, feedback: Any = None, **selection: Any) -> Any:
         """Forget, and cross the note out."""
         self._taught.pop(feedback, None)
         return super().forget(feedback, **selection)

@@ -32,7 +32,7 @@ class Spreading:
     def __init__(self, namespace: Namespace) -> None:
         settings = namespace.settings
         spreading = settings.spreading()
-        self._parameters = replace(
+        self.parameters = replace(
             spreading, graph_weight=spreading.graph_weight * settings.evidence.graph
         )
         self._neural = settings.neural
@@ -85,7 +85,7 @@ class Spreading:
                 request.graph,
                 cues[known],
                 evidence,
-                parameters=self._parameters,
+                parameters=self.parameters,
                 allowed=request.allowed,
                 plastic=self._plastic(request, None, evidence.of),
                 cue_weights=weights[known],
@@ -105,7 +105,7 @@ class Spreading:
             request.graph,
             cues[known],
             evidence,
-            parameters=self._parameters,
+            parameters=self.parameters,
             allowed=request.allowed,
             plastic=self._plastic(request, plastic, evidence.of),
             extra_seeds=learned.seeds(seen),
