@@ -180,6 +180,11 @@ class HebbianIndex:
         """The namespace that this object reads and writes."""
         return self._parts.name
 
+    @property
+    def embeds(self) -> bool:
+        """Whether it was opened with an embedder, or has got one since."""
+        return self._parts.embedder is not None
+
     def namespaces(self) -> list[str]:
         """Return the names of all namespaces of the database, sorted."""
         self._check_open()

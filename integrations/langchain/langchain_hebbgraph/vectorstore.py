@@ -343,7 +343,7 @@ class HebbianVectorStore(VectorStore):
         return [to_document(hit.chunk) for hit in _diverse(recall.hits, k, lambda_mult)]
 
     def _check_embeds(self) -> None:
-        if self.index.parts.embedder is None:
+        if not self.index.embeds:
             raise ParameterError(
                 "a search by vector needs vectors, and this store has no embedding; make it with "
                 "HebbianVectorStore(embedding), or search by text"

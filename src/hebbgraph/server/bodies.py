@@ -8,30 +8,46 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
+from hebbgraph.inspection import CorrectionKind, TagCorrection
 from hebbgraph.limits import MAX_ID, MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS
-from hebbgraph.records import Chunk, Recall
+from hebbgraph.records import AnswerRecord, Chunk, Colony, Recall
 
 __all__ = [
     "AddRequest",
     "ChunkIds",
     "Chunks",
+    "Colonies",
+    "ColoniesRequest",
+    "Compacted",
+    "CorrectTagsRequest",
+    "Corrections",
     "DeleteRequest",
     "Deleted",
+    "DoctorRequest",
+    "EarlierRecallsRequest",
     "ExplainRequest",
+    "FindAnswerRequest",
     "FindRecallRequest",
     "Fingerprints",
+    "FoundAnswer",
     "FoundRecall",
     "Health",
     "IdsRequest",
     "InFullRequest",
+    "KeepAnswerRequest",
     "Namespaces",
     "Progress",
+    "Properties",
+    "PruneRequest",
     "PutDocumentRequest",
     "Question",
     "RecallRequest",
+    "Recalls",
     "ReinforceRequest",
+    "UndoTagCorrectionRequest",
+    "Undone",
 ]
 
 Id = Annotated[str, Field(max_length=MAX_ID)]
@@ -103,10 +119,16 @@ class ReinforceRequest(_Body):
     actor: Id | None = None
 
 
+#: Checked by the index itself, which takes real text as it is.
+Given = list[SkipValidation[Chunk | str]]
+
+
 class AddRequest(_Body):
     """See ``HebbianIndex.add``."""
 
-    chunks: list[Chunk]
+    chunks: Given
+    on_error: Literal["raise", "skip"] = "raise"
+    strict: bool = False
 
 
 class PutDocumentRequest(_Body):
@@ -114,7 +136,60 @@ class PutDocumentRequest(_Body):
 
     document_id: Id
     fingerprint: Id | None = None
-    chunks: list[Chunk]
+    chunks: Given
+
+
+class CorrectTagsRequest(_Body):
+    """See ``HebbianIndex.correct_tags``."""
+
+    kind: CorrectionKind
+    tags: str | list[str]
+    into: str | None = None
+    chunks: Ids | None = None
+    actor: Id | None = None
+
+
+class UndoTagCorrectionRequest(_Body):
+    """See ``HebbianIndex.undo_tag_correction``."""
+
+    correction: TagCorrection | Id
+
+
+class KeepAnswerRequest(_Body):
+    """See ``HebbianIndex.keep_answer``."""
+
+    record: AnswerRecord
+
+
+class FindAnswerRequest(_Body):
+    """See ``HebbianIndex.find_answer``."""
+
+    name: Id
+
+
+class EarlierRecallsRequest(_Body):
+    """See ``HebbianIndex.earlier_recalls``."""
+
+    conversation: Id
+
+
+class ColoniesRequest(_Body):
+    """See ``HebbianIndex.colonies``."""
+
+    rebuild: Literal[False] = False
+
+
+class PruneRequest(_Body):
+    """See ``HebbianIndex.prune``."""
+
+    min_weight: float | None = None
+    dry_run: bool = True
+
+
+class DoctorRequest(_Body):
+    """See ``HebbianIndex.doctor``."""
+
+    repair: bool = False
 
 
 class DeleteRequest(_Body):
@@ -166,6 +241,51 @@ class Namespaces(_Body):
     """The namespaces that a token sees."""
 
     namespaces: list[str]
+
+
+class Corrections(_Body):
+    """The corrections of tags in force, the oldest first."""
+
+    corrections: list[TagCorrection]
+
+
+class Undone(_Body):
+    """Whether the correction was in force."""
+
+    undone: bool
+
+
+class FoundAnswer(_Body):
+    """The answer that was kept, or none."""
+
+    answer: AnswerRecord | None
+
+
+class Recalls(_Body):
+    """Recalls, the oldest first."""
+
+    recalls: list[Recall]
+
+
+class Colonies(_Body):
+    """Communities of chunks, the largest first."""
+
+    colonies: list[Colony]
+
+
+class Compacted(_Body):
+    """That all files were rewritten."""
+
+    compacted: Literal[True] = True
+
+
+class Properties(_Body):
+    """The properties of an index object."""
+
+    namespace: str
+    settings: dict[str, Any]
+    embeds: bool
+    repairs: list[str]
 
 
 class Health(_Body):

@@ -73,7 +73,7 @@ def problem(status: int, error: str, detail: str) -> Problem:
         type=f"urn:hebbgraph:{error}",
         title=HTTPStatus(status).phrase,
         status=status,
-        detail=detail,
+        detail=detail.encode("utf-8", "replace").decode(),  # it may quote half a surrogate pair
         error=error,
     )
 

@@ -7,22 +7,9 @@ from starlette.responses import Response
 
 from hebbgraph._version import __version__
 from hebbgraph.errors import ParameterError
+from hebbgraph.index import HebbianIndex
 from hebbgraph.server import bodies
 from hebbgraph.server.visit import Service, Visiting
-
-__all__ = [
-    "explain",
-    "find_recall",
-    "fingerprints",
-    "get",
-    "health",
-    "holds",
-    "ids",
-    "in_full",
-    "namespaces",
-    "recall",
-    "stats",
-]
 
 
 async def recall(body: bodies.RecallRequest, visit: Visiting) -> Response:
@@ -69,11 +56,36 @@ async def ids(body: bodies.IdsRequest, visit: Visiting) -> Response:
     )
 
 
-async def fingerprints(visit: Visiting) -> Response:
+async def document_fingerprints(visit: Visiting) -> Response:
     """Return the fingerprints of documents, by document id."""
     return await visit.answer(
         lambda index: bodies.Fingerprints(fingerprints=index.document_fingerprints()), pool="long"
     )
+
+
+async def tag_corrections(visit: Visiting) -> Response:
+    """Return the corrections of tags in force, the oldest first."""
+    return await visit.answer(lambda index: bodies.Corrections(corrections=index.tag_corrections()))
+
+
+async def colonies(body: bodies.ColoniesRequest, visit: Visiting) -> Response:
+    """Return the communities of chunks, the largest first."""
+    return await visit.answer(lambda index: bodies.Colonies(colonies=index.colonies()), pool="long")
+
+
+async def properties(visit: Visiting) -> Response:
+    """Return the properties of the index: settings, whether it embeds, what was repaired."""
+
+    def held(index: HebbianIndex) -> bodies.Properties:
+        return bodies.Properties(
+            namespace=index.namespace,
+            # A search or rule of one's own is a callable, which has a name at most.
+            settings=index.settings.model_dump(mode="json", fallback=repr),
+            embeds=index.embeds,
+            repairs=list(index.repairs),
+        )
+
+    return await visit.answer(held)
 
 
 async def stats(visit: Visiting) -> Response:

@@ -15,7 +15,16 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse, PlainTextResponse
 
 from hebbgraph.graph.statistics import Stats
-from hebbgraph.records import AddReport, Explanation, Feedback, Recall
+from hebbgraph.inspection import TagCorrection
+from hebbgraph.records import (
+    AddReport,
+    AnswerRecord,
+    DoctorReport,
+    Explanation,
+    Feedback,
+    PruneReport,
+    Recall,
+)
 from hebbgraph.server import bodies, reading, teaching, writing
 from hebbgraph.server.access import Role
 from hebbgraph.server.observing import metrics
@@ -52,38 +61,46 @@ class Route:
     streams: type[BaseModel] | None = None
 
 
+def _read(name: str, answer: type[BaseModel], method: str = "POST") -> Route:
+    return Route(method, f"/{name}", getattr(reading, name), answer, Role.READ)
+
+
+def _teach(name: str, answer: type[BaseModel]) -> Route:
+    return Route("POST", f"/{name}", getattr(teaching, name), answer, Role.TEACH)
+
+
+def _write(name: str, answer: type[BaseModel], **more: Any) -> Route:
+    return Route("POST", f"/{name}", getattr(writing, name), answer, Role.WRITE, **more)
+
+
 ROUTES = (
     Route("GET", "/health", reading.health, bodies.Health, None),
     Route("GET", "/metrics", metrics, None, None),
     Route("GET", "/namespaces", reading.namespaces, bodies.Namespaces, None),
-    Route("POST", "/recall", reading.recall, Recall, Role.READ),
-    Route("POST", "/in_full", reading.in_full, bodies.Question, Role.READ),
-    Route("POST", "/find_recall", reading.find_recall, bodies.FoundRecall, Role.READ),
-    Route("POST", "/explain", reading.explain, Explanation, Role.READ),
-    Route("POST", "/get", reading.get, bodies.Chunks, Role.READ),
-    Route("POST", "/holds", reading.holds, bodies.ChunkIds, Role.READ),
-    Route("POST", "/ids", reading.ids, bodies.ChunkIds, Role.READ),
-    Route("GET", "/document_fingerprints", reading.fingerprints, bodies.Fingerprints, Role.READ),
-    Route("GET", "/stats", reading.stats, Stats, Role.READ),
-    Route("POST", "/reinforce", teaching.reinforce, Feedback, Role.TEACH),
-    Route(
-        "POST",
-        "/add",
-        writing.add,
-        AddReport,
-        Role.WRITE,
-        takes=bodies.AddRequest,
-        streams=bodies.Progress,
-    ),
-    Route(
-        "POST",
-        "/put_document",
-        writing.put_document,
-        AddReport,
-        Role.WRITE,
-        takes=bodies.PutDocumentRequest,
-    ),
-    Route("POST", "/delete", writing.delete, bodies.Deleted, Role.WRITE),
+    _read("recall", Recall),
+    _read("in_full", bodies.Question),
+    _read("find_recall", bodies.FoundRecall),
+    _read("explain", Explanation),
+    _read("get", bodies.Chunks),
+    _read("holds", bodies.ChunkIds),
+    _read("ids", bodies.ChunkIds),
+    _read("document_fingerprints", bodies.Fingerprints, "GET"),
+    _read("stats", Stats, "GET"),
+    _read("properties", bodies.Properties, "GET"),
+    _read("colonies", bodies.Colonies),
+    _read("tag_corrections", bodies.Corrections, "GET"),
+    _teach("reinforce", Feedback),
+    _teach("keep_answer", AnswerRecord),
+    _teach("find_answer", bodies.FoundAnswer),
+    _teach("earlier_recalls", bodies.Recalls),
+    _write("add", AddReport, takes=bodies.AddRequest, streams=bodies.Progress),
+    _write("put_document", AddReport, takes=bodies.PutDocumentRequest),
+    _write("delete", bodies.Deleted),
+    _write("correct_tags", TagCorrection),
+    _write("undo_tag_correction", bodies.Undone),
+    _write("prune", PruneReport),
+    _write("doctor", DoctorReport),
+    _write("compact", bodies.Compacted),
 )
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {

@@ -7,8 +7,6 @@ from starlette.responses import Response
 from hebbgraph.server import bodies
 from hebbgraph.server.visit import Visiting
 
-__all__ = ["reinforce"]
-
 
 async def reinforce(body: bodies.ReinforceRequest, visit: Visiting) -> Response:
     """Learn from an answer: which of the chunks shown to the model it cites."""
@@ -18,4 +16,24 @@ async def reinforce(body: bodies.ReinforceRequest, visit: Visiting) -> Response:
             body.recall, body.cited, rejected=body.rejected, shown=body.shown, actor=actor
         ),
         pool="write",
+    )
+
+
+async def keep_answer(body: bodies.KeepAnswerRequest, visit: Visiting) -> Response:
+    """Keep what links an answer to its lessons, for later verdicts and turns."""
+    if visit.caller.actor is not None:
+        for credit in body.record.credits:
+            visit.caller.actor_of(credit.actor or "nobody")
+    return await visit.answer(lambda index: index.keep_answer(body.record), pool="write")
+
+
+async def find_answer(body: bodies.FindAnswerRequest, visit: Visiting) -> Response:
+    """Return the answer that was kept of a run, a recall or a feedback, by its id, or null."""
+    return await visit.answer(lambda index: bodies.FoundAnswer(answer=index.find_answer(body.name)))
+
+
+async def earlier_recalls(body: bodies.EarlierRecallsRequest, visit: Visiting) -> Response:
+    """Return what the latest turns of a conversation recalled, oldest first."""
+    return await visit.answer(
+        lambda index: bodies.Recalls(recalls=index.earlier_recalls(body.conversation))
     )

@@ -8,19 +8,18 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
+from hebbgraph.errors import ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.records import AddReport
 from hebbgraph.server import bodies
 from hebbgraph.server.problems import problem_of
 from hebbgraph.server.visit import Visit, Visiting, as_json
-
-__all__ = ["NDJSON", "add", "delete", "put_document"]
 
 NDJSON = "application/x-ndjson"
 
@@ -30,7 +29,14 @@ _Body = TypeVar("_Body", bound=BaseModel)
 async def _parsed(request: Request, kind: type[_Body], visit: Visit) -> _Body:
     """Read the body of a request, and parse it in a thread."""
     content = await request.body()
-    return await visit.service.threads.run("write", lambda: kind.model_validate_json(content))
+
+    def parse() -> _Body:
+        try:
+            return kind.model_validate(json.loads(content))
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ParameterError(f"the body is no JSON: {error}") from error
+
+    return await visit.service.threads.run("write", parse)
 
 
 async def add(request: Request, visit: Visiting) -> Response:
@@ -42,7 +48,11 @@ async def add(request: Request, visit: Visiting) -> Response:
     body = await _parsed(request, bodies.AddRequest, visit)
     if NDJSON in request.headers.get("accept", ""):
         return StreamingResponse(_added(body, visit), media_type=NDJSON)
-    return await visit.answer(lambda index: index.add(body.chunks), pool="write", create=True)
+    return await visit.answer(lambda index: _add(index, body), pool="write", create=True)
+
+
+def _add(index: HebbianIndex, body: bodies.AddRequest, **more: Any) -> AddReport:
+    return index.add(body.chunks, on_error=body.on_error, strict=body.strict, **more)
 
 
 async def _added(body: bodies.AddRequest, visit: Visit) -> AsyncIterator[bytes]:
@@ -55,7 +65,7 @@ async def _added(body: bodies.AddRequest, visit: Visit) -> AsyncIterator[bytes]:
         loop.call_soon_threadsafe(lines.put_nowait, line)
 
     def work(index: HebbianIndex) -> AddReport:
-        return index.add(body.chunks, on_progress=tell)
+        return _add(index, body, on_progress=tell)
 
     adding = asyncio.ensure_future(visit.run(work, pool="write", create=True))
     adding.add_done_callback(lambda _: lines.put_nowait(None))
@@ -86,3 +96,44 @@ async def delete(body: bodies.DeleteRequest, visit: Visiting) -> Response:
         ),
         pool="long" if body.erase else "write",
     )
+
+
+async def correct_tags(body: bodies.CorrectTagsRequest, visit: Visiting) -> Response:
+    """Merge, rename, mute or split tags."""
+    actor = visit.caller.actor_of(body.actor)
+    return await visit.answer(
+        lambda index: index.correct_tags(
+            body.kind, body.tags, into=body.into, chunks=body.chunks, actor=actor
+        ),
+        pool="write",
+    )
+
+
+async def undo_tag_correction(body: bodies.UndoTagCorrectionRequest, visit: Visiting) -> Response:
+    """Undo a correction of tags."""
+    return await visit.answer(
+        lambda index: bodies.Undone(undone=index.undo_tag_correction(body.correction)),
+        pool="write",
+    )
+
+
+async def prune(body: bodies.PruneRequest, visit: Visiting) -> Response:
+    """Report which learned edges are too weak to count; without ``dry_run``, erase them."""
+    return await visit.answer(
+        lambda index: index.prune(body.min_weight, dry_run=body.dry_run), pool="long"
+    )
+
+
+async def doctor(body: bodies.DoctorRequest, visit: Visiting) -> Response:
+    """Check everything that must always hold."""
+    return await visit.answer(lambda index: index.doctor(repair=body.repair), pool="long")
+
+
+async def compact(visit: Visiting) -> Response:
+    """Rewrite and shrink all files, without what was deleted and forgotten."""
+
+    def work(index: HebbianIndex) -> bodies.Compacted:
+        index.compact()
+        return bodies.Compacted()
+
+    return await visit.answer(work, pool="long")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,9 +12,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from hebbgraph import Chunk, HebbianIndex, IndexPool
+from hebbgraph.client import HebbianClient
 
 if TYPE_CHECKING:
     from starlette.testclient import TestClient
+
+    from hebbgraph.server import ServerSettings
 
     Serve = Callable[..., TestClient]
 
@@ -51,3 +56,75 @@ def serve(location: Path) -> Iterator[Serve]:
 @pytest.fixture
 def api(serve: Serve) -> TestClient:
     return serve()
+
+
+class Served:
+    """A server on a socket of this process, in a thread."""
+
+    def __init__(self, app: Any, port: int = 0) -> None:
+        import uvicorn
+
+        self._server = uvicorn.Server(
+            uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")
+        )
+        self._thread = threading.Thread(target=self._server.run)
+        self._thread.start()
+        while not self._server.started:
+            assert self._thread.is_alive()
+            time.sleep(0.005)
+        self.port: int = self._server.servers[0].sockets[0].getsockname()[1]
+
+    def stop(self) -> None:
+        self._server.should_exit = True
+        self._thread.join()
+
+
+class Connect:
+    """Serves an index, and connects a client to it."""
+
+    def __init__(self, pool: IndexPool, stack: ExitStack) -> None:
+        self._pool = pool
+        self._stack = stack
+        self._served: dict[HebbianClient, tuple[Served, ServerSettings]] = {}
+
+    def __call__(
+        self,
+        *,
+        role: str | None = None,
+        namespaces: list[str] | None = None,
+        actor: str | None = None,
+        namespace: str = "default",
+        **settings: Any,
+    ) -> HebbianClient:
+        from hebbgraph.server import ServerSettings, create_app
+        from hebbgraph.server.access import token_of
+
+        secret = None
+        if role is not None:
+            secret = "secret-of-the-client"
+            token = token_of(secret, role=role, namespaces=namespaces, actor=actor)
+            settings["tokens"] = (token,)
+        chosen = ServerSettings(**settings)
+        served = Served(create_app(self._pool, chosen))
+        client = HebbianClient(f"http://127.0.0.1:{served.port}", token=secret, namespace=namespace)
+        self._served[client] = (served, chosen)
+        self._stack.callback(self.stop, client)
+        return client
+
+    def stop(self, client: HebbianClient) -> None:
+        self._served[client][0].stop()
+
+    def restart(self, client: HebbianClient) -> None:
+        from hebbgraph.server import create_app
+
+        served, chosen = self._served[client]
+        served.stop()
+        self._served[client] = (Served(create_app(self._pool, chosen), served.port), chosen)
+
+
+@pytest.fixture
+def connect(location: Path) -> Iterator[Connect]:
+    """Connect clients, each to a server of its own over the same pool."""
+    pytest.importorskip("fastapi", reason="the extra server is not installed")
+    with IndexPool(location) as pool, ExitStack() as stack:
+        yield Connect(pool, stack)

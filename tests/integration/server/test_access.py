@@ -32,6 +32,15 @@ BODIES: dict[str, Any] = {
     "/add": {"chunks": []},
     "/put_document": {"document_id": "d", "chunks": []},
     "/delete": {"ids": []},
+    "/colonies": {},
+    "/keep_answer": {"record": {"outcome": "learned"}},
+    "/find_answer": {"name": "run"},
+    "/earlier_recalls": {"conversation": "c"},
+    "/correct_tags": {"kind": "mute", "tags": "nothing"},
+    "/undo_tag_correction": {"correction": "c"},
+    "/prune": {},
+    "/doctor": {},
+    "/compact": {},
 }
 
 

@@ -124,7 +124,7 @@ def test_errors_are_problems_with_our_messages(api: TestClient) -> None:
     assert problem("recall", {"query": "Who?", "k": 5000})[2].startswith("this server returns")
     assert problem("explain", {"recall": "gone", "chunk_id": "moss"})[0] == 404
     assert problem("reinforce", {"recall": "gone", "cited": ["moss"]})[1] == "NotFoundError"
-    assert problem("add", {"chunks": [{"text": 5}]})[:2] == (422, "ParameterError")
+    assert problem("add", {"chunks": [{"text": 5}]})[:2] == (422, "InvalidChunkError")
     assert problem("nothing", {})[0] == 404
     assert api.get("/v1/recall").status_code == 404
 

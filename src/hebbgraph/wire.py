@@ -1,0 +1,183 @@
+"""HTTP to a server of ours: JSON there and back, problems as the errors they were.
+
+The standard library's client, so that a client takes nothing but the core.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import ssl
+import threading
+import time
+import weakref
+from collections.abc import Callable, Mapping
+from email.message import Message
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlsplit
+
+import hebbgraph.errors
+from hebbgraph.errors import (
+    AccessError,
+    ConnectionLostError,
+    HebbgraphError,
+    ParameterError,
+    TooManyRequestsError,
+)
+
+__all__ = ["Wire"]
+
+#: How often a request is sent that the server puts off, and how long it waits at most.
+_MAX_TRIES = 4
+_MAX_WAIT_SECONDS = 5.0
+#: Errors of a connection that the server closed while nobody used it.
+_STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
+
+
+class _Answer(NamedTuple):
+    status: int
+    headers: Message
+    content: bytes
+
+
+class Wire:
+    """Connections to a server, one for each thread.
+
+    Parameters
+    ----------
+    url : str
+    token : str, optional
+    timeout_seconds : float
+
+    Raises
+    ------
+    ParameterError
+        If the URL is none of a server.
+    """
+
+    def __init__(self, url: str, *, token: str | None, timeout_seconds: float) -> None:
+        self._connect, self._prefix = _connector(url, timeout_seconds)
+        self.url = url.rstrip("/")
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if token is not None:
+            if not token.isascii() or not token.isprintable():
+                raise ParameterError("a token is printable ASCII")  # not repeated: it is a secret
+            self._headers["Authorization"] = f"Bearer {token}"
+        self._mine = threading.local()
+        self._all: weakref.WeakSet[http.client.HTTPConnection] = weakref.WeakSet()
+
+    def ask(self, name: str, body: Mapping[str, Any] | None, *, namespace: str) -> Any:
+        """Return what the server answers: to a GET, or to a POST with a body.
+
+        Raises
+        ------
+        HebbgraphError
+            What the server raised.
+        ConnectionLostError
+            If it cannot be reached.
+        """
+        path = f"{self._prefix}/v1/{name}?namespace={quote(namespace, safe='')}"
+        content = None if body is None else json.dumps(body).encode()
+        for tries in range(1, _MAX_TRIES + 1):
+            answer = self._send("GET" if content is None else "POST", path, content)
+            wait = answer.headers.get("Retry-After", "")
+            if answer.status in (429, 503) and wait.isdecimal() and tries < _MAX_TRIES:
+                time.sleep(min(_MAX_WAIT_SECONDS, float(wait)))
+                continue
+            break
+        return self._read(answer)
+
+    def _send(self, method: str, path: str, content: bytes | None) -> _Answer:
+        connection, is_new = self._connection()
+        try:
+            return self._exchange(connection, method, path, content)
+        except _STALE as error:
+            if is_new:
+                raise self._lost(error) from error
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise self._lost(error) from error
+        # The server closed it between two requests. All that we ask can be asked twice.
+        connection.close()
+        try:
+            return self._exchange(connection, method, path, content)
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            raise self._lost(error) from error
+
+    def _exchange(
+        self, connection: http.client.HTTPConnection, method: str, path: str, content: bytes | None
+    ) -> _Answer:
+        connection.request(method, path, body=content, headers=self._headers)
+        response = connection.getresponse()
+        return _Answer(response.status, response.headers, response.read())
+
+    def _connection(self) -> tuple[http.client.HTTPConnection, bool]:
+        """Return this thread's connection, and whether it is new; one of a parent is not ours."""
+        held = getattr(self._mine, "connection", None)
+        if held is not None and self._mine.process == os.getpid():
+            return held, False
+        made = self._connect()
+        self._mine.connection, self._mine.process = made, os.getpid()
+        self._all.add(made)
+        return made, True
+
+    def _lost(self, error: Exception) -> ConnectionLostError:
+        reason = str(error) or type(error).__name__
+        lost = ConnectionLostError(f"{self.url} does not answer: {reason}; is the server running?")
+        lost.maybe_kept = True
+        return lost
+
+    def _read(self, answer: _Answer) -> Any:
+        try:
+            told = json.loads(answer.content)
+        except ValueError:
+            told = None
+        if answer.status == 200 and told is not None:
+            return told
+        if not isinstance(told, dict) or "error" not in told:
+            raise ConnectionLostError(
+                f"{self.url} answered {answer.status} without a problem of ours; is it a server "
+                "of hebbgraph, and nothing between?"
+            )
+        raise _error(answer.status, str(told["error"]), str(told.get("detail", "")))
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in list(self._all):
+            connection.close()
+
+
+def _error(status: int, name: str, detail: str) -> HebbgraphError:
+    """Return the error that a problem was."""
+    kind = getattr(hebbgraph.errors, name, None)
+    if isinstance(kind, type) and issubclass(kind, HebbgraphError):
+        return kind(detail)
+    by_status = {401: AccessError, 403: AccessError, 429: TooManyRequestsError}
+    return by_status.get(status, HebbgraphError)(detail)
+
+
+def _connector(
+    url: str, timeout_seconds: float
+) -> tuple[Callable[[], http.client.HTTPConnection], str]:
+    """Return what makes a connection to the server of a URL, and the path before ours."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except (ValueError, AttributeError):
+        host, port, parts = None, None, urlsplit("")
+    if parts.username or parts.password:
+        raise ParameterError("a URL with a password would show it in logs; give token=...")
+    if parts.scheme not in ("http", "https") or not host or parts.query or parts.fragment:
+        raise ParameterError(f"url is like 'http://127.0.0.1:4321', got {url!r:.200}")
+    if not timeout_seconds > 0:
+        raise ParameterError(f"timeout_seconds is above 0, got {timeout_seconds!r}")
+    prefix = parts.path.rstrip("/")
+    if parts.scheme == "http":
+        return lambda: http.client.HTTPConnection(host, port, timeout=timeout_seconds), prefix
+    context = ssl.create_default_context()
+    return (
+        lambda: http.client.HTTPSConnection(host, port, timeout=timeout_seconds, context=context),
+        prefix,
+    )
