@@ -52,6 +52,8 @@ __all__ = [
 ]
 
 TITLE, TAGS, SOURCE = "title", "tags", "source"
+#: Where ``include_path`` writes how a document was found; the index does not keep it.
+TRAIL = "hebbgraph"
 ADDRESSES, REFERENCES = "addresses", "references"
 
 Filter: TypeAlias = Mapping[str, Any] | Callable[[Document], bool] | None
@@ -115,6 +117,7 @@ def stable_id(document: Document) -> str:
 def fields_of(document: Document, id: str | None = None) -> dict[str, Any]:
     """Return the fields of a document's chunk, for ``HebbianIndex.add`` to clean and check."""
     metadata = _jsonable(document.metadata)
+    metadata.pop(TRAIL, None)
     tags = metadata.get(TAGS)
     return {
         "id": id or stable_id(document),

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from inspect import signature
 from pathlib import Path
-from typing import Any, TypedDict
+from typing import Any, TypedDict, get_args
 
-from hebbgraph import HebbianIndex, ParameterError
+from hebbgraph import HebbianIndex, IndexPool, ParameterError
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from langchain_hebbgraph.conversion import Filter, check_filter
+from langchain_hebbgraph.recalling import SearchType
 
 __all__ = [
     "AT_CALL",
@@ -23,11 +24,24 @@ __all__ = [
     "IndexOptions",
     "NewOptions",
     "RetrieverOptions",
+    "check_search",
     "checked",
     "open_index",
 ]
 
-AT_CALL = ("k", "filter", "strategy", "score_key", "history")
+AT_CALL = (
+    "k",
+    "filter",
+    "strategy",
+    "history",
+    "namespace",
+    "search_type",
+    "score_threshold",
+    "lambda_mult",
+    "fetch_k",
+    "score_key",
+    "include_path",
+)
 INSTEAD = dict.fromkeys(("top_k", "similarity_top_k", "n_results"), "write k=3, for example")
 INSTEAD_OVER_STORES = INSTEAD | dict.fromkeys(
     ("embedder", "embedding", "embeddings"),
@@ -43,6 +57,12 @@ class RetrieverOptions(TypedDict, total=False):
     strategy: StrategyName | Strategy
     score_key: str | None
     history: Sequence[Any]
+    namespace: str | None
+    search_type: SearchType
+    score_threshold: float | None
+    lambda_mult: float
+    fetch_k: int
+    include_path: bool
     search_kwargs: dict[str, Any]
     seed_k: int
     seed_kwargs: dict[str, Any]
@@ -56,6 +76,10 @@ class Fields(RetrieverOptions, total=False):
     """What the constructor takes."""
 
     index: HebbianIndex
+    namespaces: IndexPool | None
+    location: str | Path
+    embedding: Any
+    open_options: dict[str, Any] | None
     seed_source: VectorStore | BaseRetriever | None
 
 
@@ -92,12 +116,33 @@ def checked(
     if twice := sorted(nested.keys() & own.keys()):
         raise ParameterError(f"{twice[0]} stands in search_kwargs too; give it once")
     own |= nested
-    if "k" in own:
-        check_k(own["k"])
-    if "strategy" in own:
-        check_strategy(own["strategy"])
-    check_filter(own.get("filter"))
+    check_search(own)
     return own
+
+
+def check_search(options: Mapping[str, Any]) -> None:
+    """Raise ParameterError or FilterError for values that every search would refuse."""
+    for name in ("k", "fetch_k"):
+        if name in options:
+            check_k(options[name], name)
+    if "strategy" in options:
+        check_strategy(options["strategy"])
+    check_filter(options.get("filter"))
+    if "search_type" in options and options["search_type"] not in get_args(SearchType):
+        known = ", ".join(get_args(SearchType))
+        raise ParameterError(f"search_type is one of {known}; got {options['search_type']!r}")
+    for name in ("score_threshold", "lambda_mult"):
+        value = options.get(name)
+        if value is None:
+            continue
+        if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= 1:
+            raise ParameterError(f"{name} is a number from 0 to 1, got {value!r}")
+    if options.get("search_type") == "similarity_score_threshold" and (
+        options.get("score_threshold") is None
+    ):
+        raise ParameterError(
+            "a search by score threshold needs the threshold: score_threshold=0.2, for example"
+        )
 
 
 def open_index(location: str | Path, embedder: Any, options: dict[str, Any] | None) -> HebbianIndex:

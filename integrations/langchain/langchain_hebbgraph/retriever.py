@@ -1,38 +1,27 @@
-"""HebbianRetriever: a LangChain retriever over a hebbgraph index."""
+"""HebbianRetriever: a LangChain retriever over a hebbgraph index.
+
+Here it is made, and its documents live; :mod:`.base` answers questions.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, Self, Unpack, runtime_checkable
+from typing import Any, Self, Unpack
 
-from hebbgraph import HebbgraphError, HebbianIndex, ParameterError, Recall, Settings
-from hebbgraph.arguments import check_names, one_of
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForRetrieverRun,
-    BaseCallbackHandler,
-    CallbackManagerForRetrieverRun,
-)
+from hebbgraph import AddReport, HebbianIndex, IndexPool, ParameterError, Settings
+from hebbgraph.arguments import one_of
+from hebbgraph.intake import OnError
 from langchain_core.documents import Document
-from langchain_core.messages import BaseMessage, HumanMessage
-from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
-from pydantic import Field, ValidationError
+from pydantic import ValidationError
 
-from langchain_hebbgraph.conversion import (
-    Filter,
-    chunk_filter,
-    documents_of,
-    documents_of_texts,
-    fields_of,
-    stable_id,
-    to_document,
-)
+from langchain_hebbgraph.base import RecallingRetriever
+from langchain_hebbgraph.conversion import documents_of, documents_of_texts
 from langchain_hebbgraph.options import (
-    AT_CALL,
-    INSTEAD,
     INSTEAD_OVER_STORES,
     Fields,
     IndexOptions,
@@ -42,40 +31,17 @@ from langchain_hebbgraph.options import (
     open_index,
 )
 from langchain_hebbgraph.texts import texts_of
+from langchain_hebbgraph.writing import places_of, sources_of, with_ids, write, write_current
 
 __all__ = ["HebbianRetriever"]
 
-logger = logging.getLogger(__name__)
-
-_PASSED_OVER = frozenset({"verbose", "run_id"})
-
-
-@runtime_checkable
-class RecallListener(Protocol):
-    """A callback handler that is told of every recall; :class:`CitationLearner` is one."""
-
-    def on_hebbian_recall(
-        self, index: HebbianIndex, recall: Recall, *, run_id: Any, parent_run_id: Any
-    ) -> None:
-        """Take note of a recall; its id is ``str(run_id)``."""
-        ...
+#: What the constructor takes in place of an index.
+_OPENING = ("location", "embedding", "open_options")
+#: The namespace of a retriever over a pool whose requests have to name one.
+_NOBODY = "default"
 
 
-def announce(
-    handlers: Iterable[BaseCallbackHandler],
-    index: HebbianIndex,
-    recall: Recall,
-    *,
-    run_id: Any,
-    parent_run_id: Any,
-) -> None:
-    """Tell those callback handlers of a recall that want to know."""
-    for handler in handlers:
-        if isinstance(handler, RecallListener):
-            handler.on_hebbian_recall(index, recall, run_id=run_id, parent_run_id=parent_run_id)
-
-
-class HebbianRetriever(BaseRetriever):
+class HebbianRetriever(RecallingRetriever):
     """Retriever that learns which passages belong together.
 
     Setup:
@@ -86,8 +52,8 @@ class HebbianRetriever(BaseRetriever):
     Key init args:
         index: HebbianIndex
             What is searched. Make both at once by :meth:`from_documents` or
-            :meth:`from_texts`, or search a store that you have by
-            :meth:`from_vectorstore`.
+            :meth:`from_texts`, search a store that you have by
+            :meth:`from_vectorstore`, or many namespaces by :meth:`from_pool`.
         k: int
             Number of documents to return.
         filter: dict or callable, optional
@@ -102,8 +68,13 @@ class HebbianRetriever(BaseRetriever):
             user count. A follow-up ("and in winter?") is understood from them, without
             a model.
 
-        ``k``, ``filter``, ``strategy``, ``score_key`` and ``history`` can be given to
-        ``invoke`` as well, and be made configurable (``configurable_fields``).
+        include_path: bool
+            Write into ``metadata["hebbgraph"]`` of each document how it was found: recall
+            id, rank, path, cues and tags (``Recall.trail``).
+
+        These, ``search_type``, ``score_threshold``, ``lambda_mult``, ``fetch_k`` and
+        ``namespace`` can be given to ``invoke`` as well, and be made configurable
+        (``configurable_fields``).
 
     Instantiate:
         .. code-block:: python
@@ -133,31 +104,44 @@ class HebbianRetriever(BaseRetriever):
             chain.invoke("...", config={"callbacks": [CitationLearner()]})
     """
 
-    index: HebbianIndex = Field(exclude=True)
-    k: int = 10
-    filter: Any = None
-    strategy: Any = "spreading"
-    score_key: str | None = None
-    history: Sequence[Any] = ()
-    seed_source: VectorStore | BaseRetriever | None = Field(default=None, exclude=True, repr=False)
-    """Searched for seeds in place of the index's own lexical and dense search."""
-    seed_k: int = 50
-    """How many documents a vector store is asked for; a retriever decides by itself."""
-    seed_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """What the seed source is called with, such as its own form of a filter."""
-    grow: bool = True
-    """Whether documents of the seed source that the index does not hold are added to it."""
-
     # -- making one -------------------------------------------------------------------
 
     def __init__(self, **options: Unpack[Fields]) -> None:
-        own = checked(options, known=type(self).model_fields)
+        own = checked(options, known=(*type(self).model_fields, *_OPENING))
+        if opened := _opened(own):
+            own["index"] = opened
         try:
             super().__init__(**own)
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             field = ".".join(map(str, first["loc"]))
             raise ParameterError(f"{field}: {first['msg']}, got {first['input']!r:.80}") from error
+        self._owns_index = opened is not None
+        if self.namespaces is not None and self.seed_source is not None:
+            raise ParameterError(
+                "one store beneath all namespaces would mix tenants; make a retriever for each: "
+                "from_vectorstore(store, index=pool[namespace])"
+            )
+
+    @classmethod
+    def from_pool(cls, pool: IndexPool, **options: Unpack[RetrieverOptions]) -> Self:
+        """Search the namespace that each request names, of those of a pool.
+
+        A request names it as ``{"configurable": {"hebbgraph_namespace": "anna"}}``, in the field
+        ``hebbgraph_namespace`` of a LangGraph runtime's context, or as
+        ``invoke(query, namespace="anna")``.
+
+        Parameters
+        ----------
+        pool : IndexPool
+        **options
+            Fields of the retriever. ``namespace`` is for requests that name none; left out,
+            they are an error.
+        """
+        if not isinstance(pool, IndexPool):
+            raise ParameterError(f"pool is an IndexPool, got {type(pool).__name__}")
+        index = pool[options.get("namespace") or _NOBODY]
+        return cls(index=index, namespaces=pool, **options)
 
     @classmethod
     def from_index(cls, index: HebbianIndex, **options: Unpack[RetrieverOptions]) -> Self:
@@ -179,7 +163,9 @@ class HebbianRetriever(BaseRetriever):
     ) -> Self:
         """Add documents to an index, new or not, and search it.
 
-        All arguments are checked before anything is opened or embedded.
+        A document takes the place of its former self: the one with its id, and, if its ``source``
+        is a path or a URL, whatever else the index holds of that source. All arguments are
+        checked before anything is opened or embedded.
 
         Parameters
         ----------
@@ -204,7 +190,9 @@ class HebbianRetriever(BaseRetriever):
         given = with_ids(documents, ids)
         embedder = one_of(embedder=embedder, embedding=embedding, embeddings=embeddings)
         retriever = cls(index=open_index(location, embedder, open_options), **own)
-        retriever.add_documents(given)
+        retriever._owns_index = True
+        with retriever._closed_on_error():
+            write(retriever.index, given, sources=places_of(given))
         return retriever
 
     @classmethod
@@ -260,29 +248,101 @@ class HebbianRetriever(BaseRetriever):
                 f"vectorstore is a VectorStore or a retriever, got {type(vectorstore).__name__}"
             )
         own = None if documents is None else documents_of(documents)
+        opened = index is None
         if index is None:
             if not keep_text:
                 open_options = _without_text(vectorstore, open_options or {})
             index = open_index(location, None, open_options)
-        if own is not None:
-            if not (index.settings.keep_text or all(document.id for document in own)):
-                raise ParameterError(
-                    "documents need the ids that they have in the store, where it keeps their texts"
-                )
-            index.add([fields_of(document) for document in own])
-        return cls(index=index, seed_source=vectorstore, **fields)
+        retriever = cls(index=index, seed_source=vectorstore, **fields)
+        retriever._owns_index = opened
+        with retriever._closed_on_error():
+            if own is not None:
+                if not (index.settings.keep_text or all(document.id for document in own)):
+                    raise ParameterError(
+                        "documents need the ids that they have in the store, where it keeps "
+                        "their texts"
+                    )
+                write(index, with_ids(own, None))
+        return retriever
 
-    # -- writing ----------------------------------------------------------------------
+    # -- documents that live ----------------------------------------------------------
+
+    def add(
+        self,
+        documents: Iterable[Document],
+        *,
+        ids: Sequence[str] | None = None,
+        on_error: OnError = "raise",
+        strict: bool = False,
+    ) -> AddReport:
+        """Add documents, also to the vector store beneath; one whose id is held is replaced.
+
+        Parameters
+        ----------
+        documents : iterable of Document
+        ids : sequence of str, optional
+            They go before the documents' own.
+        on_error : {"raise", "skip"}
+            ``"skip"`` leaves out documents that cannot be taken; ``AddReport.failed`` lists them.
+        strict : bool
+            Refuse characters that cannot be kept, instead of replacing them.
+        """
+        return write(
+            self.index,
+            with_ids(documents, ids),
+            wrapped=self._wrapped,
+            on_error=on_error,
+            strict=strict,
+        )
 
     def add_documents(
         self, documents: Iterable[Document], *, ids: Sequence[str] | None = None
     ) -> list[str]:
-        """Add or replace documents, also in the vector store beneath if there is one."""
+        """Add documents as :meth:`add` does; return their ids."""
         own = with_ids(documents, ids)
-        if isinstance(self.seed_source, VectorStore):
-            self.seed_source.add_documents(own, ids=[document.id for document in own])
-        self.index.add([fields_of(document) for document in own])
+        self.add(own)
         return [document.id or "" for document in own]
+
+    def delete(self, ids: Sequence[str] | None = None, *, document_id: str | None = None) -> int:
+        """Delete by id, or all of one source, also in the vector store; return how many."""
+        gone = [ids] if isinstance(ids, str) else list(ids or ())
+        if document_id is not None:
+            gone += self.index.ids({"$document_id": document_id})
+        if gone and self._wrapped is not None:
+            self._wrapped.delete(gone)
+        return self.index.delete(ids, document_id=document_id)
+
+    def refresh(
+        self, documents: Iterable[Document] | None = None, *, delete_missing: bool = False
+    ) -> AddReport:
+        """Bring the graph to what the documents are now.
+
+        Parameters
+        ----------
+        documents : iterable of Document, optional
+            They replace what the index holds with their ids and of their sources. Left out, over
+            a vector store: what the store has changed or deleted is read from it.
+        delete_missing : bool
+            Whether all that is not among the documents is deleted.
+        """
+        if documents is None:
+            if self._wrapped is None:
+                raise ParameterError(
+                    "refresh takes documents; only over a vector store it needs none"
+                )
+            return write_current(self.index, self._wrapped)
+        own = with_ids(documents, None)
+        report = write(self.index, own, sources=sources_of(own), wrapped=self._wrapped)
+        if not delete_missing:
+            return report
+        kept = {document.id for document in own}
+        gone = [id_ for id_ in self.index.ids() if id_ not in kept]
+        deleted = self.delete(gone) if gone else 0
+        return report.model_copy(update={"deleted": report.deleted + deleted})
+
+    async def aadd(self, documents: Iterable[Document], **options: Any) -> AddReport:
+        """Async twin of :meth:`add`."""
+        return await asyncio.to_thread(self.add, documents, **options)
 
     async def aadd_documents(
         self, documents: Iterable[Document], *, ids: Sequence[str] | None = None
@@ -290,142 +350,26 @@ class HebbianRetriever(BaseRetriever):
         """Async twin of :meth:`add_documents`."""
         return await asyncio.to_thread(self.add_documents, documents, ids=ids)
 
-    # -- searching --------------------------------------------------------------------
+    async def adelete(
+        self, ids: Sequence[str] | None = None, *, document_id: str | None = None
+    ) -> int:
+        """Async twin of :meth:`delete`."""
+        return await asyncio.to_thread(self.delete, ids, document_id=document_id)
 
-    def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,
-        k: int | None = None,
-        filter: Filter = None,
-        strategy: str | None = None,
-        score_key: str | None = None,
-        history: Sequence[Any] | None = None,
-        **kwargs: Any,
-    ) -> list[Document]:
-        options = self._options(k, filter, strategy, history, kwargs)
-        if self.seed_source is not None:
-            full = self.index.in_full(query, options["history"])
-            options["seeds"] = self._seeds(full, run_manager)
-        recall = self.index.recall(query, id=str(run_manager.run_id), **options)
-        return self._finish(recall, run_manager, score_key)
+    async def arefresh(
+        self, documents: Iterable[Document] | None = None, *, delete_missing: bool = False
+    ) -> AddReport:
+        """Async twin of :meth:`refresh`."""
+        return await asyncio.to_thread(self.refresh, documents, delete_missing=delete_missing)
 
-    async def _aget_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,
-        k: int | None = None,
-        filter: Filter = None,
-        strategy: str | None = None,
-        score_key: str | None = None,
-        history: Sequence[Any] | None = None,
-        **kwargs: Any,
-    ) -> list[Document]:
-        options = self._options(k, filter, strategy, history, kwargs)
-        if self.seed_source is not None:
-            full = await self.index.ain_full(query, options["history"])
-            options["seeds"] = await self._aseeds(full, run_manager)
-        recall = await self.index.arecall(query, id=str(run_manager.run_id), **options)
-        return self._finish(recall, run_manager, score_key)
-
-    def _options(
-        self,
-        k: int | None,
-        where: Filter,
-        strategy: str | None,
-        history: Sequence[Any] | None,
-        unknown: dict[str, Any],
-    ) -> dict[str, Any]:
-        check_names(
-            sorted(unknown.keys() - _PASSED_OVER),
-            AT_CALL,
-            of="a call of the retriever",
-            instead=INSTEAD,
-        )
-        return {
-            "k": self.k if k is None else k,
-            "where": chunk_filter(self.filter if where is None else where),
-            "strategy": strategy or self.strategy,
-            "history": turns_of(self.history if history is None else history),
-        }
-
-    def _finish(
-        self,
-        recall: Recall,
-        run_manager: CallbackManagerForRetrieverRun | AsyncCallbackManagerForRetrieverRun,
-        score_key: str | None,
-    ) -> list[Document]:
-        announce(
-            run_manager.handlers,
-            self.index,
-            recall,
-            run_id=run_manager.run_id,
-            parent_run_id=run_manager.parent_run_id,
-        )
-        key = score_key or self.score_key
-        return [
-            to_document(hit.chunk, score=hit.score, score_key=key)
-            for hit in recall.hits
-            if not hit.lacks_text
-        ]
-
-    # -- seeds from elsewhere ---------------------------------------------------------
-
-    def _seeds(
-        self, query: str, run_manager: CallbackManagerForRetrieverRun
-    ) -> list[tuple[str, float]]:
-        source = self.seed_source
-        if isinstance(source, VectorStore):
-            documents = source.similarity_search(query, k=self.seed_k, **self.seed_kwargs)
-        else:
-            assert source is not None
-            config = {"callbacks": run_manager.get_child()}
-            documents = source.invoke(query, config, **self.seed_kwargs)  # type: ignore[arg-type]
-        chunks = {stable_id(document): document for document in documents}
-        self._grow(chunks)
-        return _ranked(chunks)
-
-    async def _aseeds(
-        self, query: str, run_manager: AsyncCallbackManagerForRetrieverRun
-    ) -> list[tuple[str, float]]:
-        source = self.seed_source
-        if isinstance(source, VectorStore):
-            documents = await source.asimilarity_search(query, k=self.seed_k, **self.seed_kwargs)
-        else:
-            assert source is not None
-            config = {"callbacks": run_manager.get_child()}
-            documents = await source.ainvoke(query, config, **self.seed_kwargs)  # type: ignore[arg-type]
-        chunks = {stable_id(document): document for document in documents}
-        await asyncio.to_thread(self._grow, chunks)
-        return _ranked(chunks)
-
-    def _grow(self, documents: dict[str, Document]) -> None:
-        if not self.grow:
-            return
-        held = self.index.holds(documents)
-        unknown = {
-            id_: one
-            for id_, one in documents.items()
-            if id_ not in held and (one.id or self.index.settings.keep_text)
-        }
-        if unknown:
-            try:
-                self.index.add([fields_of(one, id_) for id_, one in unknown.items()])
-            except HebbgraphError as error:
-                logger.warning("%d documents were not added to the graph: %s", len(unknown), error)
-
-    # -- as others see it -------------------------------------------------------------
-
-    def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
-        params = super()._get_ls_params(**kwargs)
-        params["ls_vector_store_provider"] = "hebbgraph"
-        return params
-
-    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
-        """Copy the retriever; the index is one, and shared."""
-        return self.model_copy()
+    @contextmanager
+    def _closed_on_error(self) -> Iterator[None]:
+        """Close what was opened for a retriever that nobody will get."""
+        try:
+            yield
+        except BaseException:
+            self.close()
+            raise
 
 
 def _without_text(store: VectorStore | BaseRetriever, options: dict[str, Any]) -> dict[str, Any]:
@@ -440,32 +384,13 @@ def _without_text(store: VectorStore | BaseRetriever, options: dict[str, Any]) -
     return {"texts": texts_of(store), **options, "settings": bare}
 
 
-def with_ids(documents: Iterable[Document], ids: Sequence[str | None] | None) -> list[Document]:
-    """Return copies that have ids: those given, their own, or ones made of the content."""
-    own = documents_of(documents)
-    if isinstance(ids, str):
-        raise ParameterError(f"ids is a list of str, got {ids!r}; put it in a list")
-    if ids is not None and len(ids) != len(own):
-        raise ParameterError(f"as many ids as documents are needed, got {len(ids)} for {len(own)}")
-    given = ids or [None] * len(own)
-    return [
-        document.model_copy(update={"id": id_ or stable_id(document)})
-        for document, id_ in zip(own, given, strict=True)
-    ]
-
-
-def turns_of(history: Sequence[Any]) -> Sequence[Any]:
-    """Return texts as they are, and of messages the text of the user's."""
-    if isinstance(history, str):
-        return history  # refused by the index, which says what it takes
-    return [
-        str(turn.text) if isinstance(turn, HumanMessage) else turn
-        for turn in history
-        if isinstance(turn, HumanMessage) or not isinstance(turn, BaseMessage)
-    ]
-
-
-def _ranked(documents: Iterable[str]) -> list[tuple[str, float]]:
-    """Score by rank: what stores call a score is a distance in one and not in the next."""
-    ids = list(documents)
-    return [(id_, 1.0 - rank / len(ids)) for rank, id_ in enumerate(ids)]
+def _opened(own: dict[str, Any]) -> HebbianIndex | None:
+    """Open the index that a constructor was told of instead of being given one."""
+    given = {name: own.pop(name) for name in _OPENING if name in own}
+    if "location" not in given:
+        if given:
+            raise ParameterError(f"{next(iter(given))} goes with location, or with from_documents")
+        return None
+    if "index" in own:
+        raise ParameterError("location and index are one argument; give it once")
+    return open_index(given["location"], given.get("embedding"), given.get("open_options") or {})

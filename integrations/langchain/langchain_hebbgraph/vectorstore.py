@@ -4,20 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from inspect import signature
-from itertools import chain
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-import numpy as np
-from hebbgraph import HebbianIndex, Hit, ParameterError, Recall
+from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.arguments import check_names, one_of
-from hebbgraph.formulas.diversity import cosines, marginal_relevance
+from hebbgraph.recall.diversity import diverse_hits
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
-from hebbgraph.text import lexical_terms, tokenize
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     BaseCallbackManager,
@@ -28,6 +24,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
+from langchain_hebbgraph.base import announce, turns_of
 from langchain_hebbgraph.conversion import (
     Filter,
     chunk_filter,
@@ -36,7 +33,7 @@ from langchain_hebbgraph.conversion import (
     to_document,
 )
 from langchain_hebbgraph.options import open_index
-from langchain_hebbgraph.retriever import announce, turns_of, with_ids
+from langchain_hebbgraph.writing import with_ids
 
 __all__ = ["HebbianVectorStore"]
 
@@ -178,8 +175,13 @@ class HebbianVectorStore(VectorStore):
     def delete(
         self, ids: list[str] | None = None, *, document_id: str | None = None, **kwargs: Any
     ) -> bool | None:
-        """Delete by id, or all that came from one source; what is not there is passed over."""
+        """Delete by id, or all that came from one source; without either, everything.
+
+        What is not there is passed over.
+        """
         check_names(kwargs, ("ids", "document_id"), of="delete")
+        if ids is None and document_id is None:
+            ids = self.index.ids()
         self.index.delete(ids, document_id=document_id)
         return True
 
@@ -228,6 +230,34 @@ class HebbianVectorStore(VectorStore):
         return await asyncio.to_thread(
             cls.from_texts, texts, embedding, metadatas, ids=ids, **kwargs
         )
+
+    @classmethod
+    def from_documents(
+        cls,
+        documents: list[Document],
+        embedding: Embeddings | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Make a store and add documents; further arguments are those of the constructor."""
+        check_names(kwargs, signature(cls).parameters, of=cls.__name__)
+        given = with_ids(documents, ids)
+        store = cls(embedding, **kwargs)
+        store.add_documents(given)
+        return store
+
+    @classmethod
+    async def afrom_documents(
+        cls,
+        documents: list[Document],
+        embedding: Embeddings | None = None,
+        *,
+        ids: Sequence[str | None] | None = None,
+        **kwargs: Any,
+    ) -> Self:
+        """Async twin of :meth:`from_documents`."""
+        return await asyncio.to_thread(cls.from_documents, documents, embedding, ids=ids, **kwargs)
 
     # -- searching --------------------------------------------------------------------
 
@@ -311,7 +341,10 @@ class HebbianVectorStore(VectorStore):
         """
         recall = self.index.recall(query, **self._options(max(k, fetch_k), filter, kwargs))
         self._noted(recall)
-        return [to_document(hit.chunk) for hit in _diverse(recall.hits, k, lambda_mult)]
+        return [
+            to_document(hit.chunk)
+            for hit in diverse_hits(recall.hits, k, diversity=1.0 - lambda_mult)
+        ]
 
     async def amax_marginal_relevance_search(
         self,
@@ -340,7 +373,10 @@ class HebbianVectorStore(VectorStore):
         self._check_embeds()
         options = self._options(max(k, fetch_k), filter, kwargs)
         recall = self._noted(self.index.recall(_NO_WORDS, vector=embedding, **options))
-        return [to_document(hit.chunk) for hit in _diverse(recall.hits, k, lambda_mult)]
+        return [
+            to_document(hit.chunk)
+            for hit in diverse_hits(recall.hits, k, diversity=1.0 - lambda_mult)
+        ]
 
     def _check_embeds(self) -> None:
         if not self.index.embeds:
@@ -417,22 +453,6 @@ class HebbianVectorStoreRetriever(VectorStoreRetriever):
 def relevance(score: float) -> float:
     """Scale a score to [0, 1]; 0 is what nothing speaks for."""
     return min(1.0, max(0.0, score))
-
-
-def _diverse(hits: Sequence[Hit], k: int, lambda_mult: float) -> list[Hit]:
-    """Choose k hits by maximal marginal relevance; alike are those with the same words."""
-    terms = [
-        Counter(lexical_terms(tokenize(f"{hit.chunk.title} {hit.chunk.text}"))) for hit in hits
-    ]
-    columns = {term: at for at, term in enumerate(dict.fromkeys(chain.from_iterable(terms)))}
-    counts = np.zeros((len(hits), len(columns)))
-    for row, own in enumerate(terms):
-        counts[row, [columns[term] for term in own]] = list(own.values())
-    scores = np.array([hit.score for hit in hits])
-    chosen = marginal_relevance(
-        scores / (scores.max(initial=0.0) or 1.0), cosines(counts), k, diversity=1 - lambda_mult
-    )
-    return [hits[at] for at in chosen]
 
 
 def _documents(recall: Recall) -> Scored:

@@ -1,0 +1,344 @@
+"""What a HebbianRetriever does when it is asked, and what it says about its answers."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self, runtime_checkable
+from uuid import UUID
+
+from hebbgraph import (
+    Explanation,
+    HebbianIndex,
+    IndexPool,
+    NotFoundError,
+    ParameterError,
+    Recall,
+)
+from hebbgraph.arguments import check_names
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    BaseCallbackHandler,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.load.serializable import Serializable
+from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
+from langchain_core.runnables import RunnableConfig
+from langchain_core.vectorstores import VectorStore
+from pydantic import Field, PrivateAttr
+
+from langchain_hebbgraph.conversion import TRAIL, chunk_filter, fields_of, stable_id
+from langchain_hebbgraph.options import AT_CALL, INSTEAD, check_search
+from langchain_hebbgraph.recalling import Answer, Asked, SearchType, aanswer, answer, follow
+from langchain_hebbgraph.requested import NAMESPACE, asked_namespace, within
+from langchain_hebbgraph.wrapped import Found, Wrapped
+
+__all__ = ["RecallListener", "RecallingRetriever", "announce", "turns_of"]
+
+_PASSED_OVER = frozenset({"verbose", "run_id"})
+#: Recalls that ``why`` looks through.
+_LATEST = 64
+
+
+@runtime_checkable
+class RecallListener(Protocol):
+    """A callback handler that is told of every recall; :class:`CitationLearner` is one."""
+
+    def on_hebbian_recall(
+        self, index: HebbianIndex, recall: Recall, *, run_id: Any, parent_run_id: Any
+    ) -> None:
+        """Take note of a recall; its id is ``str(run_id)``."""
+        ...
+
+
+def announce(
+    handlers: Iterable[BaseCallbackHandler],
+    index: HebbianIndex,
+    recall: Recall,
+    *,
+    run_id: Any,
+    parent_run_id: Any,
+) -> None:
+    """Tell those callback handlers of a recall that want to know."""
+    for handler in handlers:
+        if isinstance(handler, RecallListener):
+            handler.on_hebbian_recall(index, recall, run_id=run_id, parent_run_id=parent_run_id)
+
+
+class RecallingRetriever(BaseRetriever):
+    """Asks an index, and a store beneath it for seeds; :class:`HebbianRetriever` is one."""
+
+    index: HebbianIndex = Field(exclude=True)
+    k: int = 10
+    filter: Any = None
+    strategy: Any = "spreading"
+    history: Sequence[Any] = ()
+    search_type: SearchType = "similarity"
+    """As of any vector store: ``"mmr"`` returns documents that differ from each other, and
+    ``"similarity_score_threshold"`` only those that reach ``score_threshold``."""
+    score_threshold: float | None = None
+    lambda_mult: float = 0.5
+    """With MMR: 1 looks at the score alone, 0 at nothing but difference."""
+    fetch_k: int = 20
+    """With MMR: of how many hits the k are chosen."""
+    score_key: str | None = None
+    include_path: bool = False
+    namespaces: IndexPool | None = Field(default=None, exclude=True)
+    namespace: str | None = None
+    """Of the pool, the one to search; a request may name another."""
+    seed_source: VectorStore | BaseRetriever | None = Field(default=None, exclude=True, repr=False)
+    """Searched for seeds in place of the index's own dense search."""
+    seed_k: int = 100
+    """How many documents a vector store is asked for; a retriever decides by itself."""
+    seed_kwargs: dict[str, Any] = Field(default_factory=dict)
+    """What the seed source is called with, such as its own form of a filter."""
+    grow: bool = True
+    """Whether documents of the seed source that the index lacks, or has as they were, are added."""
+
+    _owns_index: bool = PrivateAttr(default=False)
+    _latest: deque[tuple[HebbianIndex, Recall]] = PrivateAttr(
+        default_factory=lambda: deque(maxlen=_LATEST)
+    )
+
+    # -- life -------------------------------------------------------------------------
+
+    def close(self) -> None:
+        """Close the index, if this retriever has opened it; one that was handed in stays open."""
+        if self._owns_index:
+            self.index.close()
+
+    async def aclose(self) -> None:
+        """Async twin of :meth:`close`."""
+        await asyncio.to_thread(self.close)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    # -- why --------------------------------------------------------------------------
+
+    def why(self, document: Document | str) -> Explanation:
+        """Explain why a document came back: evidence, path, and what learning changed.
+
+        Parameters
+        ----------
+        document : Document or str
+            One that this retriever has returned lately, or its id. With ``include_path`` it names
+            its recall itself; else the latest that returned it counts.
+
+        Raises
+        ------
+        NotFoundError
+            If none of the latest 64 recalls of this retriever returned it.
+
+        Examples
+        --------
+        >>> from langchain_hebbgraph import HebbianRetriever
+        >>> texts = ["Ida Moss built the Petrel."]
+        >>> with HebbianRetriever.from_texts(texts, ids=["p"]) as retriever:
+        ...     found = retriever.invoke("Who built the Petrel?")
+        ...     print(retriever.why(found[0]).chunk_id)
+        p
+        """
+        if not isinstance(document, Document | str):
+            raise ParameterError(
+                f"why takes a document that came back, or its id; got {document!r:.80}"
+            )
+        id_ = document if isinstance(document, str) else document.id or stable_id(document)
+        trail = {} if isinstance(document, str) else document.metadata.get(TRAIL) or {}
+        named = trail.get("recall_id")
+        for index, recall in reversed(list(self._latest)):
+            if recall.id == named or (named is None and recall.hit(id_) is not None):
+                return index.explain(recall, id_)
+        if named is not None:
+            return self.index.explain(named, id_)
+        raise NotFoundError(
+            f"none of the latest {_LATEST} recalls of this retriever returned {id_!r}; "
+            "invoke it first, or ask index.explain(recall, id)"
+        )
+
+    async def awhy(self, document: Document | str) -> Explanation:
+        """Async twin of :meth:`why`."""
+        return await asyncio.to_thread(self.why, document)
+
+    # -- searching --------------------------------------------------------------------
+
+    def invoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Return the documents for a question; see the class for what else it takes."""
+        with within(config):
+            return super().invoke(input, config, **kwargs)
+
+    async def ainvoke(
+        self, input: str, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> list[Document]:
+        """Async twin of :meth:`invoke`."""
+        with within(config):
+            return await super().ainvoke(input, config, **kwargs)
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        asked, wrapped = self._asked(query, run_manager.run_id, options), self._wrapped
+        if wrapped is not None:
+            full = asked.index.in_full(query, asked.history)
+            asked.found = wrapped.search(full, run_manager)
+            self._grow(asked.found)
+        return self._finish(asked, answer(asked, wrapped), run_manager)
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
+    ) -> list[Document]:
+        asked, wrapped = self._asked(query, run_manager.run_id, options), self._wrapped
+        if wrapped is not None:
+            full = await asked.index.ain_full(query, asked.history)
+            asked.found = await wrapped.asearch(full, run_manager)
+            await asyncio.to_thread(self._grow, asked.found)
+        return self._finish(asked, await aanswer(asked, wrapped), run_manager)
+
+    def _asked(self, query: str, run_id: UUID, options: dict[str, Any]) -> Asked:
+        check_names(
+            sorted(options.keys() - _PASSED_OVER),
+            AT_CALL,
+            of="a call of the retriever",
+            instead=INSTEAD,
+        )
+        given = {name: value for name, value in options.items() if value is not None}
+        check_search(given)
+        own = {name: given.get(name, getattr(self, name)) for name in AT_CALL}
+        return Asked(
+            index=self._index_of(given.get("namespace")),
+            query=query,
+            id=str(run_id),
+            where=chunk_filter(own.pop("filter")),
+            history=turns_of(own.pop("history")),
+            follow=self.grow,
+            **{name: value for name, value in own.items() if name != "namespace"},
+        )
+
+    def _index_of(self, namespace: str | None) -> HebbianIndex:
+        """Return the index of the namespace that a request names."""
+        wanted = namespace or asked_namespace() or self.namespace
+        if self.namespaces is not None:
+            if wanted is None:
+                raise ParameterError(
+                    "the request names no namespace; pass "
+                    f'config={{"configurable": {{"{NAMESPACE}": "..."}}}}'
+                )
+            return self.namespaces[wanted]
+        if wanted is not None and wanted != self.index.namespace:
+            raise ParameterError(
+                f"the request is about namespace {wanted!r}, and this retriever searches "
+                f"{self.index.namespace!r} alone; make it by from_pool(IndexPool(location))"
+            )
+        return self.index
+
+    def _finish(
+        self,
+        asked: Asked,
+        found: Answer,
+        run_manager: CallbackManagerForRetrieverRun | AsyncCallbackManagerForRetrieverRun,
+    ) -> list[Document]:
+        announce(
+            run_manager.handlers,
+            asked.index,
+            found.recall,
+            run_id=run_manager.run_id,
+            parent_run_id=run_manager.parent_run_id,
+        )
+        self._latest.append((asked.index, found.recall))
+        return found.documents(asked)
+
+    # -- a store beneath --------------------------------------------------------------
+
+    @property
+    def _wrapped(self) -> Wrapped | None:
+        if self.seed_source is None:
+            return None
+        return Wrapped(self.seed_source, self.seed_k, self.seed_kwargs)
+
+    def _grow(self, found: Found) -> None:
+        """Add what the index lacks of what a search brought up."""
+        if not self.grow:
+            return
+        held = self.index.holds(found.documents)
+        unknown = [
+            fields_of(one, id_)
+            for id_, one in found.documents.items()
+            if id_ not in held and (one.id or self.index.settings.keep_text)
+        ]
+        if unknown:
+            follow(self.index, unknown)
+
+    # -- as others see it -------------------------------------------------------------
+
+    def _get_ls_params(self, **kwargs: Any) -> LangSmithRetrieverParams:
+        params = super()._get_ls_params(**kwargs)
+        params["ls_vector_store_provider"] = "hebbgraph"
+        return params
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        """Copy the retriever; the index is one, and shared."""
+        return self.model_copy()
+
+    @classmethod
+    def is_lc_serializable(cls) -> bool:
+        """Say that ``dumps`` can write it: where the index lies, not what is in it."""
+        return True
+
+    @property
+    def lc_attributes(self) -> dict[str, Any]:
+        """What ``loads`` opens the index with."""
+        parts = self.index.parts
+        opening: dict[str, Any] = {
+            "location": str(Path(parts.database.place).resolve()),
+            "open_options": {"namespace": self.index.namespace, "settings": "saved"},
+        }
+        if isinstance(parts.embedder, Serializable) and parts.embedder.is_lc_serializable():
+            opening["embedding"] = parts.embedder
+        return opening
+
+    def to_json(self) -> Any:
+        """Write the constructor's arguments; of an index that is no directory, say that it cannot.
+
+        An embedding that cannot be written is left out; hand it to the index again.
+        """
+        over = self.seed_source is not None or self.namespaces is not None
+        if over or not Path(self.index.parts.database.place).is_dir():
+            return self.to_json_not_implemented()
+        return super().to_json()
+
+
+def turns_of(history: Sequence[Any]) -> Sequence[Any]:
+    """Return texts as they are, and of messages the text of the user's."""
+    if isinstance(history, str):
+        return history  # refused by the index, which says what it takes
+    return [
+        str(turn.text) if isinstance(turn, HumanMessage) else turn
+        for turn in history
+        if isinstance(turn, HumanMessage) or not isinstance(turn, BaseMessage)
+    ]

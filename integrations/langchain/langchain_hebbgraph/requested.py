@@ -1,0 +1,54 @@
+"""What a request says beside its question: the namespace it is about."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config
+
+__all__ = ["NAMESPACE", "asked_namespace", "said", "within"]
+
+#: The key in ``config["configurable"]``, and the field of a LangGraph runtime's context.
+NAMESPACE = "hebbgraph_namespace"
+
+_namespace: ContextVar[str | None] = ContextVar("langchain_hebbgraph_namespace", default=None)
+
+
+@contextmanager
+def within(config: RunnableConfig | None) -> Iterator[None]:
+    """Remember what a request says for as long as it is answered."""
+    token = _namespace.set(said(NAMESPACE, config))
+    try:
+        yield
+    finally:
+        _namespace.reset(token)
+
+
+def asked_namespace() -> str | None:
+    """Return the namespace that the present request asks for."""
+    return _namespace.get()
+
+
+def said(name: str, config: RunnableConfig | None = None) -> Any:
+    """Return what the configuration says under a name, or else the runtime's context."""
+    configurable = ensure_config(config).get("configurable") or {}
+    if (value := configurable.get(name)) is not None:
+        return value
+    context = _context()
+    return context.get(name) if isinstance(context, Mapping) else getattr(context, name, None)
+
+
+def _context() -> Any:
+    """Return the context of the LangGraph run that this is part of, if it is part of one."""
+    runtime = sys.modules.get("langgraph.runtime")
+    if runtime is None:
+        return None
+    try:
+        return runtime.get_runtime().context
+    except (RuntimeError, KeyError, AttributeError):  # outside of a graph
+        return None

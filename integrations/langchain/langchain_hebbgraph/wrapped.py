@@ -1,0 +1,136 @@
+"""A store that the application has: searched for seeds, and asked how its documents read now."""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.vectorstores import VectorStore
+
+from langchain_hebbgraph.conversion import stable_id
+
+__all__ = ["Found", "Wrapped"]
+
+logger = logging.getLogger(__name__)
+
+_PAGE = 500
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a store's search brought up: documents and scores by id, best first."""
+
+    documents: Mapping[str, Document] = field(default_factory=dict)
+    scores: Sequence[tuple[str, float]] = ()
+
+
+class Wrapped:
+    """A vector store, or any retriever, beneath a graph.
+
+    Parameters
+    ----------
+    source : VectorStore or BaseRetriever
+    k : int
+        How many documents a vector store is asked for.
+    kwargs : mapping
+        What its search is called with.
+    """
+
+    def __init__(
+        self, source: VectorStore | BaseRetriever, k: int, kwargs: Mapping[str, Any]
+    ) -> None:
+        self.source = source
+        self.k = k
+        self.kwargs = dict(kwargs)
+
+    # -- seeds ------------------------------------------------------------------------
+
+    def search(self, query: str, run_manager: CallbackManagerForRetrieverRun) -> Found:
+        """Search for seeds."""
+        source = self.source
+        if isinstance(source, BaseRetriever):
+            config: Any = {"callbacks": run_manager.get_child()}
+            return _ranked(source.invoke(query, config, **self.kwargs))
+        if _tells_scores(source):
+            return _scored(source.similarity_search_with_score(query, k=self.k, **self.kwargs))
+        return _ranked(source.similarity_search(query, k=self.k, **self.kwargs))
+
+    async def asearch(self, query: str, run_manager: AsyncCallbackManagerForRetrieverRun) -> Found:
+        """Async twin of :meth:`search`."""
+        source = self.source
+        if isinstance(source, BaseRetriever):
+            config: Any = {"callbacks": run_manager.get_child()}
+            return _ranked(await source.ainvoke(query, config, **self.kwargs))
+        if _tells_scores(source):
+            pairs = await source.asimilarity_search_with_score(query, k=self.k, **self.kwargs)
+            return _scored(pairs)
+        return _ranked(await source.asimilarity_search(query, k=self.k, **self.kwargs))
+
+    # -- what it holds ----------------------------------------------------------------
+
+    @property
+    def tells(self) -> bool:
+        """Whether it can be asked for documents by id."""
+        return (
+            isinstance(self.source, VectorStore)
+            and type(self.source).get_by_ids is not VectorStore.get_by_ids
+        )
+
+    def current(self, ids: Iterable[str]) -> dict[str, Document]:
+        """Return those of these documents that it holds, as they are now."""
+        wanted, source = list(ids), self.source
+        assert isinstance(source, VectorStore)
+        pages = (wanted[at : at + _PAGE] for at in range(0, len(wanted), _PAGE))
+        return {one.id: one for page in pages for one in source.get_by_ids(page) if one.id}
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Add documents to a vector store; a retriever has none."""
+        if isinstance(self.source, VectorStore) and documents:
+            self.source.add_documents(list(documents), ids=[document.id for document in documents])
+
+    def delete(self, ids: Sequence[str]) -> None:
+        """Delete documents from a vector store; what it does not hold is passed over."""
+        if not isinstance(self.source, VectorStore):
+            return
+        held = list(self.current(ids)) if self.tells else list(ids)
+        if held:
+            self.source.delete(held)
+
+
+def _tells_scores(store: VectorStore) -> bool:
+    """Return whether a store's search with scores is its own, and no older than the one without."""
+    with_score, plain = (
+        next(at for at, one in enumerate(type(store).__mro__) if name in vars(one))
+        for name in ("similarity_search_with_score", "similarity_search")
+    )
+    return with_score <= plain
+
+
+def _ranked(documents: Iterable[Document]) -> Found:
+    by_id: dict[str, Document] = {}
+    for document in documents:
+        by_id.setdefault(stable_id(document), document)
+    # Similarities fall about evenly with the logarithm of the rank.
+    return Found(by_id, [(id_, -math.log(rank)) for rank, id_ in enumerate(by_id, 1)])
+
+
+def _scored(pairs: Sequence[tuple[Document, float]]) -> Found:
+    """Take scores as they come; what grows from the best on is a distance."""
+    by_rank = _ranked(document for document, _ in pairs)
+    scores: dict[str, float] = {}
+    for document, score in pairs:
+        scores.setdefault(stable_id(document), float(score))
+    values = list(scores.values())
+    if not values or not all(map(math.isfinite, values)) or values[0] == values[-1]:
+        return by_rank
+    sign = -1.0 if values[0] < values[-1] else 1.0
+    return Found(by_rank.documents, [(id_, sign * score) for id_, score in scores.items()])

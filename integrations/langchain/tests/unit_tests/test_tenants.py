@@ -1,0 +1,119 @@
+"""One server, many tenants: each request names its namespace."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypedDict
+
+import pytest
+from hebbgraph import IndexPool, ParameterError
+from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.messages import HumanMessage
+from langchain_core.runnables import RunnableLambda
+from langchain_core.vectorstores import InMemoryVectorStore
+from langgraph.graph import START, StateGraph
+from lc_helpers import citing
+
+from langchain_hebbgraph import CitationLearner, HebbianRetriever, citation_prompt, format_documents
+
+QUERY = "Where does the boat lie?"
+BERTH = {"anna": "Anna's boat lies at berth 7.", "bert": "Bert's boat lies at berth 9."}
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Iterator[IndexPool]:
+    with IndexPool(tmp_path, max_open=1) as pool:
+        for tenant, text in BERTH.items():
+            HebbianRetriever.from_index(pool[tenant]).add([Document(text, id="berth")])
+        yield pool
+
+
+@pytest.fixture
+def retriever(pool: IndexPool) -> HebbianRetriever:
+    return HebbianRetriever.from_pool(pool)
+
+
+def asking(tenant: str) -> Any:
+    return {"configurable": {"hebbgraph_namespace": tenant}}
+
+
+async def test_a_request_names_its_namespace(retriever: HebbianRetriever) -> None:
+    for tenant, text in BERTH.items():
+        for found in (
+            retriever.invoke(QUERY, asking(tenant)),
+            await retriever.ainvoke(QUERY, asking(tenant)),
+            retriever.invoke(QUERY, namespace=tenant),
+            retriever.with_config(asking(tenant)).invoke(QUERY),
+            (retriever | RunnableLambda(lambda found: found)).invoke(QUERY, asking(tenant)),
+            RunnableLambda(lambda query: retriever.invoke(query)).invoke(QUERY, asking(tenant)),
+            retriever.batch([QUERY], asking(tenant))[0],
+        ):
+            assert [one.page_content for one in found] == [text]
+    assert retriever.why("berth").chunk_id == "berth"
+
+
+def test_a_request_that_names_none_is_refused(pool: IndexPool, retriever: HebbianRetriever) -> None:
+    with pytest.raises(ParameterError, match="names no namespace; pass config="):
+        retriever.invoke(QUERY)
+    known = HebbianRetriever.from_pool(pool, namespace="bert")
+    assert known.invoke(QUERY)[0].page_content == BERTH["bert"]
+    assert known.invoke(QUERY, asking("anna"))[0].page_content == BERTH["anna"]
+
+
+def test_a_retriever_of_one_namespace_answers_for_no_other(pool: IndexPool) -> None:
+    retriever = HebbianRetriever.from_index(pool["anna"])
+    assert retriever.invoke(QUERY, asking("anna"))
+    with pytest.raises(ParameterError, match="searches 'anna' alone; make it by from_pool"):
+        retriever.invoke(QUERY, asking("bert"))
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
+    with pytest.raises(ParameterError, match="would mix tenants"):
+        HebbianRetriever(index=pool["anna"], namespaces=pool, seed_source=store)
+    wrong: Any = "tenants.hebb"
+    with pytest.raises(ParameterError, match="pool is an IndexPool, got str"):
+        HebbianRetriever.from_pool(wrong)
+
+
+class State(TypedDict):
+    found: str
+
+
+@dataclass
+class Context:
+    hebbgraph_namespace: str
+
+
+def test_the_context_of_a_graph_names_it(retriever: HebbianRetriever) -> None:
+    def search(state: State) -> State:
+        return {"found": retriever.invoke(QUERY)[0].page_content}
+
+    graph = StateGraph(State, context_schema=Context)
+    graph.add_node("search", search)
+    graph.add_edge(START, "search")
+    app = graph.compile()
+    for tenant, text in BERTH.items():
+        assert app.invoke({"found": ""}, context=Context(tenant)) == {"found": text}
+
+
+def test_each_tenant_learns_for_itself(
+    pool: IndexPool, retriever: HebbianRetriever, chat: Any
+) -> None:
+    pool["anna"].add([Document("Bread rises.").page_content])
+    texts = {"berth": BERTH["anna"]}
+    chain = (
+        RunnableLambda(
+            lambda query: {
+                "context": format_documents(retriever.invoke(query)),
+                "question": HumanMessage(query).text,
+            }
+        )
+        | citation_prompt()
+        | chat(citing("berth", texts=texts))
+    )
+    learner = CitationLearner()
+    chain.invoke(QUERY, {**asking("anna"), "callbacks": [learner]})
+    learner.flush()
+    assert [pool[tenant].export_feedback(io.StringIO()) for tenant in BERTH] == [1, 0]
