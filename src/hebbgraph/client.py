@@ -25,7 +25,7 @@ from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
 from hebbgraph.graph.statistics import Stats
 from hebbgraph.index import HebbianIndex
-from hebbgraph.inspection import TagCorrection
+from hebbgraph.inspection import ForgetPreview, Neighborhood, TagCorrection, TagCount, Trace
 from hebbgraph.intake import ChunkLike, Intake, OnError, Taken
 from hebbgraph.records import (
     AddReport,
@@ -239,6 +239,11 @@ _READ: Mapping[str, _Read] = {
     "document_fingerprints": _field("fingerprints"),
     "delete": _field("deleted"),
     "reinforce": Feedback.model_validate,
+    "forget": lambda told: (
+        told["forgotten"]
+        if told["preview"] is None
+        else ForgetPreview.model_validate(told["preview"])
+    ),
     "keep_answer": AnswerRecord.model_validate,
     "find_answer": _maybe(AnswerRecord, "answer"),
     "earlier_recalls": _all_of(Recall, "recalls"),
@@ -253,11 +258,18 @@ _READ: Mapping[str, _Read] = {
     "ids": _field("ids"),
     "find_recall": _maybe(Recall, "recall"),
     "explain": Explanation.model_validate,
+    "trace": Trace.model_validate,
+    "tags": _all_of(TagCount, "tags"),
+    "neighborhood": Neighborhood.model_validate,
     "stats": Stats.model_validate,
     "colonies": _all_of(Colony, "colonies"),
     "compact": lambda told: None,
     "doctor": DoctorReport.model_validate,
 }
+
+
+#: Where the server's default is more careful than the index's.
+_ALWAYS: Mapping[str, dict[str, Any]] = {"forget": {"dry_run": False}}
 
 
 def _asking(name: str, method: Callable[..., Any], read: _Read) -> Callable[..., Any]:
@@ -268,7 +280,9 @@ def _asking(name: str, method: Callable[..., Any], read: _Read) -> Callable[...,
     @functools.wraps(method)
     def call(self: HebbianClient, *args: Any, **kwargs: Any) -> Any:
         given = signature.bind(self, *args, **kwargs).arguments
-        body = {key: _plain(key, value) for key, value in given.items() if key != "self"}
+        body = _ALWAYS.get(name, {}) | {
+            key: _plain(key, value) for key, value in given.items() if key != "self"
+        }
         return read(self._ask(name, None if is_get else body))
 
     return call
@@ -278,6 +292,8 @@ def _plain(name: str, value: Any) -> Any:
     """Return an argument as JSON has it; raise ParameterError if it has no such form."""
     if value is None or isinstance(value, str | int | float):
         return value
+    if isinstance(value, Feedback):
+        return value.id
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if isinstance(value, datetime):

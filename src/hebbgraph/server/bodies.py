@@ -10,8 +10,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
-from hebbgraph.inspection import CorrectionKind, TagCorrection
-from hebbgraph.limits import MAX_ID, MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS
+from hebbgraph.inspection import CorrectionKind, ForgetPreview, TagCorrection, TagCount
+from hebbgraph.limits import MAX_ID, MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS, MAX_TAG
 from hebbgraph.records import AnswerRecord, Chunk, Colony, Recall
 
 __all__ = [
@@ -31,6 +31,8 @@ __all__ = [
     "FindAnswerRequest",
     "FindRecallRequest",
     "Fingerprints",
+    "ForgetRequest",
+    "Forgotten",
     "FoundAnswer",
     "FoundRecall",
     "Health",
@@ -38,6 +40,7 @@ __all__ = [
     "InFullRequest",
     "KeepAnswerRequest",
     "Namespaces",
+    "NeighborhoodRequest",
     "Progress",
     "Properties",
     "PruneRequest",
@@ -46,6 +49,9 @@ __all__ = [
     "RecallRequest",
     "Recalls",
     "ReinforceRequest",
+    "Tags",
+    "TagsRequest",
+    "TraceRequest",
     "UndoTagCorrectionRequest",
     "Undone",
 ]
@@ -173,6 +179,41 @@ class EarlierRecallsRequest(_Body):
     conversation: Id
 
 
+class ForgetRequest(_Body):
+    """See ``HebbianIndex.forget``; here a dry run unless told otherwise."""
+
+    feedback: Id | Ids | None = None
+    actor: Id | None = None
+    chunk: Id | None = None
+    since: float | None = None
+    until: float | None = None
+    everything: bool = False
+    erase: bool = False
+    dry_run: bool = True
+
+
+class TraceRequest(_Body):
+    """See ``HebbianIndex.trace``."""
+
+    recall: Recall | Id
+    where: Where = None
+    limit: int = Field(default=2_000, ge=1, le=20_000)
+
+
+class TagsRequest(_Body):
+    """See ``HebbianIndex.tags``."""
+
+    containing: str = Field(default="", max_length=MAX_TAG)
+    limit: int = Field(default=100, ge=1, le=10_000)
+
+
+class NeighborhoodRequest(_Body):
+    """See ``HebbianIndex.neighborhood``."""
+
+    tag: str = Field(max_length=MAX_TAG)
+    limit: int = Field(default=500, ge=1, le=5_000)
+
+
 class ColoniesRequest(_Body):
     """See ``HebbianIndex.colonies``."""
 
@@ -241,6 +282,19 @@ class Namespaces(_Body):
     """The namespaces that a token sees."""
 
     namespaces: list[str]
+
+
+class Forgotten(_Body):
+    """How many records of feedback were removed or changed, or after a dry run, would be."""
+
+    forgotten: int | None = None
+    preview: ForgetPreview | None = None
+
+
+class Tags(_Body):
+    """Tags, the most frequent first."""
+
+    tags: list[TagCount]
 
 
 class Corrections(_Body):

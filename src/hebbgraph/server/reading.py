@@ -63,6 +63,25 @@ async def document_fingerprints(visit: Visiting) -> Response:
     )
 
 
+async def trace(body: bodies.TraceRequest, visit: Visiting) -> Response:
+    """Replay how activation spread for the question of a recall."""
+    return await visit.answer(
+        lambda index: index.trace(body.recall, where=body.where, limit=body.limit)
+    )
+
+
+async def tags(body: bodies.TagsRequest, visit: Visiting) -> Response:
+    """Return tags that contain some characters, the most frequent first."""
+    return await visit.answer(
+        lambda index: bodies.Tags(tags=index.tags(body.containing, limit=body.limit))
+    )
+
+
+async def neighborhood(body: bodies.NeighborhoodRequest, visit: Visiting) -> Response:
+    """Return the tags around one, the strongest first."""
+    return await visit.answer(lambda index: index.neighborhood(body.tag, limit=body.limit))
+
+
 async def tag_corrections(visit: Visiting) -> Response:
     """Return the corrections of tags in force, the oldest first."""
     return await visit.answer(lambda index: bodies.Corrections(corrections=index.tag_corrections()))

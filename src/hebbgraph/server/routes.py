@@ -15,7 +15,7 @@ from pydantic import BaseModel
 from starlette.responses import JSONResponse, PlainTextResponse
 
 from hebbgraph.graph.statistics import Stats
-from hebbgraph.inspection import TagCorrection
+from hebbgraph.inspection import Neighborhood, TagCorrection, Trace
 from hebbgraph.records import (
     AddReport,
     AnswerRecord,
@@ -88,8 +88,12 @@ ROUTES = (
     _read("stats", Stats, "GET"),
     _read("properties", bodies.Properties, "GET"),
     _read("colonies", bodies.Colonies),
+    _read("trace", Trace),
+    _read("tags", bodies.Tags),
+    _read("neighborhood", Neighborhood),
     _read("tag_corrections", bodies.Corrections, "GET"),
     _teach("reinforce", Feedback),
+    _teach("forget", bodies.Forgotten),
     _teach("keep_answer", AnswerRecord),
     _teach("find_answer", bodies.FoundAnswer),
     _teach("earlier_recalls", bodies.Recalls),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from starlette.responses import Response
 
+from hebbgraph.index import HebbianIndex
 from hebbgraph.server import bodies
+from hebbgraph.server.access import Role
 from hebbgraph.server.visit import Visiting
 
 
@@ -17,6 +19,28 @@ async def reinforce(body: bodies.ReinforceRequest, visit: Visiting) -> Response:
         ),
         pool="write",
     )
+
+
+async def forget(body: bodies.ForgetRequest, visit: Visiting) -> Response:
+    """Tell what forgetting would change; with ``dry_run: false``, take feedback back.
+
+    A token that acts as somebody takes back what that actor gave. Others of the role ``teach`` take
+    back feedback by its id, which whoever gave it knows; everything else takes ``write``.
+    """
+    criteria = body.model_dump(exclude={"dry_run", "erase"})
+    criteria["actor"] = visit.caller.actor_of(body.actor)
+    if visit.caller.actor is not None:
+        criteria["everything"] = False  # of this actor
+    wide = visit.caller.actor is None and body.feedback is None
+    if not body.dry_run and (wide or body.erase):
+        visit.caller.check(Role.WRITE, visit.namespace)
+
+    def work(index: HebbianIndex) -> bodies.Forgotten:
+        if body.dry_run:
+            return bodies.Forgotten(preview=index.forget(**criteria, dry_run=True))
+        return bodies.Forgotten(forgotten=index.forget(**criteria, erase=body.erase))
+
+    return await visit.answer(work, pool="long")
 
 
 async def keep_answer(body: bodies.KeepAnswerRequest, visit: Visiting) -> Response:

@@ -39,6 +39,10 @@ BODIES: dict[str, Any] = {
     "/correct_tags": {"kind": "mute", "tags": "nothing"},
     "/undo_tag_correction": {"correction": "c"},
     "/prune": {},
+    "/forget": {"feedback": "f"},
+    "/trace": {"recall": "r"},
+    "/tags": {"containing": "moss"},
+    "/neighborhood": {"tag": "moss"},
     "/doctor": {},
     "/compact": {},
 }
@@ -108,6 +112,34 @@ def test_a_token_teaches_in_its_own_name(serve: Serve) -> None:
     cited = {"recall": recall["id"], "cited": [recall["hits"][0]["chunk"]["id"]]}
     assert api.post("/v1/reinforce", json=cited).json()["actor"] == "eve"
     assert api.post("/v1/reinforce", json=cited | {"actor": "bob"}).status_code == 403
+
+
+def test_taking_back_needs_the_id_the_actor_or_the_role(serve: Serve) -> None:
+    eve = token_of(secret("eve"), name="eve", role="teach", actor="eve")
+    given = (eve, *tokens())
+    api = serve(tokens=given)
+
+    def post(name: str, path: str, **body: Any) -> Any:
+        headers = {"Authorization": f"Bearer {secret(name)}"}
+        answer = api.post(f"/v1/{path}", json=body, headers=headers)
+        return answer.json() if answer.status_code == 200 else answer.status_code
+
+    recall = post("READ-all", "recall", query="Who built the Petrel?")
+    first, second = (hit["chunk"]["id"] for hit in recall["hits"][:2])
+    bobs = post("TEACH-all", "reinforce", recall=recall["id"], cited=[first], actor="bob")["id"]
+    post("eve", "reinforce", recall=recall["id"], cited=[second])
+    # Eve takes back her own, whatever she asks for.
+    assert post("eve", "forget", feedback=bobs, dry_run=False) == {"forgotten": 0, "preview": None}
+    assert post("eve", "forget", actor="bob") == 403
+    assert len(post("eve", "forget", everything=True)["preview"]["feedback"]) == 1
+    assert post("eve", "forget", everything=True, dry_run=False)["forgotten"] == 1
+    assert post("eve", "forget", everything=True, dry_run=False, erase=True) == 403
+    # The application takes back what it can name, and all of it with the role write.
+    assert post("TEACH-all", "forget", everything=True, dry_run=False) == 403
+    assert post("TEACH-all", "forget", everything=True)["preview"]["actors"] == {"bob": 1}
+    assert post("READ-all", "forget", feedback=bobs) == 403
+    assert post("TEACH-all", "forget", feedback=bobs, dry_run=False)["forgotten"] == 1
+    assert post("WRITE-all", "forget", everything=True, dry_run=False)["forgotten"] == 0
 
 
 def test_the_network_takes_a_token() -> None:

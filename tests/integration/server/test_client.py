@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -55,6 +56,11 @@ def test_it_learns(connect: Connect) -> None:
         assert given.actor == "anna"
         assert client.recall(QUESTION) != recall
         assert client.prune().edges != {}
+        assert client.trace(recall).hits[0].rank == 1
+        assert client.tags("moss")[0].tag == client.neighborhood("ida moss").tag == "ida moss"
+        assert client.forget(given, dry_run=True).feedback == (given.id,)
+        assert client.forget(actor="anna", since=datetime(2020, 1, 1, tzinfo=UTC)) == 1
+        assert client.forget(everything=True) == 0
 
 
 def test_many_chunks_travel_in_several_requests(
