@@ -23,6 +23,7 @@ from llama_index.core.schema import MetadataMode, NodeRelationship, TextNode
 
 from hebbgraph import Chunk, HebbianIndex
 from llama_index.retrievers.hebbgraph import HebbianNodeParser, HebbianRetriever, TagExtractor
+from llama_index.retrievers.hebbgraph.tags import DEFAULT_TAG_PROMPT
 from llama_index.retrievers.hebbgraph.writing import add_nodes
 
 TEXT = """\
@@ -217,3 +218,85 @@ def test_links_between_parsed_documents_are_followed() -> None:
         "When does frost heave?"
     )
     assert "Use little" in found[1].text
+
+
+# -- formats, and places in the document ------------------------------------------------
+
+HARBOUR = """\
+Harbour
+=======
+
+.. _fees:
+
+Fees
+----
+
+Mooring costs four crowns; see :ref:`lights`.
+
+.. _lights:
+
+Lights
+------
+
+The *red* light is on the left.
+"""
+
+
+def test_rst_is_read_as_rst() -> None:
+    for document in (
+        Document(text=HARBOUR, id_="docs/harbour.rst"),
+        Document(text=HARBOUR, id_="4f1c", metadata={"file_path": "docs/harbour.rst"}),
+    ):
+        *_, fees, lights = HebbianNodeParser(chunk_tokens=(1, 24))([document])
+        assert fees.metadata["title"] == "Harbour"
+        assert "label:fees" in fees.metadata["hebbgraph_addresses"]
+        assert fees.metadata["hebbgraph_tags"] == ["Fees"]
+        assert "label:lights" in fees.metadata["hebbgraph_references"]
+        assert "label:lights" in lights.metadata["hebbgraph_addresses"]
+        assert "----" not in fees.text
+
+
+def test_nodes_know_where_they_stand_in_their_document() -> None:
+    pages = [
+        Document(
+            id_="a.md", text="# Petrel\n\nA small ship.\n\n## Builder\n\nIda Moss built it.\n"
+        ),
+        Document(id_="harbour.rst", text=HARBOUR),
+        Document(id_="b.md", text="Builder\n\n" + "The ship was old. " * 40 + "\n\nShe sank.\n"),
+    ]
+    for page in pages:
+        nodes = HebbianNodeParser(chunk_tokens=(1, 32))([page])
+        ends = [0]
+        for node in nodes:
+            assert node.start_char_idx is not None
+            there = page.text[node.start_char_idx : node.end_char_idx]
+            assert there.split()[-1] == node.text.split()[-1]
+            assert there.split()[0] in node.text
+            assert node.start_char_idx >= ends[-1]
+            ends.append(node.end_char_idx)
+        assert not page.text[ends[-1] :].strip()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        '["Ida Moss", "lugger"]',
+        'Sure!\n```json\n{"names": [{"name": "Ida Moss"}, {"name": "lugger"}]}\n```',
+        "Here are the names:\n\n1. **Ida Moss** - who built it\n2. lugger: a kind of ship",
+        "Names: Ida Moss, lugger, Neptune",
+        "- Ida Moss\n- lugger\n\nI hope this helps! Let me know if you need anything else.",
+    ],
+)
+def test_tags_are_read_from_any_answer(said: str, nodes: list[TextNode]) -> None:
+    extractor = TagExtractor(llm=RuleLLM(rule=lambda prompt: said))
+    assert extractor(nodes[:1])[0].metadata["hebbgraph_tags"] == ["Ida Moss", "lugger"]
+
+
+@pytest.mark.parametrize(
+    "said",
+    ["I'm sorry, but I cannot do that.", "None", "", "{}", "As an AI model, I see no names."],
+)
+def test_an_apology_is_no_tag(said: str, nodes: list[TextNode]) -> None:
+    for prompt in (DEFAULT_TAG_PROMPT, "Which topics? {text} {max_tags}"):
+        extractor = TagExtractor(llm=RuleLLM(rule=lambda _: said), prompt=prompt)
+        assert "hebbgraph_tags" not in extractor(nodes[:1])[0].metadata

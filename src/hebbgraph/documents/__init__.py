@@ -24,6 +24,7 @@ from hebbgraph.documents.convert import (
     MEDIA_TYPES,
     Document,
     markdown_document,
+    text_document,
 )
 from hebbgraph.documents.cut import TokenCounter
 from hebbgraph.documents.ingesting import DocumentIndex, IngestReport, ingest
@@ -52,4 +53,5 @@ __all__ = [
     "markdown_document",
     "read_document",
     "split_document",
+    "text_document",
 ]

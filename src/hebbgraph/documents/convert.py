@@ -36,6 +36,7 @@ __all__ = [
     "markdown_document",
     "media_type_of",
     "shown_path",
+    "text_document",
 ]
 
 DEFAULT_MAX_BYTES = 100_000_000
@@ -161,6 +162,21 @@ def markdown_document(text: str, *, title: str = "") -> Document:
     'The brain'
     """
     return _finish(Converted(text, title), "text/markdown", "")
+
+
+def text_document(text: str, *, path: str | os.PathLike[str]) -> Document:
+    r"""Make a Document from the text of a file that somebody else has read.
+
+    reStructuredText if the path ends in ``.rst``, Markdown otherwise; plain text is Markdown too.
+
+    Examples
+    --------
+    >>> [heading.text for heading in text_document("Fees\n====\n\nTen.", path="a.rst").headings]
+    ['Fees']
+    """
+    if Path(path).suffix.lower() == ".rst":
+        return _finish(Converted(text), "text/x-rst", "")
+    return markdown_document(text)
 
 
 def _finish(converted: Converted, media_type: str, stem: str) -> Document:

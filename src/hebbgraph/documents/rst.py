@@ -73,7 +73,7 @@ def rst_marks(text: str) -> list[Mark]:
     --------
     >>> text = ".. _set-up:\n\nSee :ref:`rules <the-rules>`, :doc:`/api`; `home <https://e.org>`_."
     >>> [(mark.line, mark.target) for mark in rst_marks(text)]
-    [(0, 'set-up'), (0, 'label:set-up'), (2, 'label:the-rules'), (2, '/api'), (2, 'https://e.org')]
+    [(2, 'set-up'), (2, 'label:set-up'), (2, 'label:the-rules'), (2, '/api'), (2, 'https://e.org')]
     """
     named: dict[str, str] = {}
     marks: list[Mark] = []
@@ -84,7 +84,8 @@ def rst_marks(text: str) -> list[Mark]:
             if label[2]:
                 named[name] = label[2]
             else:
-                marks += [Mark(number, name, True), Mark(number, label_address(name), True)]
+                at = _labelled(lines, number)
+                marks += [Mark(at, name, True), Mark(at, label_address(name), True)]
         elif symbol := _SYMBOL.match(line):
             marks.append(Mark(number, f"symbol:{symbol[1]}", True))
     for number, line in enumerate(lines):
@@ -106,3 +107,11 @@ def rst_marks(text: str) -> list[Mark]:
             if target := named.get(" ".join((words or word).casefold().split())):
                 marks.append(Mark(number, target, False))
     return sorted(marks, key=lambda mark: mark.line)
+
+
+def _labelled(lines: list[str], label: int) -> int:
+    """Return the line of what a label stands above: a title mostly, so the section below it."""
+    for at in range(label + 1, len(lines)):
+        if lines[at].strip() and not _LABEL.fullmatch(lines[at]):
+            return at
+    return label

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -11,13 +13,29 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from hebbgraph.records import Chunk
 from hebbgraph.text import display, lexical_terms, phrase_key, tokenize
 
-__all__ = ["GarbledAnswerError", "clean_tags", "occurs_in", "parse_concepts", "parse_tags"]
+__all__ = [
+    "GarbledAnswerError",
+    "clean_tags",
+    "occurs_in",
+    "parse_concepts",
+    "parse_phrases",
+    "parse_tags",
+]
 
 MAX_ANSWER_CHARACTERS = 200_000
 MAX_TAG_CHARACTERS = 120
 MAX_TAG_WORDS = 8
 _TRIES = 50  # positions to try as the start of JSON
 _READ = 500  # tags considered per passage
+_LISTED = re.compile(r"^\s*(?:[-*•]|\(?\d{1,3}[.)])\s+")
+_EXPLAINED = re.compile(r"\s[-–—]\s|:\s")
+_PREFACE = re.compile(r"^[^,;:]{0,60}:\s+")
+_NO_PHRASE = re.compile(
+    r"(?:i['’]?m\b|i (?:am|can|could|do|did|was|have)\b|i['’](?:d|ve|ll)\b|sorry\b|unfortunately\b"
+    r"|as an ai\b|there (?:is|are)\b|no (?:names?|tags?|concepts?|such)\b|none\b|n/a\b|sure\b"
+    r"|here (?:is|are)\b|the (?:text|passage)\b)",
+    re.IGNORECASE,
+)
 _T = TypeVar("_T", bound=BaseModel)
 
 
@@ -97,6 +115,70 @@ def parse_concepts(answer: str) -> list[str]:
     return [concept for concept in concepts[:_READ] if isinstance(concept, str)]
 
 
+def parse_phrases(answer: str) -> list[str]:
+    r"""Parse phrases from an answer of any form, as models give it to a prompt of one's own.
+
+    JSON, in a code fence or not; bullets, numbers, one a line or separated by commas. Prefaces,
+    explanations behind a phrase, apologies and whole sentences are no phrases.
+
+    Examples
+    --------
+    >>> parse_phrases('Here you are:\n```json\n["Ida Moss", {"name": "Petrel"}]\n```')
+    ['Ida Moss', 'Petrel']
+    >>> parse_phrases("Sure! Names:\n1. **Ida Moss** - a shipbuilder\n- Petrel")
+    ['Ida Moss', 'Petrel']
+    >>> parse_phrases('{"names": []}'), parse_phrases("Names: none")
+    ([], [])
+    >>> parse_phrases("Ida Moss, Petrel")
+    ['Ida Moss', 'Petrel']
+    >>> parse_phrases("I'm sorry, but I can't find any names in this text.")
+    []
+    """
+    answer = answer[:MAX_ANSWER_CHARACTERS]
+    for value in _json_values(answer, "[{"):
+        if phrases := [one for one in _strings(value) if _is_phrase(one)]:
+            return phrases[:_READ]
+    lines = [_LISTED.sub("", line).strip() for line in answer.splitlines()]
+    lines = [
+        line
+        for line in lines
+        if line and not line.startswith("```") and _NO_PHRASE.match(line) is None
+    ]
+    if len(lines) > 1:
+        phrases = [_EXPLAINED.split(line)[0] for line in lines]
+    else:
+        phrases = [part for line in lines for part in re.split("[,;]", _PREFACE.sub("", line))]
+    clean = (phrase.strip(" *_`\"'.") for phrase in phrases)
+    return [phrase for phrase in clean if _is_phrase(phrase)][:_READ]
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """Yield the strings of a list, or those of the lists in an object; of an object its name."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list):
+        for one in value:
+            if isinstance(one, dict):
+                yield from [held for held in one.values() if isinstance(held, str)][:1]
+            else:
+                yield from _strings(one)
+    elif isinstance(value, dict):
+        for one in value.values():
+            if isinstance(one, list):
+                yield from _strings(one)
+
+
+def _is_phrase(text: str) -> bool:
+    """Tell a phrase from a sentence, a preface or an apology."""
+    return (
+        0 < len(text) <= MAX_TAG_CHARACTERS
+        and len(text.split()) <= MAX_TAG_WORDS
+        and not text.endswith((":", "!", "?"))
+        and not set(text) & set("{}[]")
+        and _NO_PHRASE.match(text) is None
+    )
+
+
 def _first(answer: str, kind: type[_T]) -> _T:
     if len(answer) > MAX_ANSWER_CHARACTERS:
         raise GarbledAnswerError(
@@ -110,15 +192,11 @@ def _first(answer: str, kind: type[_T]) -> _T:
     raise GarbledAnswerError("the answer contains no JSON of the requested form")
 
 
-def _json_values(text: str) -> Iterator[Any]:
+def _json_values(text: str, starts: str = "{") -> Iterator[Any]:
     decoder = json.JSONDecoder()
-    at = -1
-    for _ in range(_TRIES):
-        at = text.find("{", at + 1)
-        if at < 0:
-            return
+    for start in islice(re.finditer(f"[{re.escape(starts)}]", text), _TRIES):
         try:
-            yield decoder.raw_decode(text, at)[0]
+            yield decoder.raw_decode(text, start.start())[0]
         except (ValueError, RecursionError):
             continue
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from llama_index.core.node_parser import NodeParser
@@ -15,13 +15,14 @@ from llama_index.core.schema import (
     Document,
     MetadataMode,
     RelatedNodeInfo,
+    TextNode,
     TransformComponent,
 )
 from llama_index.core.utils import get_tqdm_iterable
 from pydantic import Field, SerializeAsAny, field_serializer
 
 from hebbgraph import Chunk
-from hebbgraph.documents import ChunkSettings, markdown_document, split_document
+from hebbgraph.documents import ChunkSettings, split_document, text_document
 from llama_index.retrievers.hebbgraph.nodes import (
     ADDRESSES_KEY,
     REFERENCES_KEY,
@@ -40,7 +41,8 @@ class HebbianNodeParser(NodeParser):
     Without ``parser``, hebbgraph's own: at headings first, then at paragraphs and
     sentences; the document's title becomes ``metadata["title"]``, a node's own heading one
     of its tags, its links ``metadata["hebbgraph_references"]``, resolved against the document's
-    ``file_path`` or id. With one, that parser cuts, and this adds tags and ids.
+    ``file_path`` or id. Files ending in ``.rst`` are read as reStructuredText, all others as
+    Markdown. With one, that parser cuts, and this adds tags and ids.
 
     A node's id is made of its document's id, its text and, for repeated text, the number of
     the repetition. A node that an edit elsewhere in the document leaves alone keeps its id,
@@ -127,10 +129,13 @@ class HebbianNodeParser(NodeParser):
         for document in get_tqdm_iterable(documents, show_progress, "Parsing nodes"):
             text = document.get_content(metadata_mode=MetadataMode.NONE)
             given = document.metadata.get(TITLE_KEY)
-            parsed = markdown_document(text)
             place = place_of(document)
+            parsed = text_document(text, path=place or document.metadata.get("file_name") or "")
             chunks = split_document(parsed, document_id=place or "document", settings=settings)
             pieces = build_nodes_from_splits([chunk.text for chunk in chunks], document)
+            for piece, span in zip(pieces, _spans(text, chunks), strict=True):
+                if span is not None and isinstance(piece, TextNode):
+                    piece.start_char_idx, piece.end_char_idx = span
             for piece, chunk in zip(pieces, chunks, strict=True):
                 title = given if isinstance(given, str) and given else chunk.title
                 if title:
@@ -205,6 +210,32 @@ def set_lasting_ids(nodes: Sequence[BaseNode]) -> None:
         for related in node.relationships.values():
             for one in related if isinstance(related, list) else [related]:
                 _rename(one, new_ids)
+
+
+def _spans(text: str, chunks: Sequence[Chunk]) -> Iterator[tuple[int, int] | None]:
+    """Find where each chunk stands in its document.
+
+    A chunk begins with the headings above it, and headings within it are written anew, so its
+    lines are looked for, not itself.
+    """
+    at = 0
+    for chunk in chunks:
+        label, _, body = chunk.text.partition("\n\n")
+        headings = chunk.metadata.get("headings")
+        path = [str(one) for one in headings] if isinstance(headings, list) else []
+        above = {" > ".join(path[start:]) for start in range(len(path))}
+        lines = [line for line in (body if label in above else chunk.text).split("\n") if line]
+        places = ((line, text.find(line, at)) for line in lines)
+        start = next((place for _, place in places if place >= 0), -1)
+        if start < 0:
+            yield None
+            continue
+        stop = start
+        for line in lines:
+            if (place := text.find(line, stop)) >= 0:
+                stop = place + len(line)
+        at = stop
+        yield start, stop
 
 
 def _rename(related: RelatedNodeInfo, new_ids: dict[str, str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-import re
+import logging
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from typing import Any, TypeAlias
 
@@ -15,10 +15,13 @@ from llama_index.core.schema import BaseNode, MetadataMode, TransformComponent
 from pydantic import Field, SerializeAsAny, field_serializer
 
 from hebbgraph import Chunk
+from hebbgraph.taggers.output import occurs_in, parse_phrases
 from hebbgraph.text import candidates, display
 from llama_index.retrievers.hebbgraph.nodes import TAGS_KEY, node_to_chunk
 
 __all__ = ["DEFAULT_TAG_PROMPT", "SkipEmbedding", "TagExtractor"]
+
+logger = logging.getLogger(__name__)
 
 Tagger: TypeAlias = Callable[[Chunk], Iterable[str] | Awaitable[Iterable[str]]]
 
@@ -33,7 +36,6 @@ Text:
 Names:
 """
 
-_BULLET = re.compile(r"^\s*(?:[-*•]|\d+[.)])\s*")
 _MAX_CHARACTERS = 120
 
 
@@ -49,7 +51,9 @@ class TagExtractor(BaseExtractor):
         A Chunk to tags; may be a coroutine function. For pipelines with several workers it
         must be picklable.
     llm : LLM, optional
-        Asked for tags, ``num_workers`` at a time. Without ``tagger`` and ``llm``, names and
+        Asked for tags, ``num_workers`` at a time. Its answer may be a list of any kind or JSON;
+        apologies and explanations are no tags, and with the default prompt a tag must occur in
+        the node. Without ``tagger`` and ``llm``, names and
         acronyms as hebbgraph finds them in one chunk alone.
     prompt : str
         With ``{text}`` and ``{max_tags}``.
@@ -108,7 +112,7 @@ class TagExtractor(BaseExtractor):
             answer = await self.llm.apredict(
                 PromptTemplate(self.prompt), text=text, max_tags=str(self.max_tags)
             )
-            tags += (_BULLET.sub("", line) for line in answer.splitlines())
+            tags += self._read(answer, node)
         if self.tagger is None and self.llm is None:
             chunk = node_to_chunk(node)
             kinds = ("name", "capital", "acronym", "code")
@@ -118,6 +122,16 @@ class TagExtractor(BaseExtractor):
                 if found.kind in kinds
             ]
         return _cleaned(tags)[: self.max_tags]
+
+    def _read(self, answer: str, node: BaseNode) -> list[str]:
+        """Read a model's answer; what was asked for in the words of the text must be in it."""
+        phrases = parse_phrases(answer)
+        if self.prompt == DEFAULT_TAG_PROMPT:
+            occurs = occurs_in(node_to_chunk(node))
+            phrases = [phrase for phrase in phrases if occurs(phrase)]
+        if not phrases:
+            logger.info("the model named no tags for node %s: %.80r", node.node_id, answer)
+        return phrases
 
     async def aprocess_nodes(
         self,
