@@ -16,10 +16,11 @@ from hebbgraph.arrays import (
     concatenated_ranges,
     is_in,
     top_n,
+    unique_inverse,
 )
 from hebbgraph.formulas.adjacency import EdgeRow, EdgeSet, PlasticEdges, edge_arrays
 
-__all__ = ["EdgePool", "GateOf", "GatedEdges", "PooledEdges"]
+__all__ = ["EdgePool", "GateOf", "GatedEdges", "PooledEdges", "cue_agreement"]
 
 _NO_INTS = np.empty(0, np.int64)
 _NO_FLOATS = np.empty(0, np.float64)
@@ -140,7 +141,7 @@ class PooledEdges(PlasticEdges):
     """Learned edges into chunks from one pool, looked up once per step, and other edges.
 
     An edge of the pool carries the mass of its source times gain, weight, and the direct
-    evidence of its target.
+    evidence of its target. If the source is a cue, also times :func:`cue_agreement`.
 
     Parameters
     ----------
@@ -262,10 +263,52 @@ class PooledEdges(PlasticEdges):
             return edges
         mass = np.concatenate((on_tags * self.tag_gain, on_chunks * self.chunk_gain))
         amount = mass[owner] * weights * self.gate(targets)
+        is_cue = is_in(sources[: len(on_tags)], self.cues)
+        if is_cue.any():
+            known = (owner < len(on_tags)).nonzero()[0]
+            known = known[is_cue[owner[known]]]
+            amount[known] *= cue_agreement(owner[known], targets[known], on_tags * is_cue)
         kept = (amount > self.min_mass).nonzero()[0]
         if len(kept) > self.limit:
             kept = kept[top_n(amount[kept], self.limit)]
         return sources[owner[kept]], targets[kept], amount[kept]
+
+
+def cue_agreement(owner: IntArray, targets: IntArray, mass: FloatArray) -> FloatArray:
+    """Return how far the cues of a question agree that an edge's target is wanted.
+
+    One name that two questions share says little if all other names differ. So learned edges
+    from cues count by the share of the cues' mass from which one leads to the same target,
+    squared.
+
+    Parameters
+    ----------
+    owner, targets : ndarray of int, shape (n,)
+        The edges: position in ``mass``, and target.
+    mass : ndarray of float, shape (m,)
+        The mass on each cue.
+
+    Returns
+    -------
+    ndarray of float64, shape (n,), in [0, 1]
+
+    Examples
+    --------
+    >>> owner, targets = np.array([0, 1, 1]), np.array([7, 7, 9])
+    >>> cue_agreement(owner, targets, np.array([0.6, 0.2])).tolist()
+    [1.0, 1.0, 0.0625]
+    """
+    total = mass.sum()
+    if not len(owner) or total <= 0.0:
+        return np.ones(len(owner))
+    different, at = unique_inverse(targets)
+    # Two edges may lead from one cue to the same target.
+    pairs, _ = unique_inverse(at * len(mass) + owner)
+    agreed = np.bincount(
+        pairs // len(mass), weights=mass[pairs % len(mass)], minlength=len(different)
+    )
+    share: FloatArray = (agreed / total)[at]
+    return share * share
 
 
 def _joined(

@@ -82,6 +82,15 @@ def test_a_tag_has_another_row_while_it_is_a_cue():
     assert passed(edges, [0, 1], [0])[:2] == [[1, -1], [3, 4]]
 
 
+def test_cues_count_by_how_many_of_them_agree_on_a_chunk():
+    pool = EdgePool(10)
+    # Three tags, which as cues are numbers 3 to 5. Two of them lead to chunk 0, one to chunk 1.
+    pool.put(NONE, np.array([3, 4, 4, 3]), np.array([0, 0, 1, 0]), np.array([0.5, 0.5, 0.5, 0.1]))
+    owner, targets, mass = passed(edges_of(pool, 3, cues=[0, 1, 2]), [0, 1, 2], depth=0)
+    assert (owner, targets) == ([0, 0, 1, 1], [0, 0, 0, 1])
+    assert mass == pytest.approx([0.5 * 4 / 9, 0.1 * 4 / 9, 0.5 * 4 / 9, 0.5 / 9])
+
+
 def test_other_edges_are_followed_beside_those_of_the_pool():
     others = EdgeSet.from_arrays(np.array([0]), np.array([7]), np.array([0.25]))
     edges = edges_of(one_edge_each(3), 1, chunk_to_chunk=others)
