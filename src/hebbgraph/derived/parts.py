@@ -21,8 +21,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 from filelock import FileLock, Timeout
 
+from hebbgraph.arrays import IntArray
 from hebbgraph.artifacts import make_way, remove
 from hebbgraph.derived.lexical import LexicalIndex, stamp_problem
 from hebbgraph.derived.lexical_faults import LexicalDamageError
@@ -206,6 +208,11 @@ class Derived:
         """Return each term with ``log(1 + N / df)``; the caller holds the lock."""
         df, n = self.lexical.document_frequency, max(self.graph.n_chunks, 1)
         return [(term, math.log1p(n / max(df(term), 1))) for term in terms]
+
+    def ids(self, rows: IntArray) -> list[str]:
+        """Return the id of each row; empty if it is gone."""
+        held = self._truth.ids(np.unique(rows).tolist())
+        return [held.get(row, "") for row in rows.tolist()]
 
     def hold_vectors(self) -> None:
         """Hold vectors from the next refresh on."""

@@ -246,14 +246,49 @@ def _plan(graph: TagGraph, passing: Passing) -> _Plan:
 def lexical_search(
     derived: Derived, graph: TagGraph, terms: Mapping[str, float], passing: Passing
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the best chunks for the terms among those that pass, with their BM25."""
+    """Return the best chunks for the terms among those that pass, with their BM25.
+
+    Of equal scores, those with the smaller ids are taken: Tantivy breaks ties by the order in
+    which chunks were added.
+    """
     _, limit, only, facts = _plan(graph, passing)
     while True:
-        rows, scores = derived.lexical.search(terms, limit, only=only, facts=facts)
+        rows, scores = derived.lexical.search(terms, limit + 1, only=only, facts=facts)
         slots, kept = _known(graph, rows, scores, passing.mask)
-        if len(slots) >= _CANDIDATES or len(rows) < limit:
-            return slots[:_CANDIDATES], kept[:_CANDIDATES]
+        if len(rows) <= limit:
+            break
+        # All that are as good as the last candidate must be there, so one that is worse, too.
+        if len(slots) >= _CANDIDATES and scores[-1] < _least_equal(kept[_CANDIDATES - 1]):
+            break
         limit *= 4
+    if len(slots) > _CANDIDATES:
+        best = _cut(derived, graph, slots, kept)
+        slots, kept = slots[best], kept[best]
+    return slots, kept
+
+
+def _least_equal(score: float) -> float:
+    """Return the least score that counts as equal: Tantivy adds in single precision."""
+    return score * (1.0 - 1e-6)
+
+
+def _cut(
+    derived: Derived, graph: TagGraph, slots: NDArray[np.int64], scores: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """Return the positions of the best candidates; of equal ones, those with the smaller ids."""
+    last = scores[_CANDIDATES - 1]
+    better = np.flatnonzero(_least_equal(scores) > last)
+    equal = np.flatnonzero((_least_equal(scores) <= last) & (scores >= _least_equal(last)))
+    places = _CANDIDATES - len(better)
+    prefixes = graph.id_prefixes[slots[equal]]
+    highest = np.partition(prefixes, places - 1)[places - 1]
+    taken = equal[prefixes < highest]
+    unsettled = equal[prefixes == highest]
+    if len(unsettled) > (places := places - len(taken)):
+        ids = derived.ids(graph.rows[slots[unsettled]])
+        order = sorted(range(len(unsettled)), key=ids.__getitem__)
+        unsettled = unsettled[order[:places]]
+    return np.concatenate((better, taken, unsettled))
 
 
 def _known(

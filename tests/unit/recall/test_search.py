@@ -85,3 +85,34 @@ def test_facts_of_others_only_widen_what_is_looked_at(index: HebbianIndex) -> No
     exact = search.lexical_search(index.parts.derived, graph, {"sail": 1.0}, Passing(passing.mask))
     assert passing.mask[found[0]].all()
     assert sorted(found[1].tolist()) == sorted(exact[1].tolist())
+
+
+@pytest.mark.parametrize("prefix", ["", "chunk-of-the-same-name-"])
+def test_ties_do_not_depend_on_the_order_of_insertion(
+    prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of chunks that score the same, those with the smaller ids are candidates."""
+    monkeypatch.setattr(search, "_CANDIDATES", 20)
+    rng = np.random.default_rng(5)
+    chunks = [Chunk(id=f"{prefix}{n:03}", text="A sail and a keel.") for n in range(150)]
+    chunks += [Chunk(id=f"{prefix}best{n}", text="sail sail sail") for n in range(4)]
+    chunks += [Chunk(id=f"{prefix}worse{n}", text="A sail " + "rope " * 40) for n in range(9)]
+    found = []
+    for _ in range(3):
+        order = rng.permutation(len(chunks)).tolist()
+        with HebbianIndex.open(":memory:") as index:
+            for start in range(0, len(order), 40):
+                index.add([chunks[at] for at in order[start : start + 40]])
+            graph = index.parts.derived.graph
+            slots, scores = search.lexical_search(
+                index.parts.derived, graph, {"sail": 1.0}, Passing(graph.alive)
+            )
+            ids = index.parts.derived.ids(graph.rows[slots])
+            found.append(sorted(zip(ids, np.round(scores, 5).tolist(), strict=True)))
+            recall = index.recall("sail", k=10)
+            found[-1] += [(hit.chunk.id, round(hit.score, 9)) for hit in recall.hits]
+    assert found[0] == found[1] == found[2]
+    assert {id_ for id_, _ in found[0]} == {
+        *(f"{prefix}best{n}" for n in range(4)),
+        *(f"{prefix}{n:03}" for n in range(16)),
+    }
