@@ -822,7 +822,7 @@ class HebbianIndex:
         return found
 
     def explain(self, recall: Recall | str, chunk_id: str) -> Explanation:
-        """Explain why a recall ranked a chunk as it did.
+        """Explain why a recall ranked a chunk as it did, among what its filter lets pass.
 
         Parameters
         ----------
@@ -850,13 +850,15 @@ class HebbianIndex:
     ) -> Trace:
         """Replay how activation spread for a recall's question, edge by edge.
 
-        By the default strategy, on the index as it is now. Seeds and vectors of your own are not
-        known any more; a filter is handed in again.
+        By the default strategy, on the index as it is now, among what the recall's filter lets
+        pass. Seeds and vectors of your own are not known any more.
 
         Parameters
         ----------
         recall : Recall, or the id of a recent one
         where : dict, optional
+            In place of the recall's own filter. A callable is not kept: without this, only the hits
+            and the chunks on their paths take part then.
         limit : int, from 1 to 10000
             The strongest flows that are returned.
 

@@ -401,6 +401,8 @@ class Recall(BaseModel):
         Embedding of the query, if there was an embedder; with earlier turns, mixed with theirs.
     history : tuple of Turn
         Earlier turns that counted, oldest first.
+    where : dict or "callable", optional
+        The filter. What it excludes takes no part in explanations either.
     terms : tuple of (str, float), optional
         Hashes of the question's words and their weights, if the question itself was not kept.
     """
@@ -421,6 +423,7 @@ class Recall(BaseModel):
     vector: tuple[float, ...] | None = Field(default=None, repr=False)
     history: tuple[Turn, ...] = ()
     terms: tuple[tuple[str, float], ...] | None = Field(default=None, repr=False)
+    where: dict[str, JsonValue] | Literal["callable"] | None = Field(default=None, repr=False)
 
     def hit(self, chunk_id: str) -> Hit | None:
         """Return the hit on ``chunk_id``, or None if it was not retrieved."""
@@ -637,6 +640,9 @@ class Explanation(BaseModel):
         before a reranker.
     reranked : float, optional
         What the reranker said in the recall, in its own scale.
+    excluded : bool
+        Whether the filter of the recall excludes the chunk. If that was a callable, all chunks
+        are taken for excluded but the hits and those on their paths.
     confidence : float, in [0, 1]
         Of the recall; ``direct`` and ``activation`` are combined, then multiplied by it.
     lexical, dense : float, in [0, 1], optional
@@ -665,6 +671,7 @@ class Explanation(BaseModel):
     direct: float = 0.0
     activation: float = 0.0
     reranked: float | None = None
+    excluded: bool = False
     confidence: float = 1.0
     lexical: float | None = None
     dense: float | None = None

@@ -343,3 +343,29 @@ def test_namespaces_do_not_mix(
     assert index.recall(ASK, k=8, id="same").hits == alone
     other.delete(["near"])
     assert index.delete(["bridge"]) == 0
+
+
+# -- what explains a recall sees no more than the recall ------------------------------------
+
+
+@pytest.mark.parametrize("by_id", [False, True])
+@pytest.mark.parametrize(
+    "where", [{"kind": {"$ne": "person"}}, lambda chunk: chunk.metadata.get("kind") != "person"]
+)
+def test_an_explanation_keeps_to_the_filter_of_the_recall(
+    make_index: Callable[..., HebbianIndex], where: Any, by_id: bool
+) -> None:
+    index = make_index()
+    recall = index.recall("Where was the builder of the Petrel born?", k=3, where=where)
+    hidden = {"moss", "vale"}
+    named = recall.id if by_id else recall
+    for hit in recall.hits:
+        told = index.explain(named, hit.chunk.id)
+        assert not told.excluded
+        assert not hidden & {step.value for step in told.path if step.kind == "chunk"}
+    unseen = index.explain(named, "moss")
+    assert unseen.excluded
+    assert (unseen.score, unseen.activation, unseen.rank) == (0.0, 0.0, None)
+    trace = index.trace(named)
+    assert not hidden & {node.value for node in trace.nodes if node.kind == "chunk"}
+    assert not index.explain(index.recall("Petrel"), "moss").excluded

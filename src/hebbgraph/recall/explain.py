@@ -52,6 +52,7 @@ def _explained(
             direct=0.0 if at is None else float(found.direct[at]),
             activation=0.0 if at is None else float(found.arrived[at]),
             reranked=None if hit is None else hit.reranked,
+            excluded=not request.allowed[slot],
             confidence=replay.confidence,
             lexical=lexical,
             dense=dense,

@@ -11,10 +11,12 @@ import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import JsonValue
+from pydantic_core import from_json, to_json
 
 from hebbgraph.arguments import check_k
 from hebbgraph.embedders import unit_vector
@@ -290,13 +292,27 @@ class Recaller:
             created_at=time.time(),
             vector=None if asked.vector is None else tuple(asked.vector.tolist()),
             history=asked.turns,
+            where=_as_recorded(where),
         )
 
-    def request(self, asked: _Asked, where: Mapping[str, object] | None, k: int) -> Request:
-        """Read a question with the graph; the caller holds it."""
+    def request(
+        self,
+        asked: _Asked,
+        where: Mapping[str, object] | None,
+        k: int,
+        *,
+        among: BoolArray | None = None,
+    ) -> Request:
+        """Read a question with the graph; the caller holds it.
+
+        ``among`` are the slots that take part if there is no filter; all by default.
+        """
         graph = self._derived.graph
         question = self._question(graph, asked)
-        passing = Passing(graph.alive) if where is None else self._masks.passing(graph, where)
+        if where is None:
+            passing = Passing(graph.alive if among is None else among)
+        else:
+            passing = self._masks.passing(graph, where)
 
         def search(allowed: BoolArray) -> Evidence:
             vectors = (
@@ -341,11 +357,27 @@ class Recaller:
         )
 
     def again(self, recall: Recall, where: Mapping[str, object] | None = None) -> Request:
-        """Read the question of an earlier recall; the caller holds the graph."""
+        """Read the question of an earlier recall; the caller holds the graph.
+
+        Without a filter, that of the recall. A callable is not kept: then only chunks take part
+        that it let pass for certain, the hits and those on their paths.
+        """
         vector = None if recall.vector is None else np.array(recall.vector, np.float32)
         named = [cue.tag for cue in recall.cues if not cue.from_history]
         asked = _Asked(recall.query, vector, named=named, turns=recall.history)
+        if where is None and recall.where != "callable":
+            where = recall.where
+        elif where is None:
+            return self.request(asked, None, 1, among=self._known_to_pass(recall))
         return self.request(asked, where, 1)
+
+    def _known_to_pass(self, recall: Recall) -> BoolArray:
+        graph = self._derived.graph
+        ids = {step.value for hit in recall.hits for step in hit.path if step.kind == "chunk"}
+        rows = self._truth.rows_of(sorted(ids | {hit.chunk.id for hit in recall.hits})).values()
+        known = np.zeros(graph.n_slots, np.bool_)
+        known[graph.slots_of(np.array(sorted(rows), dtype=np.int64))] = True
+        return known & graph.alive
 
 
 def _check(query: str, k: int, where: Where, per_colony: int | None) -> None:
@@ -366,6 +398,17 @@ def _check(query: str, k: int, where: Where, per_colony: int | None) -> None:
     ):
         raise ParameterError(f"per_colony is a whole number from 1, got {per_colony!r}")
     _check_filter(where)
+
+
+def _as_recorded(where: Where) -> dict[str, JsonValue] | Literal["callable"] | None:
+    """Return a filter as a recall keeps it."""
+    if where is None or callable(where):
+        return None if where is None else "callable"
+    try:
+        recorded: dict[str, JsonValue] = from_json(to_json(dict(where)))
+    except ValueError:  # values that are no JSON
+        return "callable"
+    return recorded
 
 
 def _check_filter(where: Where) -> None:

@@ -27,6 +27,8 @@ __all__ = ["DirectSearch", "lexical_search"]
 #: Number of candidates with known direct evidence; all other chunks have the floor.
 _CANDIDATES = 200
 _MARGIN = 1.3
+#: Scores count as equal down to this share: Tantivy adds in single precision.
+_EQUAL = 1.0 - 1e-6
 #: Words of a question that are looked up to see which chunks hold them, the rarest.
 _WORDS = 16
 #: Time that lexical search takes to look up a row or a fact, and to return a hit, in µs.
@@ -258,7 +260,7 @@ def lexical_search(
         if len(rows) <= limit:
             break
         # All that are as good as the last candidate must be there, so one that is worse, too.
-        if len(slots) >= _CANDIDATES and scores[-1] < _least_equal(kept[_CANDIDATES - 1]):
+        if len(slots) >= _CANDIDATES and scores[-1] < kept[_CANDIDATES - 1] * _EQUAL:
             break
         limit *= 4
     if len(slots) > _CANDIDATES:
@@ -267,18 +269,13 @@ def lexical_search(
     return slots, kept
 
 
-def _least_equal(score: float) -> float:
-    """Return the least score that counts as equal: Tantivy adds in single precision."""
-    return score * (1.0 - 1e-6)
-
-
 def _cut(
     derived: Derived, graph: TagGraph, slots: NDArray[np.int64], scores: NDArray[np.float64]
 ) -> NDArray[np.intp]:
     """Return the positions of the best candidates; of equal ones, those with the smaller ids."""
     last = scores[_CANDIDATES - 1]
-    better = np.flatnonzero(_least_equal(scores) > last)
-    equal = np.flatnonzero((_least_equal(scores) <= last) & (scores >= _least_equal(last)))
+    above, below = scores > last / _EQUAL, scores < last * _EQUAL
+    better, equal = np.flatnonzero(above), np.flatnonzero(~(above | below))
     places = _CANDIDATES - len(better)
     prefixes = graph.id_prefixes[slots[equal]]
     highest = np.partition(prefixes, places - 1)[places - 1]
