@@ -1,4 +1,4 @@
-"""The command line: ``hebbgraph index | query | cite | forget | stats | export | serve | bench``.
+"""The command line: ``hebbgraph index | query | cite | forget | stats | serve | mcp | bench …``.
 
 Each module holds one group of commands and is a Typer app. Commands import what only they
 need when they run, so that ``hebbgraph --help`` stays fast.

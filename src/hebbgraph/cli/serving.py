@@ -1,18 +1,49 @@
-"""``hebbgraph serve``."""
+"""``hebbgraph serve`` and ``hebbgraph mcp``."""
 
 from __future__ import annotations
 
 import os
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from hebbgraph.cli.shared import Cache, EmbedderName, TaggerName, err, open_options
+from hebbgraph.cli.shared import Cache, Db, EmbedderName, Namespace, TaggerName, err, open_options
 
 app = typer.Typer()
 
 _TOKEN_VARIABLE = "HEBBGRAPH_TOKEN"
+
+
+class _Role(StrEnum):
+    read = "read"
+    teach = "teach"
+    write = "write"
+
+
+@app.command()
+def mcp(
+    db: Db,
+    namespace: Namespace = "default",
+    role: Annotated[
+        _Role, typer.Option(help="read: recall, explain. teach: cite too. write: remember, forget.")
+    ] = _Role.write,
+    actor: Annotated[
+        str | None, typer.Option(help="Who cites. [default: each session by itself]")
+    ] = None,
+    embedder: EmbedderName = None,
+    tagger: TaggerName = None,
+    cache_dir: Cache = None,
+) -> None:
+    """Serve an index to one agent over standard input and output (MCP)."""
+    from hebbgraph.pool import IndexPool
+    from hebbgraph.server import Role
+    from hebbgraph.server.mcp_tools import run_stdio
+
+    options = open_options(embedder, tagger=tagger, cache_dir=cache_dir)
+    with IndexPool(db, **options) as pool:
+        run_stdio(pool, namespace, role=Role[role.upper()], actor=actor)
 
 
 @app.command()
@@ -52,7 +83,7 @@ def serve(
         bool, typer.Option("--new-token", help="Print a new secret for a token, and exit.")
     ] = False,
 ) -> None:
-    """Serve an index: a web page at /, an API under /v1."""
+    """Serve an index: a web page at /, an API under /v1, MCP at /mcp."""
     from hebbgraph.server.access import Role, new_secret, read_tokens, token_of
 
     if new_token:

@@ -10,6 +10,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
+from mcp.server.transport_security import TransportSecuritySettings
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -21,6 +22,7 @@ from hebbgraph.index import HebbianIndex
 from hebbgraph.pool import IndexPool
 from hebbgraph.server.guard import Guard, is_private
 from hebbgraph.server.indexes import Indexes
+from hebbgraph.server.mcp_tools import served_mcp
 from hebbgraph.server.observing import Metrics, Observed
 from hebbgraph.server.problems import handlers
 from hebbgraph.server.routes import own_schemas, router
@@ -59,12 +61,21 @@ def create_app(
     indexes = index if isinstance(index, Indexes) else Indexes(index)
     service = Service(settings, indexes, Threads(settings.readers, settings.writers))
     metrics = Metrics()
+    mcp = served_mcp(service)
+    # It passes our guard, which knows better which hosts and origins are right.
+    unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    mcp_routes = mcp.streamable_http_app(
+        streamable_http_path="/mcp",
+        transport_security=unguarded,
+        max_request_body_size=settings.max_body_bytes,
+    ).routes
 
     @contextlib.asynccontextmanager
     async def life(app: FastAPI) -> AsyncIterator[None]:
         watching = asyncio.create_task(metrics.watch())
         try:
-            yield
+            async with mcp.session_manager.run():
+                yield
         finally:
             watching.cancel()
             await asyncio.to_thread(service.threads.close)
@@ -88,6 +99,7 @@ def create_app(
     app.state.metrics = metrics
     app.include_router(router())
     app.openapi_schema = _document(app)
+    app.router.routes.extend(mcp_routes)
     app.mount("/", _page(), name="page")
     return app
 
