@@ -1,17 +1,13 @@
 """HebbianRetriever: recall from a hebbgraph index as a LlamaIndex retriever.
 
-Here it is made, and its documents live; :mod:`.recalling` answers questions.
+Here it is made. Its documents come and go in :mod:`.living`; :mod:`.recalling` answers questions.
 """
 
 from __future__ import annotations
 
-import asyncio
-import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self, Unpack
+from typing import Any, Unpack
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -23,9 +19,9 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, IndexNode, TransformComponent
 from llama_index.core.vector_stores.types import MetadataFilters
 
-from hebbgraph import AddReport, HebbianIndex, ParameterError, Settings
-from hebbgraph.intake import OnError
+from hebbgraph import HebbianIndex, IndexPool, ParameterError, Settings
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
+from llama_index.retrievers.hebbgraph.living import LivingRetriever, searched
 from llama_index.retrievers.hebbgraph.options import (
     CommonOptions,
     IndexedOptions,
@@ -35,15 +31,12 @@ from llama_index.retrievers.hebbgraph.options import (
     check_options,
     nodes_of,
 )
-from llama_index.retrievers.hebbgraph.parsing import Cutting, leaves
-from llama_index.retrievers.hebbgraph.recalling import RecallingRetriever
+from llama_index.retrievers.hebbgraph.parsing import Cutting
 from llama_index.retrievers.hebbgraph.texts import texts_of
 from llama_index.retrievers.hebbgraph.wrapped import Wrapped
-from llama_index.retrievers.hebbgraph.writing import add_nodes, mirror, replace_documents
+from llama_index.retrievers.hebbgraph.writing import add_nodes
 
 __all__ = ["DEFAULT_TOP_K", "HebbianRetriever", "Strategy"]
-
-logger = logging.getLogger(__name__)
 
 DEFAULT_TOP_K = 10
 #: How many seeds a vector index is asked for; recall needs more than it returns.
@@ -56,7 +49,6 @@ _OF_NODES = (
 )
 _OVER_STORES = (
     *sorted(CommonOptions.__annotations__),
-    "filters",
     "nodes",
     "location",
     "namespace",
@@ -68,7 +60,7 @@ _INSTEAD_OVER_STORES = dict.fromkeys(
 )
 
 
-class HebbianRetriever(RecallingRetriever):
+class HebbianRetriever(LivingRetriever):
     """Retrieves the chunks that a question activates, and learns through a CitationLearner.
 
     Parameters
@@ -161,6 +153,7 @@ class HebbianRetriever(RecallingRetriever):
             known=_ARGUMENTS,
         )
         super().__init__(
+            index,
             source=source,
             wrapped=None,
             embed_model=embed_model,
@@ -170,7 +163,6 @@ class HebbianRetriever(RecallingRetriever):
             objects=objects,
             verbose=verbose,
         )
-        self.index = index
         self.similarity_top_k = similarity_top_k
         self.filters = filters
         self.node_ids = node_ids
@@ -178,11 +170,10 @@ class HebbianRetriever(RecallingRetriever):
         self.strategy = strategy
         self.mmr_threshold = mmr_threshold
         self.include_path = include_path
-        self._cut = Cutting()
-        self._owns_index = False
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.index!r}, similarity_top_k={self.similarity_top_k})"
+        searched = self._pool if self._index is None else self._index
+        return f"{type(self).__name__}({searched!r}, similarity_top_k={self.similarity_top_k})"
 
     # -- making one -----------------------------------------------------------------
 
@@ -191,6 +182,39 @@ class HebbianRetriever(RecallingRetriever):
         """Retrieve from an index that is open; ``options`` as for the constructor."""
         check_options(options, known=_ARGUMENTS)
         return cls(index, **options)
+
+    @classmethod
+    def from_pool(
+        cls,
+        pool: IndexPool,
+        *,
+        namespace: str | None = None,
+        **options: Unpack[CommonOptions],
+    ) -> HebbianRetriever:
+        """Retrieve from many namespaces: each request names its own.
+
+        Parameters
+        ----------
+        pool : IndexPool
+            Opens the namespaces as they are asked for.
+        namespace : str, optional
+            For requests that name none; left out, they are an error.
+        **options
+            As for the constructor.
+
+        Examples
+        --------
+        ::
+
+            with instrument_tags({"hebbgraph_namespace": "anna", "user_id": "anna"}):
+                query_engine.query("Where does my boat lie?")
+        """
+        if not isinstance(pool, IndexPool):
+            raise ParameterError(f"pool is an IndexPool, got {type(pool).__name__}")
+        check_options(options, known=(*CommonOptions.__annotations__, "namespace"))
+        made = cls(pool[namespace or ""], **options)
+        made._index, made._pool, made.namespace = None, pool, namespace
+        return made
 
     @classmethod
     def from_nodes(
@@ -238,7 +262,7 @@ class HebbianRetriever(RecallingRetriever):
         made = cls(index, embed_model=embed_model, objects=objects or None, **options)
         made._owns_index = True
         with made._closed_on_error():
-            add_nodes(index, _searched(nodes), show_progress=show_progress)
+            add_nodes(index, searched(nodes), show_progress=show_progress)
         return made
 
     @classmethod
@@ -285,7 +309,6 @@ class HebbianRetriever(RecallingRetriever):
         nodes: Sequence[BaseNode] | None = None,
         location: str | Path = ":memory:",
         namespace: str = "default",
-        filters: MetadataFilters | None = None,
         keep_text: bool = True,
         seed_top_k: int = _SEEDS,
         **options: Unpack[CommonOptions],
@@ -301,8 +324,6 @@ class HebbianRetriever(RecallingRetriever):
             afterwards holds these and no others; call :meth:`refresh` after changes.
         location, namespace
             As for :meth:`from_nodes`.
-        filters : MetadataFilters, optional
-            In force in both; what the vector store cannot do it must not be given.
         keep_text : bool
             If false, the index at ``location`` keeps no copy of the texts: the docstore of
             the vector index gives them back, or its vector store. Nodes that neither has
@@ -310,11 +331,10 @@ class HebbianRetriever(RecallingRetriever):
         seed_top_k : int
             How many seeds the vector index is asked for.
         **options
-            As for the constructor.
+            As for the constructor. ``filters`` are in force in both; what the vector store
+            cannot do it must not be given.
         """
-        check_options(
-            {**options, "filters": filters}, known=_OVER_STORES, instead=_INSTEAD_OVER_STORES
-        )
+        check_options(options, known=_OVER_STORES, instead=_INSTEAD_OVER_STORES)
         wrapped = Wrapped(vector_index)
         index = HebbianIndex.open(
             location,
@@ -326,149 +346,11 @@ class HebbianRetriever(RecallingRetriever):
         source = VectorIndexRetriever(
             vector_index,
             similarity_top_k=seed_top_k,
-            filters=filters,
+            filters=options.get("filters"),
             object_map=vector_index._object_map,
         )
-        made = cls(index, source=source, filters=filters, **options)
+        made = cls(index, source=source, **options)
         made._wrapped, made._owns_index = wrapped, True
         with made._closed_on_error():
             made._mirror(wrapped, nodes)
         return made
-
-    # -- documents that live ----------------------------------------------------------
-
-    def add(
-        self,
-        documents: Sequence[BaseNode],
-        *,
-        on_error: OnError = "raise",
-        strict: bool = False,
-        show_progress: bool = False,
-    ) -> AddReport:
-        """Add documents, each in the place of its former self.
-
-        Parameters
-        ----------
-        documents : sequence of Document or BaseNode
-            Documents are cut as :meth:`from_documents` cut them; nodes are taken as they are.
-        on_error, strict, show_progress
-            As for ``HebbianIndex.add``.
-        """
-        own = nodes_of(documents, "documents")
-        done = replace_documents(
-            self.index,
-            own,
-            self._cut,
-            on_error=on_error,
-            strict=strict,
-            show_progress=show_progress,
-        )
-        _searched(done.nodes)
-        return done.report
-
-    def delete(self, ids: Sequence[str] | None = None, *, document_id: str | None = None) -> int:
-        """Delete nodes by id, or all of a document; return how many were deleted."""
-        return self.index.delete(ids, document_id=document_id)
-
-    def refresh(
-        self,
-        documents: Sequence[BaseNode] | VectorStoreIndex | None = None,
-        nodes: Sequence[BaseNode] | None = None,
-        *,
-        delete_missing: bool = False,
-    ) -> AddReport:
-        """Bring the graph to what the documents are now.
-
-        Parameters
-        ----------
-        documents : sequence of Document, optional
-            What has not changed is not written again. Over a vector index, leave it out: the
-            graph then holds what that index holds now, and nothing else.
-        nodes : sequence of BaseNode, optional
-            For a vector index that cannot list its nodes.
-        delete_missing : bool
-            Whether documents that are not among these are deleted.
-        """
-        if isinstance(documents, VectorStoreIndex):
-            return self._mirror(Wrapped(documents), nodes)
-        if documents is not None:
-            own = nodes_of(documents, "documents")
-            return replace_documents(
-                self.index, own, self._cut, delete_missing=delete_missing
-            ).report
-        if self._wrapped is None:
-            raise ParameterError("refresh takes documents; only over a vector index it needs none")
-        return self._mirror(self._wrapped, nodes)
-
-    def _mirror(self, wrapped: Wrapped, nodes: Sequence[BaseNode] | None) -> AddReport:
-        return mirror(self.index, wrapped.nodes() if nodes is None else nodes_of(nodes))
-
-    async def aadd(self, documents: Sequence[BaseNode], **options: Any) -> AddReport:
-        """Async twin of :meth:`add`."""
-        return await asyncio.to_thread(self.add, documents, **options)
-
-    async def adelete(
-        self, ids: Sequence[str] | None = None, *, document_id: str | None = None
-    ) -> int:
-        """Async twin of :meth:`delete`."""
-        return await asyncio.to_thread(self.delete, ids, document_id=document_id)
-
-    async def arefresh(
-        self, documents: Sequence[BaseNode] | None = None, *, delete_missing: bool = False
-    ) -> AddReport:
-        """Async twin of :meth:`refresh`."""
-        return await asyncio.to_thread(self.refresh, documents, delete_missing=delete_missing)
-
-    # -- life -------------------------------------------------------------------------
-
-    def close(self) -> None:
-        """Close the index, if this retriever has opened it; one that was handed in stays open."""
-        if self._owns_index:
-            self.index.close()
-
-    async def aclose(self) -> None:
-        """Async twin of :meth:`close`."""
-        await asyncio.to_thread(self.close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
-
-    @contextmanager
-    def _closed_on_error(self) -> Iterator[None]:
-        """Close what was opened for a retriever that nobody will get."""
-        try:
-            yield
-        except BaseException:
-            self.close()
-            raise
-
-
-def _searched(nodes: Sequence[BaseNode]) -> list[BaseNode]:
-    """Return the leaves of a hierarchy, and say that there are parents."""
-    found = leaves(nodes)
-    if len(found) < len(nodes):
-        logger.info(
-            "%d nodes are parents of others and are not searched; "
-            "HebbianGraphIndex keeps them, and merges into them",
-            len(nodes) - len(found),
-        )
-    return found

@@ -42,6 +42,8 @@ class RecallBundle(ConversationBundle):
         In place of the retriever's.
     filters : MetadataFilters, optional
         In force beside the retriever's, so that a question can narrow a search but not widen it.
+    namespace : str, optional
+        Of a retriever over a pool, the one to search.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class RecallBundle(ConversationBundle):
 
     similarity_top_k: int | None = None
     filters: MetadataFilters | None = None
+    namespace: str | None = None
 
 
 def turns_of(messages: Sequence[ChatMessage]) -> list[str]:

@@ -40,6 +40,7 @@ class CommonOptions(TypedDict, total=False):
     """Arguments of a :class:`HebbianRetriever` that every way to make one takes."""
 
     similarity_top_k: int
+    filters: MetadataFilters | None
     node_ids: list[str] | None
     doc_ids: list[str] | None
     strategy: Strategy
@@ -54,7 +55,6 @@ class CommonOptions(TypedDict, total=False):
 class RetrieverOptions(CommonOptions, total=False):
     """What the constructor takes beside the index, the model and the objects."""
 
-    filters: MetadataFilters | None
     source: BaseRetriever | None
 
 

@@ -11,11 +11,20 @@ from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.instrumentation.dispatcher import active_instrument_tags
 from llama_index.core.memory.types import BaseMemory
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from llama_index.core.vector_stores.types import MetadataFilters
 
-from hebbgraph import Explanation, HebbianIndex, Hit, NotFoundError, ParameterError, Recall
+from hebbgraph import (
+    Explanation,
+    HebbianIndex,
+    Hit,
+    IndexPool,
+    NotFoundError,
+    ParameterError,
+    Recall,
+)
 from hebbgraph.arguments import check_k
 from hebbgraph.calling import CALLER
 from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS
@@ -49,10 +58,15 @@ _REPEATS = 4
 _CHOICE = 4
 
 
+#: The instrument tag that names a request's namespace.
+_NAMESPACE = "hebbgraph_namespace"
+
+
 @dataclass
 class _Asked:
-    """One question, as it is put to the index."""
+    """One question, as it is put to an index."""
 
+    index: HebbianIndex
     query: str
     bundle: QueryBundle
     k: int
@@ -65,7 +79,6 @@ class _Asked:
 class RecallingRetriever(BaseRetriever):
     """Asks an index, and another retriever for seeds; :class:`HebbianRetriever` makes them."""
 
-    index: HebbianIndex
     similarity_top_k: int
     filters: MetadataFilters | None
     node_ids: list[str] | None
@@ -76,7 +89,10 @@ class RecallingRetriever(BaseRetriever):
 
     def __init__(
         self,
+        index: HebbianIndex | None,
         *,
+        pool: IndexPool | None = None,
+        namespace: str | None = None,
         source: BaseRetriever | None,
         wrapped: Wrapped | None,
         embed_model: BaseEmbedding | None,
@@ -84,11 +100,37 @@ class RecallingRetriever(BaseRetriever):
         **options: Any,
     ) -> None:
         super().__init__(**options)
+        self._index = index
+        self._pool = pool
+        self.namespace = namespace
         self._source = source
         self._wrapped = wrapped
         self._embed_model = embed_model
         self._memory = memory
-        self._latest: deque[Recall] = deque(maxlen=_LATEST)
+        self._latest: deque[tuple[HebbianIndex, Recall]] = deque(maxlen=_LATEST)
+
+    @property
+    def index(self) -> HebbianIndex:
+        """The index; over a pool, that of the namespace that the present request names."""
+        return self._index_of(None)
+
+    def _index_of(self, namespace: str | None) -> HebbianIndex:
+        """Return the index of a request; it may name a namespace itself, or by its tags."""
+        asked = namespace or active_instrument_tags.get().get(_NAMESPACE)
+        if self._index is not None:
+            if asked not in (None, self._index.namespace):
+                raise ParameterError(
+                    f"the request names namespace {asked!r}, and this retriever searches "
+                    f"{self._index.namespace!r} alone; make it by from_pool"
+                )
+            return self._index
+        assert self._pool is not None
+        if (asked := asked or self.namespace) is None:
+            raise ParameterError(
+                "the request names no namespace; ask within "
+                f'instrument_tags({{"{_NAMESPACE}": ...}}), or with RecallBundle(namespace=...)'
+            )
+        return self._pool[str(asked)]
 
     # -- why --------------------------------------------------------------------------
 
@@ -118,12 +160,12 @@ class RecallingRetriever(BaseRetriever):
             raise ParameterError(f"why takes a node that came back, or its id; got {held!r:.80}")
         id_ = held if isinstance(held, str) else held.node_id
         trail = {} if isinstance(held, str) else held.metadata.get(TRAIL_KEY) or {}
-        if named := trail.get("recall_id"):
-            kept = next((one for one in self._latest if one.id == named), None)
-            return self.index.explain(kept or named, id_)
-        for recall in reversed(list(self._latest)):
-            if recall.hit(id_) is not None:
-                return self.index.explain(recall, id_)
+        named = trail.get("recall_id")
+        for index, recall in reversed(list(self._latest)):
+            if recall.id == named or (named is None and recall.hit(id_) is not None):
+                return index.explain(recall, id_)
+        if named is not None:
+            return self.index.explain(named, id_)
         raise NotFoundError(
             f"none of the latest {_LATEST} recalls of this retriever returned {id_!r}; "
             "retrieve first, or ask index.explain(recall, id)"
@@ -142,7 +184,7 @@ class RecallingRetriever(BaseRetriever):
         if self._source is not None:
             full = query_bundle
             if asked.history and asked.query.strip():
-                text = self.index.in_full(asked.query, asked.history)
+                text = asked.index.in_full(asked.query, asked.history)
                 full = asked_in_full(query_bundle, text)
             asked.seeds = self._source.retrieve(full)
         if not asked.query.strip():
@@ -160,7 +202,7 @@ class RecallingRetriever(BaseRetriever):
         if self._source is not None:
             full = query_bundle
             if asked.history and asked.query.strip():
-                text = await self.index.ain_full(asked.query, asked.history)
+                text = await asked.index.ain_full(asked.query, asked.history)
                 full = asked_in_full(query_bundle, text)
             asked.seeds = await self._source.aretrieve(full)
         if not asked.query.strip():
@@ -179,14 +221,15 @@ class RecallingRetriever(BaseRetriever):
 
     def _asked(self, bundle: QueryBundle) -> _Asked:
         check_k(self.similarity_top_k, "similarity_top_k")
-        k, filters = self.similarity_top_k, None
+        k, filters, namespace = self.similarity_top_k, None, None
         if isinstance(bundle, RecallBundle):
-            filters = bundle.filters
+            filters, namespace = bundle.filters, bundle.namespace
             if bundle.similarity_top_k is not None:
                 check_k(bundle.similarity_top_k, "similarity_top_k")
                 k = bundle.similarity_top_k
         history = bundle.history if isinstance(bundle, ConversationBundle) else ()
-        return _Asked(bundle.query_str[:MAX_QUERY_CHARACTERS], bundle, k, filters, history)
+        query = bundle.query_str[:MAX_QUERY_CHARACTERS]
+        return _Asked(self._index_of(namespace), query, bundle, k, filters, history)
 
     def _found(self, asked: _Asked) -> list[NodeWithScore]:
         where = _both(
@@ -194,7 +237,7 @@ class RecallingRetriever(BaseRetriever):
             to_where(asked.filters),
         )
         recall, current = self._verified(asked, where)
-        self._latest.append(recall)
+        self._latest.append((asked.index, recall))
         hits: Sequence[Hit] = recall.hits
         if self.mmr_threshold is not None:
             hits = diverse_hits(hits, asked.k, diversity=1.0 - self.mmr_threshold)
@@ -206,9 +249,9 @@ class RecallingRetriever(BaseRetriever):
         if self.include_path:
             for one in found:
                 set_hidden(one.node, TRAIL_KEY, recall.trail(one.node_id))
-        announce(recall, self.index, [one.node for one in found])
+        announce(recall, asked.index, [one.node for one in found])
         if asked.seeds and where is None:
-            found = self._with_unknown(found, asked.seeds, asked.k)
+            found = _with_unknown(asked.index, found, asked.seeds, asked.k)
         return found
 
     def _recall(self, asked: _Asked, where: dict[str, Any] | None) -> Recall:
@@ -216,7 +259,7 @@ class RecallingRetriever(BaseRetriever):
         if asked.seeds is not None:
             options["seeds"] = _scored(asked.seeds)
         k = asked.k if self.mmr_threshold is None else min(MAX_K, _CHOICE * asked.k)
-        return self.index.recall(
+        return asked.index.recall(
             asked.query,
             k=k,
             where=where,
@@ -235,11 +278,13 @@ class RecallingRetriever(BaseRetriever):
         if self._wrapped is None:
             return recall, {}
         current = {seed.node_id: seed.node for seed in asked.seeds or ()}  # just found, so held
+        witness = list(current)[:1]
         gone: list[str] = []
         for _ in range(_REPEATS):
             unseen = [hit.chunk.id for hit in recall.hits if hit.chunk.id not in current]
-            told = self._wrapped.current(unseen)
-            if told is None:
+            told = self._wrapped.current([*witness, *unseen]) if unseen else {}
+            # A store that does not know what its own search has just found cannot be asked.
+            if told is None or (unseen and not told.keys() >= set(witness)):
                 return recall, current
             current |= told
             missing = [id_ for id_ in unseen if id_ not in told]
@@ -254,26 +299,27 @@ class RecallingRetriever(BaseRetriever):
             logger.info(
                 "%d nodes of %r are gone from the store; refresh() forgets them",
                 len(gone),
-                self.index,
+                asked.index,
             )
         return recall, current
 
-    def _with_unknown(
-        self, found: list[NodeWithScore], seeds: list[NodeWithScore], k: int
-    ) -> list[NodeWithScore]:
-        """Put seeds that the index does not hold where the source had them."""
-        own = {one.node_id for one in found}
-        missing = [seed.node_id for seed in seeds if seed.node_id not in own]
-        held = self.index.holds(missing) if missing else set()
-        missing = [id_ for id_ in missing if id_ not in held]
-        if not missing:
-            return found
-        logger.info("%d seeds are not in %r; refresh() adds them", len(missing), self.index)
-        for rank, seed in enumerate(seeds[:k]):
-            if seed.node_id in missing:
-                below = found[rank].score if rank < len(found) else found[-1].score if found else 0
-                found.insert(rank, NodeWithScore(node=seed.node.model_copy(), score=below))
-        return found[:k]
+
+def _with_unknown(
+    index: HebbianIndex, found: list[NodeWithScore], seeds: list[NodeWithScore], k: int
+) -> list[NodeWithScore]:
+    """Put seeds that the index does not hold where the source had them."""
+    own = {one.node_id for one in found}
+    missing = [seed.node_id for seed in seeds if seed.node_id not in own]
+    held = index.holds(missing) if missing else set()
+    missing = [id_ for id_ in missing if id_ not in held]
+    if not missing:
+        return found
+    logger.info("%d seeds are not in %r; refresh() adds them", len(missing), index)
+    for rank, seed in enumerate(seeds[:k]):
+        if seed.node_id in missing:
+            below = found[rank].score if rank < len(found) else found[-1].score if found else 0
+            found.insert(rank, NodeWithScore(node=seed.node.model_copy(), score=below))
+    return found[:k]
 
 
 def _both(*conditions: dict[str, Any] | None) -> dict[str, Any] | None:

@@ -1,0 +1,88 @@
+"""One server, many tenants: each request names its namespace."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fakes import RuleLLM
+from llama_index.core import Document
+from llama_index.core.instrumentation.dispatcher import instrument_tags
+from llama_index.core.query_engine import RetrieverQueryEngine
+
+from hebbgraph import IndexPool, ParameterError
+from llama_index.retrievers.hebbgraph import (
+    CITATION_QA_TEMPLATE,
+    CitationFormatter,
+    CitationLearner,
+    HebbianRetriever,
+    RecallBundle,
+)
+
+QUERY = "Where does the boat lie?"
+BERTH = {"anna": "Anna's boat lies at berth 7.", "bert": "Bert's boat lies at berth 9."}
+
+
+@pytest.fixture
+def pool(tmp_path: Path) -> Iterator[IndexPool]:
+    with IndexPool(tmp_path, max_open=1) as pool:
+        for tenant, text in BERTH.items():
+            HebbianRetriever.from_index(pool[tenant]).add([Document(text=text, id_="berth")])
+        yield pool
+
+
+def asking(tenant: str) -> Any:
+    return instrument_tags({"hebbgraph_namespace": tenant, "user_id": tenant})
+
+
+async def test_a_request_names_its_namespace(pool: IndexPool) -> None:
+    retriever = HebbianRetriever.from_pool(pool)
+    for tenant, text in BERTH.items():
+        with asking(tenant):
+            assert [one.text for one in retriever.retrieve(QUERY)] == [text]
+            assert [one.text for one in await retriever.aretrieve(QUERY)] == [text]
+            assert retriever.add([Document(text=text, id_="berth")]).unchanged == 1
+        own = RecallBundle(QUERY, namespace=tenant)
+        assert [one.text for one in retriever.retrieve(own)] == [text]
+        assert retriever.why(retriever.retrieve(own)[0]).rank == 1
+
+
+def test_a_request_that_names_none_is_refused(pool: IndexPool) -> None:
+    with pytest.raises(ParameterError, match="names no namespace; ask within"):
+        HebbianRetriever.from_pool(pool).retrieve(QUERY)
+    known = HebbianRetriever.from_pool(pool, namespace="bert", similarity_top_k=1)
+    assert known.retrieve(QUERY)[0].text == BERTH["bert"]
+    with asking("anna"):
+        assert known.retrieve(QUERY)[0].text == BERTH["anna"]
+    assert "IndexPool" in repr(known)
+
+
+def test_a_retriever_of_one_namespace_answers_for_no_other(pool: IndexPool) -> None:
+    retriever = HebbianRetriever.from_index(pool["anna"])
+    with asking("anna"):
+        assert retriever.retrieve(QUERY)
+    with asking("bert"), pytest.raises(ParameterError, match="searches 'anna' alone"):
+        retriever.retrieve(QUERY)
+    wrong: Any = "tenants.hebb"
+    with pytest.raises(ParameterError, match="pool is an IndexPool, got str"):
+        HebbianRetriever.from_pool(wrong)
+
+
+def test_each_tenant_learns_for_itself(pool: IndexPool) -> None:
+    def answer(prompt: str) -> str:
+        assert "[1]" in prompt
+        return "At the berth [1]."
+
+    engine = RetrieverQueryEngine.from_args(
+        HebbianRetriever.from_pool(pool),
+        llm=RuleLLM(rule=answer),
+        text_qa_template=CITATION_QA_TEMPLATE,
+        node_postprocessors=[CitationFormatter()],
+    )
+    with CitationLearner(), asking("anna"):
+        engine.query(QUERY)
+    assert pool["anna"].export_feedback(io.StringIO()) == 1
+    assert pool["bert"].export_feedback(io.StringIO()) == 0
