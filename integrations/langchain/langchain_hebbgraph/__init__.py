@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from langchain_hebbgraph.conversion import to_chunk, to_document
 from langchain_hebbgraph.learner import CitationLearner
 from langchain_hebbgraph.prompts import (
@@ -18,10 +21,14 @@ from langchain_hebbgraph.texts import texts_of
 from langchain_hebbgraph.transformers import HebbianTextSplitter, TagTransformer
 from langchain_hebbgraph.vectorstore import HebbianVectorStore
 
+if TYPE_CHECKING:
+    from langchain_hebbgraph.middleware import CitingMiddleware
+
 __all__ = [
     "CITATION_INSTRUCTION",
     "CitationLearner",
     "CitedAnswer",
+    "CitingMiddleware",
     "Formatter",
     "HebbianRetriever",
     "HebbianTextSplitter",
@@ -35,3 +42,16 @@ __all__ = [
     "to_chunk",
     "to_document",
 ]
+
+#: What needs more than langchain-core, imported when it is first asked for.
+_LAZY = {"CitingMiddleware": "langchain_hebbgraph.middleware"}
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LAZY[name]), name)

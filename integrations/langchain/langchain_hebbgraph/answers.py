@@ -13,7 +13,7 @@ from langchain_core.outputs import ChatGeneration, Generation
 from langchain_hebbgraph.conversion import to_source
 from langchain_hebbgraph.tracing import Prompt, Trace
 
-__all__ = ["exchange_of", "reply_to"]
+__all__ = ["annotations_of", "exchange_of", "reply_to"]
 
 _MAX_OUTPUT_VALUES = 1_000
 _MAX_DEPTH = 6
@@ -61,7 +61,7 @@ def _reply(prompt: Prompt, said: Generation, tools: set[str]) -> Reply:
         blocks=blocks,
         text=_message_text(message),
         structured=list(_structured(message, tools)),
-        annotations=list(_annotations(message)),
+        annotations=list(annotations_of(message)),
     )
 
 
@@ -83,7 +83,8 @@ def _structured(message: AIMessage, tools: set[str]) -> Iterator[Any]:
         yield parsed
 
 
-def _annotations(message: AIMessage) -> Iterator[Any]:
+def annotations_of(message: AIMessage) -> Iterator[Any]:
+    """Yield the native citations of a message."""
     if isinstance(message.content, str):
         return
     for block in message.content_blocks:

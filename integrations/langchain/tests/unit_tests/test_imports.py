@@ -9,6 +9,7 @@ PUBLIC = [
     "CITATION_INSTRUCTION",
     "CitationLearner",
     "CitedAnswer",
+    "CitingMiddleware",
     "Formatter",
     "HebbianRetriever",
     "HebbianTextSplitter",

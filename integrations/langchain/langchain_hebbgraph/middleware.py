@@ -1,0 +1,173 @@
+"""Middleware for ``langchain.agents.create_agent``: retrieve, number, show, cite, learn."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+from hebbgraph import HebbianIndex, ParameterError
+from hebbgraph.citations import (
+    CITATION_INSTRUCTION,
+    Formatter,
+    Rendered,
+    parse_annotations,
+    parse_citations,
+    parse_structured,
+)
+from langchain_core.callbacks import BaseCallbackManager
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
+from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables.config import ensure_config
+
+from langchain_hebbgraph import sessions
+from langchain_hebbgraph.answers import annotations_of
+from langchain_hebbgraph.base import RecallingRetriever
+from langchain_hebbgraph.conversion import to_source
+from langchain_hebbgraph.learner import CitationLearner
+from langchain_hebbgraph.prompts import NOTHING_FOUND
+from langchain_hebbgraph.vectorstore import HebbianVectorStoreRetriever
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest
+    from langchain.agents.middleware.types import ModelCallResult, ModelResponse
+except ImportError as error:
+    raise ImportError(
+        "CitingMiddleware needs LangChain's agents: pip install langchain-hebbgraph[agents]"
+    ) from error
+
+__all__ = ["CitingMiddleware"]
+
+#: Earlier questions of the user that a follow-up may rely on.
+_EARLIER = 4
+
+
+class CitingMiddleware(AgentMiddleware[Any, Any, Any]):
+    """Give an agent sources for each question, ask it to cite them, and learn from its answer.
+
+    Before each call of the model, sources for the user's last question are put into the system
+    prompt under keys. What the answer cites is learned once the model has spoken, unless a
+    :class:`CitationLearner` listens to the whole run already. Each answer says what it was shown:
+    ``message.response_metadata["sources"]`` lists key, id, title, and whether it was cited.
+
+    Parameters
+    ----------
+    retriever : HebbianRetriever, or another retriever over an index
+    learner : CitationLearner, optional
+        Left out, one of its own: :attr:`learner`. It takes thumbs up and down by the id of the
+        answer's message, and attributes lessons to the user that the run's configuration names.
+    formatter : Formatter, optional
+        Left out, numbered keys.
+    instruction : str
+        What asks the model to cite.
+
+    Examples
+    --------
+    ::
+
+        agent = create_agent(model, middleware=[CitingMiddleware(retriever)])
+        answer = agent.invoke({"messages": [("human", "Who built the Petrel?")]})["messages"][-1]
+        answer.response_metadata["sources"]  # [{"key": "1", "id": "petrel", "cited": True, ...
+    """
+
+    def __init__(
+        self,
+        retriever: BaseRetriever,
+        *,
+        learner: CitationLearner | None = None,
+        formatter: Formatter | None = None,
+        instruction: str = CITATION_INSTRUCTION,
+    ) -> None:
+        super().__init__()
+        if not isinstance(retriever, BaseRetriever):
+            hint = "; write HebbianRetriever.from_index(index)"
+            raise ParameterError(
+                f"the middleware needs a retriever, got {type(retriever).__name__}"
+                f"{hint if isinstance(retriever, HebbianIndex) else ''}"
+            )
+        self.retriever = retriever
+        self.learner = learner or CitationLearner(getattr(retriever, "index", None))
+        self.formatter = formatter or Formatter()
+        self.instruction = instruction
+
+    def wrap_model_call(
+        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
+    ) -> ModelCallResult[Any]:
+        """Show sources to the model, and mark in its answer which it cites."""
+        question, options = self._asked(request.messages)
+        if not question:
+            return handler(request)
+        with self._listening(request):
+            found = self.retriever.invoke(question, **options)
+            rendered = self.formatter.render(map(to_source, found))
+            response = handler(self._showing(request, rendered))
+        return _marked(response, rendered)
+
+    async def awrap_model_call(
+        self,
+        request: ModelRequest[Any],
+        handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
+    ) -> ModelCallResult[Any]:
+        """Async twin of :meth:`wrap_model_call`."""
+        question, options = self._asked(request.messages)
+        if not question:
+            return await handler(request)
+        with self._listening(request):
+            found = await self.retriever.ainvoke(question, **options)
+            rendered = self.formatter.render(map(to_source, found))
+            response = await handler(self._showing(request, rendered))
+        return _marked(response, rendered)
+
+    def _asked(self, messages: Sequence[AnyMessage]) -> tuple[str, dict[str, Any]]:
+        """Return the user's last question, and the earlier ones for a retriever that takes them."""
+        said = [str(one.text) for one in messages if isinstance(one, HumanMessage)]
+        *earlier, question = said or [""]
+        if isinstance(self.retriever, RecallingRetriever | HebbianVectorStoreRetriever):
+            return question.strip(), {"history": earlier[-_EARLIER:]}
+        return question.strip(), {}
+
+    def _showing(self, request: ModelRequest[Any], rendered: Rendered) -> ModelRequest[Any]:
+        sources = f"{self.instruction}\n\n{rendered.text or NOTHING_FOUND}"
+        held = getattr(request, "system_message", None)
+        if held is not None and not isinstance(held.content, str):  # blocks, to be cached say
+            content = [*held.content, {"type": "text", "text": sources}]
+            return request.override(system_message=SystemMessage(content))
+        before = f"{request.system_prompt}\n\n" if request.system_prompt else ""
+        # Every version of LangChain's agents takes this spelling.
+        return request.override(**cast("Any", {"system_prompt": f"{before}{sources}"}))
+
+    @contextmanager
+    def _listening(self, request: ModelRequest[Any]) -> Iterator[None]:
+        """Learn from what happens within, unless somebody does already."""
+        config = ensure_config()
+        manager = config.get("callbacks")
+        handlers = manager.handlers if isinstance(manager, BaseCallbackManager) else manager or []
+        attached = any(isinstance(one, CitationLearner) for one in handlers)
+        if attached or sessions.everywhere.learner is not None:
+            yield
+            return
+        context = getattr(getattr(request, "runtime", None), "context", None)
+        named = context if isinstance(context, dict) else vars(context) if context else {}
+        known = {**named, **(config.get("configurable") or {}), **(config.get("metadata") or {})}
+        with self.learner.session(known):
+            yield
+
+
+def _marked(response: ModelResponse[Any], rendered: Rendered) -> ModelResponse[Any]:
+    """Say in each answer what it was shown, and what of it it cites."""
+    structured = getattr(response, "structured_response", None)
+    for at, message in enumerate(response.result):
+        if isinstance(message, AIMessage) and not message.tool_calls:
+            cited = {
+                *parse_citations(str(message.text), rendered),
+                *parse_structured(structured, rendered),
+                *parse_annotations(annotations_of(message), rendered),
+            }
+            titles = {one.id: one.title for one in rendered.sources}
+            sources = [
+                {"key": key, "id": id_, "title": titles[id_], "cited": id_ in cited}
+                for key, id_ in rendered.keys.items()
+            ]
+            told = {**message.response_metadata, "sources": sources}
+            response.result[at] = message.model_copy(update={"response_metadata": told})
+    return response

@@ -1,0 +1,119 @@
+"""One line makes an agent that retrieves, numbers, shows, cites and learns."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hebbgraph import ParameterError
+from langchain.agents import create_agent
+from langchain_core.documents import Document
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+from lc_helpers import ScriptedChat, citing, prompt_of
+
+from langchain_hebbgraph import CitationLearner, CitingMiddleware, HebbianRetriever
+
+Chat = Callable[..., ScriptedChat]
+QUERY = "Who built the Petrel?"
+
+
+def asking(text: str = QUERY) -> Any:
+    return {"messages": [HumanMessage(text)]}
+
+
+@pytest.fixture
+def retriever(documents: list[Document]) -> HebbianRetriever:
+    return HebbianRetriever.from_documents(documents, k=3)
+
+
+def lessons(retriever: HebbianRetriever) -> list[str]:
+    file = io.StringIO()
+    retriever.index.export_feedback(file)
+    return file.getvalue().splitlines()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+async def test_in_one_line(retriever: HebbianRetriever, chat: Chat, is_async: bool) -> None:
+    citing_sources = CitingMiddleware(retriever)
+    model = chat(citing("petrel"))
+    agent = create_agent(model, middleware=[citing_sources], system_prompt="Be brief.")
+    config: Any = {"metadata": {"user_id": "ann"}}
+    state = await agent.ainvoke(asking(), config) if is_async else agent.invoke(asking(), config)
+    prompt = prompt_of(model.seen[0])
+    assert prompt.startswith("Be brief.")
+    assert "[1] Petrel\nThe Petrel was built by Ida Moss" in prompt
+    answer = state["messages"][-1]
+    sources = answer.response_metadata["sources"]
+    assert sources[0] == {"key": "1", "id": "petrel", "title": "Petrel", "cited": True}
+    assert [one["cited"] for one in sources] == [True, False, False]
+    citing_sources.learner.flush()
+    (lesson,) = lessons(retriever)
+    assert '"actor":"ann"' in lesson.replace(" ", "")
+    assert citing_sources.learner.feedback(answer.id, good=False)
+
+
+def test_whoever_listens_already_learns_alone(retriever: HebbianRetriever, chat: Chat) -> None:
+    listening, own = CitationLearner(), CitationLearner()
+    agent = create_agent(
+        chat(citing("petrel")), middleware=[CitingMiddleware(retriever, learner=own)]
+    )
+    agent.invoke(asking(), {"callbacks": [listening]})
+    listening.flush()
+    own.flush()
+    assert len(lessons(retriever)) == 1
+
+
+def test_between_calls_of_tools_and_in_a_conversation(
+    retriever: HebbianRetriever, chat: Chat
+) -> None:
+    @tool
+    def weather() -> str:
+        """Tell the weather."""
+        return "It rains."
+
+    def script(messages: list[BaseMessage]) -> Any:
+        if isinstance(messages[-1], HumanMessage) and messages[-1].text == QUERY:
+            return AIMessage("", tool_calls=[{"name": "weather", "args": {}, "id": "1"}])
+        return citing("petrel", "moss")(messages)
+
+    model, middleware = chat(script), CitingMiddleware(retriever)
+    agent = create_agent(model, [weather], middleware=[middleware], checkpointer=InMemorySaver())
+    config: Any = {"configurable": {"thread_id": "1"}}
+    agent.invoke(asking(), config)
+    state = agent.invoke(asking("And where was she born?"), config)
+    assert all("[1]" in prompt_of(seen[:1]) for seen in model.seen)
+    assert state["messages"][-1].response_metadata["sources"]
+    # Sources are shown for the present question alone; they do not pile up in the conversation.
+    assert not any(isinstance(one, SystemMessage) for one in state["messages"])
+    middleware.learner.flush()
+    assert len(lessons(retriever)) == 2
+
+
+def test_without_a_question_or_a_find(chat: Chat) -> None:
+    model = chat("I do not know.")
+    empty = HebbianRetriever.from_documents([])
+    agent = create_agent(model, middleware=[CitingMiddleware(empty)])
+    agent.invoke(asking())
+    assert "No source was found." in prompt_of(model.seen[0])
+    agent.invoke(asking(" "))
+    assert "source" not in prompt_of(model.seen[1])
+
+
+def test_blocks_of_a_system_message_stay_blocks(retriever: HebbianRetriever, chat: Chat) -> None:
+    model = chat(citing("petrel"))
+    cached = {"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}
+    agent = create_agent(
+        model, middleware=[CitingMiddleware(retriever)], system_prompt=SystemMessage([cached])
+    )
+    agent.invoke(asking())
+    assert model.seen[0][0].content[0] == cached
+
+
+def test_misuse(retriever: HebbianRetriever) -> None:
+    wrong: Any = retriever.index
+    with pytest.raises(ParameterError, match=r"HebbianRetriever.from_index\(index\)"):
+        CitingMiddleware(wrong)
