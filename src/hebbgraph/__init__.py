@@ -62,6 +62,7 @@ from hebbgraph.records import (
     PathStep,
     PruneReport,
     Recall,
+    Stale,
     TaggingReport,
     Turn,
 )
@@ -123,6 +124,7 @@ __all__ = [
     "Settings",
     "SettingsMismatchError",
     "SpreadingParameters",
+    "Stale",
     "Stats",
     "StorageError",
     "Strategy",

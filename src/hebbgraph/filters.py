@@ -11,7 +11,8 @@ Operators: ``$eq $ne $gt $gte $lt $lte $in $nin $exists $contains $any $all
 $text_match $text_match_insensitive $is_empty``; ``$and $or $not`` combine filters. A key
 names a top-level metadata field; a dotted key (``"author.name"``) reaches into nested
 objects. ``$id`` and ``$document_id`` are the chunk's own ids, ``$colony`` is the community
-it belongs to (``HebbianIndex.colonies``). On list values, equality, comparison and
+it belongs to (``HebbianIndex.colonies``), and ``$stale`` says whether it was superseded or has
+expired. On list values, equality, comparison and
 membership hold if they hold for the list itself or any element, ``$ne`` and ``$nin`` if
 they hold for all.
 """
@@ -35,6 +36,7 @@ __all__ = ["MISSING", "Condition", "Cover", "FieldReader", "Filter", "parse_filt
 MISSING = object()
 """The value of a field that a chunk does not have."""
 
+_SPECIAL = ("$id", "$document_id", "$colony", "$stale")
 _MAX_DEPTH = 32
 _MAX_CONDITIONS = 1000
 
@@ -172,10 +174,10 @@ def _parse(where: object, depth: int, budget: list[int]) -> Filter:
             parts.append(_All(inner) if key == "$and" else _Any(inner))
         elif key == "$not":
             parts.append(_Not(_parse(value, depth + 1, budget)))
-        elif key.startswith("$") and key not in ("$id", "$document_id", "$colony"):
+        elif key.startswith("$") and key not in _SPECIAL:
             raise FilterError(
                 f"unknown operator {key!r}; combine filters with $and, $or and $not; "
-                "special fields are $id, $document_id and $colony"
+                f"special fields are {', '.join(_SPECIAL)}"
             )
         else:
             parts.extend(_conditions(key, value, budget))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import date, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
@@ -674,6 +675,7 @@ class HebbianIndex:
         vector: Sequence[float] | None = None,
         per_colony: int | None = None,
         history: Iterable[str] = (),
+        as_of: datetime | date | str | None = None,
     ) -> Recall:
         """Return the k most active chunks for a question.
 
@@ -704,6 +706,9 @@ class HebbianIndex:
             Earlier turns of the conversation, oldest first. A follow-up ("and in winter?") is
             understood from the last four; a question that says enough by itself, or is about
             something else, from none (:attr:`Recall.history`).
+        as_of : datetime, date or str, optional
+            Only what held at that moment (``docs/time.md``). Left out, everything is found, and
+            what no longer holds is marked (:attr:`Hit.stale`) and stands below what replaces it.
 
         Returns
         -------
@@ -730,6 +735,7 @@ class HebbianIndex:
             vector=vector,
             per_colony=per_colony,
             history=history,
+            as_of=as_of,
         )
         self._parts.recalls.put(recall)
         return recall

@@ -57,6 +57,7 @@ __all__ = [
     "PruneReport",
     "Recall",
     "ShownChunk",
+    "Stale",
     "TaggingReport",
     "Turn",
     "readable_links",
@@ -328,8 +329,22 @@ class PathStep(BaseModel):
     weight: float = 0.0
 
 
+class Stale(BaseModel):
+    """Why a hit is stale: since when it no longer holds, if that is known, and what replaces it.
+
+    ``replaced_by`` holds ids of chunks; it is empty for one that only expired.
+    """
+
+    model_config = _FROZEN
+
+    since: datetime | None = None
+    replaced_by: tuple[str, ...] = ()
+
+
 class Hit(BaseModel):
     """A retrieved chunk with its score, rank (from 1) and strongest path.
+
+    ``stale`` says that it was superseded or has expired, and by what; None if it holds.
 
     With an external text store, ``text_hash`` identifies the indexed text, whether
     ``chunk.text`` holds it or not. ``reranked`` is what a reranker said, in its own scale.
@@ -343,6 +358,7 @@ class Hit(BaseModel):
     path: tuple[PathStep, ...] = ()
     text_hash: str | None = Field(default=None, pattern="^[0-9a-f]{16}$", repr=False)
     reranked: float | None = None
+    stale: Stale | None = None
 
     @property
     def lacks_text(self) -> bool:
@@ -405,6 +421,8 @@ class Recall(BaseModel):
         The filter. What it excludes takes no part in explanations either.
     terms : tuple of (str, float), optional
         Hashes of the question's words and their weights, if the question itself was not kept.
+    as_of : datetime, optional
+        The moment that it was asked for.
     """
 
     model_config = _FROZEN
@@ -424,6 +442,7 @@ class Recall(BaseModel):
     history: tuple[Turn, ...] = ()
     terms: tuple[tuple[str, float], ...] | None = Field(default=None, repr=False)
     where: dict[str, JsonValue] | Literal["callable"] | None = Field(default=None, repr=False)
+    as_of: datetime | None = None
 
     def hit(self, chunk_id: str) -> Hit | None:
         """Return the hit on ``chunk_id``, or None if it was not retrieved."""

@@ -141,7 +141,8 @@ def ended(chunk: Chunk, now: datetime) -> Chunk:
 
     Examples
     --------
-    >>> ended(Chunk(text="x", valid_until="2024"), as_moment("2025")).valid_until.year
+    >>> new_year = Chunk(text="", valid_from="2025").valid_from
+    >>> ended(Chunk(text="x", valid_until="2024"), new_year).valid_until.year
     2024
     """
     if chunk.valid_from is not None:

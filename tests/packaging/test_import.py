@@ -30,7 +30,7 @@ PUBLIC = [
     "ParameterError",
     "PathStep", "PruneReport", "Ranking", "ReadOnlyIndexError", "Recall", "RecallSettings",
     "Request", "RerankSettings", "Settings", "SettingsMismatchError", "SpreadingParameters",
-    "Stats", "StorageError", "Strategy", "TagCorrection", "TagCount", "TaggingReport",
+    "Stale", "Stats", "StorageError", "Strategy", "TagCorrection", "TagCount", "TaggingReport",
     "TextSourceError", "TooManyRequestsError", "Trace", "Turn", "__version__",
 ]  # fmt: skip
 

@@ -8,6 +8,7 @@
 :mod:`.lexical`         BM25 by Tantivy
 :mod:`.segments`        whether Tantivy's files are intact and belong together
 :mod:`.metadata`        metadata fields, which filters are evaluated on
+:mod:`.timeline`        when chunks hold, and what follows which
 :mod:`.colonies`        communities of chunks
 :mod:`.neural_store`    the trained NAKG layer on disk
 ======================  ==============================================================

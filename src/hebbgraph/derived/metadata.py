@@ -55,9 +55,11 @@ class MetadataFields:
         truth: Truth,
         graph: TagGraph,
         colony_of: Callable[[], NDArray[np.int64]] | None = None,
+        stale: Callable[[], NDArray[np.bool_] | None] = lambda: None,
     ) -> None:
         self._truth = truth
         self._colony_of = colony_of
+        self._stale = stale
         self.graph = graph
         self._fields: OrderedDict[str, _Field] = OrderedDict()
 
@@ -71,6 +73,11 @@ class MetadataFields:
             numbers, codes = np.unique(self._colony_of(), return_inverse=True)
             found = [predicate(MISSING if one < 0 else one) for one in numbers.tolist()]
             return np.array(found, dtype=np.bool_)[codes]
+        if field == "$stale":
+            stale = self._stale()
+            if stale is None:
+                stale = np.zeros(self.graph.n_slots, dtype=np.bool_)
+            return np.where(stale, predicate(True), predicate(False))
         held = self._field(field)
         holds = np.fromiter((predicate(value) for value in held.values), np.bool_, len(held.values))
         mask: NDArray[np.bool_] = holds[held.codes.view]

@@ -11,6 +11,7 @@ Data flows through the room in this order:
 ``search``           direct evidence: lexical and dense search
 ``strategies``       ways to rank: what one is given, what it returns, one file each
 ``hits``             a ranking to hits: ties, chunks, paths
+``staleness``        versions and events of one subject, by what the question asks about
 ``reranking``        a reranker's second look at the first hits
 ``diversity``        of many hits, those that differ
 ``explain``          why a recall ranked a chunk as it did

@@ -11,7 +11,7 @@ from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recall.question import Question
 from hebbgraph.recall.strategies import Ranking
-from hebbgraph.records import Chunk, Hit, PathStep
+from hebbgraph.records import Chunk, Hit, PathStep, Stale
 from hebbgraph.store.truth import Truth
 from hebbgraph.text import display
 
@@ -73,6 +73,7 @@ def make_hits(
     ranked: list[tuple[int, float]],
     path: Callable[[int], Path],
     question: Question,
+    stale: Mapping[int, Stale] | None = None,
 ) -> tuple[Hit, ...] | None:
     """Fetch chunks and build the hits; None if a chunk no longer exists.
 
@@ -93,6 +94,7 @@ def make_hits(
             rank=rank,
             path=path_steps(graph, nodes, chunks, question),
             text_hash=held[rows[slot]].text_hash,
+            stale=None if stale is None else stale.get(slot),
         )
         for rank, ((slot, score), nodes) in enumerate(zip(ranked, paths, strict=True), start=1)
     )

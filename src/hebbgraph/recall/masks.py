@@ -35,10 +35,14 @@ class Masks:
     """A cache of the masks of recent filters."""
 
     def __init__(
-        self, truth: Truth, colony_of: Callable[[], NDArray[np.int64]] | None = None
+        self,
+        truth: Truth,
+        colony_of: Callable[[], NDArray[np.int64]] | None = None,
+        stale: Callable[[], NDArray[np.bool_] | None] = lambda: None,
     ) -> None:
         self._truth = truth
         self._colony_of = colony_of
+        self._stale = stale
         self._columns: MetadataFields | None = None
         self._masks: OrderedDict[str, tuple[TagGraph, int, Passing]] = OrderedDict()
 
@@ -51,14 +55,14 @@ class Masks:
             key = json.dumps(where, sort_keys=True)
         except (TypeError, ValueError, RecursionError):
             key = None
-        if key is not None and '"$colony"' in key:
-            key = None  # colonies may change while the graph does not
+        if key is not None and ('"$colony"' in key or '"$stale"' in key):
+            key = None  # these may change while the graph does not
         kept = None if key is None else self._masks.get(key)
         if key is not None and kept and kept[0] is graph and kept[1] == graph.generation:
             self._masks.move_to_end(key)
             return kept[2]
         if self._columns is None or self._columns.graph is not graph:
-            self._columns = MetadataFields(self._truth, graph, self._colony_of)
+            self._columns = MetadataFields(self._truth, graph, self._colony_of, self._stale)
         passing = Passing(
             condition.mask(self._columns) & graph.alive, condition.cover(self._columns)
         )

@@ -10,7 +10,8 @@ import threading
 import time
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,11 +20,13 @@ from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
 from hebbgraph.arguments import check_k
+from hebbgraph.derived.timeline import Timelines
 from hebbgraph.embedders import unit_vector
 from hebbgraph.errors import FilterError, IndexLockedError, ParameterError
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS
+from hebbgraph.moments import Moment, check_moment, microseconds
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.conversation import check_history, in_full, weigh_turns
 from hebbgraph.recall.hits import best_slots, limit_per_colony, make_hits
@@ -39,6 +42,13 @@ from hebbgraph.recall.question import (
 )
 from hebbgraph.recall.reranking import SecondLook
 from hebbgraph.recall.search import DirectSearch
+from hebbgraph.recall.staleness import (
+    IN_A_CIRCLE,
+    InTime,
+    below_replacements,
+    path_through,
+    stale_marks,
+)
 from hebbgraph.recall.strategies import (
     NO_KNOWLEDGE,
     Checked,
@@ -51,6 +61,7 @@ from hebbgraph.recall.strategies import (
 from hebbgraph.records import Recall, Turn
 from hebbgraph.store.texts import TextsElsewhere
 from hebbgraph.text import tokenize
+from hebbgraph.text.time_words import asked_time
 
 if TYPE_CHECKING:
     from hebbgraph.arrays import BoolArray
@@ -60,6 +71,8 @@ __all__ = ["Recaller"]
 
 #: With a limit per colony, this many times k are ranked, to have others to choose from.
 _DEPTH_PER_COLONY = 5
+#: With dated chunks, this many times k, as older versions give way to what replaces them.
+_DEPTH_IN_TIME = 3
 
 
 @dataclass(frozen=True)
@@ -89,7 +102,8 @@ class Recaller:
         self._derived = namespace.derived
         self._settings = namespace.settings
         self._learned = namespace.learned if learned else None
-        self._masks = Masks(namespace.truth, namespace.colony_of)
+        self._timelines = Timelines(namespace.truth)
+        self._masks = Masks(namespace.truth, namespace.colony_of, self._stale_now)
         self._search = DirectSearch(namespace.derived, namespace.settings.evidence)
         self._features = Features(namespace.derived)
         self._second_look = (
@@ -112,9 +126,11 @@ class Recaller:
         vector: Sequence[float] | None = None,
         per_colony: int | None = None,
         history: Iterable[str] = (),
+        as_of: Moment | None = None,
     ) -> Recall:
         """See :meth:`hebbgraph.HebbianIndex.recall`."""
         _check(query, k, where, per_colony)
+        moment = None if as_of is None else check_moment("as_of", as_of)
         turns = self._turns(query, check_history(history)) if history != () else ()
         check_strategy(strategy)
         by = self.strategy(strategy) if isinstance(strategy, str) else Checked(strategy)
@@ -123,10 +139,12 @@ class Recaller:
         depth = k if look is None else max(k, look.settings.first)
         id_ = recall_id or uuid.uuid4().hex
         recall = self._derived.mending(
-            lambda: self._ranked(asked, by, depth, where, per_colony, id_)
+            lambda: self._ranked(asked, by, depth, where, per_colony, id_, moment)
         )
         if look is not None:
             hits, more = look.rerank(in_full(query, turns), recall.hits)
+            if any(hit.stale is not None for hit in hits):
+                hits = below_replacements(hits, recall.hits)
             said = (*said, *more)
             recall = recall.model_copy(update={"hits": hits[:k]})
         return recall.model_copy(update={"notes": (*recall.notes, *said)}) if said else recall
@@ -236,30 +254,54 @@ class Recaller:
         where: Where,
         per_colony: int | None,
         recall_id: str,
+        as_of: datetime | None,
     ) -> Recall:
         depth = k if per_colony is None else min(_DEPTH_PER_COLONY * k, MAX_K)
+        now = microseconds(datetime.now(UTC) if as_of is None else as_of)
         doubted = -1
         while True:
             with self._namespace.held() as generation:
                 graph = self._derived.graph
+                timeline = self._timelines.at(graph)
+                if timeline is not None:  # versions of one subject share places
+                    depth = max(depth, min(_DEPTH_IN_TIME * k, MAX_K))
                 request = self.request(asked, None if callable(where) else where, depth)
+                request = self._holding(request, as_of)
                 if callable(where):
                     ranking = AskedFilter(self._truth, graph, where).rank(strategy, request)
                 else:
                     ranking = strategy.rank(request)
                 ranked = best_slots(self._truth, graph, ranking, depth)
+                path = ranking.path
+                if timeline is not None:
+                    asked_for = None if as_of is not None else asked_time(asked.query)
+                    in_time = InTime(timeline, now, asked_for, request.allowed)
+                    ranked, via = in_time.arranged(ranked)
+                    path = path_through(path, via)
                 if per_colony is not None:
                     colony = self._namespace.colony_of()
                     ranked = limit_per_colony(ranked, colony, k, per_colony)
+                ranked = ranked[:k]
                 if len(ranked) < k and strategy.pads and not callable(where):
                     taken = [slot for slot, _ in ranked]
                     missing = k - len(ranked)
-                    rest = unranked(self._truth, graph, request.allowed, taken, missing)
+                    allowed = request.allowed
+                    if timeline is not None:  # what holds comes first
+                        stale = timeline.stale(now)
+                        rest = unranked(self._truth, graph, allowed & ~stale, taken, missing)
+                        ranked += [(slot, 0.0) for slot in rest]
+                        missing, allowed = missing - len(rest), allowed & stale
+                    rest = unranked(self._truth, graph, allowed, taken, missing)
                     ranked += [(slot, 0.0) for slot in rest]
                 sure = ranking.confidence
                 if sure is not None:
                     ranked = [(slot, score * sure) for slot, score in ranked]
-                hits = make_hits(self._truth, graph, ranked, ranking.path, request.question)
+                marks = None
+                if timeline is not None:
+                    marks = stale_marks(
+                        self._truth, graph, timeline, now, [slot for slot, _ in ranked]
+                    )
+                hits = make_hits(self._truth, graph, ranked, path, request.question, marks)
                 cues = cues_of(graph, request.question)
             if hits is not None:  # None: a chunk was deleted meanwhile, so look again
                 break
@@ -273,6 +315,8 @@ class Recaller:
                 self._derived.distrust()
             doubted = generation
         notes = ranking.notes
+        if timeline is not None and not timeline.circular.isdisjoint(slot for slot, _ in ranked):
+            notes = (*notes, IN_A_CIRCLE)
         if isinstance(store := self._truth.text_store, TextsElsewhere):
             hits, more = store.completed(hits)
             notes = (*notes, *more)
@@ -293,7 +337,13 @@ class Recaller:
             vector=None if asked.vector is None else tuple(asked.vector.tolist()),
             history=asked.turns,
             where=_as_recorded(where),
+            as_of=as_of,
         )
+
+    def _stale_now(self) -> NDArray[np.bool_] | None:
+        """Return which chunks are stale; None if none say anything about time."""
+        timeline = self._timelines.at(self._derived.graph)
+        return None if timeline is None else timeline.stale(microseconds(datetime.now(UTC)))
 
     def request(
         self,
@@ -368,8 +418,17 @@ class Recaller:
         if where is None and recall.where != "callable":
             where = recall.where
         elif where is None:
-            return self.request(asked, None, 1, among=self._known_to_pass(recall))
-        return self.request(asked, where, 1)
+            request = self.request(asked, None, 1, among=self._known_to_pass(recall))
+            return self._holding(request, recall.as_of)
+        return self._holding(self.request(asked, where, 1), recall.as_of)
+
+    def _holding(self, request: Request, as_of: datetime | None) -> Request:
+        """Leave out of a request what did not hold at a moment."""
+        timeline = self._timelines.at(request.graph)
+        if timeline is None or as_of is None:
+            return request
+        holding = timeline.holding(microseconds(as_of))
+        return replace(request, allowed=request.allowed & holding)
 
     def _known_to_pass(self, recall: Recall) -> BoolArray:
         graph = self._derived.graph

@@ -1,0 +1,234 @@
+"""When chunks hold, what follows which, and what is stale: from dates, versions and ``supersedes``.
+
+Read from the truth for chunks that say something about time; an index without any costs one
+look-up per change. Moments are microseconds since 1970, so comparisons are exact.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, GrowableArray
+from hebbgraph.formulas.succession import Succession, without_circles
+from hebbgraph.graph.references import link_keys
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.moments import FIRST, LAST, microseconds
+from hebbgraph.store.chunks import Dated
+from hebbgraph.store.truth import Truth
+from hebbgraph.versions import order_of
+
+__all__ = ["Timeline", "Timelines"]
+
+#: More dated chunks of one title than this are no events of one subject.
+_LARGEST_SUBJECT = 50
+_NO_TITLE = 0
+
+
+class Timelines:
+    """Keeps the timeline of a namespace in step with its graph."""
+
+    def __init__(self, truth: Truth) -> None:
+        self._truth = truth
+        self._graph: TagGraph | None = None
+        self._generation = -1
+        self._begins, self._ends = GrowableArray(np.int64), GrowableArray(np.int64)
+        self._titles = GrowableArray(np.int64)
+        self._linked: list[tuple[int, Dated]] = []
+        self._dated = False
+        self._now: Timeline | None = None
+
+    def at(self, graph: TagGraph) -> Timeline | None:
+        """Return the timeline of a graph's chunks; None if they say nothing about time.
+
+        The caller holds the graph.
+        """
+        if self._graph is graph and self._generation == graph.generation:
+            return self._now
+        if self._graph is not graph:
+            self._graph = graph
+            self._begins, self._ends = GrowableArray(np.int64), GrowableArray(np.int64)
+            self._titles, self._linked, self._dated = GrowableArray(np.int64), [], False
+        self._read(graph)
+        self._generation = graph.generation
+        self._now = self._made(graph) if self._dated else None
+        return self._now
+
+    def _read(self, graph: TagGraph) -> None:
+        start, stop = len(self._begins), graph.n_slots
+        if start == stop:
+            return
+        rows = graph.rows
+        begins = np.full(stop - start, FIRST, dtype=np.int64)
+        ends = np.full(stop - start, LAST, dtype=np.int64)
+        titles = np.full(stop - start, _NO_TITLE, dtype=np.int64)
+        for one in self._truth.dated(int(rows[start - 1]) if start else -1, int(rows[stop - 1])):
+            slot = int(np.searchsorted(rows, one.row))
+            if slot >= stop or rows[slot] != one.row:
+                continue  # not of this generation
+            self._dated = True
+            at = slot - start
+            if one.valid_from is not None:
+                begins[at] = microseconds(one.valid_from)
+            if one.valid_until is not None:
+                ends[at] = microseconds(one.valid_until)
+            if one.title and one.valid_from is not None:
+                titles[at] = crc32(" ".join(one.title.casefold().split()).encode()) + 1
+            if one.version_of is not None or one.supersedes:
+                self._linked.append((slot, one))
+        self._begins.extend(begins)
+        self._ends.extend(ends)
+        self._titles.extend(titles)
+
+    def _made(self, graph: TagGraph) -> Timeline:
+        begins, ends = self._begins.view.copy(), self._ends.view.copy()
+        alive = graph.alive
+        linked = [(slot, one) for slot, one in self._linked if alive[slot]]
+        self._linked = linked
+        edges: list[tuple[int, int]] = []
+        if linked:
+            slot_of = self._slots_by_id(graph, linked)
+            for chain in _chains(linked, slot_of):
+                for older, newer in pairwise(chain):
+                    if begins[newer] == FIRST:
+                        begins[newer] = ends[older]
+                    edges.append((older, newer))
+            for slot, one in linked:
+                targets = self._targets(graph, one.supersedes, slot_of)
+                edges += ((target, slot) for target in targets if target != slot)
+        edges, circular = without_circles(edges)
+        for older, newer in edges:
+            if FIRST < begins[newer] < LAST:
+                ends[older] = min(ends[older], begins[newer])
+        followed: defaultdict[int, list[Succession]] = defaultdict(list)
+        for older, newer in dict.fromkeys(edges):
+            followed[older].append(Succession(newer, int(begins[newer])))
+        return Timeline(graph, begins, ends, self._titles.view, dict(followed), circular)
+
+    def _slots_by_id(self, graph: TagGraph, linked: Iterable[tuple[int, Dated]]) -> dict[str, int]:
+        wanted = {one.version_of for _, one in linked if one.version_of is not None}
+        wanted |= {target for _, one in linked for target in one.supersedes}
+        found: dict[str, int] = {}
+        for id_, row in self._truth.rows_of(sorted(wanted)).items():
+            found.update((id_, slot) for slot in graph.slots_of(np.array([row])).tolist())
+        return found
+
+    def _targets(
+        self, graph: TagGraph, supersedes: Iterable[str], slot_of: Mapping[str, int]
+    ) -> list[int]:
+        """Return the chunks that have one of these ids, or addresses."""
+        found: list[int] = []
+        for target in supersedes:
+            if (slot := slot_of.get(target)) is not None:
+                found.append(slot)
+                continue
+            number = graph.phrases.number(next(iter(link_keys([target])), ""))
+            if number is not None:
+                _, chunks, entitles = graph.chunks_of(np.array([number], dtype=np.int64))
+                found += chunks[entitles].tolist()
+        return found
+
+
+def _chains(linked: Iterable[tuple[int, Dated]], slot_of: Mapping[str, int]) -> list[list[int]]:
+    """Return the versions of each chunk, oldest first; the one that bears the id is the newest."""
+    old: defaultdict[str, list[tuple[tuple[int, int], int]]] = defaultdict(list)
+    for slot, one in linked:
+        if one.version_of is not None:
+            old[one.version_of].append((order_of(one.valid_from, one.valid_until), slot))
+    chains = []
+    for subject, versions in old.items():
+        chain = [slot for _, slot in sorted(versions)]
+        if (newest := slot_of.get(subject)) is not None:
+            chain.append(newest)
+        chains.append(chain)
+    return chains
+
+
+class Timeline:
+    """When the chunks of one graph hold, by slot.
+
+    Attributes
+    ----------
+    begins, ends : ndarray of int64, shape (n_slots,)
+        A chunk holds from an instant on and before another.
+    circular : set of int
+        Chunks that supersede one another in a circle; what they say of each other is ignored.
+    """
+
+    def __init__(
+        self,
+        graph: TagGraph,
+        begins: NDArray[np.int64],
+        ends: NDArray[np.int64],
+        titles: NDArray[np.int64],
+        followed: Mapping[int, list[Succession]],
+        circular: frozenset[int],
+    ) -> None:
+        self._graph = graph
+        self.begins, self.ends = begins, ends
+        self._titles = titles
+        self._followed = followed
+        self.circular = circular
+        self._neighbours: defaultdict[int, set[int]] = defaultdict(set)
+        for older, successions in followed.items():
+            for one in successions:
+                self._neighbours[older].add(one.slot)
+                self._neighbours[one.slot].add(older)
+
+    def holding(self, moment: int) -> BoolArray:
+        """Return which chunks hold at a moment; one without dates always does."""
+        holding: BoolArray = (self.begins <= moment) & (moment < self.ends)
+        return holding
+
+    def stale(self, moment: int) -> BoolArray:
+        """Return which chunks have ended, or are superseded, at a moment."""
+        stale: BoolArray = self.ends <= moment
+        for older, successions in self._followed.items():
+            if any(one.since <= moment for one in successions):
+                stale[older] = True
+        return stale
+
+    def since_when_stale(self, slot: int, moment: int) -> int | None:
+        """Return since when a chunk is stale (``FIRST``: unknown); None if it holds."""
+        ended = int(self.ends[slot]) if self.ends[slot] <= moment else None
+        since = [one.since for one in self._followed.get(slot, ()) if one.since <= moment]
+        if ended is None and not since:
+            return None
+        known = [one for one in (ended, *since) if one is not None and one > FIRST]
+        return min(known, default=FIRST)
+
+    def replaced_by(self, slot: int, moment: int) -> list[int]:
+        """Return the chunks that stand in the place of one at a moment, ascending."""
+        last: set[int] = set()
+        seen, waiting = {slot}, [slot]
+        while waiting:
+            one = waiting.pop()
+            followers = [
+                next_.slot for next_ in self._followed.get(one, ()) if next_.since <= moment
+            ]
+            if not followers and one != slot:
+                last.add(one)
+            waiting += (next_ for next_ in followers if next_ not in seen)
+            seen.update(followers)
+        return sorted(last)
+
+    def subject(self, slot: int) -> list[int]:
+        """Return the versions and events of a chunk's subject, itself included, ascending.
+
+        Versions of one chunk, what supersedes what, and dated chunks of one title.
+        """
+        seen, waiting = {slot}, [slot]
+        while waiting:
+            near = self._neighbours.get(waiting.pop(), set()) - seen
+            seen |= near
+            waiting += near
+        for title in {int(self._titles[one]) for one in seen} - {_NO_TITLE}:
+            same = np.flatnonzero((self._titles == title) & self._graph.alive)
+            if len(same) <= _LARGEST_SUBJECT:
+                seen.update(same.tolist())
+        return sorted(seen)
