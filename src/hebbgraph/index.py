@@ -550,6 +550,11 @@ class HebbianIndex:
         found = self._parts.answers.earlier(conversation)
         return [whole(recall, self._parts.truth) for recall in found]
 
+    def find_feedback(self, ids: Iterable[str]) -> list[Feedback]:
+        """Return the feedback with these ids that is in the log, in its order."""
+        self._check_open()
+        return self._teacher.find_feedback(_check_ids(ids, "the id of a feedback"))
+
     def export_feedback(self, file: str | Path | IO[str]) -> int:
         """Write the feedback log as JSON lines; return how many.
 
@@ -1104,6 +1109,7 @@ class HebbianIndex:
     akeep_answer = _in_thread(keep_answer)
     afind_answer = _in_thread(find_answer)
     aearlier_recalls = _in_thread(earlier_recalls)
+    afind_feedback = _in_thread(find_feedback)
     aexport_feedback = _in_thread(export_feedback)
     aimport_feedback = _in_thread(import_feedback)
     aprune = _in_thread(prune)

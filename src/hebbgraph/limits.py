@@ -10,6 +10,7 @@ __all__ = [
     "CONVERSION_CHUNKS",
     "CONVERSION_MEMORY_BYTES",
     "CONVERSION_SECONDS",
+    "MANY_SHOWN",
     "MAX_ADDRESS",
     "MAX_ADDRESSES",
     "MAX_ARCHIVE_ENTRIES",
@@ -60,6 +61,8 @@ MAX_SEEDS = 100_000
 #: Corrections to tags in force in a namespace, and chunks that one split names.
 MAX_CORRECTIONS = 10_000
 MAX_SPLIT = 10_000
+#: From this many shown chunks on, an answer that cites all of them teaches nothing.
+MANY_SHOWN = 5
 #: Characters per line of exported feedback.
 MAX_FEEDBACK_LINE = 50_000_000
 #: Converting one file, unless the caller says otherwise: wall time, memory of the process

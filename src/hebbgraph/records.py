@@ -584,8 +584,6 @@ class AnswerRecord(BaseModel):
         Those of the answer, and those that it gives credit to; without vectors of other models,
         texts, and the question unless it may be kept.
     credits : tuple of Credit
-    verdict : bool, optional
-        The last thumb; None before.
     embedder : str, optional
         The model of the recalls' vectors.
     created_at : float
@@ -601,7 +599,6 @@ class AnswerRecord(BaseModel):
     conversation: str | None = None
     recalls: tuple[Recall, ...] = ()
     credits: tuple[Credit, ...] = ()
-    verdict: bool | None = None
     embedder: str | None = None
     created_at: float = 0.0
     number: int | None = None

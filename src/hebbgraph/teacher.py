@@ -148,6 +148,10 @@ class Teacher:
         plain = (recall.model_copy(update={"vector": None}) for recall in found.recalls)
         return found.model_copy(update={"recalls": tuple(plain)})
 
+    def find_feedback(self, ids: Sequence[str]) -> list[Feedback]:
+        """See :meth:`hebbgraph.HebbianIndex.find_feedback`."""
+        return self._log.select(Selection(ids=ids))
+
     def _lasting(self, recall: Recall) -> Recall:
         """Keep what learning reads; the question only if it may be kept."""
         kept: dict[str, Any] = {"terms": hashed_terms(recall, self._terms), "notes": ()}

@@ -24,6 +24,7 @@ _NO_TEXT = frozenset({"type", "id", "index", "media_type", "mime_type", "source_
 
 def exchange_of(trace: Trace, *, actor: str | None) -> Exchange:
     """Read a complete trace."""
+    thread = trace.metadata.get("thread_id")
     return Exchange(
         recalls=list(trace.recalls.values()),
         replies=[
@@ -37,7 +38,9 @@ def exchange_of(trace: Trace, *, actor: str | None) -> Exchange:
         earlier=trace.earlier,
         foreign=list(_foreign(trace)),
         actor=actor,
+        conversation=None if thread is None else str(thread),
         ids=[str(run_id) for run_id in (trace.root, *trace.recalls, *trace.calls)],
+        failed=trace.failed,
     )
 
 

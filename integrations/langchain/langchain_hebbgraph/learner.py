@@ -15,6 +15,8 @@ from hebbgraph.citations import (
     Actor,
     Exchange,
     Learner,
+    Outcome,
+    Reason,
     Recalled,
     Rendered,
     Reply,
@@ -62,16 +64,20 @@ class CitationLearner(TracingHandler):
         store over one fits as well.
     actor : callable, optional
         Takes the root run's metadata and returns the name that the lesson is attributed
-        to, or None. Left out, ``metadata["user_id"]``.
+        to, or None. Left out, ``metadata["user_id"]`` and the like, where also the
+        ``configurable`` of a call arrives, or the ``user_id`` of LangGraph's runtime context.
     learn_on : {"citation", "approval"}
         ``"approval"``: lessons wait until :meth:`feedback` says that the answer was good.
     background : bool
         False learns before the outermost call returns: for processes that are frozen or
         ended right after an answer.
     remember : int
-        How many answers are kept for late feedback.
+        How many answers are kept in memory for late feedback; the index keeps more.
     on_lesson : callable, optional
         Called with each feedback record that an index returned.
+    on_answer : callable, optional
+        Called with what became of each answer: an
+        :class:`~hebbgraph.citations.Outcome`, which says what was learned, or why nothing.
 
     Examples
     --------
@@ -90,6 +96,7 @@ class CitationLearner(TracingHandler):
         background: bool = True,
         remember: int = 1_000,
         on_lesson: Callable[[Any], Any] | None = None,
+        on_answer: Callable[[Outcome], Any] | None = None,
     ) -> None:
         super().__init__()
         self.index = _index_of(index)
@@ -97,7 +104,14 @@ class CitationLearner(TracingHandler):
         self.background = background
         # Noting references is faster than switching to a thread; learning is not.
         self.run_inline = background
-        self._learner = Learner(learn_on=learn_on, remember=remember, on_lesson=on_lesson)
+        self._learner = Learner(
+            learn_on=learn_on,
+            remember=remember,
+            index=self.index,
+            on_lesson=on_lesson,
+            on_answer=on_answer,
+            expects_actor=actor is None,
+        )
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> CitationLearner:
         """Return the learner itself: its notes belong to runs, not to configurations."""
@@ -155,19 +169,58 @@ class CitationLearner(TracingHandler):
     # -- when a run is over -----------------------------------------------------------
 
     def _completed(self, trace: Trace) -> None:
-        self._relate(trace)
-        if (trace.recalls or trace.earlier) and trace.calls and not trace.failed:
-            self._learner.submit(partial(self._read, trace), background=self.background)
-
-    def _relate(self, trace: Trace) -> None:
-        """Add what earlier turns of the same conversation recalled."""
-        if (thread := trace.metadata.get("thread_id")) is not None:
-            recalls = list(trace.recalls.values())
-            trace.earlier = self._learner.conversations.earlier(str(thread), but=recalls)
+        thread = trace.metadata.get("thread_id")
+        recalls = list(trace.recalls.values())
+        if thread is not None:
             self._learner.conversations.note(str(thread), recalls)
+        if recalls or (thread is not None and trace.calls):
+            self._learner.submit(partial(self._read, trace), background=self.background)
+        elif trace.calls:
+            self._learner.missed(Reason.NOTHING_RECALLED)
 
     def _read(self, trace: Trace) -> Exchange:
-        return exchange_of(trace, actor=self.actor(trace.metadata))
+        if (thread := trace.metadata.get("thread_id")) is not None:
+            recalls = list(trace.recalls.values())
+            trace.earlier = self._learner.earlier(str(thread), but=recalls)
+        return exchange_of(trace, actor=self.actor({**trace.context, **trace.metadata}))
+
+    # -- what was learned -------------------------------------------------------------
+
+    @property
+    def lessons(self) -> tuple[Outcome, ...]:
+        """What became of the latest answers, oldest first: what was learned, or why nothing.
+
+        ``index.lessons()`` lists what an index has learned, from all processes.
+        """
+        return self._learner.journal.latest
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many answers there were, by what became of them.
+
+        >>> CitationLearner().counts
+        {}
+        """
+        return self._learner.journal.counts
+
+    def undo(self, run_id: RunId) -> int:
+        """Take back what an answer has taught, thumbs included; return how many lessons.
+
+        Parameters
+        ----------
+        run_id : UUID or str
+            As for :meth:`feedback`.
+
+        Raises
+        ------
+        NotFoundError
+            For a run that is not, or no longer, remembered, or whose answer cited nothing.
+        """
+        return self._learner.undo(_plain_id(run_id))
+
+    async def aundo(self, run_id: RunId) -> int:
+        """Async twin of :meth:`undo`."""
+        return await asyncio.to_thread(self.undo, run_id)
 
     # -- where no run tells -----------------------------------------------------------
 

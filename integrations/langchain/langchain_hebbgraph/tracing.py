@@ -18,6 +18,7 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import Generation, LLMResult
+from langchain_core.runnables.config import var_child_runnable_config
 
 __all__ = ["Call", "Prompt", "Trace", "TracingHandler"]
 
@@ -33,6 +34,8 @@ PATIENCE_SECONDS = 3_600.0
 GRACE_SECONDS = 60.0
 _MAX_ENDING = 1_000
 
+#: Under which LangGraph hands its runtime to nodes.
+_RUNTIME = "__pregel_runtime"
 _ABANDONED = (GeneratorExit, asyncio.CancelledError)
 
 
@@ -51,6 +54,7 @@ class Trace:
 
     root: UUID
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    context: Mapping[str, Any] = field(default_factory=dict)  # what LangGraph's nodes are given
     started: float = field(default_factory=time.monotonic)
     recalls: dict[UUID, Recalled] = field(default_factory=dict)
     earlier: Sequence[Recalled] = ()  # of the same conversation
@@ -105,6 +109,17 @@ class Trace:
 def _bound(noted: dict[UUID, Any]) -> None:
     while len(noted) > _MAX_NOTED:
         del noted[next(iter(noted))]
+
+
+def runtime_context() -> Mapping[str, Any]:
+    """Return what ``graph.invoke(..., context=...)`` was given, within a node of LangGraph."""
+    config = var_child_runnable_config.get()
+    runtime = ((config or {}).get("configurable") or {}).get(_RUNTIME)
+    context = getattr(runtime, "context", None)
+    if isinstance(context, Mapping):
+        return context
+    # A dataclass or a model; references only.
+    return {} if context is None else getattr(context, "__dict__", {})
 
 
 class TracingHandler(BaseCallbackHandler, ABC):
@@ -260,6 +275,8 @@ class TracingHandler(BaseCallbackHandler, ABC):
             if trace is None:
                 trace = Trace(run_id, metadata or {})
                 self._keep(trace)
+            elif not trace.context:
+                trace.context = runtime_context()
             trace.runs.append(run_id)
             self._trace_of[run_id] = trace
             return trace

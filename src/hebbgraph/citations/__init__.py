@@ -35,8 +35,11 @@ prompt searches it once for each source.
 ``rendered``            what passes between those three: sources and their keys
 ``markers``             what a marker looks like
 ``credit``              which recall is credited with which cited chunk
-``exchange``            a request and its answer; what it teaches, or why nothing
+``exchange``            a request and its answer: all that decides what is learned
+``outcomes``            what an answer teaches, or why nothing
 ``conversations``       what earlier turns recalled
+``answered``            an answer that can be judged, and what is kept of it
+``journal``             counts outcomes, and tells of each
 ``learner``             teaches the indexes, takes lessons back
 ``worker``              the background thread
 ======================  ==================================================================
@@ -51,10 +54,18 @@ from hebbgraph.citations.cited import (
     parse_structured,
 )
 from hebbgraph.citations.conversations import Conversations
-from hebbgraph.citations.credit import Lesson, Recalled, TeachableIndex, share_credit
-from hebbgraph.citations.exchange import Exchange, Outcome, Reason, Reply, sources_of
+from hebbgraph.citations.credit import (
+    LastingIndex,
+    Lesson,
+    Recalled,
+    TeachableIndex,
+    share_credit,
+)
+from hebbgraph.citations.exchange import Exchange, Reply, sources_of
 from hebbgraph.citations.formatter import CITATION_INSTRUCTION, Formatter
+from hebbgraph.citations.journal import Journal
 from hebbgraph.citations.learner import Actor, Learner, user_id
+from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.rendered import Rendered, Source, SourceLike
 from hebbgraph.citations.shown import MAX_PROMPT_CHARACTERS as MAX_PROMPT_CHARACTERS
 from hebbgraph.citations.shown import rendered_in, shown_in
@@ -65,6 +76,8 @@ __all__ = [
     "Conversations",
     "Exchange",
     "Formatter",
+    "Journal",
+    "LastingIndex",
     "Learner",
     "Lesson",
     "Outcome",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from hebbgraph.records import Feedback, Recall
+from hebbgraph.limits import MANY_SHOWN
+from hebbgraph.records import AnswerRecord, Feedback, Recall
 
-__all__ = ["Lesson", "Recalled", "TeachableIndex", "share_credit"]
+__all__ = ["LastingIndex", "Lesson", "Recalled", "TeachableIndex", "share_credit"]
 
 
 class TeachableIndex(Protocol):
@@ -32,6 +33,27 @@ class TeachableIndex(Protocol):
 
     def find_recall(self, recall_id: str) -> Recall | None:
         """See :meth:`hebbgraph.HebbianIndex.find_recall`."""
+        ...
+
+
+@runtime_checkable
+class LastingIndex(TeachableIndex, Protocol):
+    """An index that also keeps what links answers to lessons, for other processes."""
+
+    def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
+        """See :meth:`hebbgraph.HebbianIndex.keep_answer`."""
+        ...
+
+    def find_answer(self, name: str) -> AnswerRecord | None:
+        """See :meth:`hebbgraph.HebbianIndex.find_answer`."""
+        ...
+
+    def earlier_recalls(self, conversation: str) -> list[Recall]:
+        """See :meth:`hebbgraph.HebbianIndex.earlier_recalls`."""
+        ...
+
+    def find_feedback(self, ids: Iterable[str]) -> list[Feedback]:
+        """See :meth:`hebbgraph.HebbianIndex.find_feedback`."""
         ...
 
 
@@ -70,6 +92,11 @@ class Lesson:
     shown: tuple[str, ...]
     rejected: tuple[str, ...] = ()
     actor: str | None = None
+
+    @property
+    def is_indifferent(self) -> bool:
+        """Whether it cites all of many, so that it says nothing of any."""
+        return len(self.shown) >= MANY_SHOWN and len(self.cited) == len(self.shown)
 
     def by(self, actor: str | None) -> Lesson:
         """Return the same lesson, attributed to an actor."""

@@ -3,31 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from hebbgraph.citations.cited import parse_annotations, parse_citations, parse_structured
-from hebbgraph.citations.credit import Lesson, Recalled, share_credit
+from hebbgraph.citations.credit import Recalled, share_credit
+from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.rendered import Rendered, Source
 from hebbgraph.citations.shown import rendered_in
-from hebbgraph.records import Feedback
 
-__all__ = ["Exchange", "Outcome", "Reason", "Reply", "sources_of"]
+__all__ = ["Exchange", "Reply", "sources_of"]
 
 #: A shorter reply ("yes") may occur in an unrelated output by chance.
 _MIN_TELLING_CHARACTERS = 20
-
-
-class Reason(StrEnum):
-    """Why an answer teaches nothing."""
-
-    NOTHING_RECALLED = "no index was asked"
-    NO_REPLY = "no model answered"
-    NOTHING_SHOWN = "no chunk that was recalled stood in a prompt"
-    NO_KEYS = "nothing was cited, and no chunk had a key in the prompt"
-    NOTHING_CITED = "nothing was cited"
-    ALREADY_TAUGHT = "what was cited has been taught by an earlier answer to the same request"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,29 +44,6 @@ class Reply:
     structured: Sequence[Any] = ()
     annotations: Sequence[Any] = ()
     rendered: Rendered | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What an exchange teaches, or why it teaches nothing.
-
-    Attributes
-    ----------
-    lessons : tuple of Lesson
-        One per credited recall.
-    reason : Reason, optional
-        If there are no lessons.
-    shown, cited : tuple of str
-        The ids of the chunks in the prompt, and of those the answer cites.
-    feedback : tuple of Feedback
-        The indexes' records, once the lessons are taught.
-    """
-
-    lessons: tuple[Lesson, ...] = ()
-    reason: Reason | None = None
-    shown: tuple[str, ...] = ()
-    cited: tuple[str, ...] = ()
-    feedback: tuple[Feedback, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +76,14 @@ class Exchange:
         it, not to a chunk of ours.
     actor : str, optional
         Whom lessons are attributed to.
+    conversation : str, optional
+        Later turns of it may cite what these recalls found.
     ids : sequence of str
         Names by which late feedback may refer to the answer.
+    failed : bool
+        The request failed: nobody got its answer.
+    others : bool
+        Indexes were asked that this learner does not teach.
     taught : set of str
         Chunks that the request has taught so far. Exchanges of one request share the set, so an
         answer repeated by an outer chain counts once.
@@ -135,7 +106,10 @@ class Exchange:
     earlier: Sequence[Recalled] = ()
     foreign: Sequence[Source] = ()
     actor: str | None = None
+    conversation: str | None = None
     ids: Sequence[str] = ()
+    failed: bool = False
+    others: bool = False
     taught: set[str] = field(default_factory=set)
 
     def outcome(self) -> Outcome:
@@ -145,8 +119,14 @@ class Exchange:
         parsed or a stream was abandoned, it is the last reply that cites anything. Drafts, gradings
         and failed attempts teach nothing.
         """
+        outcome = self._outcome()
+        return replace(outcome, names=tuple(self.ids), actor=self.actor)
+
+    def _outcome(self) -> Outcome:
         if not (self.recalls or self.earlier):
-            return Outcome(reason=Reason.NOTHING_RECALLED)
+            return Outcome(reason=Reason.OTHER_INDEX if self.others else Reason.NOTHING_RECALLED)
+        if self.failed:
+            return Outcome(reason=Reason.FAILED)
         if not self.replies:
             return Outcome(reason=Reason.NO_REPLY)
         readings = list(self._readings())
@@ -162,7 +142,10 @@ class Exchange:
         lessons = share_credit(cited, shown, self.recalls, earlier=self.earlier, taught=self.taught)
         if not lessons:
             return Outcome(reason=Reason.ALREADY_TAUGHT, shown=shown, cited=cited)
-        return Outcome(tuple(one.by(self.actor) for one in lessons), None, shown, cited)
+        telling = [one for one in lessons if not one.is_indifferent]
+        if not telling:
+            return Outcome(reason=Reason.ALL_OF_MANY, shown=shown, cited=cited)
+        return Outcome(tuple(one.by(self.actor) for one in telling), None, shown, cited)
 
     def _readings(self) -> Iterator[_Reading]:
         sources = [*sources_of([*self.recalls, *reversed(self.earlier)]), *self.foreign]

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import logging
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, TypeVar
 
+from hebbgraph.citations.answered import Answered, Label
 from hebbgraph.citations.conversations import Conversations
-from hebbgraph.citations.credit import Lesson, Recalled, TeachableIndex, share_credit
-from hebbgraph.citations.exchange import Exchange, Outcome
+from hebbgraph.citations.credit import LastingIndex, Recalled, TeachableIndex, share_credit
+from hebbgraph.citations.exchange import Exchange
+from hebbgraph.citations.journal import Journal
+from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.worker import Worker
 from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
 from hebbgraph.records import Feedback
@@ -21,18 +25,32 @@ __all__ = ["Actor", "Learner", "user_id"]
 
 logger = logging.getLogger(__name__)
 
+_T = TypeVar("_T")
+
 Actor: TypeAlias = Callable[[Mapping[str, Any]], str | None]
 """From a request's metadata to the name that its lessons are attributed to, or None."""
 
 
-def user_id(metadata: Mapping[str, Any]) -> str | None:
-    """Return ``metadata["user_id"]`` as a str: the default actor.
+#: Where frameworks and tracers put the user of a request.
+_USER_KEYS = ("user_id", "userId", "user-id", "langfuse_user_id", "user", "actor")
 
-    >>> user_id({"user_id": 7})
-    '7'
+
+def user_id(metadata: Mapping[str, Any]) -> str | None:
+    """Return the user of a request, from where people put it in metadata: the default actor.
+
+    Under ``user_id``, ``userId``, ``langfuse_user_id``, ``user`` (a name, or a mapping with an
+    ``id``) or ``actor``, the first that is there.
+
+    >>> user_id({"user_id": 7}), user_id({"user": {"id": "ida"}}), user_id({})
+    ('7', 'ida', None)
     """
-    actor = metadata.get("user_id")
-    return None if actor is None else str(actor)
+    for key in _USER_KEYS:
+        found = metadata.get(key)
+        if isinstance(found, Mapping):
+            found = found.get("id", found.get("user_id"))
+        if found is not None and not isinstance(found, bool) and str(found).strip():
+            return str(found)
+    return None
 
 
 class Learner:
@@ -46,14 +64,22 @@ class Learner:
     learn_on : {"citation", "approval"}
         With ``"approval"``, an answer teaches only after :meth:`feedback` approved of it.
     remember : int
-        Number of answers kept for :meth:`feedback`.
+        Number of answers kept in memory; an index keeps more, for other processes too.
+    index : TeachableIndex, optional
+        Where answers of other processes may be kept, before the first answer comes from it.
     on_lesson : callable, optional
         Called with each feedback record of an index. Its errors are logged.
+    on_answer : callable, optional
+        Called with the :class:`Outcome` of each answer. Its errors are logged.
+    expects_actor : bool
+        Whether to say once that an answer had no actor.
 
     Attributes
     ----------
     conversations : Conversations
         For adapters: the recalls of earlier turns.
+    journal : Journal
+        The latest outcomes, and how many there were of each.
 
     Examples
     --------
@@ -73,7 +99,10 @@ class Learner:
         *,
         learn_on: Literal["citation", "approval"] = "citation",
         remember: int = 1_000,
+        index: TeachableIndex | None = None,
         on_lesson: Callable[[Feedback], object] | None = None,
+        on_answer: Callable[[Outcome], object] | None = None,
+        expects_actor: bool = False,
     ) -> None:
         if learn_on not in ("citation", "approval"):
             raise ParameterError(f"learn_on is 'citation' or 'approval', got {learn_on!r}")
@@ -81,10 +110,14 @@ class Learner:
         self.remember = remember
         self.on_lesson = on_lesson
         self.conversations = Conversations()
+        self.journal = Journal(remember=remember, on_answer=on_answer, expects_actor=expects_actor)
         self._worker = Worker()
         self._lock = threading.RLock()
-        self._answers: dict[str, _Answered] = {}
-        self._order: deque[tuple[_Answered, Sequence[str]]] = deque()
+        self._answers: dict[str, Answered] = {}
+        self._order: deque[tuple[Answered, Sequence[str]]] = deque()
+        #: Where answers of other processes may be kept.
+        self._indexes: weakref.WeakSet[LastingIndex] = weakref.WeakSet()
+        self._meet(index)
 
     # -- learning ---------------------------------------------------------------------
 
@@ -117,40 +150,58 @@ class Learner:
             The first error of an index; the lessons of other recalls are taught all the same.
         """
         outcome, answered = self._read(exchange)
-        if answered is None:
-            return outcome
-        feedback, errors = answered.judge(True, self._tell)
+        feedback: list[Feedback] = []
+        errors: list[Exception] = []
+        if outcome.lessons:
+            feedback, errors = answered.judge(True, self._tell)
+        outcome = self._noted(answered, replace(outcome, feedback=tuple(feedback)), errors)
         if errors:
             raise errors[0]
-        return replace(outcome, feedback=tuple(feedback))
+        return outcome
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until everything submitted is learned; False after ``timeout`` seconds."""
         return self._worker.flush(timeout)
+
+    def missed(self, reason: Reason) -> None:
+        """Note an answer of which nothing but the reason is known why it teaches nothing."""
+        self.journal.note(Outcome(reason=reason))
 
     def _study(self, read: Callable[[], Exchange]) -> None:
         try:
             outcome, answered = self._read(read())
         except Exception:
             logger.exception("an answer could not be read; it teaches nothing")
+            self.missed(Reason.UNREADABLE)
             return
-        if answered is None:
-            logger.debug("an answer teaches nothing: %s", outcome.reason)
-        elif self.learn_on == "citation":
-            for error in answered.judge(True, self._tell)[1]:
+        feedback: list[Feedback] = []
+        errors: list[Exception] = []
+        if outcome.lessons and self.learn_on == "citation":
+            feedback, errors = answered.judge(True, self._tell)
+            for error in errors:
                 logger.error("an answer could not be learned: %s", error, exc_info=error)
+        self._noted(answered, replace(outcome, feedback=tuple(feedback)), errors)
 
-    def _read(self, exchange: Exchange) -> tuple[Outcome, _Answered | None]:
+    def _read(self, exchange: Exchange) -> tuple[Outcome, Answered]:
+        for one in (*exchange.recalls, *exchange.earlier):
+            self._meet(one.index)
         with self._lock:  # two answers of one request must not both teach the same chunk
             outcome = exchange.outcome()
-            if not outcome.lessons:
-                return outcome, None
-            exchange.taught.update(outcome.cited)
-            answered = _Answered(outcome.lessons)
-            self._keep(answered, exchange.ids)
+            label = Label(tuple(exchange.ids), exchange.conversation, tuple(exchange.recalls))
+            answered = Answered(outcome.lessons, label)
+            if outcome.lessons:
+                exchange.taught.update(outcome.cited)
+                self._remember(answered, exchange.ids)
         return outcome, answered
 
-    def _keep(self, answered: _Answered, ids: Sequence[str]) -> None:
+    def _noted(self, answered: Answered, outcome: Outcome, errors: Sequence[Exception]) -> Outcome:
+        if errors and not outcome.feedback:
+            outcome = replace(outcome, reason=Reason.REFUSED)
+        answered.keep(outcome.code)
+        self.journal.note(outcome)
+        return outcome
+
+    def _remember(self, answered: Answered, ids: Sequence[str]) -> None:
         if not ids:
             return
         self._order.append((answered, ids))
@@ -161,12 +212,39 @@ class Learner:
                 if self._answers.get(name) is oldest:
                     del self._answers[name]
 
+    def _meet(self, index: object) -> None:
+        if isinstance(index, LastingIndex):
+            self._indexes.add(index)
+
     def _tell(self, feedback: Feedback) -> None:
         if self.on_lesson is not None:
             try:
                 self.on_lesson(feedback)
             except Exception:
                 logger.exception("on_lesson failed for feedback %s", feedback.id)
+
+    # -- earlier turns ------------------------------------------------------------------
+
+    def earlier(self, conversation: str, *, but: Sequence[Recalled] = ()) -> list[Recalled]:
+        """Return what earlier turns of a conversation recalled, oldest first.
+
+        Also those that another process answered, as far as an index has kept them.
+
+        Parameters
+        ----------
+        conversation : str
+        but : sequence of Recalled
+            Those of the present turn.
+        """
+        found = {one.recall.id: one for one in self.conversations.earlier(conversation, but=but)}
+        own = {one.recall.id for one in but}
+        kept = {
+            recall.id: Recalled(index, recall)
+            for index in list(self._indexes)
+            for recall in _reading(index.earlier_recalls, conversation) or ()
+            if recall.id not in own and recall.id not in found
+        }
+        return [*kept.values(), *found.values()]
 
     # -- late feedback ----------------------------------------------------------------
 
@@ -214,26 +292,68 @@ class Learner:
         if isinstance(cited, str):
             raise ParameterError(f"cited is a list of chunk ids, got {cited!r}; put it in a list")
         self.flush()
-        with self._lock:
-            answered = self._answers.get(id)
+        self._meet(index)
+        answered = self._find(id)
         if cited is not None:
             answered = self._about(id, cited, answered, index)
-        if answered is None:
+        if answered is None or not answered.lessons:
             raise NotFoundError(
-                f"no citing answer of run {id!r} is remembered (the last {self.remember} are); "
-                "name the chunks by cited=[...] with a retriever's run"
+                f"{self._unknown(id)}; name the chunks by cited=[...] with a retriever's run"
             )
         feedback, errors = answered.judge(good, self._tell, actor)
+        answered.keep(("learned" if good else "rejected") if feedback else "waiting")
         if errors:
             raise errors[0]
         return feedback
 
+    def undo(self, id: str) -> int:
+        """Take back what an answer has taught, verdicts included; return how many lessons.
+
+        Parameters
+        ----------
+        id : str
+            One of the ids of the exchange, or of its recalls.
+
+        Raises
+        ------
+        NotFoundError
+            If no answer with this id is remembered, or it cited nothing.
+        """
+        self.flush()
+        answered = self._find(id)
+        if answered is None or not answered.lessons:
+            raise NotFoundError(self._unknown(id))
+        count = answered.undo()
+        answered.keep("undone")
+        return count
+
+    def _find(self, id: str) -> Answered | None:
+        """Return an answer as its indexes keep it now, or else as it is remembered."""
+        kept = [
+            (index, record)
+            for index in list(self._indexes)
+            if (record := _reading(index.find_answer, id)) is not None
+        ]
+        with self._lock:
+            known = self._answers.get(id)
+        if kept and (known is None or not known.is_as_kept(kept)):
+            return Answered.recollected(kept, known)
+        if not kept and known is not None:
+            known.settle()
+        return known
+
+    def _unknown(self, id: str) -> str:
+        where = "" if self._indexes else ", in this process; hand the learner its index"
+        return f"no citing answer of run {id!r} is remembered (the last {self.remember} are{where})"
+
     @staticmethod
     def _about(
-        id: str, cited: Sequence[str], known: _Answered | None, index: TeachableIndex | None
-    ) -> _Answered | None:
+        id: str, cited: Sequence[str], known: Answered | None, index: TeachableIndex | None
+    ) -> Answered | None:
         lessons = known.lessons if known is not None else ()
         recalls = [lesson.recalled for lesson in lessons]
+        if known is not None:
+            recalls += [one for one in known.label.recalls if one not in recalls]
         if not recalls and index is not None and (recall := index.find_recall(id)) is not None:
             recalls = [Recalled(index, recall)]
         found_ids = {hit.chunk.id for one in recalls for hit in one.recall.hits}
@@ -245,38 +365,16 @@ class Learner:
         shown = [id_ for lesson in lessons for id_ in lesson.shown]
         actor = lessons[0].actor if lessons else None
         found = share_credit(cited, [*shown, *cited], recalls)
-        return _Answered([lesson.by(actor) for lesson in found]) if recalls else None
+        if not recalls:
+            return None
+        label = known.label if known is not None else Label((id,))
+        return Answered([lesson.by(actor) for lesson in found], label)
 
 
-class _Answered:
-    """The lessons of one answer, the verdict so far, and the records made of it."""
-
-    def __init__(self, lessons: Sequence[Lesson]) -> None:
-        self.lessons = tuple(lessons)
-        self._verdict: bool | None = None
-        self._given: list[tuple[TeachableIndex, Feedback]] = []
-        self._lock = threading.Lock()
-
-    def judge(
-        self, good: bool, tell: Callable[[Feedback], None], actor: str | None = None
-    ) -> tuple[list[Feedback], list[Exception]]:
-        """Teach the lessons, or their opposite; return the records and the errors."""
-        errors: list[Exception] = []
-        with self._lock:
-            if actor is not None:
-                self.lessons = tuple(lesson.by(actor) for lesson in self.lessons)
-            if self._verdict is not good:
-                for index, feedback in self._given:
-                    index.forget(feedback=feedback.id)
-                self._given = []
-                for lesson in self.lessons:
-                    try:
-                        feedback = (lesson if good else lesson.as_rejection()).teach()
-                    except Exception as error:  # the other lessons are as good as ever
-                        errors.append(error)
-                    else:
-                        self._given.append((lesson.recalled.index, feedback))
-                        tell(feedback)
-                # What failed may be tried again.
-                self._verdict = None if errors else good
-            return [feedback for _, feedback in self._given], errors
+def _reading(read: Callable[[str], _T], name: str) -> _T | None:
+    """Ask an index for what it keeps; one that is closed or damaged keeps nothing, and says so."""
+    try:
+        return read(name)
+    except Exception as error:
+        logger.warning("what an index keeps of answers cannot be read: %s", error)
+        return None

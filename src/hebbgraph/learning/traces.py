@@ -13,13 +13,12 @@ from enum import IntEnum
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
+from hebbgraph.limits import MANY_SHOWN
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
 __all__ = ["Family", "Node", "Trace", "chunk_node", "tag_node", "traces_of"]
 
-#: From this many shown chunks on, an answer that cites all of them teaches nothing.
-MANY_SHOWN = 5
 _MAX_CUES = 16
 _MAX_CITED = 16
 _MAX_REJECTED = 64

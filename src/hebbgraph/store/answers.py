@@ -295,7 +295,6 @@ def _body(record: AnswerRecord) -> bytes | None:
     fields = {
         "names": record.names,
         "conversation": record.conversation,
-        "verdict": record.verdict,
         "embedder": record.embedder,
         "credits": [one.model_dump(exclude_defaults=True) for one in record.credits],
         "recalls": [

@@ -373,8 +373,9 @@ class Database:
             self.dialect.vacuum(self.engine)
 
     def dispose(self) -> None:
-        """Close every connection."""
-        self.engine.dispose()
+        """Close every connection, though one in memory only when no thread uses it."""
+        with self._serialise:
+            self.engine.dispose()
 
 
 _DIALECTS: dict[str, Callable[..., Dialect]] = {

@@ -114,10 +114,10 @@ def test_keeping_it_again_takes_its_place(open_index: Callable[..., HebbianIndex
     index = open_index()
     index.add(OWLS)
     kept = index.keep_answer(_answer(index))
-    index.keep_answer(kept.model_copy(update={"verdict": False}))
+    index.keep_answer(kept.model_copy(update={"outcome": "undone"}))
     found = index.find_answer("run")
     assert found is not None
-    assert (found.number, found.verdict) == (kept.number, False)
+    assert (found.number, found.outcome) == (kept.number, "undone")
 
 
 @pytest.mark.parametrize(

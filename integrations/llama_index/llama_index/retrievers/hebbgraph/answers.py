@@ -68,10 +68,12 @@ class Answer:
     text: str = ""
     structured: Any = None
     message: ChatMessage | None = None
+    silent: bool = False  # nothing was said
 
 
 def exchange_of(answer: Answer, *, actor: str | None) -> Exchange:
     """Read an answer."""
+    thread = answer.tags.get("thread_id")
     reply = Reply(
         text=answer.text,
         structured=() if answer.structured is None else (answer.structured,),
@@ -79,10 +81,12 @@ def exchange_of(answer: Answer, *, actor: str | None) -> Exchange:
         rendered=_rendered(answer),
     )
     return Exchange(
-        recalls=answer.recalls,
-        replies=[reply],
+        recalls=[seen.plain() for seen in answer.recalls],
+        replies=[] if answer.silent else [reply],
         earlier=answer.earlier,
         actor=actor,
+        conversation=None if thread is None else str(thread),
+        failed=answer.request.failed,
         ids=[seen.recall.id for seen in answer.recalls],
         taught=answer.request.taught,
     )

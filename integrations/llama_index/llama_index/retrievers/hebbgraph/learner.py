@@ -7,15 +7,15 @@ and cited, and which recall gets the credit, is decided by :mod:`hebbgraph.citat
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from llama_index.core.base.response.schema import PydanticResponse, Response
 from llama_index.core.schema import NodeWithScore
 
 from hebbgraph import HebbianIndex, ParameterError, Recall
-from hebbgraph.citations import Actor, Exchange, Learner, user_id
+from hebbgraph.citations import Actor, Exchange, Learner, Outcome, Reason, user_id
 from hebbgraph.records import Feedback
 from llama_index.retrievers.hebbgraph.answers import Answer, contents, exchange_of, text_of
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
@@ -38,7 +38,14 @@ class CitationLearner(Listener):
     actor : callable, optional
         Takes the request's instrument tags and returns the name that the lesson is
         attributed to, or None. Left out, the tag ``user_id``, which
-        ``with instrument_tags({"user_id": ...}):`` sets.
+        ``with instrument_tags({"user_id": ...}):`` sets, or one like it.
+    learn_on : {"citation", "approval"}
+        ``"approval"``: lessons wait until :meth:`feedback` says that the answer was good.
+    on_lesson : callable, optional
+        Called with each feedback record that an index returned.
+    on_answer : callable, optional
+        Called with what became of each answer: an
+        :class:`~hebbgraph.citations.Outcome`, which says what was learned, or why nothing.
     background : bool
         Always learn in a background thread; :meth:`flush` waits for it.
 
@@ -74,9 +81,19 @@ class CitationLearner(Listener):
         *,
         actor: Actor | None = None,
         background: bool = False,
+        learn_on: Literal["citation", "approval"] = "citation",
+        on_lesson: Callable[[Feedback], object] | None = None,
+        on_answer: Callable[[Outcome], object] | None = None,
     ) -> None:
-        self._learner = Learner()
-        super().__init__(_index_of(index), self._learner.conversations)
+        own = _index_of(index)
+        self._learner = Learner(
+            learn_on=learn_on,
+            index=own,
+            on_lesson=on_lesson,
+            on_answer=on_answer,
+            expects_actor=actor is None,
+        )
+        super().__init__(own, self._learner.conversations)
         self._background = background
         self._actor = actor or user_id
 
@@ -187,6 +204,42 @@ class CitationLearner(Listener):
         """Async twin of :meth:`feedback`."""
         return await asyncio.to_thread(self.feedback, *args, **kwargs)
 
+    def undo(self, recall: Recall | str) -> int:
+        """Take back what an answer has taught, thumbs included; return how many lessons.
+
+        Parameters
+        ----------
+        recall : Recall or its id
+            As for :meth:`feedback`.
+
+        Raises
+        ------
+        NotFoundError
+            For a recall whose answer is not, or no longer, remembered, or cited nothing.
+        """
+        return self._learner.undo(recall.id if isinstance(recall, Recall) else recall)
+
+    async def aundo(self, recall: Recall | str) -> int:
+        """Async twin of :meth:`undo`."""
+        return await asyncio.to_thread(self.undo, recall)
+
+    @property
+    def lessons(self) -> tuple[Outcome, ...]:
+        """What became of the latest answers, oldest first: what was learned, or why nothing.
+
+        ``index.lessons()`` lists what an index has learned, from all processes.
+        """
+        return self._learner.journal.latest
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many answers there were, by what became of them.
+
+        >>> CitationLearner().counts
+        {}
+        """
+        return self._learner.journal.counts
+
     # -- teaching -------------------------------------------------------------------
 
     def _answered(self, answer: Answer, *, later: bool = False) -> None:
@@ -195,7 +248,12 @@ class CitationLearner(Listener):
     def _study(self, answer: Answer, *, background: bool) -> None:
         self._learner.submit(partial(self._read, answer), background=background)
 
+    def _missed(self, reason: Reason) -> None:
+        self._learner.missed(reason)
+
     def _read(self, answer: Answer) -> Exchange:
+        if (thread := answer.tags.get("thread_id")) is not None:
+            answer.earlier = self._learner.earlier(str(thread), but=answer.recalls)
         return exchange_of(answer, actor=self._actor(answer.tags))
 
 

@@ -18,7 +18,7 @@ from llama_index.core.instrumentation.span import active_span_id
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from hebbgraph import HebbianIndex
-from hebbgraph.citations import Conversations, Recalled
+from hebbgraph.citations import Conversations, Reason
 from llama_index.retrievers.hebbgraph.answers import (
     ANSWER_EVENTS,
     PROMPT_EVENTS,
@@ -67,6 +67,10 @@ class Listener(ABC):
     @abstractmethod
     def _answered(self, answer: Answer, *, later: bool = False) -> None:
         """Take over an answer; ``later``: this may be no moment to do any work."""
+
+    @abstractmethod
+    def _missed(self, reason: Reason) -> None:
+        """Note that an answer will teach nothing."""
 
     # -- installing -----------------------------------------------------------------
 
@@ -134,17 +138,12 @@ class Listener(ABC):
         return span if self._matters(span.request) else None
 
     def _matters(self, request: Request) -> bool:
-        return bool(request.recalls or self._earlier(request))
-
-    def _earlier(self, request: Request) -> list[Recalled]:
-        """Return what earlier turns of the request's conversation recalled."""
-        thread = request.tags.get("thread_id")
-        if thread is None:
-            return []
-        return self._conversations.earlier(str(thread), but=request.recalls)
+        # What earlier turns recalled, perhaps in another process, is looked up later.
+        return bool(request.recalls) or request.tags.get("thread_id") is not None
 
     def _hear_recall(self, event: RecallEvent) -> None:
-        if self.index is not None and event.index is not self.index:
+        if self.index is not None and not _is_same(self.index, event.index):
+            self._missed(Reason.OTHER_INDEX)
             return
         span = self._spans.find(event.span_id) or Span("", None, None, event.tags)
         seen = SeenRecall(event.index, event.recall, span, event.nodes)
@@ -181,13 +180,11 @@ class Listener(ABC):
         if not recalls:
             return
         request = span.request if span is not None else Request(dict(event.tags))
-        request.last_reply = None
+        request.last_reply, request.answered = None, True
         writing = None if span is None else span.nearest("answers")
         prompts = [] if writing is None else list(writing.prompts)
         tags = {**request.tags, **event.tags}
-        answer = Answer(
-            request, recalls, tags, self._earlier(request), prompt="\n\n".join(prompts), nodes=nodes
-        )
+        answer = Answer(request, recalls, tags, prompt="\n\n".join(prompts), nodes=nodes)
         if isinstance(response, StreamingResponse):
             if response.response_txt is None and response.response_gen is not None:
                 response.response_gen = self._tee(response.response_gen, answer)
@@ -250,6 +247,8 @@ class Listener(ABC):
         """Take an agent's last word for its answer."""
         said, request.last_reply = request.last_reply, None
         if said is None:
+            if request.recalls and not request.answered:
+                self._unanswered(request)
             return
         text, structured = result_of(result)
         self._answered(
@@ -257,10 +256,25 @@ class Listener(ABC):
                 request,
                 list(request.recalls),
                 request.tags,
-                self._earlier(request),
                 prompt="\n\n".join(said.prompt),
                 text=text or said.text,
                 structured=structured,
                 message=said.message,
             )
         )
+
+    def _unanswered(self, request: Request) -> None:
+        """Note a request that recalled something and got no answer."""
+        recalls = list(request.recalls)
+        self._answered(Answer(request, recalls, request.tags, silent=True))
+
+
+def _is_same(one: HebbianIndex, other: object) -> bool:
+    """Return whether two objects read the same index, each perhaps opened by itself."""
+    if one is other:
+        return True
+    return (
+        isinstance(other, HebbianIndex)
+        and other.namespace == one.namespace
+        and other.parts.database.id == one.parts.database.id
+    )

@@ -64,12 +64,14 @@ class ModelReply:
 class Request:
     """Everything below one root span.
 
-    ``last_reply`` is the answer, unless a synthesizer gives one.
+    ``last_reply`` is the answer, unless a synthesizer gives one: then it is ``answered``.
     """
 
     tags: dict[str, Any]
     recalls: list[SeenRecall] = field(default_factory=list)
     last_reply: ModelReply | None = None
+    answered: bool = False
+    failed: bool = False
     taught: set[str] = field(default_factory=set)
 
     def note_recall(self, recall: SeenRecall) -> None:
@@ -265,6 +267,7 @@ class SpanHandler(BaseSpanHandler[BaseSpan]):
         """Note that a span failed. With a root span, nobody got an answer."""
         if (span := self._tree.find(id_)) is not None and span.parent is None:
             span.request.last_reply = None
+            span.request.failed = True
         self.span_exit(id_, bound_args, instance)
 
     def new_span(self, *args: Any, **kwargs: Any) -> BaseSpan | None:
