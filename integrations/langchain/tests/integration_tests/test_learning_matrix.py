@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypedDict
 
 import pytest
-from hebbgraph import NotFoundError
 from langchain.agents import create_agent
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.language_models.fake import FakeListLLM
