@@ -61,6 +61,6 @@ def test_notebook(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_readme(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(blocks) == 9
+    assert len(blocks) == 11
     said, _ = run("\n".join(blocks), capsys)
     assert "Tessel Bay" in said

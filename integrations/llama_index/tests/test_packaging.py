@@ -10,12 +10,14 @@ import pytest
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.extractors import BaseExtractor
 from llama_index.core.indices.base import BaseIndex
+from llama_index.core.memory import BaseMemoryBlock
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
 from llama_index.retrievers import hebbgraph
 from llama_index.retrievers.hebbgraph import (
     HebbianGraphIndex,
+    HebbianMemoryBlock,
     HebbianNodeParser,
     HebbianRetriever,
     HebbianVectorStore,
@@ -31,6 +33,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
     [
         (HebbianRetriever, BaseRetriever),
         (HebbianGraphIndex, BaseIndex),
+        (HebbianMemoryBlock, BaseMemoryBlock),
         (HebbianNodeParser, NodeParser),
         (TagExtractor, BaseExtractor),
         (HebbianVectorStore, BasePydanticVectorStore),

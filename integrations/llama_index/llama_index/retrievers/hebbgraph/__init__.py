@@ -4,8 +4,10 @@ from llama_index.retrievers.hebbgraph.base import HebbianRetriever
 from llama_index.retrievers.hebbgraph.conversation import ConversationBundle, RecallBundle
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import RecallEvent
+from llama_index.retrievers.hebbgraph.exporting import export_property_graph
 from llama_index.retrievers.hebbgraph.graph_index import HebbianGraphIndex
 from llama_index.retrievers.hebbgraph.learner import CitationLearner
+from llama_index.retrievers.hebbgraph.memory import HebbianMemoryBlock
 from llama_index.retrievers.hebbgraph.parsing import HebbianNodeParser
 from llama_index.retrievers.hebbgraph.prompts import (
     CITATION_CHAT_TEMPLATE,
@@ -28,6 +30,7 @@ __all__ = [
     "CitationLearner",
     "ConversationBundle",
     "HebbianGraphIndex",
+    "HebbianMemoryBlock",
     "HebbianNodeParser",
     "HebbianRetriever",
     "HebbianVectorStore",
@@ -37,5 +40,6 @@ __all__ = [
     "SkipEmbedding",
     "TagExtractor",
     "citing_tool",
+    "export_property_graph",
     "texts_of",
 ]
