@@ -392,6 +392,7 @@ class HebbianIndex:
         rejected: Iterable[str] | None = None,
         shown: Iterable[str] | None = None,
         actor: str | None = None,
+        trusted: bool = False,
     ) -> Feedback:
         """Learn from an answer: which of the chunks shown to the model it cites.
 
@@ -407,8 +408,11 @@ class HebbianIndex:
             The chunks in the prompt; by default, all hits of the recall. If others were cited,
             those above them that were not lose a little.
         actor : str, optional
-            Who gave the feedback. None is the application itself, which is trusted; the
-            influence of a named actor is bounded.
+            Who gave the feedback. How far an actor is believed depends on what the actor cited
+            so far; all feedback without a name counts as one actor's.
+        trusted : bool
+            Whether the application vouches for this feedback, such as that of an editor. It
+            then counts in full at once, with a name or without.
 
         Returns
         -------
@@ -434,7 +438,9 @@ class HebbianIndex:
         ('b',)
         """
         self._check_open()
-        return self._teacher.reinforce(self._resolve(recall), cited, rejected, shown, actor)
+        return self._teacher.reinforce(
+            self._resolve(recall), cited, rejected, shown, actor, trusted
+        )
 
     @overload
     def forget(
@@ -742,6 +748,7 @@ class HebbianIndex:
             history=history,
             as_of=as_of,
         )
+        recall = self._parts.seal.put(recall)
         self._parts.recalls.put(recall)
         return recall
 

@@ -31,6 +31,7 @@ from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.places import as_directory, is_url
 from hebbgraph.store.processes import sweep_restores
 from hebbgraph.store.recalls import RECALLS_NAME, RecallStore
+from hebbgraph.store.seal import Seal
 from hebbgraph.store.texts import TextsElsewhere, TextStore
 from hebbgraph.store.truth import Truth
 
@@ -67,6 +68,8 @@ class Namespace:
     colonies : Colonies
     recalls : RecallStore
         Recent recalls, to be found by id.
+    seal : Seal
+        Tells recalls of this database from others.
     root : Path, optional
         The folder with all derived parts, if there is one and it may be written.
     embedder, tagger, cue_model, search, reranker : optional
@@ -85,6 +88,7 @@ class Namespace:
     learned: Memory
     colonies: Colonies
     recalls: RecallStore
+    seal: Seal
     root: Path | None = None
     embedder: Embedder | None = None
     tagger: Tagger | None = None
@@ -169,6 +173,7 @@ class Namespace:
                 older=None if root is None else derived_directory(root, name),
             )
             log = FeedbackLog(database, name)
+            seal = Seal(database.recall_key)
             recalls = RecallStore(
                 root / RECALLS_NAME if root is not None and writable else None,
                 settings.keep_recalls,
@@ -188,6 +193,7 @@ class Namespace:
                     name,
                     keep=settings.keep_recalls,
                     days=settings.learning.query_retention_days,
+                    seal=seal,
                 ),
                 learned=Memory(log, truth, settings.learning),
                 colonies=Colonies(
@@ -197,6 +203,7 @@ class Namespace:
                     leads_to=truth.history.leads_to,
                 ),
                 recalls=recalls,
+                seal=seal,
                 root=root if writable else None,
                 embedder=embedder,
                 tagger=tagger,

@@ -348,6 +348,8 @@ class Hit(BaseModel):
 
     With an external text store, ``text_hash`` identifies the indexed text, whether
     ``chunk.text`` holds it or not. ``reranked`` is what a reranker said, in its own scale.
+    ``evidence`` is how well the chunk answers by itself, without graph and learning; None by
+    strategies that do not search.
     """
 
     model_config = _FROZEN
@@ -359,6 +361,7 @@ class Hit(BaseModel):
     text_hash: str | None = Field(default=None, pattern="^[0-9a-f]{16}$", repr=False)
     reranked: float | None = None
     stale: Stale | None = None
+    evidence: float | None = Field(default=None, ge=0.0, le=1.0, repr=False)
 
     @property
     def lacks_text(self) -> bool:
@@ -423,6 +426,9 @@ class Recall(BaseModel):
         Hashes of the question's words and their weights, if the question itself was not kept.
     as_of : datetime, optional
         The moment that it was asked for.
+    seal : str
+        By which the index knows a recall that comes back for its own
+        (:mod:`hebbgraph.store.seal`).
     """
 
     model_config = _FROZEN
@@ -443,6 +449,7 @@ class Recall(BaseModel):
     terms: tuple[tuple[str, float], ...] | None = Field(default=None, repr=False)
     where: dict[str, JsonValue] | Literal["callable"] | None = Field(default=None, repr=False)
     as_of: datetime | None = None
+    seal: str = Field(default="", max_length=64, repr=False)
 
     def hit(self, chunk_id: str) -> Hit | None:
         """Return the hit on ``chunk_id``, or None if it was not retrieved."""
@@ -514,11 +521,15 @@ class Feedback(BaseModel):
     ----------
     id, namespace, recall_id : str
     actor : str, optional
-        Who gave the feedback; None is the application itself, which is trusted.
+        Who gave the feedback. What nobody is named for counts, together, as one actor's.
+    trusted : bool
+        Whether the application vouches for it: it then counts in full, whoever gave it.
     origin : str
         Where it was imported from; empty if it was given here.
     created_at : float
         Seconds since the epoch (UTC).
+    evidence : tuple of float, in [0, 1]
+        Direct evidence of the recall's hits, best hit first; empty if it is not known.
     shown : tuple of ShownChunk
     cited, rejected : tuple of str
         Ids of shown chunks.
@@ -540,8 +551,10 @@ class Feedback(BaseModel):
     namespace: str
     recall_id: str = Field(max_length=512)
     actor: str | None = Field(default=None, min_length=1, max_length=512)
+    trusted: bool = False
     origin: str = Field(default="", max_length=512)
     created_at: float = 0.0
+    evidence: tuple[float, ...] = ()
     shown: tuple[ShownChunk, ...] = ()
     cited: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()

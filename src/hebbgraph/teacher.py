@@ -61,8 +61,10 @@ class Teacher:
         rejected: Iterable[str] | None,
         shown: Iterable[str] | None,
         actor: str | None,
+        trusted: bool,
     ) -> Feedback:
         """See :meth:`hebbgraph.HebbianIndex.reinforce`."""
+        recall = self._known(recall)
         embedding = self._derived.embedding
         feedback = feedback_of(
             recall,
@@ -70,6 +72,7 @@ class Teacher:
             rejected,
             shown,
             actor,
+            trusted=trusted,
             namespace=self._namespace.name,
             settings=self._settings,
             terms=self._terms,
@@ -80,6 +83,18 @@ class Teacher:
             feedback = self._without_gone_phrases(feedback)
         [(kept, _)] = self._log.append([(feedback, digest)])
         self.expire_queries(every_seconds=_EXPIRE_EVERY_SECONDS)
+        return kept
+
+    def _known(self, recall: Recall) -> Recall:
+        """Return a recall if it is sealed, else what is kept of it."""
+        if recall.namespace != self._namespace.name or self._namespace.seal.fits(recall):
+            return recall  # or it is refused by its namespace
+        kept = self._namespace.recalls.get(recall.namespace, recall.id)
+        if kept is None:
+            raise FeedbackError(
+                f"recall {recall.id!r} is not as this index returned it, and none of that id is "
+                "kept; pass it unchanged (shown=... names the chunks that were shown), or ask again"
+            )
         return kept
 
     def _terms(self, recall: Recall) -> Sequence[tuple[str, float]]:

@@ -12,7 +12,7 @@ __all__ = ["dump"]
 
 def dump(weights: RawWeights) -> dict[tuple[str, str, str, str | None], float]:
     """Return every weight by (family, source, target, actor)."""
-    actors, nodes = list(weights._actors), weights.nodes
+    actors, nodes = list(weights.actors.numbers), weights.nodes
     edges = np.arange(len(weights))
     columns = (column.tolist() for column in (*weights.ends(edges), weights.weight(edges)))
     return {

@@ -33,11 +33,16 @@ def cite(
         list[str] | None, typer.Option(help="Chunk that was wrong; repeatable.")
     ] = None,
     actor: Annotated[str | None, typer.Option(help="Who gives this feedback.")] = None,
+    trusted: Annotated[
+        bool, typer.Option("--trusted", help="Count it in full, whoever gives it.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Record which chunks an answer cited, so that they rank higher."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        kept = index.reinforce(recall_id, chunk_ids or [], rejected=reject, actor=actor)
+        kept = index.reinforce(
+            recall_id, chunk_ids or [], rejected=reject, actor=actor, trusted=trusted
+        )
     if as_json:
         print_json(kept.model_dump(exclude={"vector"}, exclude_none=True))
     else:

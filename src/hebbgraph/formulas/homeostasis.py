@@ -1,9 +1,9 @@
 """Homeostasis: from raw learned weights to the bounded weights that recalls see.
 
-These formulas apply whenever learned edges are read, and write nothing back. They cap the
-influence of each actor and pool the actors, drop weak and surplus edges, and bound what
-leaves a node and what reaches a chunk. Without learned edges they have nothing to act on,
-so an empty overlay changes no score.
+These formulas apply whenever learned edges are read, and write nothing back. They pool what
+actors say, each as far as :mod:`hebbgraph.formulas.credibility` believes it, drop weak and
+surplus edges, and bound what leaves a node and what reaches a chunk. Without learned edges they
+have nothing to act on, so an empty overlay changes no score.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ __all__ = [
     "MIN_WEIGHT",
     "OUT_STRENGTH",
     "OutgoingEdges",
-    "actor_scales",
     "bound_outgoing",
     "chance_to_activation",
     "citation_chance",
@@ -42,31 +41,6 @@ FAN_OUT = 16
 OUT_STRENGTH = 1.0
 #: A chunk with more credit than this is reached by learned edges that much more weakly.
 IN_CREDIT = 10.0
-
-
-def actor_scales(events: FloatArray, *, at_least: float, share: float) -> NDArray[np.float64]:
-    """Return the factor that caps the influence of each actor.
-
-    ``min(1, max(at_least, share * events of all others) / events)``. The first actor is
-    the application itself and is not capped.
-
-    Parameters
-    ----------
-    events : ndarray of float, shape (n_actors,)
-        Number of feedbacks of each actor.
-    at_least : float
-        Number of feedbacks that every actor may give in full.
-    share : float, in [0, 1]
-
-    Examples
-    --------
-    >>> actor_scales(np.array([300.0, 15.0, 60.0]), at_least=20, share=0.1).tolist()
-    [1.0, 1.0, 0.525]
-    """
-    allowed = np.maximum(at_least, share * (events.sum() - events))
-    scales = np.minimum(1.0, allowed / np.maximum(events, 1.0))
-    scales[0] = 1.0
-    return np.asarray(scales, dtype=np.float64)
 
 
 def target_scales(credit: FloatArray, *, in_credit: float = IN_CREDIT) -> NDArray[np.float64]:

@@ -20,6 +20,9 @@ from hebbgraph.text import phrase_key
 
 __all__ = ["feedback_digest", "feedback_of", "hash_term", "hashed_terms", "read_feedback"]
 
+#: Hits whose evidence is kept, of a recall that has more.
+_MOST_EVIDENCE = 100
+
 
 @lru_cache(maxsize=65_536)
 def hash_term(term: str) -> str:
@@ -28,14 +31,12 @@ def hash_term(term: str) -> str:
 
 
 def feedback_digest(feedback: Feedback) -> bytes:
-    """Return 16 bytes that are equal for equal recall, citation and actor."""
-    return lesson_digest(
-        feedback.recall_id,
-        feedback.actor,
-        feedback.cited,
-        feedback.rejected,
-        (shown.chunk_id for shown in feedback.shown),
-    )
+    """Return 16 bytes that are equal for equal recall and actor.
+
+    The log keeps one feedback of each: what an actor says of a recall may be corrected, and is
+    counted once.
+    """
+    return lesson_digest(feedback.recall_id, feedback.actor, (), (), ())
 
 
 def feedback_of(
@@ -45,6 +46,7 @@ def feedback_of(
     shown: Iterable[str] | None,
     actor: str | None,
     *,
+    trusted: bool = False,
     namespace: str,
     settings: LearningSettings,
     terms: Callable[[Recall], Sequence[tuple[str, float]]],
@@ -58,6 +60,8 @@ def feedback_of(
     cited, rejected, shown : iterables of str
         Chunk ids. Without ``shown``, all hits were shown.
     actor : str, optional
+    trusted : bool
+        Whether the application vouches for it.
     namespace : str
         That of the index.
     settings : LearningSettings
@@ -114,7 +118,9 @@ def feedback_of(
         namespace=namespace,
         recall_id=recall.id,
         actor=actor,
+        trusted=trusted,
         created_at=time.time(),
+        evidence=_evidence(recall),
         shown=tuple(
             # Of a hit, which was checked before.
             ShownChunk.model_construct(
@@ -148,6 +154,13 @@ def hashed_terms(
             f"a weight in the terms of recall {recall.id!r} is negative or infinite"
         )
     return recall.terms
+
+
+def _evidence(recall: Recall) -> tuple[float, ...]:
+    """Return the direct evidence of all hits, whether they were shown or not; () if unknown."""
+    evidence = tuple(hit.evidence for hit in recall.hits[:_MOST_EVIDENCE])
+    known = tuple(one for one in evidence if one is not None)
+    return known if len(known) == len(evidence) else ()
 
 
 def _ids(name: str, ids: Iterable[str]) -> list[str]:
@@ -225,8 +238,13 @@ def read_feedback(line: str | bytes, *, number: int) -> Feedback:
         raise FeedbackError(f"line {number}: a weight is negative or not finite")
     if not math.isfinite(feedback.created_at):
         raise FeedbackError(f"line {number}: created_at is not finite")
+    if not all(0.0 <= evidence <= 1.0 for evidence in feedback.evidence):
+        raise FeedbackError(f"line {number}: evidence lies in [0, 1]")
     if not all(math.isfinite(step.weight) for path in feedback.paths for step in path):
         raise FeedbackError(f"line {number}: the weight of a path is not finite")
+    if "trusted" not in feedback.model_fields_set:
+        # Of an earlier version, in which whoever nobody named was the application itself.
+        feedback = feedback.model_copy(update={"trusted": feedback.actor is None})
     if feedback.vector is None:
         return feedback
     if (vector := _half(feedback.vector)) is None:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspection import TagCorrection
+from hebbgraph.learning.actors import standing, voice_of
 from hebbgraph.learning.corrected import corrected_feedback
 from hebbgraph.learning.episodes import Episodes, episode_node
 from hebbgraph.learning.overlay import Overlay, Recollection
@@ -125,7 +126,7 @@ class Memory:
             traces = traces_of(feedback, node, self._settings)
             if "episode" in self._settings.families and traces:
                 self.episodes.add(node, feedback)
-            changed = self.weights.fold(traces, feedback.actor)
+            changed = self.weights.fold(traces, voice_of(feedback), standing(feedback))
             self.has_learned = len(self.weights) > 0
             self.events.append(Event(feedback.id, feedback.recall_id, feedback.actor))
             if self._overlay is not None:

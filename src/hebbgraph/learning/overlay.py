@@ -19,7 +19,6 @@ from hebbgraph.formulas.homeostasis import (
     MIN_WEIGHT,
     OUT_STRENGTH,
     OutgoingEdges,
-    actor_scales,
     bound_outgoing,
     chance_to_activation,
     citation_chance,
@@ -258,11 +257,7 @@ class Overlay:
             for pool in (self._to_chunk, self._hops, self._opinions):
                 pool.clear()
             self._target_scale = target_scales(self._weights.credits(), in_credit=IN_CREDIT)
-            self._actor_scale = actor_scales(
-                self._weights.actor_events(),
-                at_least=self.settings.actor_events,
-                share=self.settings.actor_share,
-            )
+            self._actor_scale = self._weights.actor_scales()
             self._scale_actors = bool((self._actor_scale < 1.0).any())
             self._put(_NO_INTS, _NO_INTS, np.arange(len(self._weights)))
         else:

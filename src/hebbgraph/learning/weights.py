@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import GrowableArray
 from hebbgraph.formulas.homeostasis import INHIBITION_FLOOR
 from hebbgraph.formulas.plasticity import W_MAX, LearningRule, find_rule
+from hebbgraph.learning.actors import Actors, Voice
 from hebbgraph.learning.traces import Family, Node, Trace
 from hebbgraph.settings import LearningSettings
 
 __all__ = ["EdgeEnds", "RawWeights"]
 
-_TRUSTED = 0
 _NODE_BITS = 40
+#: What it says of an actor to cite what others cited for the same question, and to pass it over.
+_AGREES, _CONTRADICTS = 1.0, 1.5
 _NO_EDGES = array("q")
 
 
@@ -82,8 +84,7 @@ class RawWeights:
         self.n_events = 0
         self.nodes: list[Node] = []
         self._numbers: dict[Node, int] = {}
-        self._actors: dict[str | None, int] = {None: _TRUSTED}
-        self._actor_events = [0]
+        self.actors = Actors(settings)
         # Family, source and target in one number: tuples would take too much memory.
         self._edges: dict[int, int] = {}
         self._others: dict[tuple[int, int], int] = {}
@@ -99,7 +100,7 @@ class RawWeights:
         # What readers go by; see _tick.
         self._clock = 0
         self._seen_credit = np.empty(0)
-        self._seen_actor_events = np.zeros(1)
+        self._seen_scales = np.ones(1)
         self._taught_edge = array("q")
         self._taught_by = array("q")
         self._taught_credit = array("d")
@@ -107,9 +108,17 @@ class RawWeights:
     # -- folding --------------------------------------------------------------------
 
     def fold(
-        self, traces: Iterable[Trace], actor_name: str | None
+        self, traces: Iterable[Trace], voice: Voice, agrees: float = 0.0
     ) -> Collection[tuple[Family, int]] | None:
         """Learn from one more feedback.
+
+        Parameters
+        ----------
+        traces : iterable of Trace
+        voice : str, optional
+            Whose word it is; see :data:`hebbgraph.learning.actors.Voice`.
+        agrees : float
+            How far it agrees with direct evidence, in log-odds.
 
         Returns
         -------
@@ -117,11 +126,10 @@ class RawWeights:
             The nodes whose rows changed; None if the clock that readers go by moved on,
             and with it every row.
         """
-        actor = self._actors.setdefault(actor_name, len(self._actor_events))
-        if actor == len(self._actor_events):
-            self._actor_events.append(0)
+        actor = self.actors.number(voice)
         now = self.n_events
-        self._actor_events[actor] += 1
+        traces = list(traces)
+        self.actors.heard(actor, self._agreement(traces, actor, agrees))
         signals, changed = self._signals(traces, actor)
         self.n_events += 1
         if signals:
@@ -145,8 +153,42 @@ class RawWeights:
             return changed
         self._clock = tick
         self._seen_credit = self._decayed_credit()
-        self._seen_actor_events = np.array(self._actor_events, dtype=np.float64)
+        self._seen_scales = self.actors.scales()
         return None
+
+    def _agreement(self, traces: Iterable[Trace], actor: int, agrees: float) -> float:
+        """Return how far a lesson agrees with direct evidence and with earlier lessons.
+
+        Those on the same question count, others' as far as they are believed. Whoever repeats
+        himself says nothing new, while passing over what one has cited oneself says something.
+        """
+        cited: set[int] = set()
+        passed: set[int] = set()
+        question = -1
+        for family, source, target, credit, _ in traces:
+            if family is Family.EPISODE:
+                if question < 0 and (question := self._numbers.get(source, -1)) < 0:
+                    return agrees
+                (cited if credit > 0 else passed).add(self._numbers.get(target, -1))
+        if question < 0:
+            return agrees
+        edges = self.edges_from([(Family.EPISODE, question)])
+        columns = (self._target.view, self._actor.view, self._weight.view)
+        own: set[int] = set()
+        agree = against = 0.0
+        for target, by, weight in zip(*(one[edges].tolist() for one in columns), strict=True):
+            if weight <= 0:
+                continue
+            believed = float(self._seen_scales[by]) if by < len(self._seen_scales) else 0.5
+            if by == actor:
+                own.add(target)
+            elif target in cited:
+                agree = max(agree, believed)
+            if target in passed:
+                against = max(against, believed)
+        if cited <= own and not against:
+            return 0.0
+        return agrees + _AGREES * agree - _CONTRADICTS * against
 
     def _signals(
         self, traces: Iterable[Trace], actor: int
@@ -260,9 +302,9 @@ class RawWeights:
         """
         return self._seen_credit
 
-    def actor_events(self) -> NDArray[np.float64]:
-        """Return how many feedbacks came from each actor, the trusted one first."""
-        return self._seen_actor_events
+    def actor_scales(self) -> NDArray[np.float64]:
+        """Return the factor on the weights of each actor, as of the readers' clock."""
+        return self._seen_scales
 
     def all_edges(self) -> tuple[NDArray[np.int8], NDArray[np.int64], NDArray[np.int64]]:
         """Return family, source and target of every edge."""

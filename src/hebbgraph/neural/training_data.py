@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -10,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.homeostasis import actor_scales
 from hebbgraph.graph.incidence import Postings
 from hebbgraph.graph.neural_layer import LayerStamp
+from hebbgraph.learning.actors import Actors, standing, voice_of
 from hebbgraph.learning.traces import shared_credit
 from hebbgraph.neural.examples import LearnedQuestion
 from hebbgraph.records import Feedback
@@ -126,11 +125,10 @@ def _questions(
     cited_ids = {id_ for feedback in log for id_ in feedback.cited}
     held = {id_: row for id_, row in truth.rows_of(cited_ids).items() if row in number}
     hashes = truth.text_hashes(sorted(held.values()))
-    events = Counter(feedback.actor for feedback in log)
-    actors = [None, *sorted(actor for actor in events if actor is not None)]
-    counts = np.array([events[actor] for actor in actors], dtype=np.float64)
-    scales = actor_scales(counts, at_least=settings.actor_events, share=settings.actor_share)
-    scale = dict(zip(actors, scales.tolist(), strict=True))
+    actors = Actors(settings)
+    for feedback in log:
+        actors.heard(actors.number(voice_of(feedback)), standing(feedback))
+    scales = actors.scales().tolist()
     questions = []
     for feedback in log:
         shown = {one.chunk_id: one.text_hash for one in feedback.shown}
@@ -140,7 +138,7 @@ def _questions(
             for id_ in feedback.cited
             if id_ in held and hashes.get(held[id_]) == shown.get(id_)
         )
-        credit *= scale[feedback.actor]
+        credit *= scales[actors.number(voice_of(feedback))]
         if cited and credit > 0:
             # An imported vector may come from another model of the same name.
             usable = (

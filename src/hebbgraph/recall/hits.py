@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.paths import Path, PathNode
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recall.question import Question
-from hebbgraph.recall.strategies import Ranking
+from hebbgraph.recall.strategies import Ranking, Request
 from hebbgraph.records import Chunk, Hit, PathStep, Stale
 from hebbgraph.store.truth import Truth
 from hebbgraph.text import display
@@ -72,7 +72,7 @@ def make_hits(
     graph: TagGraph,
     ranked: list[tuple[int, float]],
     path: Callable[[int], Path],
-    question: Question,
+    request: Request,
     stale: Mapping[int, Stale] | None = None,
 ) -> tuple[Hit, ...] | None:
     """Fetch chunks and build the hits; None if a chunk no longer exists.
@@ -87,17 +87,30 @@ def make_hits(
     if len(held) < len(rows):
         return None
     chunks = {slot: held[row].chunk for slot, row in rows.items()}
+    by_itself = _direct_evidence(request, [slot for slot, _ in ranked])
     return tuple(
         Hit(  # as quick as to construct it unchecked
             chunk=chunks[slot],
             score=score,
             rank=rank,
-            path=path_steps(graph, nodes, chunks, question),
+            path=path_steps(graph, nodes, chunks, request.question),
             text_hash=held[rows[slot]].text_hash,
             stale=None if stale is None else stale.get(slot),
+            evidence=alone,
         )
-        for rank, ((slot, score), nodes) in enumerate(zip(ranked, paths, strict=True), start=1)
+        for rank, ((slot, score), nodes, alone) in enumerate(
+            zip(ranked, paths, by_itself, strict=True), start=1
+        )
     )
+
+
+def _direct_evidence(request: Request, slots: list[int]) -> Sequence[float | None]:
+    """Return the direct evidence of chunks; None for each if the strategy read none."""
+    if "evidence" not in vars(request):  # a cached property
+        return [None] * len(slots)
+    evidence = request.evidence.approximate(np.array(slots, dtype=np.int64))
+    found: list[float] = evidence.round(4).tolist()
+    return found
 
 
 def path_steps(

@@ -301,7 +301,7 @@ class Recaller:
                     marks = stale_marks(
                         self._truth, graph, timeline, now, [slot for slot, _ in ranked]
                     )
-                hits = make_hits(self._truth, graph, ranked, path, request.question, marks)
+                hits = make_hits(self._truth, graph, ranked, path, request, marks)
                 cues = cues_of(graph, request.question)
             if hits is not None:  # None: a chunk was deleted meanwhile, so look again
                 break

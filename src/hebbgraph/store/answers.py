@@ -25,6 +25,7 @@ from hebbgraph.store.chunks import pages
 from hebbgraph.store.database import Database, retried
 from hebbgraph.store.packing import packed, unpacked
 from hebbgraph.store.schema import answer_names, answers
+from hebbgraph.store.seal import Seal
 
 __all__ = ["AnswerLog"]
 
@@ -67,10 +68,15 @@ class AnswerLog:
         How many are kept; the oldest go.
     days : float
         How long each is kept.
+    seal : Seal
+        For recalls that are read back, as they lack their question.
     """
 
-    def __init__(self, database: Database, namespace: str, *, keep: int, days: float) -> None:
+    def __init__(
+        self, database: Database, namespace: str, *, keep: int, days: float, seal: Seal
+    ) -> None:
         self.database = database
+        self._seal = seal
         self._namespace = namespace
         self._keep = keep
         self._days = days
@@ -274,6 +280,7 @@ class AnswerLog:
         if body is not None:
             try:
                 fields = _fields(bytes(body), self._namespace)
+                fields["recalls"] = tuple(map(self._seal.put, fields["recalls"]))
             except (ValueError, LookupError, TypeError, zlib.error) as error:
                 raise DamagedIndexError(
                     f"{self.database.place}: answer {number} cannot be read ({error}); "

@@ -8,6 +8,7 @@ import functools
 import logging
 import os
 import random
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -347,6 +348,7 @@ class Database:
                     {"key": "application", "value": _APPLICATION},
                     {"key": "schema_version", "value": str(schema.SCHEMA_VERSION)},
                     {"key": "database_id", "value": schema.new_database_id()},
+                    {"key": "recall_key", "value": secrets.token_hex(32)},
                 ],
             )
             return
@@ -363,6 +365,22 @@ class Database:
         """The random id of this database."""
         ((value,),) = self.ask(_DATABASE_ID, {"wanted": "database_id"})
         return str(value)
+
+    @functools.cached_property
+    def recall_key(self) -> bytes | None:
+        """The key that recalls are sealed with; None if it can be neither read nor made."""
+        query = sa.select(schema.meta.c.value).where(schema.meta.c.key == "recall_key")
+        with self.read() as connection:
+            held = connection.execute(query).scalar()
+        if held is None and not self.read_only:
+            made = {"key": "recall_key", "value": secrets.token_hex(32)}
+            with self.write() as connection:
+                # Another process may have been first.
+                self.dialect.exclude_others(connection)
+                if (held := connection.execute(query).scalar()) is None:
+                    connection.execute(sa.insert(schema.meta), [made])
+                    held = made["value"]
+        return None if held is None else bytes.fromhex(held)
 
     def vacuum(self) -> None:
         """Free the space of deleted rows.

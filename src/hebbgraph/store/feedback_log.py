@@ -35,7 +35,9 @@ __all__ = [
 ]
 
 _PAGE = 500
-_BODY = ("shown", "cited", "rejected", "cues", "terms", "paths", "embedder")
+_BODY = (
+    "trusted", "evidence", "shown", "cited", "rejected", "cues", "terms", "paths", "embedder",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +94,10 @@ class FeedbackLog:
 
     @retried
     def append(self, entries: Sequence[tuple[Feedback, bytes]]) -> list[tuple[Feedback, bool]]:
-        """Add feedback in one transaction, each only if its digest and its id are new.
+        """Add feedback in one transaction.
+
+        What has the digest of another one, that is, speaks of the same recall by the same actor,
+        takes its place if it says anything else and is not older.
 
         Returns
         -------
@@ -104,17 +109,28 @@ class FeedbackLog:
         outcome: list[tuple[Feedback, bool]] = []
         with self.database.write() as connection:
             self._count(connection, log_added=1)
+            replaced = False
             for page in pages(entries):
                 held, by_id = self._held(connection, page)
-                fresh = []
+                fresh: dict[str, dict[str, Any]] = {}
+                gone: list[str] = []
                 for feedback, digest in page:
-                    known = held.get(digest) or by_id.get(feedback.id)
-                    outcome.append((known or feedback, known is None))
-                    if known is None:
-                        held[digest] = by_id[feedback.id] = feedback
-                        fresh.append(self._values(feedback, digest))
+                    before = by_id.get(feedback.id) or held.get(digest)
+                    if before is not None and not _corrects(feedback, before):
+                        outcome.append((before, False))
+                        continue
+                    outcome.append((feedback, True))
+                    if before is not None and fresh.pop(before.id, None) is None:
+                        gone.append(before.id)
+                    held[digest] = by_id[feedback.id] = feedback
+                    fresh[feedback.id] = self._values(feedback, digest)
+                if gone:
+                    connection.execute(sa.delete(log).where(self._mine(), log.c.id.in_(gone)))
+                    replaced = True
                 if fresh:
-                    connection.execute(_INSERT, fresh)
+                    connection.execute(_INSERT, list(fresh.values()))
+            if replaced:
+                self._count(connection, log_removed=1)
             if not any(added for _, added in outcome):
                 connection.rollback()
         return outcome
@@ -337,6 +353,9 @@ class FeedbackLog:
             namespace=self._namespace,
             recall_id=row.recall_id,
             actor=row.actor,
+            # In earlier versions, whoever nobody named was the application itself.
+            trusted=body.get("trusted", row.actor is None),
+            evidence=tuple(body.get("evidence", ())),
             origin=row.origin,
             created_at=row.created_at,
             shown=tuple(ShownChunk.model_construct(**shown) for shown in body["shown"]),
@@ -355,6 +374,15 @@ class FeedbackLog:
             embedder=body["embedder"],
             query=row.query,
         )
+
+
+def _corrects(feedback: Feedback, before: Feedback) -> bool:
+    """Return whether a feedback says anything else than an earlier one, and is not older.
+
+    By its id if it says the same; what was forgotten about a chunk stays forgotten.
+    """
+    says_else = feedback.id != before.id or feedback.trusted != before.trusted
+    return says_else and feedback.created_at >= before.created_at
 
 
 def _body(feedback: Feedback) -> str:

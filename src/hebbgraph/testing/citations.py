@@ -82,13 +82,14 @@ class ScriptedIndex(HebbianIndex):
             for rank, id_ in enumerate(self._script[query.strip()], start=1)
         ]
         self.last_recall_id = options.get("id") or str(uuid.uuid4())
-        return Recall(
+        recall = Recall(
             id=self.last_recall_id,
             namespace=self.namespace,
             strategy="spreading",
             query=query,
             hits=tuple(hits),
         )
+        return self.parts.seal.put(recall)
 
     async def arecall(self, query: str, **options: Any) -> Recall:
         """Async twin of :meth:`recall`."""
@@ -102,6 +103,7 @@ class ScriptedIndex(HebbianIndex):
         rejected: Iterable[str] | None = None,
         shown: Iterable[str] | None = None,
         actor: str | None = None,
+        trusted: bool = False,
     ) -> Feedback:
         """Learn, and take a note."""
         assert isinstance(recall, Recall)
@@ -114,6 +116,7 @@ class ScriptedIndex(HebbianIndex):
             rejected=lesson.rejected,
             shown=lesson.shown,
             actor=lesson.actor,
+            trusted=trusted,
         )
         # The log keeps equal feedback once; the contract is not to give it twice.
         assert feedback.id not in self._taught, f"taught twice: {lesson}"

@@ -5,25 +5,12 @@ import pytest
 
 from hebbgraph.formulas.homeostasis import (
     OutgoingEdges,
-    actor_scales,
     bound_outgoing,
     chance_to_activation,
     citation_chance,
     pool_weights,
     target_scales,
 )
-
-
-def test_the_application_is_trusted_and_others_are_capped():
-    scales = actor_scales(np.array([5000.0, 10.0, 1000.0]), at_least=20, share=0.1)
-    assert scales.tolist() == pytest.approx([1.0, 1.0, 0.501])
-
-
-def test_flooding_does_not_raise_the_cap_of_the_flooder():
-    few, many = (
-        actor_scales(np.array([100.0, n]), at_least=20, share=0.1)[1] * n for n in (50.0, 5000.0)
-    )
-    assert few == many == 20
 
 
 def test_pooling_equals_folding_by_one_actor():

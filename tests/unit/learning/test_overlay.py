@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from learned import dump
 
 import hebbgraph.learning.overlay as overlay_module
-from hebbgraph.formulas.homeostasis import MIN_WEIGHT, actor_scales, target_scales
+from hebbgraph.formulas.homeostasis import MIN_WEIGHT, target_scales
 from hebbgraph.learning.overlay import Overlay
 from hebbgraph.learning.traces import Family, Trace, chunk_node, tag_node
 from hebbgraph.learning.weights import RawWeights
@@ -66,11 +66,7 @@ def rows(made: Overlay) -> dict[tuple[str, int], list[tuple[int, float]]]:
 
 def naive(weights: RawWeights) -> dict[tuple[Family, str], dict[str, float]]:
     """What leaves each node, from the weights by name."""
-    events = weights.actor_events()
-    scales = actor_scales(
-        events, at_least=SETTINGS.actor_events, share=SETTINGS.actor_share
-    ).tolist()
-    actors = dict(zip(weights._actors, scales, strict=False))
+    actors = dict(zip(weights.actors.numbers, weights.actor_scales().tolist(), strict=False))
     targets = target_scales(weights.credits(), in_credit=IN_CREDIT).tolist()
 
     def is_here(node: str) -> bool:

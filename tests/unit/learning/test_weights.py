@@ -68,7 +68,7 @@ def test_actors_are_kept_apart_until_read():
     found = rows(raw, Family.CUE, "t:owl")
     by_actor = dict(zip(found.actor.tolist(), found.weight.tolist(), strict=True))
     assert sorted(by_actor.values()) == pytest.approx([0.5, 0.75], abs=1e-3)
-    assert raw.actor_events().tolist() == [0, 2, 1]
+    assert raw.actors.events().tolist() == [0, 2, 1]
 
 
 def test_a_plain_function_is_a_rule():

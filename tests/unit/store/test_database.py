@@ -71,6 +71,7 @@ def test_a_new_directory_gets_every_table(
     assert journal == "wal"
     meta = _meta(place)
     assert len(meta.pop("database_id")) == 32
+    assert len(meta.pop("recall_key")) == 64
     assert meta == {
         "application": "hebbgraph",
         "schema_version": str(schema.SCHEMA_VERSION),

@@ -72,7 +72,7 @@ def test_a_cited_path_gets_stronger(index: HebbianIndex) -> None:
     wanted = before.hits[-1].chunk.id
     for _ in range(3):
         recall = index.recall(question, strategy="breadth_first")
-        index.reinforce(recall, [wanted])
+        index.reinforce(recall, [wanted], trusted=True)
     after = index.recall(question, strategy="breadth_first")
     ranks = [
         next(hit.rank for hit in recall.hits if hit.chunk.id == wanted)

@@ -1,0 +1,234 @@
+"""Whom the log believes, which recalls may teach, and that a word counts once."""
+
+import io
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from hebbgraph import Chunk, FeedbackError, HebbianIndex, Recall
+from hebbgraph.cli import app
+from hebbgraph.records import Hit
+from hebbgraph.settings import Settings
+
+QUESTION = "Where was the builder of the Petrel born?"
+QUESTIONS = (
+    QUESTION,
+    "Who kept a yard at Gannet Point?",
+    "What did the Heron carry for Corin Vale?",
+    "What does a bowline do under load?",
+)
+
+
+@pytest.fixture
+def index(corpus):
+    with HebbianIndex.open(":memory:") as made:
+        made.add(corpus)
+        yield made
+
+
+def scores(index, question=QUESTION):
+    return {hit.chunk.id: hit.score for hit in index.recall(question, k=8).hits}
+
+
+def weights(index):
+    index.recall(QUESTION)
+    return index.parts.learned.weights
+
+
+# -- whose word it is ------------------------------------------------------------------------
+
+
+def test_what_is_unnamed_is_one_actors_word_unless_it_is_trusted(index):
+    assert not index.reinforce(index.recall(QUESTION, k=8), ["bay"]).trusted
+    assert index.reinforce(index.recall(QUESTION, k=8), ["bay"], trusted=True).trusted
+    index.reinforce(index.recall(QUESTION, k=8), ["bay"], actor="ann")
+    index.reinforce(index.recall(QUESTION, k=8), ["bay"], actor="ann", trusted=True)
+    found = weights(index).actors
+    assert dict(zip(found.numbers, found.events().tolist(), strict=True)) == {
+        None: 2,
+        "": 1,
+        "ann": 1,
+    }
+
+
+def test_trust_is_durable(index, corpus):
+    index.reinforce(index.recall(QUESTION, k=8), ["knots"], trusted=True)
+    index.reinforce(index.recall(QUESTION, k=8), ["bay"])
+    log = io.StringIO()
+    index.export_feedback(log)
+    assert [json.loads(line)["trusted"] for line in log.getvalue().splitlines()] == [True, False]
+    log.seek(0)
+    with HebbianIndex.open(":memory:") as other:
+        other.add(corpus)
+        other.import_feedback(log)
+        assert scores(other) == pytest.approx(scores(index), abs=1e-9)
+
+
+def test_what_earlier_versions_logged_without_a_name_came_from_the_application(index):
+    index.reinforce(index.recall(QUESTION, k=8), ["bay"])
+    index.reinforce(index.recall(QUESTION, k=8), ["bay"], actor="ann")
+    log = io.StringIO()
+    index.export_feedback(log)
+    lines = [json.loads(line) for line in log.getvalue().splitlines()]
+    for line in lines:
+        del line["trusted"], line["evidence"]
+    index.forget(everything=True)
+    index.import_feedback(io.StringIO("\n".join(map(json.dumps, lines))))
+    assert [one.trusted for _, one in index.parts.log.after(0)] == [True, False]
+
+
+def test_one_who_cites_the_worst_is_not_believed_and_one_who_reads_is(index):
+    static = scores(index)
+    for n in range(12):
+        recall = index.recall(QUESTIONS[n % 4] + n // 4 * " Please", k=8)
+        worst = min(recall.hits, key=lambda hit: hit.evidence)
+        index.reinforce(recall, [worst.chunk.id], actor="eve")
+    assert weights(index).actor_scales()[weights(index).actors.number("eve")] < 0.01
+    assert scores(index) == pytest.approx(static, abs=0.02)
+    for question in QUESTIONS:
+        recall = index.recall(question, k=8)
+        best = max(recall.hits, key=lambda hit: hit.evidence)
+        index.reinforce(recall, [best.chunk.id], actor="ann")
+    assert weights(index).actor_scales()[weights(index).actors.number("ann")] > 0.9
+
+
+def test_the_command_line_vouches(tmp_path, corpus):
+    with HebbianIndex.open(tmp_path) as index:
+        index.add(corpus)
+        recall = index.recall(QUESTION, k=8)
+    arguments = ["cite", recall.id, "bay", "--db", str(tmp_path), "--trusted", "--json"]
+    shown = CliRunner().invoke(app, arguments)
+    assert shown.exit_code == 0, shown.output
+    assert json.loads(shown.stdout)["trusted"] is True
+
+
+# -- which recalls may teach -----------------------------------------------------------------
+
+
+def forged(index, **changes):
+    hit = Hit(chunk=Chunk(id="knots", text="A bowline."), score=1.0, rank=1)
+    made = {"id": "x", "namespace": index.namespace, "strategy": "spreading", "query": "Ida?"}
+    return Recall(**(made | {"hits": (hit,)} | changes))
+
+
+@pytest.mark.parametrize(
+    "seal", ["", "00" * 16, "no seal at all"], ids=["none", "another", "nonsense"]
+)
+def test_a_recall_made_by_hand_teaches_nothing(index, seal):
+    with pytest.raises(FeedbackError, match="is not as this index returned it"):
+        index.reinforce(forged(index, seal=seal), ["knots"])
+    assert index.parts.log.count() == 0
+
+
+def test_a_copy_stays_a_recall(index):
+    recall = index.recall(QUESTION, k=3, vector=[0.1, 0.2], history=["Who built the Petrel?"])
+    copy = Recall.model_validate_json(recall.model_dump_json())
+    index.compact()  # so that it cannot be looked up
+    assert index.parts.seal.fits(copy)
+    assert index.reinforce(copy, [copy.hits[0].chunk.id]).recall_id == recall.id
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda recall: {"id": "another"},
+        lambda recall: {"query": "What is a bowline?"},
+        lambda recall: {"hits": recall.hits[::-1]},
+        lambda recall: {"hits": recall.hits[:1]},
+        lambda recall: {"cues": ()},
+        lambda recall: {"vector": (1.0, 0.0)},
+        lambda recall: {
+            "hits": tuple(hit.model_copy(update={"evidence": 1.0}) for hit in recall.hits)
+        },
+    ],
+    ids=["id", "query", "order", "fewer", "cues", "vector", "evidence"],
+)
+def test_a_changed_copy_is_none(corpus, change):
+    with HebbianIndex.open(":memory:", settings=Settings(keep_recalls=0)) as index:
+        index.add(corpus)
+        recall = index.recall(QUESTION, k=3)
+        with pytest.raises(FeedbackError, match="is not as this index returned it"):
+            index.reinforce(recall.model_copy(update=change(recall)), [recall.hits[0].chunk.id])
+
+
+def test_a_changed_copy_counts_as_what_is_kept_of_it(index):
+    recall = index.recall(QUESTION, k=2)
+    found = [hit.chunk.id for hit in recall.hits]
+    changed = recall.model_copy(update={"hits": (*recall.hits, *forged(index).hits)})
+    if "knots" not in found:
+        with pytest.raises(FeedbackError, match="only what a recall found can teach it"):
+            index.reinforce(changed, ["knots"])
+    assert [shown.chunk_id for shown in index.reinforce(changed, found[:1]).shown] == found
+
+
+def test_another_index_does_not_know_the_recall(index, corpus):
+    with HebbianIndex.open(":memory:") as other:
+        other.add(corpus)
+        recall = other.recall(QUESTION, k=3)
+    with pytest.raises(FeedbackError, match="is not as this index returned it"):
+        index.reinforce(recall, [recall.hits[0].chunk.id])
+
+
+def test_the_key_outlives_the_process_and_serves_databases_of_earlier_versions(tmp_path, corpus):
+    with HebbianIndex.open(tmp_path, settings=Settings(keep_recalls=0)) as index:
+        index.add(corpus)
+        recall = index.recall(QUESTION, k=3)
+        key = index.parts.database.recall_key
+    with HebbianIndex.open(tmp_path) as index:
+        assert index.parts.database.recall_key == key
+        index.reinforce(recall, [recall.hits[0].chunk.id])
+        with index.parts.database.write() as connection:
+            connection.exec_driver_sql("DELETE FROM meta WHERE key = 'recall_key'")
+    with HebbianIndex.open(tmp_path) as index:
+        made = index.recall(QUESTION, k=3)
+        assert index.reinforce(made, [made.hits[0].chunk.id], actor="ann").actor == "ann"
+        with pytest.raises(FeedbackError, match="is not as this index returned it"):
+            index.reinforce(recall.model_copy(update={"id": "y"}), ["bay"])
+
+
+# -- a word counts once ----------------------------------------------------------------------
+
+
+def test_a_correction_takes_the_place_of_what_was_said(index, corpus):
+    recall = index.recall(QUESTION, k=8)
+    ids = [hit.chunk.id for hit in recall.hits]
+    index.reinforce(recall, [ids[3]], actor="ann")
+    corrected = index.reinforce(recall, [ids[1]], actor="ann")
+    assert [one for _, one in index.parts.log.after(0)] == [corrected]
+    with HebbianIndex.open(":memory:") as other:
+        other.add(corpus)
+        alone = other.recall(QUESTION, k=8)
+        other.reinforce(alone, [ids[1]], actor="ann")
+        assert scores(index) == pytest.approx(scores(other), abs=1e-9)
+
+
+def test_the_same_recall_counts_once_however_often_it_is_shown(index):
+    recall = index.recall(QUESTION, k=8)
+    ids = [hit.chunk.id for hit in recall.hits]
+    for n in range(50):
+        index.reinforce(recall, [ids[7]], shown=ids[n % 7 :], actor="eve")
+    assert index.parts.log.count() == 1
+    index.reinforce(recall, [ids[7]], actor="ann")
+    index.reinforce(recall, [ids[7]])
+    assert index.parts.log.count() == 3
+
+
+def test_the_same_word_twice_is_the_same_record(index):
+    recall = index.recall(QUESTION, k=8)
+    first = index.reinforce(recall, ["bay"], actor="ann")
+    state = index.parts.truth.state()
+    assert index.reinforce(recall, ["bay"], actor="ann") == first
+    assert index.parts.truth.state() == state
+    assert index.reinforce(recall, ["bay"], actor="ann", trusted=True).trusted
+
+
+def test_an_older_export_does_not_undo_a_correction(index):
+    recall = index.recall(QUESTION, k=8)
+    index.reinforce(recall, ["knots"], actor="ann")
+    log = io.StringIO()
+    index.export_feedback(log)
+    corrected = index.reinforce(recall, ["bay"], actor="ann")
+    log.seek(0)
+    assert index.import_feedback(log) == 0
+    assert [one for _, one in index.parts.log.after(0)] == [corrected]
