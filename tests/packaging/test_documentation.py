@@ -128,6 +128,8 @@ def test_the_first_blocks_of_the_readme_run_as_they_stand(
 def test_pages_run(page: Path, names: dict[str, Any]) -> None:
     if "tenacity" in page.read_text("utf-8") or page.name == "taggers.md":
         pytest.importorskip("tenacity", reason="needs the extra hebbgraph[llm]")
+    if page.name == "serving.md":
+        pytest.importorskip("fastapi", reason="needs the extra hebbgraph[server]")
     for block in blocks(page, "python"):
         compile(block, page.name, "exec")
     run(page, names)

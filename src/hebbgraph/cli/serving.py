@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from hebbgraph.cli.shared import Cache, Db, EmbedderName, Namespace, TaggerName, err, open_options
+from hebbgraph.store.places import is_url, masked, parse_url
 
 app = typer.Typer()
 
@@ -78,7 +80,15 @@ def serve(
     ] = None,
     embedder: EmbedderName = None,
     tagger: TaggerName = None,
-    cache_dir: Cache = None,
+    cache_dir: Annotated[
+        Path | None,
+        typer.Option(
+            "--cache-dir",
+            metavar="DIR",
+            envvar="HEBBGRAPH_CACHE_DIR",
+            help="Directory for derived data when --db is a URL.",
+        ),
+    ] = None,
     new_token: Annotated[
         bool, typer.Option("--new-token", help="Print a new secret for a token, and exit.")
     ] = False,
@@ -114,5 +124,6 @@ def serve(
     )
     with pool:
         app = create_app(Indexes(pool, namespace), settings)
-        err.print(f"hebbgraph listens on http://{host}:{port}/")
+        place = masked(parse_url(db)) if is_url(db) else db
+        err.print(f"serving {escape(place)} on http://{host}:{port}/", soft_wrap=True)
         run(app, settings)

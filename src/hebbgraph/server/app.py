@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from mcp.server.transport_security import TransportSecuritySettings
 from pydantic.json_schema import models_json_schema
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
+from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -85,9 +88,7 @@ def create_app(
         title="hebbgraph",
         version=__version__,
         description=_DESCRIPTION,
-        openapi_url="/v1/openapi.json",
-        docs_url=None,  # it would load scripts from elsewhere
-        redoc_url=None,
+        openapi_url=None,  # ours has more; and pages that show it would load scripts from elsewhere
         lifespan=life,
         exception_handlers=handlers(),
         middleware=[
@@ -98,10 +99,15 @@ def create_app(
     app.state.service = service
     app.state.metrics = metrics
     app.include_router(router())
-    app.openapi_schema = _document(app)
+    document = functools.cache(lambda: json.dumps(_document(app)))
+    app.add_route("/v1/openapi.json", lambda _: _json(document()), include_in_schema=False)
     app.router.routes.extend(mcp_routes)
     app.mount("/", _page(), name="page")
     return app
+
+
+def _json(content: str) -> Response:
+    return Response(content, media_type="application/json")
 
 
 def _page() -> ASGIApp:
