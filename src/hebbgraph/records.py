@@ -376,6 +376,11 @@ class Hit(BaseModel):
         return self.text_hash or text_hash(self.chunk.title, self.chunk.text)
 
     @property
+    def stale_mark(self) -> dict[str, JsonValue]:
+        """Of a stale hit, ``{"stale": {"since": ..., "replaced_by": [...]}}``; else empty."""
+        return {} if self.stale is None else {"stale": self.stale.model_dump(mode="json")}
+
+    @property
     def path_text(self) -> str:
         """The path on one line: tags in quotation marks, chunks by title or id.
 
@@ -462,7 +467,7 @@ class Recall(BaseModel):
         -------
         dict
             ``recall_id``, ``rank``, ``path`` (:attr:`Hit.path_text`), the ``cues`` of the
-            question, and the ``tags`` on the path. Empty if it is no hit.
+            question, the ``tags`` on the path, and of a stale hit ``stale``. Empty if it is no hit.
 
         Examples
         --------
@@ -481,6 +486,7 @@ class Recall(BaseModel):
             "path": hit.path_text,
             "cues": [cue.tag for cue in self.cues],
             "tags": [step.value for step in hit.path if step.kind == "tag"],
+            **hit.stale_mark,
         }
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "Arranged",
     "arranged",
     "check_versioned",
+    "dated",
     "ended",
     "order_of",
     "version_key",
@@ -30,6 +31,7 @@ __all__ = [
 MARK = "@@"
 """What separates the id of a chunk from the date of an old version."""
 
+_FIELDS = ("valid_from", "valid_until", "supersedes")
 _TICK = timedelta(microseconds=1)
 _LONGEST_DATE = len("until-2024-05-17T09:30:00.000000Z")
 
@@ -63,6 +65,45 @@ def check_versioned(chunk: Chunk) -> None:
             f"chunk {chunk.id[:40]!r}…: with keep_versions, an id has at most "
             f"{MAX_ID - len(MARK) - _LONGEST_DATE} characters, got {len(chunk.id)}"
         )
+
+
+def dated(chunk: Chunk, fields: tuple[str, str, str]) -> Chunk:
+    """Return a chunk that says itself what fields of its metadata say about time.
+
+    Parameters
+    ----------
+    chunk : Chunk
+    fields : (valid_from, valid_until, supersedes)
+        Names of metadata fields, for what the chunk leaves out.
+
+    Raises
+    ------
+    InvalidChunkError
+        If such a field holds something else.
+
+    Examples
+    --------
+    >>> names = ("published", "expires", "replaces")
+    >>> dated(Chunk(text="x", metadata={"published": "2024-05-17"}), names).valid_from.year
+    2024
+    """
+    own = (chunk.valid_from, chunk.valid_until, chunk.supersedes)
+    said = {
+        name: value
+        for name, field, has in zip(_FIELDS, fields, own, strict=True)
+        if not has and (value := chunk.metadata.get(field)) not in (None, "", [])
+    }
+    if not said:
+        return chunk
+    if isinstance(said.get("supersedes"), str):
+        said["supersedes"] = [said["supersedes"]]
+    try:
+        return Chunk.coerce(dict(chunk) | said)
+    except InvalidChunkError as error:
+        raise InvalidChunkError(
+            f"{error}; it is read from metadata: mend it there, or name other fields by "
+            "Settings(time_fields=...)"
+        ) from error
 
 
 def version_key(chunk: Chunk) -> str:

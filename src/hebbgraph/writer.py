@@ -27,7 +27,7 @@ from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.texts import TextState
 from hebbgraph.store.truth import ChunkWrite, Outcome, OvertakenError, Standing
 from hebbgraph.text.proposer import Proposer
-from hebbgraph.versions import arranged, check_versioned, ended, version_key
+from hebbgraph.versions import arranged, check_versioned, dated, ended, version_key
 
 __all__ = ["ChunkLike", "OnProgress", "Writer", "progress"]
 
@@ -192,8 +192,9 @@ class Writer:
         keep_versions = self._settings.keep_versions
         by_key: dict[tuple[str, str], Chunk] = {}
         for position, chunk in batch:
-            key = (chunk.id, version_key(chunk) if keep_versions else "")
             try:
+                chunk = dated(chunk, self._settings.time_fields)
+                key = (chunk.id, version_key(chunk) if keep_versions else "")
                 if keep_versions:
                     check_versioned(chunk)
                 if by_key.setdefault(key, chunk) != chunk:
@@ -381,6 +382,7 @@ class Writer:
         own: dict[str, Chunk] = {}
         intake = Intake()
         for _, chunk in intake.take(chunks):
+            chunk = dated(chunk, self._settings.time_fields)
             chunk = chunk.model_copy(update={"document_id": document_id})
             if own.setdefault(chunk.id, chunk) != chunk:
                 raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")

@@ -78,6 +78,8 @@ class RecallingRetriever(BaseRetriever):
     filter: Any = None
     strategy: Any = "spreading"
     history: Sequence[Any] = ()
+    as_of: Any = None
+    """A datetime, date or ISO 8601 text: only what held then (``docs/time.md``)."""
     search_type: SearchType = "similarity"
     """As of any vector store: ``"mmr"`` returns documents that differ from each other, and
     ``"similarity_score_threshold"`` only those that reach ``score_threshold``."""

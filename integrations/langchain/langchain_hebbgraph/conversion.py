@@ -15,6 +15,9 @@ written to. Some of its fields also mean something to the index:
     Lists of str: where others find the document (path, URL with anchor, message id,
     ``[[wiki name]]``, symbols), and what it links to. Recalls follow them.
     :class:`HebbianTextSplitter` writes both, from Markdown.
+``valid_from``, ``valid_until``, ``supersedes``
+    When the text holds, and which ids or addresses it takes the place of.
+    ``Settings(time_fields=...)`` names other fields.
 """
 
 from __future__ import annotations

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
 from inspect import signature
 from pathlib import Path
 from typing import Any, TypedDict, get_args
 
 from hebbgraph import HebbianIndex, IndexPool, ParameterError
 from hebbgraph.arguments import check_k, check_names
+from hebbgraph.moments import check_moment
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
@@ -34,6 +36,7 @@ AT_CALL = (
     "filter",
     "strategy",
     "history",
+    "as_of",
     "namespace",
     "search_type",
     "score_threshold",
@@ -57,6 +60,7 @@ class RetrieverOptions(TypedDict, total=False):
     strategy: StrategyName | Strategy
     score_key: str | None
     history: Sequence[Any]
+    as_of: datetime | date | str | None
     namespace: str | None
     search_type: SearchType
     score_threshold: float | None
@@ -128,6 +132,8 @@ def check_search(options: Mapping[str, Any]) -> None:
     if "strategy" in options:
         check_strategy(options["strategy"])
     check_filter(options.get("filter"))
+    if options.get("as_of") is not None:
+        check_moment("as_of", options["as_of"])
     if "search_type" in options and options["search_type"] not in get_args(SearchType):
         known = ", ".join(get_args(SearchType))
         raise ParameterError(f"search_type is one of {known}; got {options['search_type']!r}")

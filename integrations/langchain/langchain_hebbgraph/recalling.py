@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
 from typing import Any, Literal, TypeAlias
 
 from hebbgraph import Chunk, HebbgraphError, HebbianIndex, Hit, Recall
@@ -38,6 +39,7 @@ class Asked:
     where: Mapping[str, Any] | Callable[[Chunk], bool] | None
     strategy: StrategyName | Strategy
     history: Sequence[str]
+    as_of: datetime | date | str | None
     search_type: SearchType
     score_threshold: float | None
     lambda_mult: float
@@ -69,6 +71,8 @@ class Answer:
             )
         if asked.include_path:
             document.metadata[TRAIL] = self.recall.trail(hit.chunk.id)
+        elif hit.stale is not None:
+            document.metadata[TRAIL] = hit.stale_mark
         return document
 
 
@@ -126,6 +130,7 @@ def _recall(asked: Asked, where: Any) -> Recall:
         id=asked.id,
         seeds=None if asked.found is None else asked.found.scores,
         history=asked.history,
+        as_of=asked.as_of,
     )
 
 

@@ -68,6 +68,9 @@ class HebbianRetriever(RecallingRetriever):
             user count. A follow-up ("and in winter?") is understood from them, without
             a model.
 
+        as_of: datetime, date or str, optional
+            Only what held at that moment. Left out, a document that was superseded or has
+            expired says so in ``metadata["hebbgraph"]["stale"]``.
         include_path: bool
             Write into ``metadata["hebbgraph"]`` of each document how it was found: recall
             id, rank, path, cues and tags (``Recall.trail``).

@@ -386,13 +386,14 @@ class HebbianVectorStore(VectorStore):
             )
 
     def _options(self, k: int, where: Filter, given: dict[str, Any]) -> dict[str, Any]:
-        check_names(given, ("k", "filter", "strategy", "history"), of="a search")
+        check_names(given, ("k", "filter", "strategy", "history", "as_of"), of="a search")
         run = _run.get()
         return {
             "k": k,
             "where": chunk_filter(where),
             "strategy": given.get("strategy", self.strategy),
             "history": turns_of(given.get("history") or ()),
+            "as_of": given.get("as_of"),
             "id": str(uuid.uuid4() if run is None else run.run_id),
         }
 

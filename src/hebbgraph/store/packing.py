@@ -22,6 +22,7 @@ _NOT_KEPT: dict[str, Any] = {
             "text_hash": True,
             "chunk": {
                 "text", "title", "metadata", "document_id", "tags", "addresses", "references",
+                "valid_from", "valid_until", "supersedes", "version_of",
             },
             "path": {"__all__": {"title"}},
         }

@@ -6,6 +6,7 @@ Here it is made. Its documents come and go in :mod:`.living`; :mod:`.recalling` 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -93,6 +94,9 @@ class HebbianRetriever(LivingRetriever):
     include_path : bool
         Write into ``metadata["hebbgraph"]`` of each node how it was found: recall id, rank, path,
         cues and tags (``Recall.trail``). No model reads it.
+    as_of : datetime, date or str, optional
+        Only what held at that moment. Left out, a node that was superseded or has expired says so
+        in ``metadata["hebbgraph"]["stale"]``.
     callback_manager, object_map, objects, verbose
         As for every LlamaIndex retriever.
 
@@ -129,6 +133,7 @@ class HebbianRetriever(LivingRetriever):
         memory: BaseMemory | None = None,
         mmr_threshold: float | None = None,
         include_path: bool = False,
+        as_of: datetime | date | str | None = None,
         callback_manager: CallbackManager | None = None,
         object_map: dict[str, Any] | None = None,
         objects: list[IndexNode] | None = None,
@@ -149,6 +154,7 @@ class HebbianRetriever(LivingRetriever):
                 "embed_model": embed_model,
                 "mmr_threshold": mmr_threshold,
                 "include_path": include_path,
+                "as_of": as_of,
             },
             known=_ARGUMENTS,
         )
@@ -170,6 +176,7 @@ class HebbianRetriever(LivingRetriever):
         self.strategy = strategy
         self.mmr_threshold = mmr_threshold
         self.include_path = include_path
+        self.as_of = as_of
 
     def __repr__(self) -> str:
         searched = self._pool if self._index is None else self._index

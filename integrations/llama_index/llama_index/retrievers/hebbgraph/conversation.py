@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date, datetime
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 from llama_index.core.schema import QueryBundle
@@ -44,6 +45,8 @@ class RecallBundle(ConversationBundle):
         In force beside the retriever's, so that a question can narrow a search but not widen it.
     namespace : str, optional
         Of a retriever over a pool, the one to search.
+    as_of : datetime, date or str, optional
+        Only what held at that moment; in place of the retriever's.
 
     Examples
     --------
@@ -54,6 +57,7 @@ class RecallBundle(ConversationBundle):
     similarity_top_k: int | None = None
     filters: MetadataFilters | None = None
     namespace: str | None = None
+    as_of: datetime | date | str | None = None
 
 
 def turns_of(messages: Sequence[ChatMessage]) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
@@ -15,6 +16,7 @@ from llama_index.core.vector_stores.types import MetadataFilters
 
 from hebbgraph import ParameterError
 from hebbgraph.arguments import check_k, check_names
+from hebbgraph.moments import check_moment
 from hebbgraph.recall.strategies import check_strategy
 from llama_index.retrievers.hebbgraph.embedding import check_embed_model
 from llama_index.retrievers.hebbgraph.filters import to_where
@@ -47,6 +49,7 @@ class CommonOptions(TypedDict, total=False):
     memory: BaseMemory | None
     mmr_threshold: float | None
     include_path: bool
+    as_of: datetime | date | str | None
     callback_manager: CallbackManager | None
     object_map: dict[str, Any] | None
     verbose: bool
@@ -96,6 +99,8 @@ def check_options(
         )
     if not isinstance(given.get("include_path", False), bool):
         raise ParameterError(f"include_path is True or False, got {given['include_path']!r}")
+    if given.get("as_of") is not None:
+        check_moment("as_of", given["as_of"])
     source = given.get("source")
     if not (source is None or isinstance(source, BaseRetriever)):
         raise ParameterError(f"source is another retriever, got {type(source).__name__}")

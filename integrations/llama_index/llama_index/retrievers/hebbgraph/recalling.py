@@ -7,6 +7,7 @@ import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any
 
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -72,6 +73,7 @@ class _Asked:
     k: int
     filters: MetadataFilters | None
     history: Sequence[str]
+    as_of: datetime | date | str | None
     seeds: list[NodeWithScore] | None = None
     vector: list[float] | None = None
 
@@ -86,6 +88,7 @@ class RecallingRetriever(BaseRetriever):
     strategy: Strategy
     mmr_threshold: float | None
     include_path: bool
+    as_of: datetime | date | str | None
 
     def __init__(
         self,
@@ -221,15 +224,16 @@ class RecallingRetriever(BaseRetriever):
 
     def _asked(self, bundle: QueryBundle) -> _Asked:
         check_k(self.similarity_top_k, "similarity_top_k")
-        k, filters, namespace = self.similarity_top_k, None, None
+        k, filters, namespace, as_of = self.similarity_top_k, None, None, self.as_of
         if isinstance(bundle, RecallBundle):
             filters, namespace = bundle.filters, bundle.namespace
+            as_of = as_of if bundle.as_of is None else bundle.as_of
             if bundle.similarity_top_k is not None:
                 check_k(bundle.similarity_top_k, "similarity_top_k")
                 k = bundle.similarity_top_k
         history = bundle.history if isinstance(bundle, ConversationBundle) else ()
         query = bundle.query_str[:MAX_QUERY_CHARACTERS]
-        return _Asked(self._index_of(namespace), query, bundle, k, filters, history)
+        return _Asked(self._index_of(namespace), query, bundle, k, filters, history, as_of)
 
     def _found(self, asked: _Asked) -> list[NodeWithScore]:
         where = _both(
@@ -246,9 +250,11 @@ class RecallingRetriever(BaseRetriever):
             for hit in hits
             if (node := _node_of(hit, current)) is not None
         ]
-        if self.include_path:
-            for one in found:
+        for one in found:
+            if self.include_path:
                 set_hidden(one.node, TRAIL_KEY, recall.trail(one.node_id))
+            elif (hit := recall.hit(one.node_id)) is not None and hit.stale is not None:
+                set_hidden(one.node, TRAIL_KEY, hit.stale_mark)
         announce(recall, asked.index, [one.node for one in found])
         if asked.seeds and where is None:
             found = _with_unknown(asked.index, found, asked.seeds, asked.k)
@@ -265,6 +271,7 @@ class RecallingRetriever(BaseRetriever):
             where=where,
             strategy=self.strategy,
             history=asked.history,
+            as_of=asked.as_of,
             **options,
         )
 
