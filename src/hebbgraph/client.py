@@ -35,6 +35,7 @@ from hebbgraph.records import (
     DoctorReport,
     Explanation,
     Feedback,
+    LessonRecord,
     PruneReport,
     Recall,
 )
@@ -247,6 +248,8 @@ _READ: Mapping[str, _Read] = {
     "keep_answer": AnswerRecord.model_validate,
     "find_answer": _maybe(AnswerRecord, "answer"),
     "earlier_recalls": _all_of(Recall, "recalls"),
+    "find_feedback": _all_of(Feedback, "feedback"),
+    "lessons": _all_of(LessonRecord, "lessons"),
     "prune": PruneReport.model_validate,
     "correct_tags": TagCorrection.model_validate,
     "tag_corrections": _all_of(TagCorrection, "corrections"),

@@ -29,6 +29,7 @@ from hebbgraph.records import (
     DoctorReport,
     Explanation,
     Feedback,
+    LessonRecord,
     PruneReport,
     Recall,
 )
@@ -517,6 +518,42 @@ class HebbianIndex:
             self._erase(self._parts.scrub)
         return len(touched)
 
+    def lessons(
+        self,
+        *,
+        actor: str | None = None,
+        recall: str | None = None,
+        since: Moment | None = None,
+        until: Moment | None = None,
+    ) -> list[LessonRecord]:
+        """List what the index was taught, oldest first: chunks, actor, and whether it still counts.
+
+        Parameters
+        ----------
+        actor : str, optional
+            Only lessons of this actor.
+        recall : str, optional
+            Only lessons of the recall with this id.
+        since, until : float or datetime, optional
+            A period, in seconds since the epoch; ``until`` is exclusive.
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add([{"id": "a", "text": "Owls hunt at night."},
+        ...                         {"id": "b", "text": "Owls hunt voles."}])
+        ...     feedback = index.reinforce(
+        ...         index.recall("What do owls hunt?"), cited=["b"], actor="ida"
+        ...     )
+        ...     [(one.cited, one.actor, one.active > 0) for one in index.lessons(actor="ida")]
+        [(('b',), 'ida', True)]
+        """
+        self._check_open()
+        for one, what in ((actor, "an actor"), (recall, "a recall id")):
+            if one is not None:
+                _check_ids([one], what)
+        return self._teacher.lessons(actor, recall, since, until)
+
     def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
         """Keep what links an answer to its lessons, for later verdicts and turns.
 
@@ -962,6 +999,8 @@ class HebbianIndex:
                 graph,
                 None if layer is None else layer.counts(),
                 colonies=self._colony_state(graph).n_colonies if parts.colonies.exist else 0,
+                lessons=parts.log.count(),
+                answers=parts.answers.counts(),
             )
 
     def colonies(self, *, rebuild: bool = False) -> list[Colony]:
@@ -1113,6 +1152,7 @@ class HebbianIndex:
     aretag = _in_thread(retag)
     areinforce = _in_thread(reinforce)
     aforget = _in_thread(forget)
+    alessons = _in_thread(lessons)
     akeep_answer = _in_thread(keep_answer)
     afind_answer = _in_thread(find_answer)
     aearlier_recalls = _in_thread(earlier_recalls)

@@ -572,6 +572,45 @@ class Feedback(BaseModel):
     query: str | None = None
 
 
+class LessonRecord(BaseModel):
+    """One thing that an index was taught, as people read it.
+
+    Attributes
+    ----------
+    feedback_id, recall_id : str
+    created_at : float
+        Seconds since the epoch (UTC).
+    actor : str, optional
+    origin : str
+        Where it was imported from; empty if it was given here.
+    question : str, optional
+        If questions are kept (``LearningSettings(store_queries=True)``).
+    cited, rejected : tuple of str
+        Chunk ids.
+    shown : tuple of str
+        Chunk ids, in the order of the recall.
+    edges : int
+        Learned edges that it shaped.
+    active : int
+        How many of them recalls follow: the others are too weak, or lead to chunks that are gone
+        or have changed. 0 means that the lesson has no effect any more.
+    """
+
+    model_config = _FROZEN
+
+    feedback_id: str
+    recall_id: str
+    created_at: float
+    actor: str | None = None
+    origin: str = ""
+    question: str | None = None
+    cited: tuple[str, ...] = ()
+    rejected: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
+    edges: int = 0
+    active: int = 0
+
+
 class Credit(BaseModel):
     """What one answer teaches one recall; ``teaches`` is the id of the feedback."""
 

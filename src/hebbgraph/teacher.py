@@ -22,7 +22,7 @@ from hebbgraph.learning.preview import preview
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.question import weighted_terms
-from hebbgraph.records import AnswerRecord, Feedback, PruneReport, Recall
+from hebbgraph.records import AnswerRecord, Feedback, LessonRecord, PruneReport, Recall
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.feedback_log import (
     Selection,
@@ -167,6 +167,25 @@ class Teacher:
         """See :meth:`hebbgraph.HebbianIndex.find_feedback`."""
         return self._log.select(Selection(ids=ids))
 
+    def lessons(
+        self,
+        actor: str | None,
+        recall: str | None,
+        since: Moment | None,
+        until: Moment | None,
+    ) -> list[LessonRecord]:
+        """See :meth:`hebbgraph.HebbianIndex.lessons`."""
+        selection = Selection(
+            actor=actor,
+            recall=recall,
+            since=None if since is None else _seconds("since", since),
+            until=None if until is None else _seconds("until", until),
+        )
+        found = self._log.select(selection)
+        with self._namespace.held():
+            effects = self._namespace.learned.effects(self._derived.graph)
+        return [_lesson(one, *effects.get(one.id, (0, 0))) for one in found]
+
     def _lasting(self, recall: Recall) -> Recall:
         """Keep what learning reads; the question only if it may be kept."""
         kept: dict[str, Any] = {"terms": hashed_terms(recall, self._terms), "notes": ()}
@@ -301,6 +320,22 @@ class Teacher:
             return report
         erased = self._log.remove(Selection(ids=idle))
         return report.model_copy(update={"erased": len(erased)})
+
+
+def _lesson(feedback: Feedback, edges: int, active: int) -> LessonRecord:
+    return LessonRecord(
+        feedback_id=feedback.id,
+        recall_id=feedback.recall_id,
+        created_at=feedback.created_at,
+        actor=feedback.actor,
+        origin=feedback.origin,
+        question=feedback.query,
+        cited=feedback.cited,
+        rejected=feedback.rejected,
+        shown=tuple(one.chunk_id for one in feedback.shown),
+        edges=edges,
+        active=active,
+    )
 
 
 def _lines(stream: Iterable[str]) -> Iterator[tuple[int, str]]:

@@ -384,3 +384,25 @@ def test_tags_are_corrected(run: Run, tmp_path: Path) -> None:
         assert run("tags", "undo", one["id"], "--db", db).code == 0
     assert run("tags", "undo", made["id"], "--db", db).code == 1
     assert "no corrections" in run("tags", "log", "--db", db).out
+
+
+def test_lessons_are_listed_with_their_effect(run: Run, indexed: Path) -> None:
+    asked = run("query", "Who built the Petrel?", "--db", indexed, "--json").json
+    ids = [hit["chunk"]["id"] for hit in asked["hits"]]
+    for actor in ("ida", "otto"):
+        assert run("cite", asked["id"], ids[0], "--db", indexed, "--actor", actor).code == 0
+    listed = run("lessons", "--db", indexed, "--json").json["lessons"]
+    assert [(one["actor"], one["cited"], one["active"] > 0) for one in listed] == [
+        ("ida", [ids[0]], True),
+        ("otto", [ids[0]], True),
+    ]
+    for selection, expected in (
+        (("--actor", "ida"), 1),
+        (("--recall", asked["id"]), 2),
+        (("--recall", "another"), 0),
+        (("--since", "2100-01-01"), 0),
+        (("--until", "2100-01-01"), 2),
+    ):
+        told = run("lessons", "--db", indexed, *selection)
+        assert f"{expected} lessons" in told.out
+    assert run("stats", "--db", indexed, "--json").json["lessons"] == 2

@@ -1,4 +1,4 @@
-"""The command line: ``hebbgraph index | query | cite | forget | stats | serve | mcp | bench …``.
+"""The command line: ``hebbgraph index``, ``query``, ``cite``, ``lessons``, ``serve`` and others.
 
 Each module holds one group of commands and is a Typer app. Commands import what only they
 need when they run, so that ``hebbgraph --help`` stays fast.
@@ -14,7 +14,17 @@ from typing import Annotated
 import typer
 
 from hebbgraph._version import __version__
-from hebbgraph.cli import asking, operations, plugins, reading, serving, showing, tags, teaching
+from hebbgraph.cli import (
+    asking,
+    lessons,
+    operations,
+    plugins,
+    reading,
+    serving,
+    showing,
+    tags,
+    teaching,
+)
 from hebbgraph.cli.shared import err
 from hebbgraph.cli.terminal import harmless
 from hebbgraph.errors import HebbgraphError
@@ -28,7 +38,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (reading, asking, teaching, tags, showing, operations, serving, plugins):
+for group in (reading, asking, teaching, lessons, tags, showing, operations, serving, plugins):
     app.add_typer(group.app)
 
 

@@ -38,6 +38,11 @@ class Stats(BaseModel):
         ``generation`` it was trained on. Empty without one.
     colonies : int
         Communities of chunks; 0 if they were never computed.
+    lessons : int
+        Feedback in the log.
+    answers : dict
+        The latest answers that learners have read, by what became of them: ``"learned"``, or in
+        a word why nothing was learned (:class:`hebbgraph.citations.Reason`).
     """
 
     model_config = ConfigDict(frozen=True)
@@ -53,10 +58,17 @@ class Stats(BaseModel):
     generation: int
     neural: dict[str, int] = {}
     colonies: int = 0
+    lessons: int = 0
+    answers: dict[str, int] = {}
 
 
 def graph_stats(
-    graph: TagGraph, neural: Mapping[str, int] | None = None, *, colonies: int = 0
+    graph: TagGraph,
+    neural: Mapping[str, int] | None = None,
+    *,
+    colonies: int = 0,
+    lessons: int = 0,
+    answers: Mapping[str, int] | None = None,
 ) -> Stats:
     """Return the statistics of a graph."""
     live = np.flatnonzero(graph.alive)
@@ -81,4 +93,6 @@ def graph_stats(
         generation=graph.generation,
         neural=dict(neural or {}),
         colonies=colonies,
+        lessons=lessons,
+        answers=dict(answers or {}),
     )

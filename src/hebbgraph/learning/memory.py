@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.formulas.homeostasis import MIN_WEIGHT
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspection import TagCorrection
 from hebbgraph.learning.actors import standing, voice_of
@@ -213,12 +214,7 @@ class Memory:
         The caller holds the lock on the graph.
         """
         with self._lock:
-            overlay = self.overlay(graph)
-            families, sources, targets = self.weights.all_edges()
-            weak = np.abs(self.weights.weight(np.arange(len(self.weights)))) < min_weight
-            names = np.array([name[0] for name in self.weights.nodes] or [""])
-            gone = (overlay.number < 0) & (names[: len(overlay.number)] != "e")
-            masked = gone[sources] | gone[targets] if len(families) else weak
+            families, weak, masked = self._standing(graph, min_weight)
             edges, events = self.weights.taught()
             useful = np.zeros(len(self.events), np.bool_)
             useful[events[~(weak | masked)[edges]]] = True
@@ -235,6 +231,35 @@ class Memory:
                 feedback=len(idle),
             )
             return report, idle
+
+    def effects(self, graph: TagGraph) -> dict[str, tuple[int, int]]:
+        """Return for each feedback how many edges it shaped, and how many of them recalls follow.
+
+        The caller holds the lock on the graph.
+        """
+        with self._lock:
+            _, weak, masked = self._standing(graph, MIN_WEIGHT)
+            edges, events = self.weights.taught()
+            n = len(self.events)
+            shaped = np.bincount(events, minlength=n)
+            active = np.bincount(events[~(weak | masked)[edges]], minlength=n)
+            return {
+                event.feedback_id: (some, more)
+                for event, some, more in zip(
+                    self.events, shaped.tolist(), active.tolist(), strict=True
+                )
+            }
+
+    def _standing(
+        self, graph: TagGraph, min_weight: float
+    ) -> tuple[NDArray[np.int8], NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return the family of each edge, and whether it is weak, or leads to what is gone."""
+        overlay = self.overlay(graph)
+        families, sources, targets = self.weights.all_edges()
+        weak = np.abs(self.weights.weight(np.arange(len(self.weights)))) < min_weight
+        names = np.array([name[0] for name in self.weights.nodes] or [""])
+        gone = (overlay.number < 0) & (names[: len(overlay.number)] != "e")
+        return families, weak, gone[sources] | gone[targets] if len(families) else weak
 
 
 def _by_family(families: NDArray[np.int8]) -> dict[str, int]:

@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from hebbgraph.inspection import CorrectionKind, ForgetPreview, TagCorrection, TagCount
 from hebbgraph.limits import MAX_ID, MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS, MAX_TAG
-from hebbgraph.records import AnswerRecord, Chunk, Colony, Recall
+from hebbgraph.records import AnswerRecord, Chunk, Colony, Feedback, LessonRecord, Recall
 
 __all__ = [
     "AddRequest",
@@ -28,7 +28,9 @@ __all__ = [
     "DoctorRequest",
     "EarlierRecallsRequest",
     "ExplainRequest",
+    "Feedbacks",
     "FindAnswerRequest",
+    "FindFeedbackRequest",
     "FindRecallRequest",
     "Fingerprints",
     "ForgetRequest",
@@ -39,6 +41,8 @@ __all__ = [
     "IdsRequest",
     "InFullRequest",
     "KeepAnswerRequest",
+    "Lessons",
+    "LessonsRequest",
     "Namespaces",
     "NeighborhoodRequest",
     "Progress",
@@ -171,6 +175,21 @@ class FindAnswerRequest(_Body):
     """See ``HebbianIndex.find_answer``."""
 
     name: Id
+
+
+class FindFeedbackRequest(_Body):
+    """See ``HebbianIndex.find_feedback``."""
+
+    ids: Ids
+
+
+class LessonsRequest(_Body):
+    """See ``HebbianIndex.lessons``."""
+
+    actor: Id | None = None
+    recall: Id | None = None
+    since: float | None = None
+    until: float | None = None
 
 
 class EarlierRecallsRequest(_Body):
@@ -313,6 +332,18 @@ class FoundAnswer(_Body):
     """The answer that was kept, or none."""
 
     answer: AnswerRecord | None
+
+
+class Feedbacks(_Body):
+    """Feedback of the log."""
+
+    feedback: list[Feedback]
+
+
+class Lessons(_Body):
+    """What an index was taught."""
+
+    lessons: list[LessonRecord]
 
 
 class Recalls(_Body):

@@ -97,6 +97,8 @@ ROUTES = (
     _teach("keep_answer", AnswerRecord),
     _teach("find_answer", bodies.FoundAnswer),
     _teach("earlier_recalls", bodies.Recalls),
+    _teach("find_feedback", bodies.Feedbacks),
+    _teach("lessons", bodies.Lessons),
     _write("add", AddReport, takes=bodies.AddRequest, streams=bodies.Progress),
     _write("put_document", AddReport, takes=bodies.PutDocumentRequest),
     _write("delete", bodies.Deleted),

@@ -61,3 +61,21 @@ async def earlier_recalls(body: bodies.EarlierRecallsRequest, visit: Visiting) -
     return await visit.answer(
         lambda index: bodies.Recalls(recalls=index.earlier_recalls(body.conversation))
     )
+
+
+async def find_feedback(body: bodies.FindFeedbackRequest, visit: Visiting) -> Response:
+    """Return the feedback with these ids that is in the log."""
+    return await visit.answer(
+        lambda index: bodies.Feedbacks(feedback=index.find_feedback(body.ids))
+    )
+
+
+async def lessons(body: bodies.LessonsRequest, visit: Visiting) -> Response:
+    """List what the index was taught; a token that acts as somebody sees its own."""
+    criteria = body.model_dump()
+    criteria["actor"] = visit.caller.actor_of(body.actor)
+    if visit.caller.actor is None:
+        visit.caller.check(Role.WRITE, visit.namespace)
+    return await visit.answer(
+        lambda index: bodies.Lessons(lessons=index.lessons(**criteria)), pool="long"
+    )

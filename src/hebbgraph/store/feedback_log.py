@@ -48,12 +48,15 @@ class Selection:
     ----------
     ids : sequence of str, optional
     actor : str, optional
+    recall : str, optional
+        The recall's id.
     since, until : float, optional
         Seconds since the epoch; ``since <= created_at < until``.
     """
 
     ids: Sequence[str] | None = None
     actor: str | None = None
+    recall: str | None = None
     since: float | None = None
     until: float | None = None
 
@@ -322,6 +325,8 @@ class FeedbackLog:
         query = sa.select(log).where(self._mine()).order_by(log.c.seq)
         if selection.actor is not None:
             query = query.where(log.c.actor == selection.actor)
+        if selection.recall is not None:
+            query = query.where(log.c.recall_id == selection.recall)
         if selection.since is not None:
             query = query.where(log.c.created_at >= selection.since)
         if selection.until is not None:
