@@ -23,6 +23,7 @@ from langchain_hebbgraph.vectorstore import HebbianVectorStore
 
 if TYPE_CHECKING:
     from langchain_hebbgraph.middleware import CitingMiddleware
+    from langchain_hebbgraph.store import HebbianStore
 
 __all__ = [
     "CITATION_INSTRUCTION",
@@ -31,6 +32,7 @@ __all__ = [
     "CitingMiddleware",
     "Formatter",
     "HebbianRetriever",
+    "HebbianStore",
     "HebbianTextSplitter",
     "HebbianVectorStore",
     "TagTransformer",
@@ -44,7 +46,10 @@ __all__ = [
 ]
 
 #: What needs more than langchain-core, imported when it is first asked for.
-_LAZY = {"CitingMiddleware": "langchain_hebbgraph.middleware"}
+_LAZY = {
+    "CitingMiddleware": "langchain_hebbgraph.middleware",
+    "HebbianStore": "langchain_hebbgraph.store",
+}
 
 
 def __dir__() -> list[str]:

@@ -22,6 +22,7 @@ from hebbgraph.arguments import check_names
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     BaseCallbackHandler,
+    BaseCallbackManager,
     CallbackManagerForRetrieverRun,
 )
 from langchain_core.documents import Document
@@ -29,6 +30,7 @@ from langchain_core.load.serializable import Serializable
 from langchain_core.messages import BaseMessage, HumanMessage
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.vectorstores import VectorStore
 from pydantic import Field, PrivateAttr
 
@@ -38,7 +40,7 @@ from langchain_hebbgraph.recalling import Answer, Asked, SearchType, aanswer, an
 from langchain_hebbgraph.requested import NAMESPACE, asked_namespace, within
 from langchain_hebbgraph.wrapped import Found, Wrapped
 
-__all__ = ["RecallListener", "RecallingRetriever", "announce", "turns_of"]
+__all__ = ["RecallListener", "RecallingRetriever", "announce", "announce_here", "turns_of"]
 
 _PASSED_OVER = frozenset({"verbose", "run_id"})
 #: Recalls that ``why`` looks through.
@@ -68,6 +70,20 @@ def announce(
     for handler in handlers:
         if isinstance(handler, RecallListener):
             handler.on_hebbian_recall(index, recall, run_id=run_id, parent_run_id=parent_run_id)
+
+
+def announce_here(index: HebbianIndex, recall: Recall) -> None:
+    """Tell the callback handlers of the chain or graph that the present code runs in."""
+    config = var_child_runnable_config.get()
+    manager = config.get("callbacks") if config else None
+    if isinstance(manager, BaseCallbackManager):
+        announce(
+            manager.handlers,
+            index,
+            recall,
+            run_id=UUID(recall.id),
+            parent_run_id=manager.parent_run_id,
+        )
 
 
 class RecallingRetriever(BaseRetriever):

@@ -16,15 +16,13 @@ from hebbgraph.recall.diversity import diverse_hits
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
-    BaseCallbackManager,
     CallbackManagerForRetrieverRun,
 )
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
-from langchain_core.runnables.config import var_child_runnable_config
 from langchain_core.vectorstores import VectorStore, VectorStoreRetriever
 
-from langchain_hebbgraph.base import announce, turns_of
+from langchain_hebbgraph.base import announce, announce_here, turns_of
 from langchain_hebbgraph.conversion import (
     Filter,
     chunk_filter,
@@ -400,21 +398,16 @@ class HebbianVectorStore(VectorStore):
     def _noted(self, recall: Recall) -> Recall:
         """Tell the learners: those of the retriever, or of a chain that searches by itself."""
         run = _run.get()
-        if run is not None:
-            handlers, parent_run_id = run.handlers, run.parent_run_id
+        if run is None:
+            announce_here(self.index, recall)
         else:
-            config = var_child_runnable_config.get()
-            manager = config.get("callbacks") if config else None
-            if not isinstance(manager, BaseCallbackManager):
-                return recall
-            handlers, parent_run_id = manager.handlers, manager.parent_run_id
-        announce(
-            handlers,
-            self.index,
-            recall,
-            run_id=uuid.UUID(recall.id),
-            parent_run_id=parent_run_id,
-        )
+            announce(
+                run.handlers,
+                self.index,
+                recall,
+                run_id=uuid.UUID(recall.id),
+                parent_run_id=run.parent_run_id,
+            )
         return recall
 
     def as_retriever(self, **kwargs: Any) -> HebbianVectorStoreRetriever:

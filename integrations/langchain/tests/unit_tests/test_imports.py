@@ -12,6 +12,7 @@ PUBLIC = [
     "CitingMiddleware",
     "Formatter",
     "HebbianRetriever",
+    "HebbianStore",
     "HebbianTextSplitter",
     "HebbianVectorStore",
     "TagTransformer",
