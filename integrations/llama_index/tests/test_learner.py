@@ -514,19 +514,40 @@ async def test_agent_that_searches_twice(
         assert not others & set(lesson["shown"])
 
 
+@pytest.mark.parametrize("keeps", ["thread", "memory", "nothing"])
 async def test_an_agent_that_cites_what_an_earlier_turn_found(
+    learner: CitationLearner, index: RecordingIndex, retriever: HebbianRetriever, keeps: str
+) -> None:
+    agent = FunctionAgent(
+        tools=[citing_tool(retriever)], llm=ToolLLM(), system_prompt=CITATION_INSTRUCTION
+    )
+    memory = Memory.from_defaults()
+    held: dict[str, Any] = {
+        "thread": {"memory": memory},
+        "memory": {"memory": memory},
+        "nothing": {},
+    }[keeps]
+    with instrument_tags({"thread_id": "t"} if keeps == "thread" else {}):
+        await agent.run(QUESTION, **held)
+        await agent.run(ORGAN, **held)  # answers from memory, without a search
+    await learner.aflush()
+    found_again = ORGAN if keeps == "nothing" else QUESTION
+    assert [one["cited"] for one in index.lessons] == [["moss"], ["tessel"]]
+    assert QUESTION in index.lessons[0]["query"]
+    assert found_again in index.lessons[1]["query"]
+
+
+async def test_what_two_talks_found_stays_apart(
     learner: CitationLearner, index: RecordingIndex, retriever: HebbianRetriever
 ) -> None:
     agent = FunctionAgent(tools=[citing_tool(retriever)], llm=ToolLLM())
-    for thread, expected in (("t", [["moss"], ["tessel"]]), (None, [["moss"]])):
-        index.lessons.clear()
-        memory = Memory.from_defaults()
-        with instrument_tags({"thread_id": thread} if thread else {}):
-            await agent.run(QUESTION, memory=memory)
-            await agent.run(ORGAN, memory=memory)  # answers from memory, without a search
-        await learner.aflush()
-        assert [one["cited"] for one in index.lessons] == expected
-        assert all(QUESTION in one["query"] for one in index.lessons)
+    mine, hers = Memory.from_defaults(), Memory.from_defaults()
+    await agent.run(QUESTION, memory=mine)
+    await agent.run("What is the stone of the Kestrel Viaduct?", memory=hers)
+    await agent.run(ORGAN, memory=mine)
+    await learner.aflush()
+    assert QUESTION in index.lessons[-1]["query"]
+    assert "kestrel" not in index.lessons[-1]["shown"]
 
 
 def test_thumbs(

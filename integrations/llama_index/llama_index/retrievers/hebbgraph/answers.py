@@ -41,6 +41,7 @@ __all__ = [
     "reply_in",
     "result_of",
     "text_of",
+    "texts_of_messages",
 ]
 
 PROMPT_EVENTS = (
@@ -98,7 +99,7 @@ def exchange_of(answer: Answer, *, actor: str | None) -> Exchange:
 def prompt_of(event: BaseEvent) -> str:
     """Return what a model is asked, as text."""
     if isinstance(event, LLMChatStartEvent):
-        return "\n\n".join(_texts(event.messages))
+        return "\n\n".join(texts_of_messages(event.messages))
     if isinstance(event, LLMCompletionStartEvent):
         return event.prompt
     if isinstance(event, LLMPredictStartEvent | LLMStructuredPredictStartEvent):
@@ -112,7 +113,7 @@ def reply_in(event: BaseEvent) -> ModelReply | None:
     """Return what a model said, and what it was asked."""
     if isinstance(event, LLMChatEndEvent) and event.response is not None:
         message = event.response.message
-        return ModelReply(_texts(event.messages), message, message.content or "")
+        return ModelReply(texts_of_messages(event.messages), message, message.content or "")
     if isinstance(event, LLMCompletionEndEvent):
         # A chat model made of a completion model says it twice; the chat has the messages.
         return ModelReply([event.prompt], None, event.response.text)
@@ -143,7 +144,8 @@ def contents(nodes: Sequence[NodeWithScore]) -> str:
     return "\n\n".join(one.node.get_content(metadata_mode=MetadataMode.LLM) for one in nodes)
 
 
-def _texts(messages: Sequence[ChatMessage]) -> list[str]:
+def texts_of_messages(messages: Sequence[ChatMessage]) -> list[str]:
+    """Return what messages say; those that say nothing are left out."""
     return [text for message in messages if (text := message.content)]
 
 

@@ -56,7 +56,8 @@ class CitationLearner(Listener):
       ``no_text``, ``context_only`` and ``generation``.
     * Make models cite, with :class:`CitationFormatter` or a ``CitationQueryEngine``.
     * Requests with the same instrument tag ``thread_id`` are turns of one conversation: an
-      answer may cite what an earlier turn has found.
+      answer may cite what an earlier turn has found. An agent that is handed its ``memory`` or
+      ``ctx`` again needs no tag: its prompt goes on where the last one ended.
     * In synchronous code an answer has taught when the call returns, or when its stream
       ends. On an event loop, and for streams that are abandoned, a background thread does
       the learning; :meth:`flush` waits for it.

@@ -7,12 +7,13 @@ import threading
 import uuid
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import AsyncGenerator, Generator, Iterator
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from typing import Any, Self
 
 from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.events.base import BaseEvent
+from llama_index.core.instrumentation.events.llm import LLMChatStartEvent
 from llama_index.core.instrumentation.events.synthesis import SynthesizeEndEvent
 from llama_index.core.instrumentation.span import active_span_id
 from llama_index.core.schema import NodeWithScore, QueryBundle
@@ -27,8 +28,10 @@ from llama_index.retrievers.hebbgraph.answers import (
     reply_in,
     result_of,
     text_of,
+    texts_of_messages,
 )
 from llama_index.retrievers.hebbgraph.events import RecallEvent
+from llama_index.retrievers.hebbgraph.talks import Talks
 from llama_index.retrievers.hebbgraph.tracing import (
     EventHandler,
     Request,
@@ -42,6 +45,8 @@ __all__ = ["Listener"]
 
 #: Recalls that an answer without a request may still refer to.
 _RECENT = 64
+#: Characters of a source by which it is recognised.
+_BEGINNING = 60
 
 
 class Listener(ABC):
@@ -60,6 +65,7 @@ class Listener(ABC):
         self._conversations = conversations
         self._spans = SpanTree(self._matters, self._request_ended)
         self._recent: deque[SeenRecall] = deque(maxlen=_RECENT)
+        self._talks = Talks()
         self._installing = threading.Lock()
         self._event_handler = EventHandler(self._hear)
         self._span_handler = SpanHandler(self._spans)
@@ -124,10 +130,17 @@ class Listener(ABC):
         elif isinstance(event, SynthesizeEndEvent):
             self._hear_synthesis(event)
         elif isinstance(event, PROMPT_EVENTS):
+            self._join_talk(event)
             if (span := self._relevant(event)) is not None:
                 self._hear_prompt(span, event)
         elif isinstance(event, ANSWER_EVENTS) and (span := self._relevant(event)) is not None:
             self._hear_reply(span, event)
+
+    def _join_talk(self, event: BaseEvent) -> None:
+        """Note that a model is shown again what an earlier turn found."""
+        if isinstance(event, LLMChatStartEvent) and (span := self._spans.find(event.span_id)):
+            request = span.request
+            request.talk = request.talk or self._talks.of(texts_of_messages(event.messages))
 
     def _relevant(self, event: BaseEvent) -> Span | None:
         """Return the event's span if its request may teach anything."""
@@ -139,7 +152,8 @@ class Listener(ABC):
 
     def _matters(self, request: Request) -> bool:
         # What earlier turns recalled, perhaps in another process, is looked up later.
-        return bool(request.recalls) or request.tags.get("thread_id") is not None
+        named = request.tags.get("thread_id") is not None
+        return bool(request.recalls) or named or request.talk is not None
 
     def _hear_recall(self, event: RecallEvent) -> None:
         if self.index is not None and not _is_same(self.index, event.index):
@@ -251,11 +265,17 @@ class Listener(ABC):
                 self._unanswered(request)
             return
         text, structured = result_of(result)
+        talk = request.talk
+        earlier = [] if talk is None else self._conversations.earlier(talk, but=request.recalls)
+        if talk is not None or _shows(said.prompt, request.recalls):
+            talk = self._talks.note(said.prompt, talk)
+            self._conversations.note(talk, [seen.plain() for seen in request.recalls])
         self._answered(
             Answer(
                 request,
                 list(request.recalls),
                 request.tags,
+                earlier,
                 prompt="\n\n".join(said.prompt),
                 text=text or said.text,
                 structured=structured,
@@ -267,6 +287,17 @@ class Listener(ABC):
         """Note a request that recalled something and got no answer."""
         recalls = list(request.recalls)
         self._answered(Answer(request, recalls, request.tags, silent=True))
+
+
+def _shows(prompt: Sequence[str], recalls: Sequence[SeenRecall]) -> bool:
+    """Tell whether a prompt holds a source, so that no stranger's can be the same by chance."""
+    text = " ".join(" ".join(prompt).split())
+    return any(
+        start in text
+        for seen in recalls
+        for node in seen.nodes
+        if (start := " ".join(node.get_content().split())[:_BEGINNING])
+    )
 
 
 def _is_same(one: HebbianIndex, other: object) -> bool:

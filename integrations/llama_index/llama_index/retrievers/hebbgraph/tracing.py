@@ -65,6 +65,7 @@ class Request:
     """Everything below one root span.
 
     ``last_reply`` is the answer, unless a synthesizer gives one: then it is ``answered``.
+    ``talk`` names the conversation that it goes on with, as far as its prompts tell.
     """
 
     tags: dict[str, Any]
@@ -73,6 +74,7 @@ class Request:
     answered: bool = False
     failed: bool = False
     taught: set[str] = field(default_factory=set)
+    talk: str | None = None
 
     def note_recall(self, recall: SeenRecall) -> None:
         """Note a recall; of very many, the latest stay."""
