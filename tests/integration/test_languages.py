@@ -41,6 +41,12 @@ TEXTS = {
         ("de3", "", "Die Fischer flicken jedes Frühjahr ihre Netze am Hafen."),
         ("de4", "", "Ein Zimmermann baut Boote aus Kiefernholz."),
     ],
+    "vietnamese": [
+        ("vi1", "", "Hải đăng Đá Xanh do kỹ sư Lê Minh Khang xây ở cửa vịnh Cò Trắng."),
+        ("vi2", "", "Lê Minh Khang sinh ra ở làng Vân Khê, cha ông là một thợ mộc."),
+        ("vi3", "", "Mỗi mùa xuân, ngư dân vịnh Cò Trắng vá lưới. Bạn của họ bán bàn ở chợ."),
+        ("vi4", "", "Người thợ mộc đóng thuyền bằng gỗ thông và ghép ván bằng đinh đồng."),
+    ],
     "hindi": [
         ("hi1", "", "नीलशिला प्रकाशस्तंभ का नक्शा अभियंता मोहन वर्धन ने बनाया था।"),
         ("hi2", "", "मोहन वर्धन का जन्म मेघपुर गाँव में हुआ और उनके पिता बढ़ई थे।"),
@@ -59,6 +65,8 @@ QUESTIONS = [
     ("russian", "Где родился Олег Ветров?", "ru2", "олег ветров"),
     ("german", "Wo wurde Frieda Küstner geboren?", "de2", "frieda kustner"),
     ("german", "was war der vater von frieda küstner?", "de2", "frieda kustner"),
+    ("vietnamese", "Lê Minh Khang sinh ra ở đâu?", "vi2", "le minh khang"),
+    ("vietnamese", "Ai đã xây hải đăng ở vịnh Cò Trắng?", "vi1", "co trang"),
     ("hindi", "मोहन वर्धन का जन्म कहाँ हुआ?", "hi2", "मोहन वर्धन"),
 ]
 
@@ -111,6 +119,7 @@ def test_a_question_that_names_a_title_goes_over_its_tag(
         ("Где родился инженер маяка Белый Камень?", "ru1", "ru2"),
         ("青石灯塔的工程师出生在哪里？", "zh1", "zh2"),
         ("أين ولد مهندس منارة الصدف؟", "ar1", "ar2"),
+        ("Kỹ sư của hải đăng Đá Xanh sinh ra ở đâu?", "vi1", "vi2"),
         ("Wo wurde die Ingenieurin des Leuchtturms Möwenstein geboren?", "de1", "de2"),
     ],
 )
@@ -126,3 +135,12 @@ def test_languages_keep_apart(index: HebbianIndex) -> None:
         own = {id_ for id_, _, _ in TEXTS[language]} | {chunk.id for _, chunk in TITLED}
         scored = {hit.chunk.id for hit in index.recall(question, k=4).hits if hit.score > 0.05}
         assert scored <= own
+
+
+def test_no_syllable_of_vietnamese_is_a_tag() -> None:
+    """Without its tone marks, "ban" is a board, a friend, a table and to sell."""
+    texts = [text for _, _, text in TEXTS["vietnamese"]]
+    with HebbianIndex.open(":memory:") as index:
+        index.add([f"{text} Phần {number}." for text in texts for number in range(3)])
+        tags = {tag for tag in index.to_networkx() if " " not in tag}
+    assert not tags

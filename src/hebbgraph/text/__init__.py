@@ -10,6 +10,7 @@ Data flows through the room in this order:
 ``artefacts``        links, paths, file names, markup, hashes: no words
 ``tokens``           text to tokens, tokens to lexical terms, a phrase to its key
 ``query``            a question to the terms that lexical search looks for
+``syllables``        Vietnamese, which is written in syllables with spaces
 ``shapes``           words to a string of one character each: the text's shape
 ``names``            names and codes, read off the shape
 ``acronyms``         acronyms that a text expands itself

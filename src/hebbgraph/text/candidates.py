@@ -12,6 +12,7 @@ from hebbgraph.text.definitions import defines_name, name_start
 from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS, Kind, add_names, is_headline
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
 from hebbgraph.text.shapes import ShapedText, dominant_language, is_english, shape_text
+from hebbgraph.text.syllables import SYLLABIC, is_syllabic
 from hebbgraph.text.tokens import phrase_key
 
 __all__ = [
@@ -146,10 +147,14 @@ def group_by_kind(found: Mapping[str, Kind], given: list[str]) -> dict[str, list
 
 def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kind], list[str]]:
     """Return the kind of each key that text and title propose, and the given keys."""
-    shaped = shape_text(text, "english")
-    language = dominant_language(shaped.units[:LANGUAGE_SAMPLE_WORDS])
-    if language != "english":
+    if is_syllabic(text):
+        language = SYLLABIC
         shaped = shape_text(text, language)
+    else:
+        shaped = shape_text(text, "english")
+        language = dominant_language(shaped.units[:LANGUAGE_SAMPLE_WORDS])
+        if language != "english":
+            shaped = shape_text(text, language)
     names: dict[str, Kind] = {}
     add_names(names, shaped, language)
     in_text = len(names) - ("" in names)

@@ -9,6 +9,7 @@ from typing import Literal
 
 from hebbgraph.text.salience import VERBAL
 from hebbgraph.text.shapes import ShapedText
+from hebbgraph.text.syllables import SYLLABIC, is_syllable
 from hebbgraph.text.tokens import key_from_tokens
 from hebbgraph.text.words import WordCache
 
@@ -180,8 +181,11 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
         unit = units[start]
         key = UNIT_KEYS[unit]
         kind = kind_of_word(span[0], key)
-        # A single capitalised word says little in German, or at a sentence start.
-        if span[0] == "C" and language == "german":
+        # A single capitalised word says little in German, or at a sentence start; a syllable is
+        # no word.
+        if span[0] == "C" and (
+            language == "german" or (language == SYLLABIC and is_syllable(unit))
+        ):
             continue
         opens = span[0] == "C" and (start == 0 or shape[start - 1] in SENTENCE_STARTS)
         if opens or span[0] == "A":

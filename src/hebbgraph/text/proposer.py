@@ -51,6 +51,7 @@ from hebbgraph.text.shapes import (
     split_words,
     word_analyser,
 )
+from hebbgraph.text.syllables import is_syllabic
 from hebbgraph.text.words import MAX_CACHED_CHARACTERS, Interner, WordCounts
 
 __all__ = ["Proposer"]
@@ -194,7 +195,7 @@ class Proposer:
         names = _Names(self, page, shape)
         bounds = page.starts.tolist(), page.ends.tolist()
         for number, (text, title, tags) in enumerate(chunks):
-            if not plain[number]:
+            if not plain[number] or is_syllabic(text):
                 yield proposals(text, title, tags)
                 continue
             found: dict[str, Kind] = {}

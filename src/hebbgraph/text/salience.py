@@ -17,6 +17,7 @@ from hebbgraph.text.stopwords import (
     VAGUE_ADJECTIVES,
     VAGUE_NOUNS,
 )
+from hebbgraph.text.syllables import SYLLABIC, is_syllable
 from hebbgraph.text.tokens import stop_words, tokenize
 
 __all__ = [
@@ -127,7 +128,9 @@ def spaced_terms(
                 terms.update(_noun_phrases(run, before))
                 continue
             kept = run if language else list(filterfalse(_may_be_function_word, run))
-            if language != "german":
+            if language == SYLLABIC:
+                terms.update(filterfalse(is_syllable, kept))
+            elif language != "german":
                 terms.update(kept)
             terms.update(map(" ".join, pairwise(kept)))
         if language == "german":

@@ -26,6 +26,7 @@ import regex
 from hebbgraph.text import stopwords
 from hebbgraph.text.artefacts import is_artefact, without_links
 from hebbgraph.text.characters import UNSPACED
+from hebbgraph.text.syllables import SYLLABIC, is_function_syllable
 from hebbgraph.text.tokens import MAX_TOKEN_CHARACTERS, stop_words, tokenize
 from hebbgraph.text.words import WordCache
 
@@ -156,6 +157,19 @@ class _Classifier:
         return self.plain(core, unit)
 
 
+class _SyllabicClassifier(_Classifier):
+    """Classifies syllables with their tone marks: "có" is a function word, "cò" an egret."""
+
+    def plain(self, core: str, unit: str) -> str:
+        """Classify a syllable; words of other languages ("la", "van", "do") are none here."""
+        stops = is_function_syllable(core)
+        if core.islower():
+            return "s" if stops or len(unit) == 1 else "l"
+        if stops:
+            return "S"
+        return "A" if len(unit) > 1 and core.isupper() else "C"
+
+
 def _marks(punctuation: str) -> str:
     """Reduce the punctuation on one side of a word to at most one mark of each kind."""
     if not punctuation or len(punctuation) == 1:
@@ -237,7 +251,7 @@ class WordAnalyser:
     """
 
     def __init__(self, language: str) -> None:
-        self._classify = _Classifier(language)
+        self._classify = (_SyllabicClassifier if language == SYLLABIC else _Classifier)(language)
         self.analyses: WordCache[WordShape] = WordCache(self.analyse)
 
     def analyse(self, word: str) -> WordShape:

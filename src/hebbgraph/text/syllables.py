@@ -1,0 +1,66 @@
+"""Vietnamese: words in Latin script that are written in syllables with spaces.
+
+A syllable is no word there, and without its tone marks, which :func:`~.characters.fold` drops, it
+is a dozen different ones: "ban" is a board, a friend, a table and to sell. So no syllable is
+proposed as a tag alone; names of several syllables, pairs of syllables and foreign words are.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+__all__ = ["SYLLABIC", "is_function_syllable", "is_syllabic", "is_syllable"]
+
+SYLLABIC = "vietnamese"
+"""The language whose texts :func:`is_syllabic` recognises."""
+
+_SAMPLE = 1500  # characters
+#: Letters of no other language in wide use; Yoruba and Igbo share those with a dot below.
+_LETTER = re.compile("[ơưảẻỉỏủỷấầẩẫậắằẳẵặếềểễệốồổỗộớờởỡợứừửữự]", re.IGNORECASE)
+_WORDS_PER_LETTER = 12
+#: A syllable without its marks: at most one consonant or group before and after its vowels.
+_SYLLABLE = re.compile(
+    "(?:ngh|ng|nh|ch|gh|gi|kh|ph|qu|th|tr|[bcdghklmnprstvx])?[aeiouy]{1,3}(?:ng|nh|ch|[cmnpt])?"
+)
+
+_WORDS = """
+ai anh bà bao bằng bị bởi các cái càng chỉ cho chưa chứ chúng có con của cùng cũng còn dù do đã đang
+đây đấy để đến đi điều đó được gì giữa hay hãy hoặc hơn khi không là lại lên lúc mà mặc mình mỗi một
+mọi nào này nên nếu ngoài người nhiều như nhưng những ông ở phải qua ra rằng rất rồi sau sẽ so sự ta
+tại theo thì trên trong trước từ tuy và vào vẫn vậy về vì việc với vừa xuống
+"""
+_FUNCTION_SYLLABLES = frozenset(_WORDS.split())
+
+
+def is_syllabic(text: str) -> bool:
+    """Return whether a text is written in syllables with spaces.
+
+    Examples
+    --------
+    >>> is_syllabic("Ngư dân vá lưới và sơn lại thuyền."), is_syllabic("Pál Gábor à Đakovo")
+    (True, False)
+    """
+    if text.isascii():
+        return False
+    sample = unicodedata.normalize("NFC", text[:_SAMPLE])
+    found = len(_LETTER.findall(sample))
+    return found * _WORDS_PER_LETTER >= 1 + sample.count(" ") and found > 0
+
+
+def is_syllable(unit: str) -> bool:
+    """Return whether a folded token could be a syllable.
+
+    >>> [is_syllable(unit) for unit in ("nguyen", "khang", "chopin", "warszawa")]
+    [True, True, False, False]
+    """
+    return _SYLLABLE.fullmatch(unit) is not None
+
+
+def is_function_syllable(word: str) -> bool:
+    """Return whether a word, with its marks, is a function word.
+
+    >>> is_function_syllable("Có"), is_function_syllable("Cò")
+    (True, False)
+    """
+    return unicodedata.normalize("NFC", word).casefold() in _FUNCTION_SYLLABLES
