@@ -69,6 +69,9 @@ def bench(
     learning: Annotated[
         bool, typer.Option("--learning", help="Instead: what is learned from citations.")
     ] = False,
+    attacks: Annotated[
+        bool, typer.Option("--attacks", help="With --learning, alone: wrong and hostile citations.")
+    ] = False,
     rounds: Annotated[int, typer.Option(help="With --learning: passes.", min=1)] = 3,
     feedbacks: Annotated[
         int, typer.Option(help="With --learning: what this many feedbacks cost.", min=0)
@@ -122,6 +125,8 @@ def bench(
         studies.bench_ablation(datasets, queries=queries, **common)
     elif taggers:
         studies.bench_taggers(datasets, queries=queries, **common)
+    elif learning and attacks:
+        studies.bench_attacks(datasets, **common)
     elif learning:
         studies.bench_learning(datasets, rounds=rounds, feedbacks=feedbacks, plots=plots, **common)
     else:

@@ -25,13 +25,22 @@ from hebbgraph_bench.embedding import caching
 from hebbgraph_bench.learning import growth, run_learning
 from hebbgraph_bench.learning import report as learning_report
 from hebbgraph_bench.learning.arms import PARTS
+from hebbgraph_bench.learning.attacks import AttackResult, measure_attacks
+from hebbgraph_bench.learning.attacks import grid as attack_grid
 from hebbgraph_bench.learning.experiment import LearningResult
 from hebbgraph_bench.learning.growth import GrowthPoint
 from hebbgraph_bench.learning.plots import plot_growth, plot_learning
 from hebbgraph_bench.output import Output
 from hebbgraph_bench.tables import Grid
 
-__all__ = ["bench_ablation", "bench_learning", "bench_scale", "bench_taggers", "bench_walks"]
+__all__ = [
+    "bench_ablation",
+    "bench_attacks",
+    "bench_learning",
+    "bench_scale",
+    "bench_taggers",
+    "bench_walks",
+]
 
 
 def bench_ablation(
@@ -320,6 +329,53 @@ def bench_learning(
         output.show(pooled)
         output.write([*written, *pooled], content)
     return results, growths
+
+
+def bench_attacks(
+    paths: Sequence[str | Path],
+    *,
+    embedder: Embedder | None = None,
+    cache: str | Path | None = None,
+    k: int = 10,
+    seed: int = 0,
+    settings: LearningSettings | None = None,
+    json_path: str | Path | None = None,
+    console: Console | None = None,
+) -> list[list[AttackResult]]:
+    """Measure what wrong citations do; see :mod:`.learning.attacks`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+    embedder, cache, k, seed, json_path, console
+        As for :func:`bench_ablation`.
+    settings : LearningSettings, optional
+
+    Returns
+    -------
+    list of list of AttackResult
+        One list a set.
+    """
+    output = Output(json_path, console)
+    results: list[list[AttackResult]] = []
+    grids: list[Grid] = []
+    content: list[dict[str, Any]] = []
+    for dataset in _load(paths, seed, None):
+        with caching(embedder, cache) as vectors, output.status(dataset.name) as status:
+            found = measure_attacks(
+                dataset,
+                embedder=vectors,
+                settings=settings,
+                k=k,
+                seed=seed,
+                on_arm=_telling(status, dataset),
+            )
+        results.append(found)
+        grids.append(attack_grid(dataset.name, found, k))
+        content.append({"name": dataset.name, "attacks": [one.means() for one in found]})
+        output.write(grids, {"sets": content})
+        output.show(grids[-1:])
+    return results
 
 
 def _learning_grids(result: LearningResult, seed: int) -> list[Grid]:

@@ -2,7 +2,8 @@
 
 ``splits`` says what is learned and what is asked, ``teachers`` who cites what,
 ``learners`` who is taught, ``arms`` which of them are compared, ``experiment`` runs them,
-``growth`` measures size and speed with many feedbacks, ``report`` and ``plots`` show it.
+``attacks`` says what wrong citations do, ``growth`` measures size and speed with many feedbacks,
+``report`` and ``plots`` show it.
 """
 
 from __future__ import annotations

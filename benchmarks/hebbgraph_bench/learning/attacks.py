@@ -13,7 +13,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from hebbgraph.arrays import FloatArray
@@ -43,6 +43,15 @@ class AttackResult:
     questions: int
     before: Mapping[str, FloatArray]
     after: Mapping[str, FloatArray]
+
+    def means(self) -> dict[str, Any]:
+        """Return the means, as what JSON can hold."""
+        return {
+            "name": self.name,
+            "questions": self.questions,
+            "before": {name: float(values.mean()) for name, values in self.before.items()},
+            "after": {name: float(values.mean()) for name, values in self.after.items()},
+        }
 
 
 class _Wrong:

@@ -133,3 +133,15 @@ def test_growth_tells_what_the_embedding_takes_apart(folder: Path) -> None:
     assert point.ratio_with_embedding == pytest.approx(1.1)
     *_, embedding, ratio = grid([point]).rows[-1]
     assert (embedding, ratio) == ("8.00", "1.10")
+
+
+def test_attacks_are_measured_beside_what_is_right(folder: Path, tmp_path: Path) -> None:
+    [found] = studies.bench_attacks([folder], k=4, json_path=tmp_path / "attacks.json")
+    named = {one.name: one for one in found}
+    right = named["one right pass by nobody"]
+    assert right.after["nDCG@4"].mean() >= right.before["nDCG@4"].mean()
+    wrong = named["5 wrong passes by nobody (last)"]
+    assert wrong.questions == 2
+    assert wrong.before["MRR"].tolist() == right.before["MRR"].tolist()
+    written = json.loads((tmp_path / "attacks.json").read_text())
+    assert [one["name"] for one in written["sets"][0]["attacks"]] == list(named)
