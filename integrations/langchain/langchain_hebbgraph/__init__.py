@@ -6,12 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from langchain_hebbgraph.conversion import to_chunk, to_document
+from langchain_hebbgraph.langsmith import LangSmithFeedback
 from langchain_hebbgraph.learner import CitationLearner
 from langchain_hebbgraph.prompts import (
     CITATION_INSTRUCTION,
     CitedAnswer,
     Formatter,
     citation_prompt,
+    cite_documents,
     create_citing_retriever_tool,
     format_documents,
     search_result_blocks,
@@ -35,8 +37,10 @@ __all__ = [
     "HebbianStore",
     "HebbianTextSplitter",
     "HebbianVectorStore",
+    "LangSmithFeedback",
     "TagTransformer",
     "citation_prompt",
+    "cite_documents",
     "create_citing_retriever_tool",
     "format_documents",
     "search_result_blocks",

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from hebbgraph.citations import Exchange, Reply, Source
+from hebbgraph.citations import Exchange, Recalled, Reply, Source
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, Generation
 
-from langchain_hebbgraph.conversion import to_source
+from langchain_hebbgraph.conversion import TRAIL, to_source
 from langchain_hebbgraph.tracing import Prompt, Trace
 
 __all__ = ["annotations_of", "exchange_of", "reply_to"]
 
 _MAX_OUTPUT_VALUES = 1_000
 _MAX_DEPTH = 6
+#: A shorter text may stand in another one by chance.
+_LEAST_PART = 32
 _DOCUMENT_BLOCKS = frozenset({"document", "search_result", "file", "text-plain"})
 #: Fields of a content block that hold no text that the model reads.
 _NO_TEXT = frozenset({"type", "id", "index", "media_type", "mime_type", "source_type"})
@@ -39,7 +41,10 @@ def exchange_of(trace: Trace, *, actor: str | None) -> Exchange:
         foreign=list(_foreign(trace)),
         actor=actor,
         conversation=None if thread is None else str(thread),
-        ids=[str(run_id) for run_id in (trace.root, *trace.recalls, *trace.calls)],
+        ids=[
+            *(str(run_id) for run_id in (trace.root, *trace.recalls, *trace.calls)),
+            *_message_ids(trace),
+        ],
         failed=trace.failed,
     )
 
@@ -68,15 +73,46 @@ def _reply(prompt: Prompt, said: Generation, tools: set[str]) -> Reply:
     )
 
 
+def _message_ids(trace: Trace) -> Iterator[str]:
+    """Yield the ids that a provider gave to its answers (``resp_...``, ``msg_...``)."""
+    for call in trace.calls.values():
+        for said in call.answers:
+            for one in said:
+                name = one.message.id if isinstance(one, ChatGeneration) else None
+                if name and not name.startswith("lc_run-"):
+                    yield name
+
+
 def _foreign(trace: Trace) -> Iterator[Source]:
-    """Yield the texts of other retrievers, without ids: citing one teaches us nothing."""
+    """Yield the texts of other retrievers; citing one teaches only if it holds a chunk of ours."""
     recalls = [*trace.recalls.values(), *trace.earlier]
     held = {id_ for recalled in recalls for id_ in recalled.ids}
     for documents in trace.foreign.values():
         for document in documents:
             if document.id not in held:
                 source = to_source(document)
-                yield Source("", source.text, source.title)
+                yield Source(_chunk_in(document, recalls), source.text, source.title)
+
+
+def _chunk_in(document: Document, recalls: Sequence[Recalled]) -> str:
+    """Return the chunk that a document is an extract of, or the parent of; or nothing.
+
+    An extract keeps the metadata, and with ``include_path`` they say where it was found. A parent
+    contains the text of a chunk, of several the one that ranks first.
+    """
+    trail = document.metadata.get(TRAIL)
+    known = trail if isinstance(trail, Mapping) else {}
+    for recalled in recalls:
+        if recalled.recall.id == known.get("recall_id"):
+            ranked = {hit.rank: hit.chunk.id for hit in recalled.recall.hits}
+            return ranked.get(known.get("rank", 0), "")
+    text = document.page_content
+    for recalled in recalls:
+        for hit in recalled.recall.hits:
+            own = hit.chunk.text.strip()
+            if _LEAST_PART <= len(own) < len(text) and own in text:
+                return hit.chunk.id
+    return ""
 
 
 def _structured(message: AIMessage, tools: set[str]) -> Iterator[Any]:

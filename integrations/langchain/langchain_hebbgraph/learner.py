@@ -23,6 +23,7 @@ from hebbgraph.citations import (
     sources_of,
     user_id,
 )
+from hebbgraph.limits import MAX_ID
 from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
@@ -291,8 +292,8 @@ class CitationLearner(TracingHandler):
         Parameters
         ----------
         run_id : UUID or str
-            Of the root run, the model call or the retriever. ``message.id``, which holds
-            it, fits as well.
+            Of the root run, the model call or the retriever. ``message.id`` fits as well,
+            whether it holds the run's or is the provider's own.
         good : bool
         cited : sequence of str, optional
             Chunk ids that the thumb is about, in place of what the answer cited. If the
@@ -347,10 +348,10 @@ def _find_recall(index: HebbianIndex, recall: Recall | RunId) -> Recall:
 
 
 def _plain_id(run_id: RunId) -> str:
-    """Return the id of a run; the id of a message, ``lc_run--<uuid>-0``, contains it."""
+    """Return the id of a run; the id of a message contains it, or is a provider's own."""
     if isinstance(run_id, uuid.UUID):
         return str(run_id)
-    found = _UUID.search(run_id[:512]) if isinstance(run_id, str) else None
-    if found is None:
-        raise NotFoundError(f"{run_id!r} is not the id of a run")
-    return str(uuid.UUID(found.group()))
+    if not (isinstance(run_id, str) and run_id.strip()):
+        raise NotFoundError(f"{run_id!r} is not the id of a run or a message")
+    found = _UUID.search(run_id[:MAX_ID])
+    return str(uuid.UUID(found.group())) if found else run_id[:MAX_ID]

@@ -42,7 +42,7 @@ __all__ = ["CitingMiddleware"]
 _EARLIER = 4
 
 
-class CitingMiddleware(AgentMiddleware[Any, Any, Any]):
+class CitingMiddleware(AgentMiddleware):
     """Give an agent sources for each question, ask it to cite them, and learn from its answer.
 
     Before each call of the model, sources for the user's last question are put into the system

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hebbgraph import HebbianIndex, ParameterError
-from hebbgraph.citations import CITATION_INSTRUCTION, Formatter
+from hebbgraph.citations import CITATION_INSTRUCTION, Formatter, Source
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
@@ -15,13 +15,14 @@ from langchain_core.tools import StructuredTool
 from langchain_core.vectorstores import VectorStore
 from pydantic import BaseModel, Field
 
-from langchain_hebbgraph.conversion import documents_of, to_source
+from langchain_hebbgraph.conversion import documents_of, stable_id, to_source
 
 __all__ = [
     "CITATION_INSTRUCTION",
     "CitedAnswer",
     "Formatter",
     "citation_prompt",
+    "cite_documents",
     "create_citing_retriever_tool",
     "format_documents",
     "search_result_blocks",
@@ -64,7 +65,36 @@ def format_documents(documents: Iterable[Document], formatter: Formatter | None 
     return text or NOTHING_FOUND
 
 
-def citation_prompt(instruction: str = "", *, history: str | None = None) -> ChatPromptTemplate:
+def cite_documents(
+    documents: Iterable[Document], formatter: Formatter | None = None
+) -> list[Document]:
+    """Return copies that begin with their keys, for chains that write documents out themselves.
+
+    Such as ``create_stuff_documents_chain`` with its default ``document_prompt``.
+
+    Examples
+    --------
+    >>> (found,) = cite_documents([Document("Built by Ida Moss.", metadata={"title": "Petrel"})])
+    >>> print(found.page_content)
+    [1] Petrel
+    Built by Ida Moss.
+    """
+    own = documents_of(documents)
+    sources = [Source(stable_id(one), one.page_content, to_source(one).title) for one in own]
+    rendered = (formatter or Formatter()).render(sources)
+    blocks = [
+        f"{f'[{key}] {one.title}'.rstrip()}\n{one.text}"
+        for key, one in zip(rendered.keys, rendered.sources, strict=True)
+    ]
+    return [
+        document.model_copy(update={"page_content": block})
+        for document, block in zip(own, blocks, strict=True)
+    ]
+
+
+def citation_prompt(
+    instruction: str = "", *, history: str | None = None, question: str = "question"
+) -> ChatPromptTemplate:
     """Return a prompt with the variables ``context`` and ``question`` that asks for citations.
 
     Parameters
@@ -73,12 +103,14 @@ def citation_prompt(instruction: str = "", *, history: str | None = None) -> Cha
         Put before :data:`CITATION_INSTRUCTION`.
     history : str, optional
         The name of a variable with earlier messages.
+    question : str
+        The name of the variable with the question: ``"input"`` for ``create_retrieval_chain``.
     """
     head = "\n\n".join(filter(None, [instruction, CITATION_INSTRUCTION]))
     messages: list[Any] = [("system", "{instruction}\n\n{context}")]
     if history is not None:
         messages.append(MessagesPlaceholder(history, optional=True))
-    messages.append(("human", "{question}"))
+    messages.append(("human", f"{{{question}}}"))
     return ChatPromptTemplate(messages).partial(instruction=head)
 
 
