@@ -59,6 +59,18 @@ def test_notebook(capsys: pytest.CaptureFixture[str]) -> None:
     assert names["untouched"] == 1.0
 
 
+def test_the_page_leads_from_nothing_to_an_agent_that_learns(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = ROOT.parents[1] / "docs" / "llama_index.md"
+    if not page.exists():
+        pytest.skip("the page is in the repository alone")
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    said, _ = run("\n".join(blocks), capsys)
+    assert "Mooring costs four crowns" in said
+    assert "net loft in Tessel Bay" in said
+
+
 def test_readme(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert len(blocks) == 11

@@ -13,6 +13,7 @@ from conftest import RecordingIndex
 from fakes import ANSWERS, QUESTION, RuleLLM, ToolLLM, answer_by_rule, react_by_rule
 from llama_index.core.agent.workflow import AgentWorkflow, FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.base.response.schema import Response
 from llama_index.core.chat_engine import (
     CondensePlusContextChatEngine,
     CondenseQuestionChatEngine,
@@ -35,7 +36,7 @@ from llama_index.core.tools import QueryEngineTool
 from llama_index.core.workflow import Context, StartEvent, StopEvent, Workflow, step
 from pydantic import BaseModel
 
-from hebbgraph import HebbianIndex, NotFoundError
+from hebbgraph import HebbianIndex, NotFoundError, ParameterError
 from llama_index.retrievers.hebbgraph import (
     CITATION_CHAT_TEMPLATE,
     CITATION_INSTRUCTION,
@@ -565,6 +566,21 @@ def test_thumbs(
     assert (down.cited, down.rejected) == ([], ["moss"])
     with pytest.raises(NotFoundError):
         learner.feedback("unknown", good=True)
+
+
+def test_thumbs_for_a_response(
+    learner: CitationLearner, index: RecordingIndex, retriever: HebbianRetriever
+) -> None:
+    first = engine_of(retriever).query(QUESTION)
+    engine_of(retriever).query(ORGAN)  # finds the same nodes
+    assert [one.id for one in learner.feedback(first, good=True)] == [index.lessons[0]["id"]]
+    named = engine_of(HebbianRetriever(index, include_path=True)).query(QUESTION)
+    assert learner.feedback(named, good=True)
+    with pytest.raises(NotFoundError, match="no recall of the latest ones"):
+        learner.feedback(Response("Nobody knows.", source_nodes=[]), good=True)
+    thumb: Any = 7
+    with pytest.raises(ParameterError, match="name a Recall, its id or a response; got 7"):
+        learner.feedback(thumb, good=True)
 
 
 async def test_two_agents_at_once(

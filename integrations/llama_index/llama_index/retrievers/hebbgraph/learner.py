@@ -11,15 +11,16 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, Literal, Self
 
-from llama_index.core.base.response.schema import PydanticResponse, Response
+from llama_index.core.base.response.schema import RESPONSE_TYPE, PydanticResponse, Response
 from llama_index.core.schema import NodeWithScore
 
-from hebbgraph import HebbianIndex, ParameterError, Recall
+from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
 from hebbgraph.citations import Actor, Exchange, Learner, Outcome, Reason, user_id
 from hebbgraph.records import Feedback
 from llama_index.retrievers.hebbgraph.answers import Answer, contents, exchange_of, text_of
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
 from llama_index.retrievers.hebbgraph.listening import Listener
+from llama_index.retrievers.hebbgraph.nodes import TRAIL_KEY
 from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
 from llama_index.retrievers.hebbgraph.tracing import Request
 
@@ -167,7 +168,7 @@ class CitationLearner(Listener):
 
     def feedback(
         self,
-        recall: Recall | str,
+        recall: Recall | RESPONSE_TYPE | str,
         good: bool,
         *,
         cited: Sequence[str] | None = None,
@@ -180,8 +181,10 @@ class CitationLearner(Listener):
 
         Parameters
         ----------
-        recall : Recall or its id
-            One that the answer was given from; a :class:`RecallEvent` tells of it.
+        recall : Recall, its id, or the response
+            One that the answer was given from; a :class:`RecallEvent` tells of it. A response
+            names it with ``include_path``; without, the latest recall counts that returned its
+            nodes with their scores, or else some of them.
         good : bool
             Up or down.
         cited : sequence of str, optional
@@ -198,19 +201,20 @@ class CitationLearner(Listener):
         NotFoundError
             For a recall whose answer is not, or no longer, remembered, or cited nothing.
         """
-        id_ = recall.id if isinstance(recall, Recall) else recall
-        return self._learner.feedback(id_, good, cited=cited, actor=actor, index=self.index)
+        return self._learner.feedback(
+            self._id_of(recall), good, cited=cited, actor=actor, index=self.index
+        )
 
     async def afeedback(self, *args: Any, **kwargs: Any) -> list[Feedback]:
         """Async twin of :meth:`feedback`."""
         return await asyncio.to_thread(self.feedback, *args, **kwargs)
 
-    def undo(self, recall: Recall | str) -> int:
+    def undo(self, recall: Recall | RESPONSE_TYPE | str) -> int:
         """Take back what an answer has taught, thumbs included; return how many lessons.
 
         Parameters
         ----------
-        recall : Recall or its id
+        recall : Recall, its id, or the response
             As for :meth:`feedback`.
 
         Raises
@@ -218,11 +222,31 @@ class CitationLearner(Listener):
         NotFoundError
             For a recall whose answer is not, or no longer, remembered, or cited nothing.
         """
-        return self._learner.undo(recall.id if isinstance(recall, Recall) else recall)
+        return self._learner.undo(self._id_of(recall))
 
-    async def aundo(self, recall: Recall | str) -> int:
+    async def aundo(self, recall: Recall | RESPONSE_TYPE | str) -> int:
         """Async twin of :meth:`undo`."""
         return await asyncio.to_thread(self.undo, recall)
+
+    def _id_of(self, recall: Recall | RESPONSE_TYPE | str) -> str:
+        """Return the id of the recall that is meant."""
+        if isinstance(recall, str):
+            return recall
+        if isinstance(recall, Recall):
+            return recall.id
+        nodes = getattr(recall, "source_nodes", None)
+        if nodes is None:
+            raise ParameterError(f"name a Recall, its id or a response; got {recall!r:.80}")
+        trails = [one.metadata.get(TRAIL_KEY) for one in nodes]
+        if named := [trail["recall_id"] for trail in trails if trail]:
+            return str(named[0])
+        ids = {one.node_id for one in nodes}
+        scored = {(one.node_id, one.score) for one in nodes}
+        alike = [seen.recall for seen in reversed(list(self._recent)) if ids & seen.ids]
+        same = (one for one in alike if scored <= {(hit.chunk.id, hit.score) for hit in one.hits})
+        if (found := next(same, alike[0] if alike else None)) is not None:
+            return found.id
+        raise NotFoundError("no recall of the latest ones returned the nodes of this response")
 
     @property
     def lessons(self) -> tuple[Outcome, ...]:
