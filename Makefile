@@ -13,7 +13,7 @@ DATASETS ?= $(wildcard ../shared/data/*)
 # A plain `make` lists what there is to make.
 .DEFAULT_GOAL := help
 
-.PHONY: help demo test check format bench bench-minilm soak fuzz clean
+.PHONY: help demo demo-ui ui screenshots test check format bench bench-minilm soak fuzz clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -23,6 +23,10 @@ $(BIN)/python:
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.server-installed: pyproject.toml constraints.txt $(VENV)/.installed
+	$(PIP) --editable ".[server]"
 	@touch $@
 
 $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.toml) \
@@ -40,6 +44,16 @@ help:  ## List these targets.
 
 demo: $(VENV)/.installed  ## Index the example corpus, ask it questions, teach it: a minute, most of it installing.
 	$(BIN)/python examples/demo.py
+
+demo-ui: $(VENV)/.server-installed  ## Look at the example corpus in a browser: http://localhost:4321
+	$(BIN)/python examples/demo_page.py
+
+ui:  ## Build the web page again from ui/, the same files on every machine (needs npm).
+	cd ui && npm ci --no-audit --no-fund && npm run build
+
+screenshots: $(VENV)/.test-installed  ## Take the pictures of the page that the docs show (needs chromium).
+	HEBBGRAPH_BROWSER=required HEBBGRAPH_SCREENSHOTS=docs/images \
+		$(BIN)/python -m pytest tests/browser -k accessible
 
 test: $(VENV)/.test-installed  ## Run the default suite: the core, the benchmarks, each integration.
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
@@ -74,4 +88,4 @@ fuzz: $(VENV)/.test-installed  ## A million strange inputs: queries, filters, ch
 	$(BIN)/python tests/fuzz/fuzzing.py $(or $(INPUTS),1000000)
 
 clean:  ## Remove the virtual environment, caches and the demo's index.
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo.hebb
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo.hebb demo-ui.hebb ui/node_modules

@@ -947,7 +947,7 @@ class HebbianIndex:
         ----------
         containing : str
             Part of the name; a tag of just that name comes first.
-        limit : int, from 1 to 1000
+        limit : int, from 1 to 10000
         """
         self._check_open()
         from hebbgraph.recall.surroundings import find_tags

@@ -46,6 +46,9 @@ def test_a_wheel_holds_the_package_and_no_tests(project: str, tmp_path: Path) ->
     assert {name.removeprefix("src/") for name in sources} <= set(names)
     outside = [n for n in names if not n.startswith(f"{package}/") and ".dist-info/" not in n]
     assert outside == []
+    if project == ".":
+        page = {name.rpartition("/")[2] for name in names if "server/page/" in name}
+        assert {"index.html", "page.js", "style.css", "icon.svg", "LICENSES.txt"} <= page
     if project == "benchmarks":
         corpus = [name for name in names if "bio_rag/corpus/" in name]
         assert len(corpus) == 41  # forty documents and their questions

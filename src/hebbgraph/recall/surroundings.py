@@ -16,7 +16,7 @@ from hebbgraph.text import display, phrase_key
 __all__ = ["find_tags", "tags_around"]
 
 _MOST_NODES = 2_000
-_MOST_TAGS = 1_000
+_MOST_TAGS = 10_000
 
 
 def find_tags(namespace: Namespace, containing: str, limit: int) -> list[TagCount]:

@@ -1,0 +1,49 @@
+"""Index the example corpus, teach it a little, and serve it: what `make demo-ui` runs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+from hebbgraph import HebbianIndex
+from hebbgraph.documents import ingest
+from hebbgraph.server import ServerSettings, create_app
+from hebbgraph.server.running import run
+
+CORPUS = Path(__file__).parent / "corpus"
+INDEX = Path("demo-ui.hebb")
+ACTORS = ("ada", "ben", "cleo")
+SHOWN = 10  # passages in a prompt
+
+
+def build(location: Path) -> None:
+    """Index the corpus, answer some of its questions, and find its colonies."""
+    questions = json.loads((CORPUS / "QUESTIONS.json").read_text("utf-8"))
+    with HebbianIndex.open(location) as index:
+        ingest([CORPUS], index, base=CORPUS, suffixes=[".md"])
+        for number, asked in enumerate(questions):
+            recall = index.recall(asked["question"], k=SHOWN)
+            cited = [
+                hit.chunk.id for hit in recall.hits if hit.chunk.document_id in asked["documents"]
+            ]
+            if 0 < len(cited) < SHOWN // 2:
+                index.reinforce(recall, cited, actor=ACTORS[number % len(ACTORS)])
+        index.colonies()
+
+
+def main() -> None:
+    """Build the index afresh, and serve it until interrupted."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    arguments.add_argument("--port", type=int, default=4321)
+    settings = ServerSettings(port=arguments.parse_args().port)
+    shutil.rmtree(INDEX, ignore_errors=True)
+    build(INDEX)
+    with HebbianIndex.open(INDEX) as index:
+        print(f"look: http://localhost:{settings.port} (stop with Ctrl-C)", flush=True)
+        run(create_app(index, settings), settings)
+
+
+if __name__ == "__main__":
+    main()

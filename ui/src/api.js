@@ -1,0 +1,99 @@
+// The server's API. Errors are problems (RFC 9457), and carry the server's own message.
+
+const TOKEN = "hebbgraph-token";
+const NAMESPACE = "hebbgraph-namespace";
+
+export class Problem extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+let askForToken = async () => null;
+let tellOffline = () => {};
+/** How a token is asked for, and where it is told that the server is away. */
+export function connect({ token, offline }) {
+  askForToken = token;
+  tellOffline = offline;
+}
+
+export const namespace = () => sessionStorage.getItem(NAMESPACE) || "default";
+export function chooseNamespace(name) {
+  sessionStorage.setItem(NAMESPACE, name);
+}
+
+async function sent(path, body, accept) {
+  const headers = { Accept: accept };
+  const token = sessionStorage.getItem(TOKEN); // never in a URL, gone with the tab
+  if (token) headers.Authorization = `Bearer ${token}`;
+  if (body !== undefined) headers["Content-Type"] = "application/json";
+  const url = `/v1/${path}?namespace=${encodeURIComponent(namespace())}`;
+  try {
+    return await fetch(url, {
+      method: body === undefined ? "GET" : "POST",
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      cache: "no-store",
+    });
+  } catch {
+    tellOffline();
+    throw new Problem("The server does not answer. It may have been stopped or restarted.", 0);
+  }
+}
+
+async function answered(path, body, accept = "application/json") {
+  for (;;) {
+    const response = await sent(path, body, accept);
+    if (response.ok) return response;
+    const problem = await response.json().catch(() => ({}));
+    if (response.status === 401) {
+      const token = await askForToken(problem.detail);
+      if (token) {
+        sessionStorage.setItem(TOKEN, token);
+        continue;
+      }
+    }
+    throw new Problem(problem.detail || problem.title || `status ${response.status}`, response.status);
+  }
+}
+
+/** GET a route. */
+export const get = async (path) => (await answered(path)).json();
+/** POST to a route. */
+export const post = async (path, body) => (await answered(path, body)).json();
+
+/** POST, and read the lines of the answer as they come. */
+export async function* stream(path, body) {
+  const response = await answered(path, body, "application/x-ndjson");
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    rest += value || "";
+    const lines = rest.split("\n");
+    rest = lines.pop();
+    for (const line of lines) if (line.trim()) yield JSON.parse(line);
+    if (done) return;
+  }
+}
+
+/** Whether the server is there. */
+export async function healthy() {
+  try {
+    return (await fetch("/v1/health", { cache: "no-store" })).ok;
+  } catch {
+    return false;
+  }
+}
+
+/** Trace a recall by id or, if it is not kept, by itself. */
+export async function trace(recall, where) {
+  const more = where ? { where } : {};
+  try {
+    return await post("trace", { recall: recall.id, ...more });
+  } catch (problem) {
+    if (problem.status !== 404) throw problem;
+    return post("trace", { recall, ...more });
+  }
+}

@@ -1,0 +1,211 @@
+// Learning: lessons, what they changed, and taking them back.
+import { post, trace } from "./api.js";
+import { asked } from "./ask.js";
+import { chunkLink } from "./chunk.js";
+import { count, empty, field, h, moment, put, score, signed, some, svg } from "./dom.js";
+import { lines } from "./plots.js";
+
+const MOST = 100; // lessons in the list, the newest
+
+export function showLearning(view) {
+  const lessons = h("div", { "aria-live": "polite" });
+  const edges = h("div");
+  const forgetting = h("div", { "aria-live": "polite" });
+  put(view,
+    h("section", h("h2", "Lessons"), lessons),
+    h("section", h("h2", "With and without what was learned"), comparison()),
+    h("div.pair",
+      h("section", h("h2", "What it moved"), edges),
+      h("section", h("h2", "Take back"), forget(forgetting, () => list()), forgetting)));
+  list();
+
+  async function list() {
+    put(lessons, h("p.quiet", "Reading …"));
+    try {
+      const [{ preview }, { lessons: known }] = await Promise.all([
+        post("forget", { everything: true, dry_run: true }), post("lessons", {})]);
+      const newest = known.slice(-MOST).reverse();
+      const cited = [...new Set(newest.flatMap((one) => [...one.cited, ...one.rejected]))];
+      const { chunks } = cited.length ? await post("get", { ids: cited }) : { chunks: [] };
+      const titles = new Map(chunks.map((chunk) => [chunk.id, chunk.title || chunk.text.slice(0, 40)]));
+      put(lessons, overview(known, newest, titles, (criteria) => preview_(forgetting, criteria, list)));
+      put(edges, changes(preview, "No edge was learned yet."));
+    } catch (problem) {
+      put(lessons, h("p.refused", { role: "alert" }, problem.message));
+    }
+  }
+}
+
+function overview(known, newest, titles, takeBack) {
+  if (!known.length) {
+    return empty("Nothing was taught yet",
+      h("p", "An answer that cites some of the passages it was shown is a lesson. Passages that were "
+        + "cited together, and the tags and past questions that led to them, are joined more strongly; "
+        + "being retrieved teaches nothing."),
+      h("p", h("a", { href: "#/ask" }, "Ask something"), ", mark what answers it, and come back."));
+  }
+  const counts = new Map();
+  for (const { actor } of known) counts.set(actor, (counts.get(actor) || 0) + 1);
+  const actors = [...counts].sort(([, one], [, other]) => other - one);
+  const idle = known.filter((one) => !one.active).length;
+  return [
+    h("p.summary", { "data-lessons": known.length },
+      h("b", some(known.length, "lesson")), ` by ${some(actors.length, "actor")}. `,
+      idle > 0 && h("span.quiet", `${count(idle)} of them have no effect any more.`)),
+    h("div.pair",
+      h("div", growth(known, actors.slice(0, 4)),
+        h("table", h("thead", h("tr", h("th", { scope: "col" }, "actor"), h("th.number", { scope: "col" }, "lessons"),
+          h("th", { scope: "col" }, h("span.hidden", "action")))),
+        h("tbody", actors.slice(0, 50).map(([name, n], at) => h("tr",
+          h("td", { dir: "auto" }, at < 4 && h(`i.swatch.c${at}`, { "aria-hidden": "true" }), name || h("i", "no name")),
+          h("td.number", count(n)), h("td", name && h("button", {
+            type: "button",
+            "aria-label": `Take back what ${name} taught`,
+            onclick: () => takeBack({ actor: name }),
+          }, "Take back"))))))),
+      h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Lessons, the newest first" },
+        h("ol.log", newest.map((one) => lesson(one, titles, takeBack))),
+        known.length > newest.length && h("p.quiet", `${count(known.length - newest.length)} older ones`))),
+  ];
+}
+
+/** How many lessons each actor had given when. */
+function growth(known, actors) {
+  const step = Math.ceil(known.length / 60);
+  const at = known.map((_, number) => number).filter((number) => (known.length - 1 - number) % step === 0);
+  const day = (seconds) => new Date(seconds * 1000).toLocaleDateString("en-GB", { day: "numeric", month: "short" });
+  const series = actors.map(([name], place) => {
+    let sum = 0;
+    const sums = known.map((one) => { sum += one.actor === name ? 1 : 0; return sum; });
+    return { label: name || "no name", values: at.map((number) => sums[number]), colour: `colony-${place}` };
+  });
+  return lines("Lessons of each actor, as they came", at.map((number) => day(known[number].created_at)), series);
+}
+
+function lesson(one, titles, takeBack) {
+  const named = (id) => [" ", titles.has(id) ? chunkLink(id, titles.get(id)) : h("code", id.slice(0, 12))];
+  return h("li", { "data-feedback": one.feedback_id },
+    h("div", one.question && h("p", { dir: "auto" }, one.question),
+      one.cited.length > 0 && h("p", h("small", "cited"), one.cited.map(named)),
+      one.rejected.length > 0 && h("p", h("small", "wrong"), one.rejected.map(named)),
+      h("p.quiet", `${moment(one.created_at)}, `, h("span", { dir: "auto" }, one.actor || "no name"),
+        one.origin && [", from ", h("span", { dir: "auto" }, one.origin)],
+        `; ${count(one.active)} of ${some(one.edges, "edge")} in use`)),
+    h("button", {
+      type: "button",
+      "aria-label": `Take back lesson ${one.feedback_id.slice(0, 8)}`,
+      onclick: () => takeBack({ feedback: one.feedback_id }),
+    }, "Take back"));
+}
+
+const FAMILIES = { cue: "tag → passage", pair: "passage → passage", episode: "question → passage", path: "along a path" };
+
+function changes(preview, none) {
+  if (!preview.changes.length) return h("p.quiet", none);
+  const most = Math.max(...preview.changes.map((one) => Math.abs(one.before - one.after)));
+  return [h("p.quiet", `${some(preview.removed, "edge")} in all; the largest:`),
+    h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Learned edges" }, h("table",
+      h("thead", h("tr", h("th", { scope: "col" }, "kind"), h("th", { scope: "col" }, "from"),
+        h("th", { scope: "col" }, "to"), h("th.number", { scope: "col" }, "weight"))),
+      h("tbody", preview.changes.map((one) => h("tr", h("td", h("small", FAMILIES[one.family])),
+        h("td", { dir: "auto" }, one.family === "episode" ? h("code", one.source.slice(0, 8)) : one.source),
+        h("td", { dir: "auto" }, one.target),
+        h("td.number", h("i.weight", { "aria-hidden": "true", style: { width: `${(40 * Math.abs(one.before - one.after)) / most}px` } }),
+          one.after === 0 ? score(one.before) : `${score(one.before)} → ${score(one.after)}`))))))];
+}
+
+function forget(place, done) {
+  const actor = h("input", { type: "text", maxlength: 512 });
+  const since = h("input", { type: "datetime-local" });
+  const until = h("input", { type: "datetime-local" });
+  const chunk = h("input", { type: "text", maxlength: 512 });
+  return h("form", {
+    onsubmit: (event) => {
+      event.preventDefault();
+      const criteria = {};
+      if (actor.value.trim()) criteria.actor = actor.value.trim();
+      if (chunk.value.trim()) criteria.chunk = chunk.value.trim();
+      if (since.value) criteria.since = new Date(since.value).getTime() / 1000;
+      if (until.value) criteria.until = new Date(until.value).getTime() / 1000;
+      preview_(place, criteria, done);
+    },
+  }, h("p.quiet", "Afterwards answers are as if it had never been taught. First you see what would change."),
+  h("div.fields", field("By this actor", actor), field("About this passage (id)", chunk),
+    field("From", since), field("Before", until)),
+  h("div.row", h("button", "See what would change")));
+}
+
+async function preview_(place, criteria, done) {
+  put(place, h("p.quiet", "Reading the log …"));
+  try {
+    const { preview } = await post("forget", { ...criteria, dry_run: true });
+    const n = preview.feedback.length;
+    const button = h("button.danger", { type: "button", disabled: !n }, `Take back ${some(n, "lesson")}`);
+    button.addEventListener("click", async () => {
+      button.disabled = true;
+      try {
+        const { forgotten } = await post("forget", { ...criteria, dry_run: false });
+        put(place, h("p.note", { role: "status", "data-forgotten": forgotten }, `${some(forgotten, "lesson")} taken back.`));
+        done();
+      } catch (problem) {
+        put(place, h("p.refused", { role: "alert" }, problem.message));
+      }
+    });
+    put(place, h("section.preview", { "data-preview": n }, h("h3", "This would change"),
+      h("p", `${some(n, "lesson")}: ${some(preview.removed, "learned edge")} would go, ${count(preview.changed)} would change.`),
+      changes(preview, "No edge: it taught nothing that still counts."), h("div.row", button)));
+    place.scrollIntoView({ block: "nearest" });
+  } catch (problem) {
+    put(place, h("p.refused", { role: "alert" }, problem.message));
+  }
+}
+
+// -- static against learned ---------------------------------------------------------
+
+function comparison() {
+  const input = h("input", { type: "search", value: asked.query, maxlength: 65536, required: true });
+  const place = h("div", { "aria-live": "polite" });
+  const compare = async () => {
+    put(place, h("p.quiet", "Asking twice …"));
+    try {
+      const recall = await post("recall", { query: input.value.trim(), k: 10 });
+      const told = await trace(recall, null);
+      put(place, told.hits.length ? slopes(told.hits) : h("p.quiet", "No passage answers this."));
+    } catch (problem) {
+      put(place, h("p.refused", { role: "alert" }, problem.message));
+    }
+  };
+  const form = h("form.ask", {
+    onsubmit: (event) => {
+      event.preventDefault();
+      compare();
+    },
+  }, h("div.question", field("Question", input), h("button", "Compare")));
+  if (asked.query) compare();
+  return h("div", form, place);
+}
+
+/** Ranks without lessons on the left, with them on the right. */
+function slopes(hits) {
+  const row = 30;
+  const lowest = hits.length + 1;
+  const height = (lowest + 1) * row;
+  const y = (rank) => Math.min(rank, lowest) * row;
+  const lines = hits.map((hit) => {
+    const was = hit.unlearned_rank ?? lowest;
+    const kind = hit.rank < was ? "up" : hit.rank > was ? "down" : "same";
+    return svg(`g.${kind}`,
+      svg("path", { d: `M40,${y(was)} C110,${y(was)} 130,${y(hit.rank)} 200,${y(hit.rank)}` }),
+      svg("circle", { cx: 40, cy: y(was), r: 4 }), svg("circle", { cx: 200, cy: y(hit.rank), r: 4 }),
+      svg("text.rank", { x: 28, y: y(was) + 4, "text-anchor": "end" }, was >= lowest ? `>${hits.length}` : `${was}`));
+  });
+  return h("div.slopes",
+    svg("svg", { viewBox: `0 0 220 ${height}`, width: 220, height, "aria-hidden": "true" },
+      svg("text.step", { x: 40, y: 12, "text-anchor": "middle" }, "without"),
+      svg("text.step", { x: 200, y: 12, "text-anchor": "end" }, "with"), lines),
+    h("table", h("thead", h("tr", h("th.number", { scope: "col" }, "with"), h("th.number", { scope: "col" }, "without"),
+      h("th", { scope: "col" }, "passage"), h("th.number", { scope: "col" }, "learned"))),
+    h("tbody", hits.map((hit) => h("tr", { "data-chunk": hit.chunk_id }, h("td.number", hit.rank), h("td.number", hit.unlearned_rank ?? "–"),
+      h("td", chunkLink(hit.chunk_id, hit.title)),
+      h("td.number", Math.abs(hit.causes.learned) < 0.0005 ? "" : h("span.learned", signed(hit.causes.learned))))))));
+}

@@ -1,0 +1,120 @@
+// The shell: navigation, theme, namespace, token, and the view that the address names.
+import { chooseNamespace, connect, get, healthy, namespace } from "./api.js";
+import { showAsk } from "./ask.js";
+import { h, put } from "./dom.js";
+import { showLearning } from "./learning.js";
+import { showMap } from "./map.js";
+import { showOperations } from "./operations.js";
+import { showReplay } from "./replay.js";
+import { showTags } from "./tags.js";
+
+const VIEWS = [
+  ["ask", "Ask", "What comes back, and why", showAsk],
+  ["replay", "Replay", "How activation spread", showReplay],
+  ["map", "Map", "What lies around a tag", showMap],
+  ["learning", "Learning", "What citations taught", showLearning],
+  ["tags", "Tags", "Merge, rename, mute, split", showTags],
+  ["operations", "Operations", "Size, health, adding", showOperations],
+];
+
+const main = h("main", { id: "main", tabindex: "-1" });
+const links = VIEWS.map(([name, title]) => h("a", { href: `#/${name}` }, h("span", title)));
+const offline = h("p.offline", { role: "status", hidden: true });
+
+const THEMES = { system: "Follow the system", light: "Light", dark: "Dark" };
+function theme(name) {
+  document.documentElement.dataset.theme = name;
+  localStorage.setItem("hebbgraph-theme", name);
+  dispatchEvent(new Event("themechange"));
+}
+const themes = h("select", { "aria-label": "Colours", onchange: (event) => theme(event.target.value) },
+  Object.entries(THEMES).map(([name, label]) => h("option", { value: name }, label)));
+themes.value = localStorage.getItem("hebbgraph-theme") || "system";
+document.documentElement.dataset.theme = themes.value;
+
+const namespaces = h("select", {
+  "aria-label": "Namespace",
+  onchange: (event) => {
+    chooseNamespace(event.target.value);
+    show();
+  },
+});
+
+document.body.append(
+  h("a.skip", { href: "#main", onclick: (event) => { event.preventDefault(); main.focus(); } },
+    "Skip to content"),
+  h("header.rail",
+    h("a.mark", { href: "#/ask", "aria-label": "hebbgraph" },
+      h("img", { src: "icon.svg", alt: "", width: 28, height: 28 }), h("b", "hebbgraph")),
+    h("nav", { "aria-label": "Views" }, links),
+    h("div.settings", namespaces, themes)),
+  offline,
+  main,
+);
+
+connect({
+  token: (why) => new Promise((resolve) => {
+    const input = h("input", { type: "password", autocomplete: "off", required: true, id: "token" });
+    let given = null;
+    const dialog = h("dialog", { "aria-labelledby": "token-title" },
+      h("form", {
+        method: "dialog",
+        onsubmit: () => { given = input.value.trim(); },
+      },
+      h("h2", { id: "token-title" }, "This server takes a token"),
+      h("p", why || "Ask whoever runs it."),
+      h("div.field", h("label", { for: "token" }, "Token"), input),
+      h("div.row", h("button.primary", "Continue"),
+        h("button", { type: "button", onclick: () => dialog.close() }, "Cancel"))));
+    dialog.addEventListener("close", () => { dialog.remove(); resolve(given); });
+    document.body.append(dialog);
+    dialog.showModal();
+  }),
+  offline: watch,
+});
+
+let watching = false;
+async function watch() {
+  if (watching) return;
+  watching = true;
+  put(offline, "The server does not answer. Waiting for it …").hidden = false;
+  while (!(await healthy())) await new Promise((resolve) => setTimeout(resolve, 1500));
+  put(offline, "The server is back.");
+  setTimeout(() => { offline.hidden = true; }, 3000);
+  watching = false;
+  listNamespaces();
+}
+
+async function listNamespaces() {
+  const { namespaces: names } = await get("namespaces").catch(() => ({ namespaces: [] }));
+  const here = namespace();
+  if (!names.includes(here)) names.unshift(here);
+  put(namespaces, names.map((name) => h("option", { value: name }, name)));
+  namespaces.value = here;
+  namespaces.hidden = names.length < 2;
+}
+
+let leave = null;
+/** Show the view that the address names. */
+function show() {
+  const [path, query] = location.hash.replace(/^#\//, "").split("?");
+  const at = Math.max(VIEWS.findIndex(([name]) => name === path), 0);
+  const [name, title, about, view] = VIEWS[at];
+  links.forEach((link, number) => {
+    if (number === at) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  });
+  document.title = `${title} · hebbgraph`;
+  leave?.();
+  const body = h("div", { class: `view view-${name}` });
+  put(main, h("div.head", h("h1", title), h("p", about)), body);
+  leave = view(body, new URLSearchParams(query || "")) || null;
+}
+
+addEventListener("hashchange", () => {
+  show();
+  main.focus({ preventScroll: true });
+  scrollTo(0, 0);
+});
+listNamespaces();
+show();

@@ -1,0 +1,276 @@
+// Replay: activation, step by step, from the question over tags and chunks.
+import { post, trace } from "./api.js";
+import { asked } from "./ask.js";
+import { causesBar, legend } from "./causes.js";
+import { chunkLink } from "./chunk.js";
+import { empty, field, h, put, score, some, still, svg, tagLink } from "./dom.js";
+
+const COLUMN = 176;
+const ROW = 46;
+const TOP = 56;
+const MOST = 9; // nodes of a column, the strongest
+const PLAY = 1600;
+
+export function showReplay(view) {
+  const input = h("input", { type: "search", required: true, value: asked.query, maxlength: 65536 });
+  const stage = h("div");
+  let stop = null;
+  const form = h("form.ask", {
+    onsubmit: async (event) => {
+      event.preventDefault();
+      asked.query = input.value.trim();
+      asked.recall = null;
+      await play();
+    },
+  }, h("div.question", field("Question", input), h("button.primary", "Replay")));
+  put(view, form, stage);
+  if (asked.query) play();
+  else {
+    put(stage, empty("Watch a question think",
+      h("p", "A question lights up the tags that it names and the passages that words and meaning "
+        + "find first. From there activation flows: passage to tag, tag to passage, each step a "
+        + "little weaker. What past citations taught has a colour of its own."),
+      h("p", h("a", { href: "#/ask" }, "Ask a question"), " first, or type one above.")));
+  }
+
+  async function play() {
+    stop?.();
+    put(stage, h("p.quiet", "Spreading …"));
+    try {
+      const filter = asked.where ? { where: asked.where } : {};
+      asked.recall ||= await post("recall", { query: asked.query, k: asked.k, ...filter });
+      const told = await trace(asked.recall, asked.where);
+      stop = told.events.length ? film(stage, told) : nothing(stage);
+    } catch (problem) {
+      put(stage, h("p.refused", { role: "alert" }, problem.message));
+    }
+  }
+  return () => stop?.();
+}
+
+function nothing(stage) {
+  put(stage, empty("Nothing spread", h("p", "The question names no tag, and no passage holds a "
+    + "word of it or is near to it.")));
+  return null;
+}
+
+/** Group events into frames: a frame is one hop of one step. */
+export function framesOf(told) {
+  const frames = [];
+  for (const event of told.events) {
+    const into = told.nodes[event.target].kind;
+    const start = event.over === "question";
+    const key = start ? "start" : `${event.step} ${event.over} ${into}`;
+    let frame = frames.at(-1);
+    if (!frame || frame.key !== key) {
+      frame = { key, step: event.step, over: event.over, into, events: [] };
+      frames.push(frame);
+    }
+    frame.events.push(event);
+  }
+  return frames;
+}
+
+function captionOf(told, frame) {
+  const into = new Set(frame.events.map((event) => event.target)).size;
+  const from = new Set(frame.events.map((event) => event.source)).size;
+  const learned = frame.events.filter((event) => event.learned > 0).length;
+  const taught = learned ? ` ${some(learned, "flow")} because of past citations.` : "";
+  if (frame.key === "start") {
+    const tags = frame.events.filter((event) => told.nodes[event.target].kind === "tag").length;
+    return `The question lights up ${some(tags, "tag")} that it names and `
+      + `${some(into - tags, "passage")} that search puts first.${taught}`;
+  }
+  const kind = frame.into === "tag" ? "tag" : "passage";
+  if (frame.over === "link") return `At last, the best passages follow their links to ${some(into, kind)}.`;
+  if (frame.into === "tag" && frame.step === 0) {
+    return `What was learned joins the tags of the question to ${some(into, kind)}.`;
+  }
+  if (frame.step === 0) return `From its cues, activation goes to ${some(into, kind)} whose titles they are.${taught}`;
+  return frame.into === "tag"
+    ? `Step ${frame.step}: ${some(from, "passage")} share out what they have among ${some(into, kind)}.${taught}`
+    : `Step ${frame.step}: ${some(from, "node")} pass it on to ${some(into, kind)}.${taught}`;
+}
+
+const nameOf = (node) => node.title || node.value || "question";
+
+function film(stage, told) {
+  const frames = framesOf(told);
+  const drawing = draw(told, frames);
+  const slider = h("input", { type: "range", min: 0, max: frames.length - 1, step: 1, value: 0,
+    "aria-label": "Step" });
+  const caption = h("p.caption", { "aria-live": "polite" });
+  const playing = h("button.primary", { type: "button" }, "Play");
+  const back = h("button", { type: "button", "aria-label": "Step back" }, "◀");
+  const forth = h("button", { type: "button", "aria-label": "Step forward" }, "▶");
+  const flows = h("div");
+  const cuts = h("div");
+  const frameOf = h("div.scroll", { tabindex: "0", role: "region", "aria-label": "The spread" },
+    drawing.root);
+  const longest = Math.max(...told.hits.map((hit) => hit.score), 0);
+  let at = 0;
+  let timer = 0;
+  const show = (next) => {
+    at = Math.min(Math.max(next, 0), frames.length - 1);
+    slider.value = at;
+    slider.setAttribute("aria-valuetext", `${at + 1} of ${frames.length}`);
+    drawing.show(at);
+    put(caption, h("b", `${at + 1}/${frames.length} `), captionOf(told, frames[at]));
+    put(flows, flowTable(told, frames[at]));
+    put(cuts, cutList(told, frames[at]));
+    back.disabled = at === 0;
+    forth.disabled = at === frames.length - 1;
+    const right = (at + 2) * COLUMN - frameOf.clientWidth;
+    frameOf.scrollTo({ left: Math.max(right, 0), behavior: still() ? "auto" : "smooth" });
+  };
+  const pause = () => {
+    clearInterval(timer);
+    timer = 0;
+    put(playing, "Play");
+  };
+  playing.addEventListener("click", () => {
+    if (timer) return pause();
+    if (at === frames.length - 1) show(0);
+    put(playing, "Pause");
+    timer = setInterval(() => {
+      show(at + 1);
+      if (at === frames.length - 1) pause();
+    }, PLAY);
+  });
+  slider.addEventListener("input", () => { pause(); show(Number(slider.value)); });
+  back.addEventListener("click", () => { pause(); show(at - 1); });
+  forth.addEventListener("click", () => { pause(); show(at + 1); });
+  put(stage,
+    h("div.controls", playing, back, slider, forth),
+    caption,
+    frameOf,
+    h("p.legend", h("span", h("i.flow"), "over the graph"), h("span", h("i.learned"), "learned"),
+      h("span", h("i.tagdot"), "tag"), h("span", h("i.chunkdot"), "passage")),
+    h("div.pair", h("section", h("h2", "What flowed"), flows),
+      h("section", h("h2", "What was cut, and why"), cuts)),
+    h("section", h("h2", "Where it ended"), legend(),
+      h("ol.ends", told.hits.map((hit) => h("li", { "data-chunk": hit.chunk_id },
+        h("span.rank", `${hit.rank}`), chunkLink(hit.chunk_id, hit.title),
+        h("span.score", score(hit.score)), causesBar(hit, longest))))));
+  show(0);
+  return pause;
+}
+
+/** Lay the frames out from left to right: a column for what each one reaches. */
+function layout(told, frames) {
+  const columns = frames.map((frame) => {
+    const mass = new Map();
+    for (const event of frame.events) {
+      mass.set(event.target, (mass.get(event.target) || 0) + event.mass);
+    }
+    const order = [...mass].sort(([a, x], [b, y]) => y - x || a - b);
+    return { shown: order.slice(0, MOST), more: order.length - MOST };
+  });
+  const place = columns.map(({ shown }, at) => new Map(shown.map(([node, mass], row) =>
+    [node, { x: (at + 1) * COLUMN + 24, y: TOP + row * ROW, mass }])));
+  return { columns, place };
+}
+
+function draw(told, frames) {
+  const { columns, place } = layout(told, frames);
+  const height = TOP + Math.max(...columns.map(({ shown }) => shown.length)) * ROW + 20;
+  const width = (frames.length + 1) * COLUMN;
+  const query = { x: 24, y: TOP };
+  const groups = frames.map((frame, at) => {
+    // A node passes on from the last column in which it was reached.
+    const origin = (node) => {
+      if (node === 0) return query;
+      for (let column = at - 1; column >= 0; column -= 1) {
+        if (place[column].has(node)) return place[column].get(node);
+      }
+      return place[at].get(node); // learned hops between tags of one column
+    };
+    const paths = [];
+    for (const event of frame.events) {
+      const [from, to] = [origin(event.source), place[at].get(event.target)];
+      if (!from || !to || from === to) continue;
+      const bend = (to.x - from.x) / 2 || 30;
+      const d = `M${from.x},${from.y} C${from.x + bend},${from.y} ${to.x - bend},${to.y} ${to.x},${to.y}`;
+      const thick = Math.max(1, 14 * Math.sqrt(event.mass));
+      const kind = event.learned >= 0.5 ? "learned" : "flow";
+      paths.push(svg(`path.edge.${kind}`, { d, "stroke-width": thick.toFixed(1), pathLength: 1 },
+        svg("title", `${nameOf(told.nodes[event.source])} to ${nameOf(told.nodes[event.target])}: `
+          + score(event.mass))));
+    }
+    const nodes = [...place[at]].map(([node, { x, y, mass }]) => mark(told.nodes[node], x, y, mass));
+    if (columns[at].more > 0) {
+      nodes.push(svg("text.quiet", { x: (at + 1) * COLUMN + 12, y: TOP + MOST * ROW },
+        `${columns[at].more} more`));
+    }
+    const title = svg("text.step", { x: (at + 1) * COLUMN + 12, y: 20 }, headOf(frame));
+    return [svg("g", paths), svg("g", title, nodes)]; // all nodes lie above all edges
+  });
+  const root = svg("svg.spread", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img",
+    "aria-label": "Activation from left to right; the table below says the same" },
+  groups.map(([edges]) => edges),
+  svg("g", svg("circle.query", { cx: query.x, cy: query.y, r: 10 }),
+    svg("text.label", { x: query.x - 12, y: query.y + 28 }, "question")),
+  groups.map(([, nodes]) => nodes));
+  return {
+    root,
+    show(at) {
+      groups.flat().forEach((group, number) => {
+        const frame = number >> 1;
+        group.classList.toggle("coming", frame > at);
+        group.classList.toggle("now", frame === at);
+        group.classList.toggle("gone", frame < at);
+      });
+    },
+  };
+}
+
+function headOf(frame) {
+  if (frame.key === "start") return "cues and seeds";
+  const kind = frame.into === "tag" ? "tags" : "passages";
+  if (frame.over === "link") return `links: ${kind}`;
+  return frame.step ? `step ${frame.step}: ${kind}` : frame.into === "tag" ? "joined by lessons" : "titles";
+}
+
+function mark(node, x, y, mass) {
+  const size = 4 + 9 * Math.min(Math.sqrt(mass), 1);
+  const shape = node.kind === "tag"
+    ? svg("circle.tag", { cx: x, cy: y, r: size })
+    : svg("rect.chunk", { x: x - size, y: y - size, width: 2 * size, height: 2 * size, rx: 3 });
+  const name = nameOf(node);
+  const short = name.length > 20 ? `${name.slice(0, 19)}…` : name;
+  return svg("g.node", svg("title", `${name}${node.title ? ` (${node.value})` : ""}: ${score(mass)}`), shape,
+    svg("text.label", { x: x - 12, y: y + 26, direction: "ltr" }, `\u2068${short}\u2069`));
+}
+
+function nodeLink(told, number) {
+  const node = told.nodes[number];
+  if (number === 0) return "question";
+  return node.kind === "tag" ? tagLink(node.value) : chunkLink(node.value, node.title);
+}
+
+function flowTable(told, frame) {
+  const rows = [...frame.events].sort((one, other) => other.mass - one.mass);
+  return [h("div.scroll", { tabindex: "0", role: "region", "aria-label": "Flows of this step" },
+    h("table", { "data-flows": frame.events.length },
+      h("thead", h("tr", h("th", { scope: "col" }, "from"), h("th", { scope: "col" }, "to"),
+        h("th.number", { scope: "col" }, "mass"), h("th.number", { scope: "col" }, "learned"))),
+      h("tbody", rows.slice(0, 40).map((event) => h("tr", h("td", nodeLink(told, event.source)),
+        h("td", nodeLink(told, event.target)), h("td.number", score(event.mass)),
+        h("td.number", event.learned ? h("span.learned", `${Math.round(100 * event.learned)} %`) : ""))))),
+  ), rows.length > 40 && h("p.quiet", `${rows.length - 40} weaker flows are left out.`)];
+}
+
+function cutList(told, frame) {
+  const cuts = told.cuts.filter((cut) => cut.step === frame.step || (frame.key === "start" && cut.step === 0));
+  if (!cuts.length) return h("p.quiet", "Nothing in this step.");
+  const byReason = Map.groupBy ? Map.groupBy(cuts, (cut) => cut.reason) : grouped(cuts);
+  return h("ul.cuts", [...byReason].map(([reason, some_]) => h("li",
+    some_.map((cut) => [cut.kind === "tag" ? tagLink(cut.value) : chunkLink(cut.value, cut.title), " "]),
+    h("p.quiet", reason))));
+}
+
+function grouped(cuts) {
+  const found = new Map();
+  for (const cut of cuts) found.set(cut.reason, [...(found.get(cut.reason) || []), cut]);
+  return found;
+}

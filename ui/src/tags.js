@@ -1,0 +1,120 @@
+// Tags: corrections as a log that can be undone.
+import { get, post } from "./api.js";
+import { count, empty, field, h, moment, put, settled, some, tagLink } from "./dom.js";
+
+const MOST = 10_000;
+
+export function showTags(view, parameters) {
+  const search = h("input", { type: "search", maxlength: 512, value: parameters.get("tag") || "" });
+  const list = h("div.scroll.list", { tabindex: "0", role: "region", "aria-label": "Tags" });
+  const log = h("div");
+  const chosen = new Set(parameters.get("tag") ? [parameters.get("tag")] : []);
+  const into = h("input", { type: "text", maxlength: 512 });
+  const chunks = h("textarea", { rows: 3, spellcheck: "false" });
+  const told = h("p", { role: "status" });
+  const picked = h("p", { "aria-live": "polite" });
+  const kinds = [["merge", "Merge", "One tag stands for all of them."],
+    ["rename", "Rename", "A new name; questions may use both."],
+    ["mute", "Mute", "Passages and questions no longer name it."],
+    ["split", "Split", "Some of its passages get another tag."]];
+  const kind = h("fieldset.kinds", h("legend", "Correction"), kinds.map(([name, label, about], at) =>
+    h("label", h("input", { type: "radio", name: "kind", value: name, checked: at === 0, onchange: shape }),
+      h("b", label), h("small", about))));
+  const intoField = field("Into", into);
+  const chunksField = field("Passages that get it, an id a line", chunks);
+  const submit = h("button.primary", "Correct");
+  const chosenKind = () => kind.querySelector("input:checked").value;
+
+  put(view, h("div.pair.wide",
+    h("section", h("h2", "Choose tags"), field("Find", search), list),
+    h("section",
+      h("form", {
+        onsubmit: async (event) => {
+          event.preventDefault();
+          await correct();
+        },
+      }, picked, kind, intoField, chunksField, h("div.row", submit), told))),
+  h("section", h("h2", "Corrections in force"), log));
+  shape();
+  find();
+  listLog();
+  search.addEventListener("input", settled(180, () => find()));
+
+  function shape() {
+    const now = chosenKind();
+    intoField.hidden = now === "mute";
+    chunksField.hidden = now !== "split";
+    const one = now === "rename" || now === "split";
+    put(picked, chosen.size ? [...chosen].map((tag) => [tagLink(tag), " "]) : "No tag is chosen yet.");
+    submit.disabled = !chosen.size || (one && chosen.size > 1);
+    if (one && chosen.size > 1) put(picked, `${now} takes one tag, ${chosen.size} are chosen.`);
+  }
+
+  async function find(limit = 200) {
+    try {
+      const { tags } = await post("tags", { containing: search.value.trim(), limit });
+      put(list, tags.length ? h("ul.plain.tags", { "data-tags": tags.length }, tags.map((one) => h("li", h("label",
+        h("input", {
+          type: "checkbox",
+          checked: chosen.has(one.tag),
+          onchange: (event) => {
+            if (event.target.checked) chosen.add(one.tag);
+            else chosen.delete(one.tag);
+            shape();
+          },
+        }), h("span", { dir: "auto" }, one.tag), h("small", some(one.chunks, "passage"))))))
+        : empty("No tag has this in its name", h("p", "Tags are found in texts when they are added.")),
+      tags.length === limit && limit < MOST && h("button.link", { type: "button", onclick: () => find(MOST) },
+        `Show up to ${count(MOST)}`));
+    } catch (problem) {
+      put(list, h("p.refused", problem.message));
+    }
+  }
+
+  async function correct() {
+    const now = chosenKind();
+    const body = { kind: now, tags: [...chosen], actor: localStorage.getItem("hebbgraph-actor") || null };
+    if (now !== "mute") body.into = into.value.trim();
+    if (now === "split") body.chunks = chunks.value.split("\n").map((id) => id.trim()).filter(Boolean);
+    try {
+      const made = await post("correct_tags", body);
+      put(told, `Done: ${sentence(made)}. Texts stay as they are; undo it below.`);
+      chosen.clear();
+      into.value = "";
+      shape();
+      find();
+      listLog();
+    } catch (problem) {
+      put(told, h("span.refused", problem.message));
+    }
+  }
+
+  async function listLog() {
+    try {
+      const { corrections } = await get("tag_corrections");
+      put(log, corrections.length ? h("ol.log", [...corrections].reverse().map((one) => h("li", { "data-correction": one.id },
+        h("span", { dir: "auto" }, sentence(one)),
+        h("span.quiet", ` ${moment(one.created_at)}${one.actor ? `, ${one.actor}` : ""}`),
+        h("button", {
+          type: "button",
+          "aria-label": `Undo: ${sentence(one)}`,
+          onclick: async (event) => {
+            event.target.disabled = true;
+            await post("undo_tag_correction", { correction: one.id }).catch((problem) => put(told, problem.message));
+            find();
+            listLog();
+          },
+        }, "Undo"))))
+        : h("p.quiet", "None. A correction is read over the tags of the texts, in every process, for "
+          + "passages added later too, and undoing it leaves no trace in any answer."));
+    } catch (problem) {
+      put(log, h("p.refused", problem.message));
+    }
+  }
+}
+
+function sentence(one) {
+  const named = one.tags.map((tag) => `«${tag}»`).join(", ");
+  const inside = one.chunks.length ? ` in ${some(one.chunks.length, "passage")}` : "";
+  return `${one.kind} ${named}${one.into === null ? "" : ` into «${one.into}»`}${inside}`;
+}
