@@ -321,6 +321,8 @@ def _check_labels(op: Op) -> None:
         labels = op.namespace
     elif isinstance(op, SearchOp):
         labels = op.namespace_prefix
+    elif isinstance(op, ListNamespacesOp):
+        labels = [label for one in op.match_conditions or () for label in one.path]
     for label in labels:
         if not isinstance(label, str) or not label or "." in label or "\0" in label:
             raise InvalidNamespaceError(

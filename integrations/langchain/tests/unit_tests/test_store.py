@@ -12,7 +12,14 @@ from hebbgraph import HebbianIndex, ParameterError
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langgraph.config import get_store
 from langgraph.graph import START, StateGraph
-from langgraph.store.base import GetOp, InvalidNamespaceError, PutOp, SearchOp
+from langgraph.store.base import (
+    GetOp,
+    InvalidNamespaceError,
+    ListNamespacesOp,
+    MatchCondition,
+    PutOp,
+    SearchOp,
+)
 from lc_helpers import citing
 
 from langchain_hebbgraph import CitationLearner, HebbianStore, citation_prompt
@@ -89,6 +96,8 @@ def test_namespaces_are_listed(store: HebbianStore) -> None:
         store.put(("a.b",), "x", {})
     with pytest.raises(InvalidNamespaceError, match=r"without periods, got 'a.b'"):
         store.batch([GetOp(("a.b",), "x")])
+    with pytest.raises(InvalidNamespaceError):
+        store.batch([ListNamespacesOp((MatchCondition("prefix", ("a.b",)),))])
 
 
 def test_what_is_searched_can_be_chosen() -> None:
