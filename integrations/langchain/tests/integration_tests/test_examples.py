@@ -74,6 +74,23 @@ def test_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "recall@3 after:" in out.getvalue()
 
 
+def test_the_page_leads_from_nothing_to_an_agent_that_learns(tmp_path: Path) -> None:
+    """Its blocks, one after the other, in a process of their own."""
+    page = HERE.parents[1] / "docs" / "langchain.md"
+    if not page.exists():
+        pytest.skip("the page is in the repository alone")
+    text = page.read_text(encoding="utf-8")
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    program = tmp_path / "page.py"
+    program.write_text("\n".join(blocks), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Mooring costs four crowns" in done.stdout
+    assert "net loft in Tessel Bay" in done.stdout
+
+
 def test_readme(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """All Python of the README, in one go, with a scripted model in place of the real one."""
     text = (HERE / "README.md").read_text(encoding="utf-8")
