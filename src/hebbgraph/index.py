@@ -29,6 +29,7 @@ from hebbgraph.records import (
     DoctorReport,
     Explanation,
     Feedback,
+    LearnedParameter,
     LessonRecord,
     PruneReport,
     Recall,
@@ -1003,6 +1004,31 @@ class HebbianIndex:
                 answers=parts.answers.counts(),
             )
 
+    def learned(self) -> tuple[LearnedParameter, ...]:
+        """Say which parameters of the corpus citations have moved, and how far.
+
+        Beside edges, the latest 512 lessons teach how much dense evidence is worth in this
+        corpus (:attr:`EvidenceWeights.dense`), and how much alike two questions must be to
+        want the same (:attr:`LearningSettings.episode_similarity` and ``episode_overlap``).
+        Both start from the settings, stay near them until there are some dozens of lessons, and
+        are bounded; :meth:`forget` takes back what they follow from. Switch them off with
+        ``LearningSettings(families=("cue", "pair", "episode", "path"))``.
+
+        Returns
+        -------
+        tuple of LearnedParameter
+            Empty if nothing has moved.
+
+        Examples
+        --------
+        >>> index = HebbianIndex.open(":memory:")
+        >>> index.learned()
+        ()
+        """
+        self._check_open()
+        with self._parts.held():
+            return self._parts.learned.learned(self._parts.settings.evidence)
+
     def colonies(self, *, rebuild: bool = False) -> list[Colony]:
         """Return the communities of chunks, the largest first.
 
@@ -1175,6 +1201,7 @@ class HebbianIndex:
     atags = _in_thread(tags)
     aneighborhood = _in_thread(neighborhood)
     astats = _in_thread(stats)
+    alearned = _in_thread(learned)
     acolonies = _in_thread(colonies)
     ato_networkx = _in_thread(to_networkx)
     acompact = _in_thread(compact)

@@ -52,6 +52,7 @@ __all__ = [
     "Finding",
     "Hit",
     "LearnedEffect",
+    "LearnedParameter",
     "Part",
     "PathStep",
     "PruneReport",
@@ -349,7 +350,8 @@ class Hit(BaseModel):
     With an external text store, ``text_hash`` identifies the indexed text, whether
     ``chunk.text`` holds it or not. ``reranked`` is what a reranker said, in its own scale.
     ``evidence`` is how well the chunk answers by itself, without graph and learning; None by
-    strategies that do not search.
+    strategies that do not search. ``lexical`` and ``dense`` are what it was fused from; None
+    for a chunk that is no candidate of search, and for a search that was not made.
     """
 
     model_config = _FROZEN
@@ -362,6 +364,8 @@ class Hit(BaseModel):
     reranked: float | None = None
     stale: Stale | None = None
     evidence: float | None = Field(default=None, ge=0.0, le=1.0, repr=False)
+    lexical: float | None = Field(default=None, ge=0.0, le=1.0, repr=False)
+    dense: float | None = Field(default=None, ge=0.0, le=1.0, repr=False)
 
     @property
     def lacks_text(self) -> bool:
@@ -417,6 +421,9 @@ class Recall(BaseModel):
         cannot tell.
     nothing_known : bool
         Whether ``confidence`` is so low that the question is likely about something else.
+    dense_share, dense_shift : float, optional
+        The share of dense search in direct evidence, and what citations had added to
+        :attr:`EvidenceWeights.dense` by then. None without dense search.
     generation : int
         State of the index that answered.
     created_at : float
@@ -447,6 +454,8 @@ class Recall(BaseModel):
     notes: tuple[str, ...] = ()
     confidence: float | None = Field(default=None, ge=0.0, le=1.0)
     nothing_known: bool = False
+    dense_share: float | None = Field(default=None, ge=0.0, le=1.0, repr=False)
+    dense_shift: float = Field(default=0.0, ge=-1.0, le=1.0, repr=False)
     generation: int = 0
     created_at: float = 0.0
     vector: tuple[float, ...] | None = Field(default=None, repr=False)
@@ -511,13 +520,19 @@ def lesson_digest(
 
 
 class ShownChunk(BaseModel):
-    """A chunk that was in the prompt: its rank in the recall, and the hash of its text."""
+    """A chunk that was in the prompt: its rank in the recall, and the hash of its text.
+
+    ``score``, ``lexical`` and ``dense`` are those of its hit.
+    """
 
     model_config = _FROZEN
 
     chunk_id: str = Field(max_length=512)
     rank: int = Field(ge=1)
     text_hash: str = Field(pattern="^[0-9a-f]{16}$")
+    score: float | None = Field(default=None, ge=0.0, le=1.0)
+    lexical: float | None = Field(default=None, ge=0.0, le=1.0)
+    dense: float | None = Field(default=None, ge=0.0, le=1.0)
 
 
 class Feedback(BaseModel):
@@ -536,6 +551,8 @@ class Feedback(BaseModel):
         Seconds since the epoch (UTC).
     evidence : tuple of float, in [0, 1]
         Direct evidence of the recall's hits, best hit first; empty if it is not known.
+    dense_share, dense_shift : float, optional
+        See :class:`Recall`.
     shown : tuple of ShownChunk
     cited, rejected : tuple of str
         Ids of shown chunks.
@@ -561,6 +578,8 @@ class Feedback(BaseModel):
     origin: str = Field(default="", max_length=512)
     created_at: float = 0.0
     evidence: tuple[float, ...] = ()
+    dense_share: float | None = Field(default=None, ge=0.0, le=1.0)
+    dense_shift: float = Field(default=0.0, ge=-1.0, le=1.0)
     shown: tuple[ShownChunk, ...] = ()
     cited: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
@@ -756,6 +775,45 @@ class Explanation(BaseModel):
     tags: tuple[str, ...] = ()
     unlearned_score: float = 0.0
     learned: tuple[LearnedEffect, ...] = ()
+
+
+class LearnedParameter(BaseModel):
+    """A parameter of the corpus that citations have moved.
+
+    Attributes
+    ----------
+    name : str
+        ``dense`` (:class:`EvidenceWeights`), ``episode_similarity`` or ``episode_overlap``
+        (:class:`LearningSettings`).
+    value, default : float
+        What it is here, and what the settings say.
+    lessons, actors : int
+        How many of the latest lessons it follows from, and whose.
+
+    Examples
+    --------
+    >>> print(LearnedParameter(name="dense", value=0.52, default=0.66, lessons=214, actors=12))
+    dense evidence counts .52 here, by 214 lessons of 12 actors (default .66)
+    """
+
+    model_config = _FROZEN
+
+    name: Literal["dense", "episode_similarity", "episode_overlap"]
+    value: float
+    default: float
+    lessons: int
+    actors: int
+
+    def __str__(self) -> str:
+        value, default = (f"{one:.2f}".lstrip("0") for one in (self.value, self.default))
+        said = {
+            "dense": "dense evidence counts",
+            "episode_similarity": "past questions count from a cosine of",
+            "episode_overlap": "past questions count from an overlap of words of",
+        }[self.name]
+        lessons = f"{self.lessons} lesson{'s' * (self.lessons != 1)}"
+        actors = f"{self.actors} actor{'s' * (self.actors != 1)}"
+        return f"{said} {value} here, by {lessons} of {actors} (default {default})"
 
 
 class PruneReport(BaseModel):

@@ -47,7 +47,7 @@ Language = Literal[
 
 
 AliasName = Literal["spelling", "acronyms", "vectors"]
-FamilyName = Literal["cue", "pair", "episode", "path"]
+FamilyName = Literal["cue", "pair", "episode", "path", "corpus"]
 
 
 class _Frozen(BaseModel):
@@ -134,9 +134,10 @@ class LearningSettings(_Frozen):
         does less harm.
     half_life_events : float, positive
         After this many further feedbacks, a citation counts half.
-    families : tuple of {"cue", "pair", "episode", "path"}
-        Which edges are learned: cue → cited chunk; cited chunk ↔ cited chunk; past query
-        → cited chunk; tag → tag and tag → chunk on the path of a cited hit.
+    families : tuple of {"cue", "pair", "episode", "path", "corpus"}
+        What is learned. Edges: cue → cited chunk; cited chunk ↔ cited chunk; past query
+        → cited chunk; tag → tag and tag → chunk on the path of a cited hit. And parameters of
+        the corpus: see :meth:`HebbianIndex.learned`.
     inhibition : float, in [0, 1]
         How much a chunk loses that was shown above a cited one and not cited; a rejected one
         loses 1.
@@ -179,7 +180,7 @@ class LearningSettings(_Frozen):
     rule: str | Callable[..., Any] = "hebb"
     learning_rate: float = Field(default=0.5, gt=0.0, le=1.0)
     half_life_events: float = Field(default=10_000.0, gt=0.0)
-    families: tuple[FamilyName, ...] = ("cue", "pair", "episode", "path")
+    families: tuple[FamilyName, ...] = ("cue", "pair", "episode", "path", "corpus")
     inhibition: float = Field(default=0.5, ge=0.0, le=1.0)
     cue_gain: float = Field(default=0.15, ge=0.0, le=1.0)
     pair_gain: float = Field(default=0.1, ge=0.0, le=1.0)

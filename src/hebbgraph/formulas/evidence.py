@@ -95,6 +95,19 @@ class Evidence:
         lexical, dense = (None if x is None else float(x[at]) for x in (self.lexical, self.dense))
         return lexical, dense
 
+    def fused_from(self, chunks: IntArray) -> tuple[list[float | None], list[float | None]]:
+        """Return lexical and dense scores of any chunks, to four decimals; None if unknown."""
+        at = self.chunks.searchsorted(chunks)
+        at[self._padded[0][at] != chunks] = len(self.chunks)
+        places = at.tolist()
+
+        def read(scores: FloatArray | None) -> list[float | None]:
+            if scores is None:
+                return [None] * len(places)
+            return [None if at == len(scores) else round(float(scores[at]), 4) for at in places]
+
+        return read(self.lexical), read(self.dense)
+
     def of(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, in the given order."""
         if not len(self.chunks):
@@ -144,6 +157,16 @@ class EvidenceWeights:
     def __post_init__(self) -> None:
         check_range(self, ("dense", "graph"), 0, 1)
         check_range(self, ("agreement", "coverage"), 0)
+
+    def shifted(self, dense: float) -> EvidenceWeights:
+        """Return weights with another share of dense search, within [0, 1].
+
+        >>> EvidenceWeights().shifted(-0.16).dense
+        0.5
+        """
+        if not dense:
+            return self
+        return replace(self, dense=round(min(max(self.dense + dense, 0.0), 1.0), 6))
 
 
 def dense_share(

@@ -20,6 +20,7 @@ __all__ = [
     "ActiveEpisode",
     "Episodes",
     "episode_node",
+    "features_of",
     "question_features",
 ]
 
@@ -70,6 +71,11 @@ def question_features(
     return _features(cues, ((hash_term(term), weight) for term, weight in terms))
 
 
+def features_of(feedback: Feedback) -> dict[str, float]:
+    """Return the weighted features of the question that a feedback is about."""
+    return _features({cue.tag: cue.weight for cue in feedback.cues}, feedback.terms)
+
+
 def _features(cues: Mapping[str, float], hashed: Iterable[tuple[str, float]]) -> dict[str, float]:
     return {f"t:{key}": weight for key, weight in cues.items()} | dict(hashed)
 
@@ -105,7 +111,7 @@ class Episodes:
         if number < len(self.nodes):
             return
         self.nodes.append(node)
-        features = _features({cue.tag: cue.weight for cue in feedback.cues}, feedback.terms)
+        features = features_of(feedback)
         norm = max(_norm(features), 1e-9)
         columns = [self._columns.setdefault(name, len(self._columns)) for name in features]
         self._postings += [_Posting() for _ in range(len(self._columns) - len(self._postings))]
@@ -128,6 +134,9 @@ class Episodes:
         features: Mapping[str, float],
         vector: NDArray[np.float32] | None,
         embedder: str | None,
+        *,
+        similarity: float | None = None,
+        overlap: float | None = None,
     ) -> list[ActiveEpisode]:
         """Return the past queries that are like a new one, the most similar first.
 
@@ -138,11 +147,17 @@ class Episodes:
         vector : ndarray of float32, optional
         embedder : str, optional
             The model of the vector; vectors of other models are not compared.
+        similarity, overlap : float, in [0, 1), optional
+            From which cosine, or overlap of features, past queries count. By default the
+            ``episode_similarity`` and ``episode_overlap`` of the settings.
         """
+        settings = self._settings
         if vector is not None and self.compares(vector, embedder):
-            found = self._by_vector(vector, self._embedders[embedder or ""])
+            low = settings.episode_similarity if similarity is None else similarity
+            found = _by_vector(vector, self._embedders[embedder or ""], low)
         else:
-            found = self._by_features(features)
+            low = settings.episode_overlap if overlap is None else overlap
+            found = self._by_features(features, low)
         return self._merged(found)
 
     def compares(self, vector: NDArray[np.float32] | None, embedder: str | None) -> bool:
@@ -150,13 +165,7 @@ class Episodes:
         vectors = self._embedders.get(embedder or "")
         return vector is not None and vectors is not None and vectors.dimension == len(vector)
 
-    def _by_vector(self, vector: NDArray[np.float32], vectors: _Vectors) -> list[tuple[int, float]]:
-        low = self._settings.episode_similarity
-        at, cosine = vectors.nearest(vector, low)
-        likeness = np.minimum((cosine - low) / (1.0 - low), 1.0)
-        return list(zip(vectors.numbers[at].tolist(), likeness.tolist(), strict=True))
-
-    def _by_features(self, features: Mapping[str, float]) -> list[tuple[int, float]]:
+    def _by_features(self, features: Mapping[str, float], low: float) -> list[tuple[int, float]]:
         numbers, products = [], []
         for name, weight in features.items():
             if (column := self._columns.get(name)) is not None:
@@ -165,7 +174,6 @@ class Episodes:
                 products.append(weight * shares)
         if not numbers:
             return []
-        low = self._settings.episode_overlap
         norm = max(_norm(features), 1e-9)
         dot = sum_by(np.concatenate(numbers), np.concatenate(products), len(self.nodes))
         at = (dot > low * norm).nonzero()[0]
@@ -234,6 +242,14 @@ class Episodes:
     def _row(self, number: int) -> dict[int, float]:
         first, last = self._ends[number], self._ends[number + 1]
         return dict(zip(self._column[first:last], self._share[first:last], strict=True))
+
+
+def _by_vector(
+    vector: NDArray[np.float32], vectors: _Vectors, low: float
+) -> list[tuple[int, float]]:
+    at, cosine = vectors.nearest(vector, low)
+    likeness = np.minimum((cosine - low) / (1.0 - low), 1.0)
+    return list(zip(vectors.numbers[at].tolist(), likeness.tolist(), strict=True))
 
 
 class _Posting:

@@ -121,10 +121,17 @@ def feedback_of(
         trusted=trusted,
         created_at=time.time(),
         evidence=_evidence(recall),
+        dense_share=recall.dense_share,
+        dense_shift=recall.dense_shift,
         shown=tuple(
             # Of a hit, which was checked before.
             ShownChunk.model_construct(
-                chunk_id=id_, rank=hits[id_].rank, text_hash=hits[id_].hash_of_text
+                chunk_id=id_,
+                rank=hits[id_].rank,
+                text_hash=hits[id_].hash_of_text,
+                score=_rounded(hits[id_].score),
+                lexical=hits[id_].lexical,
+                dense=hits[id_].dense,
             )
             for id_ in order
         ),
@@ -154,6 +161,11 @@ def hashed_terms(
             f"a weight in the terms of recall {recall.id!r} is negative or infinite"
         )
     return recall.terms
+
+
+def _rounded(score: float) -> float:
+    """Return a score in the log's precision."""
+    return round(min(max(score, 0.0), 1.0), 6)
 
 
 def _evidence(recall: Recall) -> tuple[float, ...]:

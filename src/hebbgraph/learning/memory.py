@@ -14,16 +14,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.formulas.homeostasis import MIN_WEIGHT
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspection import TagCorrection
 from hebbgraph.learning.actors import standing, voice_of
+from hebbgraph.learning.corpus import CorpusMemory, CorpusParameters
 from hebbgraph.learning.corrected import corrected_feedback
 from hebbgraph.learning.episodes import Episodes, episode_node
 from hebbgraph.learning.overlay import Overlay, Recollection
 from hebbgraph.learning.traces import Family, traces_of
 from hebbgraph.learning.weights import RawWeights
-from hebbgraph.records import Feedback, PruneReport
+from hebbgraph.records import Feedback, LearnedParameter, PruneReport
 from hebbgraph.settings import FamilyName, LearningSettings
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.truth import FeedbackState, Truth
@@ -79,9 +81,10 @@ class Memory:
         self._last_id = ""
         self.weights = RawWeights(self._settings)
         self.episodes = Episodes(self._settings)
+        self.corpus = CorpusMemory(self._settings)
         self.events: list[Event] = []
         self._overlay: Overlay | None = None
-        #: Whether there is any learned edge; without, recalls are the static ones.
+        #: Whether anything was learned; else recalls are the static ones.
         self.has_learned = False
 
     # -- keeping in step ------------------------------------------------------------
@@ -128,7 +131,9 @@ class Memory:
             if "episode" in self._settings.families and traces:
                 self.episodes.add(node, feedback)
             changed = self.weights.fold(traces, voice_of(feedback), standing(feedback))
-            self.has_learned = len(self.weights) > 0
+            if "corpus" in self._settings.families:
+                self.corpus.add(feedback, self.weights.n_events)
+            self.has_learned = len(self.weights) > 0 or len(self.corpus) > 0
             self.events.append(Event(feedback.id, feedback.recall_id, feedback.actor))
             if self._overlay is not None:
                 self._overlay.outdate(changed)
@@ -180,8 +185,26 @@ class Memory:
             if not self.has_learned:
                 return None
             by_vector = self.episodes.compares(vector, embedder)
-            active = self.episodes.active({} if by_vector else features(), vector, embedder)
+            corpus = self.parameters()
+            active = self.episodes.active(
+                {} if by_vector else features(),
+                vector,
+                embedder,
+                similarity=corpus.episode_similarity,
+                overlap=corpus.episode_overlap,
+            )
             return self.overlay(graph).recollection(active)
+
+    def parameters(self) -> CorpusParameters:
+        """Return the parameters of the corpus."""
+        with self._lock:
+            return self.corpus.parameters(self.weights.n_events, self.weights.scale_of)
+
+    def learned(self, default: EvidenceWeights) -> tuple[LearnedParameter, ...]:
+        """Describe the parameters of the corpus that have moved."""
+        with self._lock:
+            self.parameters()
+            return self.corpus.learned(default)
 
     def overlay(self, graph: TagGraph) -> Overlay:
         """Return the weights in the numbers of a graph."""

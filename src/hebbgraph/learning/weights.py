@@ -21,7 +21,7 @@ from hebbgraph.learning.actors import Actors, Voice
 from hebbgraph.learning.traces import Family, Node, Trace
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["EdgeEnds", "RawWeights"]
+__all__ = ["EdgeEnds", "RawWeights", "clock"]
 
 _NODE_BITS = 40
 #: What it says of an actor to cite what others cited for the same question, and to pass it over.
@@ -38,14 +38,14 @@ class EdgeEnds(NamedTuple):
     actor: NDArray[np.int32]
 
 
-def _tick(n_events: int) -> int:
+def clock(n_events: int) -> int:
     """Return the event as of which weights are read: a step back of at most a sixteenth.
 
     Every feedback decays every weight a little. To keep rows valid for longer, readers see
     decay in steps that depend on the number of feedbacks alone: each one up to 32, then every
     second, fourth and so on. At ten thousand, a step is 3.5 % of a weight.
 
-    >>> [_tick(n) for n in (3, 31, 33, 1001)]
+    >>> [clock(n) for n in (3, 31, 33, 1001)]
     [3, 31, 32, 992]
     """
     step = 1 << max((n_events // 16).bit_length() - 1, 0)
@@ -97,7 +97,7 @@ class RawWeights:
         self._source = GrowableArray(np.int64)
         self._credit = array("d")
         self._credited_at = array("q")
-        # What readers go by; see _tick.
+        # What readers go by; see clock.
         self._clock = 0
         self._seen_credit = np.empty(0)
         self._seen_scales = np.ones(1)
@@ -149,7 +149,7 @@ class RawWeights:
             self._taught_edge.extend(signals)
             self._taught_by.extend([now] * len(signals))
             self._taught_credit.extend(credit for credit, _ in signals.values())
-        if (tick := _tick(self.n_events)) == self._clock:
+        if (tick := clock(self.n_events)) == self._clock:
             return changed
         self._clock = tick
         self._seen_credit = self._decayed_credit()
@@ -301,6 +301,11 @@ class RawWeights:
         Newer nodes are left out; they have none yet.
         """
         return self._seen_credit
+
+    def scale_of(self, voice: Voice) -> float:
+        """Return the factor on the weights of a voice, as of the readers' clock."""
+        number = self.actors.numbers.get(voice, -1)
+        return float(self._seen_scales[number]) if 0 <= number < len(self._seen_scales) else 0.5
 
     def actor_scales(self) -> NDArray[np.float64]:
         """Return the factor on the weights of each actor, as of the readers' clock."""

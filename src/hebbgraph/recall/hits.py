@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -97,20 +97,24 @@ def make_hits(
             text_hash=held[rows[slot]].text_hash,
             stale=None if stale is None else stale.get(slot),
             evidence=alone,
+            lexical=lexical,
+            dense=dense,
         )
-        for rank, ((slot, score), nodes, alone) in enumerate(
+        for rank, ((slot, score), nodes, (alone, lexical, dense)) in enumerate(
             zip(ranked, paths, by_itself, strict=True), start=1
         )
     )
 
 
-def _direct_evidence(request: Request, slots: list[int]) -> Sequence[float | None]:
-    """Return the direct evidence of chunks; None for each if the strategy read none."""
-    if "evidence" not in vars(request):  # a cached property
-        return [None] * len(slots)
-    evidence = request.evidence.approximate(np.array(slots, dtype=np.int64))
-    found: list[float] = evidence.round(4).tolist()
-    return found
+def _direct_evidence(
+    request: Request, slots: list[int]
+) -> Iterable[tuple[float | None, float | None, float | None]]:
+    """Return direct evidence of chunks, and what it was fused from; None for what is unknown."""
+    if "evidence" not in vars(request):  # a cached property: the strategy read none
+        return [(None, None, None)] * len(slots)
+    chunks = np.array(slots, dtype=np.int64)
+    evidence: list[float] = request.evidence.approximate(chunks).round(4).tolist()
+    return zip(evidence, *request.evidence.fused_from(chunks), strict=True)
 
 
 def path_steps(

@@ -49,6 +49,8 @@ class Question:
         What a search of the caller's returned, in the place of dense search.
     learned : Recollection, optional
         What it brings back of what was learned.
+    dense_shift : float
+        What was learned of the corpus: added to :attr:`EvidenceWeights.dense`.
     carried : dict of int to float
         The weights of the cues that only earlier turns name. Others weigh 1.
     trust : dict of int to float
@@ -63,6 +65,7 @@ class Question:
     vector: NDArray[np.float32] | None = None
     given: dict[int, float] | None = None
     learned: Recollection | None = None
+    dense_shift: float = 0.0
     carried: Mapping[int, float] = field(default_factory=dict)
     trust: Mapping[int, float] = field(default_factory=dict)
 

@@ -332,6 +332,7 @@ class Recaller:
             notes=notes,
             confidence=sure,
             nothing_known=nothing_known,
+            **_shares(request),
             generation=generation,
             created_at=time.time(),
             vector=None if asked.vector is None else tuple(asked.vector.tolist()),
@@ -364,7 +365,7 @@ class Recaller:
         else:
             passing = self._masks.passing(graph, where)
 
-        def search(allowed: BoolArray) -> Evidence:
+        def search(question: Question, allowed: BoolArray) -> Evidence:
             vectors = (
                 self._derived.propagated_vectors() if self._settings.neural.propagated else None
             )
@@ -385,8 +386,9 @@ class Recaller:
             cues += graph.cues(tokenize(phrase))
         cues = list(dict.fromkeys(cues))
         carried = carried_cues(graph, cues, asked.turns)
-        recollection = None
+        recollection, dense_shift = None, 0.0
         if self._learned is not None and self._learned.has_learned:
+            dense_shift = self._learned.parameters().dense_shift
             embedding = self._derived.embedding
             recollection = self._learned.recollect(
                 graph,
@@ -402,6 +404,7 @@ class Recaller:
             vector=asked.vector,
             given=asked.given,
             learned=recollection,
+            dense_shift=dense_shift,
             carried=carried,
             trust=trust,
         )
@@ -437,6 +440,17 @@ class Recaller:
         known = np.zeros(graph.n_slots, np.bool_)
         known[graph.slots_of(np.array(sorted(rows), dtype=np.int64))] = True
         return known & graph.alive
+
+
+def _shares(request: Request) -> dict[str, float]:
+    """Return the share of dense search and what learning added to it, if there was one."""
+    evidence = vars(request).get("evidence")  # a cached property; a strategy may not read it
+    if evidence is None or evidence.dense is None:
+        return {}
+    return {
+        "dense_share": round(evidence.dense_share, 6),
+        "dense_shift": request.question.dense_shift,
+    }
 
 
 def _check(query: str, k: int, where: Where, per_colony: int | None) -> None:

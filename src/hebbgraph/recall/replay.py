@@ -53,9 +53,10 @@ class Replay:
         spreading = spreading_of(recaller)
         found = spreading.spread(request)
         confidence = spreading.confidence(request, found)
-        if request.question.learned is None:
+        question = request.question
+        if question.learned is None and not question.dense_shift:
             return cls(request, found, found, confidence, confidence)
-        plain = replace(request, question=replace(request.question, learned=None))
+        plain = replace(request, question=replace(question, learned=None, dense_shift=0.0))
         unlearned = spreading.spread(plain)
         return cls(request, found, unlearned, confidence, spreading.confidence(request, unlearned))
 

@@ -70,7 +70,11 @@ class DirectSearch:
         lexical = lexical_search(self._derived, graph, question.terms, passing)
         covered = self._coverage(question, lexical[1])
         fused = partial(
-            fuse, *lexical, n_chunks=graph.n_chunks, covered=covered, weights=self._weights
+            fuse,
+            *lexical,
+            n_chunks=graph.n_chunks,
+            covered=covered,
+            weights=self._weights.shifted(question.dense_shift),
         )
         if question.given is not None:
             rows = np.fromiter(question.given, dtype=np.int64)

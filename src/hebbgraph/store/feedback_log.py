@@ -36,7 +36,8 @@ __all__ = [
 
 _PAGE = 500
 _BODY = (
-    "trusted", "evidence", "shown", "cited", "rejected", "cues", "terms", "paths", "embedder",
+    "trusted", "evidence", "dense_share", "dense_shift", "shown", "cited", "rejected", "cues",
+    "terms", "paths", "embedder",
 )  # fmt: skip
 
 
@@ -361,6 +362,8 @@ class FeedbackLog:
             # In earlier versions, whoever nobody named was the application itself.
             trusted=body.get("trusted", row.actor is None),
             evidence=tuple(body.get("evidence", ())),
+            dense_share=body.get("dense_share"),
+            dense_shift=body.get("dense_shift", 0.0),
             origin=row.origin,
             created_at=row.created_at,
             shown=tuple(ShownChunk.model_construct(**shown) for shown in body["shown"]),

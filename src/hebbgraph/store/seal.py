@@ -59,6 +59,8 @@ class Seal:
             recall.namespace,
             recall.query,
             recall.generation,
+            recall.dense_share,
+            recall.dense_shift,
             recall.terms,
             [(cue.tag, cue.weight) for cue in recall.cues],
             [(turn.text, turn.weight) for turn in recall.history],
@@ -67,7 +69,10 @@ class Seal:
                     hit.chunk.id,
                     hit.rank,
                     hit.hash_of_text,
+                    hit.score,
                     hit.evidence,
+                    hit.lexical,
+                    hit.dense,
                     [(step.kind, step.value) for step in hit.path],
                 )
                 for hit in recall.hits

@@ -68,12 +68,12 @@ class Request:
     question: Question
     allowed: BoolArray
     k: int
-    search: Callable[[BoolArray], Evidence] = field(repr=False)
+    search: Callable[[Question, BoolArray], Evidence] = field(repr=False)
 
     @cached_property
     def evidence(self) -> Evidence:
         """Direct evidence by slot, lexical and dense; searched for when first read."""
-        return self.search(self.allowed)
+        return self.search(self.question, self.allowed)
 
 
 @dataclass(frozen=True)
