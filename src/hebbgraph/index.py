@@ -941,19 +941,25 @@ class HebbianIndex:
 
         return trace(self._parts, self._recaller, self._resolve(recall), where, limit)
 
-    def tags(self, containing: str = "", *, limit: int = 100) -> list[TagCount]:
-        """Return tags by name, the most frequent first.
+    def tags(
+        self, containing: str = "", *, chunk: str | None = None, limit: int = 100
+    ) -> list[TagCount]:
+        """Return tags by name, or those of a chunk, the most frequent first.
 
         Parameters
         ----------
         containing : str
             Part of the name; a tag of just that name comes first.
+        chunk : str, optional
+            Only the tags of the chunk with this id.
         limit : int, from 1 to 10000
         """
         self._check_open()
         from hebbgraph.recall.surroundings import find_tags
 
-        return find_tags(self._parts, containing, limit)
+        if chunk is not None:
+            _check_ids([chunk], "a chunk id")
+        return find_tags(self._parts, containing, chunk, limit)
 
     def neighborhood(self, tag: str, *, limit: int = 500) -> Neighborhood:
         """Return the tags that share most chunks with a tag, and the chunks that hold it.

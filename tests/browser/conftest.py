@@ -45,6 +45,7 @@ class Server:
 
     def __init__(self, index: HebbianIndex) -> None:
         self._index = index
+        self.tokens: tuple[Any, ...] = ()
         self.port = 0
         self.start()
 
@@ -57,7 +58,7 @@ class Server:
 
         from hebbgraph.server import ServerSettings, create_app
 
-        app = create_app(self._index, ServerSettings(requests_per_minute=None))
+        app = create_app(self._index, ServerSettings(requests_per_minute=None, tokens=self.tokens))
         config = uvicorn.Config(
             app,
             host="127.0.0.1",

@@ -100,5 +100,5 @@ def test_ten_thousand_tags_in_view(window: Window, index: HebbianIndex) -> None:
     page.get_by_role("button", name="Show up to 10,000").click()
     page.locator('[data-tags="10000"]').wait_for()
     assert page.locator(".tags li").count() == len(index.tags(limit=10_000)) == 10_000
-    page.get_by_label("Find").fill("tag43x249 name")
+    page.locator("input[type=search]").fill("tag43x249 name")
     page.locator('[data-tags="1"]').wait_for()

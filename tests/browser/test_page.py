@@ -71,6 +71,19 @@ def test_hits_have_the_scores_and_causes_of_the_index(window: Window, index: Heb
     ).replace(" ", "")
 
 
+def test_lessons_behind_a_hit_are_named(window: Window, index: HebbianIndex) -> None:
+    page = window.ask(QUESTION)
+    recall = index.recall(QUESTION)
+    hit = max(index.trace(recall).hits, key=lambda one: one.causes.learned)
+    page.locator(f'.hit[data-chunk="{hit.chunk_id}"] h3 button').click()
+    page.get_by_text("What lessons did for the last question").wait_for()
+    effects = index.explain(recall, hit.chunk_id).learned[:8]
+    shown = _text(page, "dialog ul.plain .learned")
+    assert [float(one.replace("−", "-")) for one in shown] == (
+        pytest.approx([one.effect for one in effects], abs=0.0006)
+    )
+
+
 def test_a_filter_and_a_second_question(window: Window, index: HebbianIndex) -> None:
     page = window.go("ask")
     page.get_by_text("Filter, compare").click()
@@ -170,6 +183,9 @@ def test_the_map_holds_the_neighbourhood(window: Window, index: HebbianIndex) ->
     title = found.chunks[0].title
     page.get_by_role("button", name=title, exact=True).first.click()
     assert page.locator("dialog h2").inner_text() == title
+    tags = {one.tag for one in index.tags(chunk=found.chunks[0].chunk_id)}
+    page.locator("dialog .tagged").wait_for()
+    assert set(_text(page, "dialog .tagged a")) == tags
     page.keyboard.press("Escape")
     page.locator(".map a.tag").first.click()
     page.get_by_text(f"{found.nodes[1].tag} is in").wait_for()
@@ -349,6 +365,26 @@ def test_a_restart_of_the_server_is_survived(window: Window, server: Server) -> 
     page.get_by_role("button", name="Ask", exact=True).click()
     page.locator(".hit").first.wait_for()
     window.wrong.clear()  # the browser logs what did not connect
+
+
+def test_a_token_is_asked_for_and_its_role_told(window: Window, server: Server) -> None:
+    from hebbgraph.server.access import token_of
+
+    secret = "the-secret-of-a-reader"
+    server.stop()
+    server.tokens = (token_of(secret, role="read"),)
+    server.start()
+    page = window.go("ask")
+    page.locator("#token").fill(secret)
+    page.get_by_role("button", name="Continue").click()
+    page = window.ask(QUESTION)
+    page.locator(".hit").first.get_by_role("button", name="Cited").click()
+    page.get_by_role("button", name="Teach").click()
+    page.locator(".teach").get_by_text("teach", exact=False).first.wait_for()
+    assert secret not in page.url
+    assert page.evaluate("localStorage.length + document.cookie.length") <= 1  # the colours
+    assert not [one for one in window.wrong if "401" not in one and "403" not in one]
+    window.wrong.clear()  # the browser logs what was refused
 
 
 def test_two_tabs_see_the_same(open_window: Callable[..., Window], index: HebbianIndex) -> None:

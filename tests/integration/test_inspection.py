@@ -194,6 +194,15 @@ def test_tags_are_found_by_name(make_index: Callable[..., HebbianIndex]) -> None
     assert [one.chunks for one in every] == sorted((one.chunks for one in every), reverse=True)
     assert len(index.tags(limit=2)) == 2
     assert index.tags("no such tag") == []
+    explained = index.explain(index.recall("anything"), "petrel").tags
+    assert {one.tag for one in index.tags(chunk="petrel")} == set(explained)
+    with pytest.raises(NotFoundError):
+        index.tags(chunk="gone")
+    with pytest.raises(ParameterError, match="not both"):
+        index.tags("bay", chunk="petrel")
+    index.correct_tags("merge", ["corin vale"], into="ida moss")
+    (moss,) = index.tags("Ida Moss")
+    assert (moss.chunks, moss.titles) == (4, 2)
     with pytest.raises(ParameterError):
         index.tags(limit=0)
 

@@ -14,7 +14,11 @@ let askForToken = async () => null;
 let tellOffline = () => {};
 /** How a token is asked for, and where it is told that the server is away. */
 export function connect({ token, offline }) {
-  askForToken = token;
+  let asking = null; // many requests, one dialog
+  askForToken = (why) => {
+    asking ||= token(why).finally(() => { asking = null; });
+    return asking;
+  };
   tellOffline = offline;
 }
 
@@ -44,11 +48,13 @@ async function sent(path, body, accept) {
 
 async function answered(path, body, accept = "application/json") {
   for (;;) {
+    const used = sessionStorage.getItem(TOKEN);
     const response = await sent(path, body, accept);
     if (response.ok) return response;
     const problem = await response.json().catch(() => ({}));
     if (response.status === 401) {
-      const token = await askForToken(problem.detail);
+      const refused = sessionStorage.getItem(TOKEN);
+      const token = refused === used ? await askForToken(problem.detail) : refused;
       if (token) {
         sessionStorage.setItem(TOKEN, token);
         continue;

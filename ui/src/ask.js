@@ -1,11 +1,9 @@
 // Ask: hits with the causes of their scores and the path that led there; cite, and ask again.
 import { post, trace } from "./api.js";
+import { asked } from "./asked.js";
 import { causesBar, legend } from "./causes.js";
 import { chunkLink } from "./chunk.js";
 import { empty, field, h, put, said, score, settled, some, tagLink } from "./dom.js";
-
-/** The last question of this tab, which Replay and Learning go on with. */
-export const asked = { query: "", other: "", k: 10, where: null, recall: null, where_: "" };
 
 const CLAMPED = 1200;
 

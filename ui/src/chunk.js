@@ -1,6 +1,7 @@
-// One chunk, in a dialog: its text, where it is from, and its tags.
+// One chunk, in a dialog: its text, where it is from, its tags, and what lessons did to it.
 import { post } from "./api.js";
-import { h, put, said, tagLink } from "./dom.js";
+import { asked } from "./asked.js";
+import { h, put, said, signed, tagLink } from "./dom.js";
 
 const MOST_SHOWN = 100_000;
 
@@ -9,7 +10,25 @@ export function chunkLink(id, title) {
   return h("button.chunk", { type: "button", dir: "auto", onclick: () => openChunk(id) }, title || id);
 }
 
-/** Open a chunk by its id; `recall` explains its tags, if there is one. */
+const OVER = { cue: "from the tag", pair: "from the passage", episode: "from an earlier question", path: "along the tag" };
+
+/** Which lessons moved this chunk for the last question, and by whom. */
+async function explained(id) {
+  let effects;
+  try {
+    ({ learned: effects } = await post("explain", { recall: asked.recall.id, chunk_id: id }));
+  } catch (problem) {
+    if (problem.status !== 404) throw problem;
+    return null; // the recall is no longer kept
+  }
+  if (!effects.length) return null;
+  return h("section", h("h3", "What lessons did for the last question"),
+    h("ul.plain", effects.slice(0, 8).map((one) => h("li", { dir: "auto" }, h("span.learned", signed(one.effect)), " ",
+      OVER[one.family], " ", one.family === "cue" || one.family === "path" ? tagLink(one.source)
+        : one.family === "pair" ? h("code", one.source.slice(0, 12)) : "", " by ", one.actor || "no name"))));
+}
+
+/** Open a chunk by its id. */
 export async function openChunk(id) {
   const body = h("div.reading", { "aria-busy": "true" }, h("p.quiet", "Reading …"));
   const dialog = h("dialog.wide", { "aria-labelledby": "chunk-title" }, body);
@@ -23,6 +42,8 @@ export async function openChunk(id) {
   try {
     const { chunks: [chunk] } = await post("get", { ids: [id] });
     if (!chunk) throw new Error("This chunk is no longer there.");
+    const { tags } = await post("tags", { chunk: id });
+    const why = asked.recall ? await explained(id) : null;
     const text = chunk.text.slice(0, MOST_SHOWN);
     const facts = Object.entries(chunk.metadata);
     put(body,
@@ -32,7 +53,8 @@ export async function openChunk(id) {
       chunk.text.length > MOST_SHOWN && h("p.quiet", "The text goes on; this is its beginning."),
       facts.length > 0 && h("dl.facts", facts.map(([name, value]) => [
         said("dt", name), said("dd", typeof value === "string" ? value : JSON.stringify(value))])),
-      chunk.tags.length > 0 && h("p", "Given tags: ", chunk.tags.map((tag) => [tagLink(tag), " "])),
+      tags.length > 0 && h("section", h("h3", "Tags"), h("p.tagged", tags.map((one) => [tagLink(one.tag), " "]))),
+      why,
       h("div.row", close));
   } catch (problem) {
     put(body, h("h2", { id: "chunk-title" }, "No chunk"), h("p", problem.message), h("div.row", close));

@@ -1,6 +1,6 @@
 // Learning: lessons, what they changed, and taking them back.
 import { post, trace } from "./api.js";
-import { asked } from "./ask.js";
+import { asked } from "./asked.js";
 import { chunkLink } from "./chunk.js";
 import { count, empty, field, h, moment, put, score, signed, some, svg } from "./dom.js";
 import { lines } from "./plots.js";

@@ -1,6 +1,6 @@
 // Replay: activation, step by step, from the question over tags and chunks.
 import { post, trace } from "./api.js";
-import { asked } from "./ask.js";
+import { asked } from "./asked.js";
 import { causesBar, legend } from "./causes.js";
 import { chunkLink } from "./chunk.js";
 import { empty, field, h, put, score, some, still, svg, tagLink } from "./dom.js";

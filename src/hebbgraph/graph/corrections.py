@@ -64,6 +64,8 @@ class CorrectedGraph(TagGraph):
         known = base.phrases.in_vocabulary[self._targets]
         names = [(base.phrases.keys[tag].split(" "), tag) for tag in self._targets[~known].tolist()]
         self._names = sorted(names, key=lambda name: (-len(name[0]), name[0]))
+        #: Tags whose chunks are others than the texts say.
+        self._changed = unique(np.concatenate((self._targets, *(r.sources for r in self._rules))))
         changed, rows_of_changed = self._corrected_rows(base)
         if len(changed):
             self.incidence = base.incidence.updated(
@@ -131,6 +133,14 @@ class CorrectedGraph(TagGraph):
     def are_known(self, tags: IntArray) -> BoolArray:
         """Return which tags belong to every chunk that mentions them, or are a new name."""
         return super().are_known(tags) | is_in(tags, self._targets)
+
+    def title_counts(self, tags: IntArray) -> IntArray:
+        """Return how many chunks have each tag as their title."""
+        counts = super().title_counts(tags).astype(np.int64)
+        anew = np.flatnonzero(is_in(tags, self._changed))
+        owner, _, is_title = self.chunks_of(tags[anew])
+        counts[anew] = np.bincount(owner[is_title], minlength=len(anew))
+        return counts
 
     def spellings(self, tag: int) -> list[str]:
         """Return the phrases by which a question can name a tag."""

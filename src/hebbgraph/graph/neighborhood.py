@@ -14,7 +14,7 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspection import Neighborhood, TagChunk, TagCount, TagEdge, TagNode
 from hebbgraph.text import display, phrase_key
 
-__all__ = ["neighborhood", "tags_named"]
+__all__ = ["neighborhood", "tags_named", "tags_of_chunk"]
 
 #: Of a tag that more chunks hold, this many are read, evenly spaced.
 _MOST_READ = 20_000
@@ -34,19 +34,32 @@ class _Found(NamedTuple):
 def tags_named(graph: TagGraph, containing: str, limit: int) -> list[TagCount]:
     """Return the tags whose names hold a text, the most frequent first."""
     wanted = phrase_key(containing) or " ".join(containing.casefold().split())
-    tags = np.array(graph.phrases.keys.holding(wanted), np.int64)
+    keys = graph.phrases.keys
+    itself = graph.phrases.number(wanted)
+    return _counted(graph, keys.holding(wanted) if wanted else np.arange(len(keys)), limit, itself)
+
+
+def tags_of_chunk(graph: TagGraph, slot: int, limit: int) -> list[TagCount]:
+    """Return the tags of a chunk, the most frequent first."""
+    _, tags, _ = graph.tags_of(np.array([slot]))
+    return _counted(graph, tags.astype(np.int64), limit)
+
+
+def _counted(
+    graph: TagGraph, tags: IntArray, limit: int, first: int | None = None
+) -> list[TagCount]:
     df = graph.df(tags)
     keep = (df > 0) & (graph.link_kinds(tags) == LinkKind.PHRASE)
     tags, df = tags[keep], df[keep]
-    itself = graph.phrases.number(wanted)
-    order = np.lexsort((graph.phrases.order[tags], -df, tags != (-1 if itself is None else itself)))
-    best = tags[order[:limit]]
-    owner, _, is_title = graph.chunks_of(best)
-    titles = np.bincount(owner[is_title], minlength=len(best))
+    rank = df.astype(np.float64)
+    if first is not None:
+        rank[tags == first] = np.inf
+    some = top_n(rank, limit)  # before sorting: there may be millions
+    best = tags[some[np.lexsort((graph.phrases.order[tags[some]], -rank[some]))][:limit]]
     return [
         TagCount(tag=display(graph.phrases.keys[tag]), chunks=chunks, titles=entitled)
         for tag, chunks, entitled in zip(
-            best.tolist(), graph.df(best).tolist(), titles.tolist(), strict=True
+            best.tolist(), graph.df(best).tolist(), graph.title_counts(best).tolist(), strict=True
         )
     ]
 

@@ -77,22 +77,20 @@ class PackedStrings(Sequence[str]):
         """Append a string."""
         self._added.append(key)
 
-    def holding(self, text: str) -> list[int]:
-        """Return the numbers of the strings that hold a text, ascending; all hold the empty one.
+    def holding(self, text: str) -> NDArray[np.int64]:
+        """Return the numbers of the strings that hold a text, which is not empty; ascending.
 
-        >>> PackedStrings(*pack_strings(["new", "york", "newark"])).holding("ew")
+        >>> PackedStrings(*pack_strings(["new", "york", "newark"])).holding("ew").tolist()
         [0, 2]
         """
         wanted = np.frombuffer(text.encode("utf-8", "surrogatepass"), np.uint8)
-        if not len(wanted):
-            return list(range(len(self)))
         at = np.flatnonzero(self._data[: max(len(self._data) - len(wanted) + 1, 0)] == wanted[0])
         for offset, byte in enumerate(wanted[1:].tolist(), start=1):
             at = at[self._data[at + offset] == byte]
         numbers = np.searchsorted(self._offsets, at, side="right") - 1
         inside = at + len(wanted) <= self._offsets[numbers + 1]
         added = [self._n_packed + n for n, key in enumerate(self._added) if text in key]
-        return [*np.unique(numbers[inside]).tolist(), *added]
+        return np.concatenate((np.unique(numbers[inside]), np.array(added, np.int64)))
 
     def take(self, numbers: IntArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Return the strings with these numbers (ascending), packed."""

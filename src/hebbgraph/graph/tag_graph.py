@@ -480,6 +480,11 @@ class TagGraph:
             df[incidental] = self.phrases.anchor_counts[tags[incidental]]
         return df
 
+    def title_counts(self, tags: IntArray) -> IntArray:
+        """Return how many chunks have each tag as their title."""
+        counts: IntArray = self.phrases.anchor_counts[tags]
+        return counts
+
     @property
     def has_links(self) -> bool:
         """Whether any tag is an address or an edge by metadata."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.formulas.adjacency import LinkKind
-from hebbgraph.graph.neighborhood import neighborhood, tags_named
+from hebbgraph.graph.neighborhood import neighborhood, tags_named, tags_of_chunk
 from hebbgraph.inspection import Neighborhood, TagCount
 from hebbgraph.namespace import Namespace
 from hebbgraph.text import display, phrase_key
@@ -19,13 +19,24 @@ _MOST_NODES = 2_000
 _MOST_TAGS = 10_000
 
 
-def find_tags(namespace: Namespace, containing: str, limit: int) -> list[TagCount]:
+def find_tags(
+    namespace: Namespace, containing: str, chunk: str | None, limit: int
+) -> list[TagCount]:
     """See :meth:`hebbgraph.HebbianIndex.tags`."""
     if not isinstance(containing, str):
         raise ParameterError(f"containing is a str, got {containing!r:.80}")
     _check_limit(limit, _MOST_TAGS)
+    if chunk is not None and containing:
+        raise ParameterError("tags takes containing or chunk, not both")
     with namespace.held():
-        return tags_named(namespace.derived.graph, containing, limit)
+        graph = namespace.derived.graph
+        if chunk is None:
+            return tags_named(graph, containing, limit)
+        rows = namespace.truth.rows_of([chunk])
+        slots = graph.slots_of(np.array([*rows.values()], np.int64))
+        if not len(slots):
+            raise NotFoundError(f"the index holds no chunk {chunk!r}")
+        return tags_of_chunk(graph, int(slots[0]), limit)
 
 
 def tags_around(namespace: Namespace, tag: str, limit: int) -> Neighborhood:

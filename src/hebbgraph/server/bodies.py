@@ -223,6 +223,7 @@ class TagsRequest(_Body):
     """See ``HebbianIndex.tags``."""
 
     containing: str = Field(default="", max_length=MAX_TAG)
+    chunk: Id | None = None
     limit: int = Field(default=100, ge=1, le=10_000)
 
 

@@ -71,9 +71,11 @@ async def trace(body: bodies.TraceRequest, visit: Visiting) -> Response:
 
 
 async def tags(body: bodies.TagsRequest, visit: Visiting) -> Response:
-    """Return tags that contain some characters, the most frequent first."""
+    """Return tags that contain some characters, or those of a chunk, the most frequent first."""
     return await visit.answer(
-        lambda index: bodies.Tags(tags=index.tags(body.containing, limit=body.limit))
+        lambda index: bodies.Tags(
+            tags=index.tags(body.containing, chunk=body.chunk, limit=body.limit)
+        )
     )
 
 
