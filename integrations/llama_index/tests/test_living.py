@@ -245,10 +245,11 @@ def test_a_question_may_have_its_own_k_and_filters(nodes: list[TextNode]) -> Non
 
 
 def test_alike_nodes_give_way_to_others() -> None:
-    texts = ["The Petrel was built by Ida Moss."] * 3 + ["The Petrel was sold to a bishop."]
+    built = "The Petrel was built by Ida Moss"
+    texts = [f"{built}.", f"{built}!", f"{built} !", "The Petrel was sold to a bishop."]
     nodes = [TextNode(id_=str(at), text=text) for at, text in enumerate(texts)]
     usual = HebbianRetriever.from_nodes(nodes, similarity_top_k=2)
     diverse = HebbianRetriever(usual.index, similarity_top_k=2, mmr_threshold=0.3)
     question = "Who built the Petrel?"
-    assert [one.node_id for one in usual.retrieve(question)] == ["0", "1"]
-    assert [one.node_id for one in diverse.retrieve(question)] == ["0", "3"]
+    assert "3" not in {one.node_id for one in usual.retrieve(question)}
+    assert [one.node_id for one in diverse.retrieve(question)][1] == "3"

@@ -19,6 +19,7 @@ from hebbgraph.citations import Actor, Exchange, Learner, Outcome, Reason, user_
 from hebbgraph.records import Feedback
 from llama_index.retrievers.hebbgraph.answers import Answer, contents, exchange_of, text_of
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
+from llama_index.retrievers.hebbgraph.graph_index import HebbianGraphIndex
 from llama_index.retrievers.hebbgraph.listening import Listener
 from llama_index.retrievers.hebbgraph.nodes import TRAIL_KEY
 from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
@@ -79,7 +80,11 @@ class CitationLearner(Listener):
 
     def __init__(
         self,
-        index: HebbianIndex | HebbianRetriever | HebbianVectorStore | None = None,
+        index: HebbianIndex
+        | HebbianRetriever
+        | HebbianVectorStore
+        | HebbianGraphIndex
+        | None = None,
         *,
         actor: Actor | None = None,
         background: bool = False,

@@ -96,6 +96,18 @@ class HebbianNodeParser(NodeParser):
     ) -> list[BaseNode]:
         return self._finished(self._cut(nodes, show_progress))
 
+    def _postprocess_parsed_nodes(
+        self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]
+    ) -> list[BaseNode]:
+        # Older versions look for each text from the start of the document.
+        places = [getattr(node, "start_char_idx", None) for node in nodes]
+        ends = [getattr(node, "end_char_idx", None) for node in nodes]
+        done = super()._postprocess_parsed_nodes(nodes, parent_doc_map)
+        for node, start, end in zip(done, places, ends, strict=True):
+            if start is not None and isinstance(node, TextNode):
+                node.start_char_idx, node.end_char_idx = start, end
+        return done
+
     # Not ``_parse_nodes`` of the other parser: some do their work in these.
     def get_nodes_from_documents(
         self, documents: Sequence[Document], show_progress: bool = False, **kwargs: Any
