@@ -11,6 +11,7 @@ from typing import Any, TypedDict, get_args
 from hebbgraph import HebbianIndex, IndexPool, ParameterError
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.moments import check_moment
+from hebbgraph.protocols import Embedder
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
@@ -82,7 +83,7 @@ class Fields(RetrieverOptions, total=False):
     index: HebbianIndex
     namespaces: IndexPool | None
     location: str | Path
-    embedding: Any
+    embedding: Embedder | None
     open_options: dict[str, Any] | None
     seed_source: VectorStore | BaseRetriever | None
 
@@ -91,9 +92,9 @@ class IndexOptions(TypedDict, total=False):
     """Where documents go, and what embeds them."""
 
     location: str | Path
-    embedder: Any
-    embedding: Any
-    embeddings: Any
+    embedder: Embedder | None
+    embedding: Embedder | None
+    embeddings: Embedder | None
     open_options: dict[str, Any] | None
 
 

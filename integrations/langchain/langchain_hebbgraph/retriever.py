@@ -14,6 +14,7 @@ from typing import Any, Self, Unpack
 from hebbgraph import AddReport, HebbianIndex, IndexPool, ParameterError, Settings
 from hebbgraph.arguments import one_of
 from hebbgraph.intake import OnError
+from hebbgraph.protocols import Embedder
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
@@ -155,12 +156,12 @@ class HebbianRetriever(RecallingRetriever):
     def from_documents(
         cls,
         documents: Iterable[Document],
-        embedding: Any = None,
+        embedding: Embedder | None = None,
         *,
         ids: Sequence[str] | None = None,
         location: str | Path = ":memory:",
-        embedder: Any = None,
-        embeddings: Any = None,
+        embedder: Embedder | None = None,
+        embeddings: Embedder | None = None,
         open_options: dict[str, Any] | None = None,
         **options: Unpack[RetrieverOptions],
     ) -> Self:

@@ -18,6 +18,7 @@ from typing import Any, Self
 
 from hebbgraph import Chunk, HebbianIndex, ParameterError
 from hebbgraph.calling import in_thread
+from hebbgraph.protocols import Embedder
 
 from langchain_hebbgraph.base import announce_here
 from langchain_hebbgraph.options import open_index
@@ -107,7 +108,7 @@ class HebbianStore(BaseStore):
         cls,
         location: str | Path,
         *,
-        embedding: Any = None,
+        embedding: Embedder | None = None,
         fields: Sequence[str] | None = None,
         ttl: TTLConfig | None = None,
         open_options: dict[str, Any] | None = None,

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hebbgraph import HebbianIndex, ParameterError, Settings
@@ -19,9 +21,10 @@ QUERY = "Who built the Petrel?"
 
 
 def load(text: str) -> HebbianRetriever:
-    loaded = loads(
-        text, allowed_objects=[HebbianRetriever], valid_namespaces=["langchain_hebbgraph"]
-    )
+    options: dict[str, Any] = {"valid_namespaces": ["langchain_hebbgraph"]}
+    if "allowed_objects" in signature(loads).parameters:  # since langchain-core 1.2
+        options["allowed_objects"] = [HebbianRetriever]
+    loaded = loads(text, **options)
     assert isinstance(loaded, HebbianRetriever)
     return loaded
 
