@@ -147,7 +147,8 @@ class Teacher:
         return self._answers.put(
             record.model_copy(
                 update={
-                    "recalls": tuple(map(self._lasting, record.recalls)),
+                    # Sealed when they are read again, so nothing forged may be kept.
+                    "recalls": tuple(self._lasting(self._known(one)) for one in record.recalls),
                     "embedder": None if embedding is None else embedding.name,
                     "created_at": record.created_at or time.time(),
                 }
@@ -160,7 +161,8 @@ class Teacher:
         embedding = self._derived.embedding
         if found is None or (embedding is not None and found.embedder == embedding.name):
             return found
-        plain = (recall.model_copy(update={"vector": None}) for recall in found.recalls)
+        seal = self._namespace.seal
+        plain = (seal.put(one.model_copy(update={"vector": None})) for one in found.recalls)
         return found.model_copy(update={"recalls": tuple(plain)})
 
     def find_feedback(self, ids: Sequence[str]) -> list[Feedback]:

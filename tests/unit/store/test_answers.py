@@ -184,6 +184,15 @@ def test_a_recall_of_another_namespace_is_refused(open_index: Callable[..., Hebb
     assert other.earlier_recalls("chat") == []
 
 
+def test_a_forged_recall_is_not_kept(open_index: Callable[..., HebbianIndex]) -> None:
+    index = open_index(settings=Settings(keep_recalls=0))
+    index.add(OWLS)
+    answer = _answer(index)
+    forged = answer.recalls[0].model_copy(update={"hits": answer.recalls[0].hits[::-1]})
+    with pytest.raises(FeedbackError, match="not as this index returned it"):
+        index.keep_answer(answer.model_copy(update={"recalls": (forged,)}))
+
+
 _WORDS = st.text(st.characters(blacklist_categories=("Cs",)), max_size=20)
 _STEPS = st.builds(
     PathStep,
