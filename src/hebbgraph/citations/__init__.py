@@ -32,6 +32,8 @@ prompt searches it once for each source.
 ``formatter``           writes sources into a prompt
 ``shown``               finds the sources that stand in a prompt
 ``cited``               reads what an answer cites
+``dismissals``          ... and what it says does not help,
+``wordings``            ... in which words
 ``rendered``            what passes between those three: sources and their keys
 ``markers``             what a marker looks like
 ``credit``              which recall is credited with which cited chunk
@@ -49,9 +51,12 @@ from __future__ import annotations
 
 from hebbgraph.citations.cited import MAX_ANSWER_CHARACTERS as MAX_ANSWER_CHARACTERS
 from hebbgraph.citations.cited import (
+    Cited,
+    Judge,
     parse_annotations,
     parse_citations,
     parse_structured,
+    read_citations,
 )
 from hebbgraph.citations.conversations import Conversations
 from hebbgraph.citations.credit import (
@@ -73,10 +78,12 @@ from hebbgraph.citations.shown import rendered_in, shown_in
 __all__ = [
     "CITATION_INSTRUCTION",
     "Actor",
+    "Cited",
     "Conversations",
     "Exchange",
     "Formatter",
     "Journal",
+    "Judge",
     "LastingIndex",
     "Learner",
     "Lesson",
@@ -91,6 +98,7 @@ __all__ = [
     "parse_annotations",
     "parse_citations",
     "parse_structured",
+    "read_citations",
     "rendered_in",
     "share_credit",
     "shown_in",

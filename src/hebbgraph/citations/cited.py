@@ -4,22 +4,80 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import logging
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
-from hebbgraph.citations.markers import BRACKETS, LONG_ID, split_names, without_code
+from hebbgraph.citations.dismissals import dismissed
+from hebbgraph.citations.markers import (
+    BRACKETS,
+    LONG_ID,
+    is_code,
+    known_names,
+    split_names,
+    without_code,
+)
 from hebbgraph.citations.rendered import Rendered
 
-__all__ = ["MAX_ANSWER_CHARACTERS", "parse_annotations", "parse_citations", "parse_structured"]
+__all__ = [
+    "MAX_ANSWER_CHARACTERS",
+    "Cited",
+    "Judge",
+    "parse_annotations",
+    "parse_citations",
+    "parse_structured",
+    "read_citations",
+]
 
 MAX_ANSWER_CHARACTERS = 200_000
 _MAX_MARKERS = 2_000
 _MAX_NODES = 5_000
 _MAX_DEPTH = 24
 
+logger = logging.getLogger(__name__)
+
+#: "(1)" that cites: it follows what it supports, and does not open a point of a list.
+_PARENTHESES = re.compile(
+    r"(?<![:;,(\n])(?<!\band)(?<!\bor)(?<!\A)[ \t]*\(([^()\n]{1,200})\)(?=[\s.,;:!?)\]]|\(|\Z)"
+)
+_LABELLED = re.compile(
+    r"\b(?:sources?|documents?|passages?|references?|quelle|dokument|fuente|documento|fonte|bron|document)"
+    r"\s*#?\s*([0-9]{1,4})\b(?!\s*%)",
+    re.IGNORECASE,
+)
 _KEY_LIKE = re.compile(r"[A-Za-z]{0,12}[0-9]{1,4}")
 _LONG_NAME = re.compile(r"[0-9A-Za-z][\w.:/#@+-]{15,511}")
+
+
+@dataclass(frozen=True, slots=True)
+class Cited:
+    """What an answer says of the chunks that it was shown.
+
+    Attributes
+    ----------
+    ids : tuple of str
+        The chunks that it cites, in the order of its markers.
+    dismissed : tuple of str
+        Those that it names only to say that they do not help.
+    asked_for : tuple of str
+        Those whose key it repeats from the question.
+    unknown : int
+        Markers that look like keys and are none.
+    """
+
+    ids: tuple[str, ...] = ()
+    dismissed: tuple[str, ...] = ()
+    asked_for: tuple[str, ...] = ()
+    unknown: int = 0
+
+
+Judge: TypeAlias = Callable[[str, str], bool | None]
+"""From a sentence and the text of a source that it names to whether the source supports it.
+
+None leaves it to the rule. Called in the background, once for each marker.
+"""
 
 
 def parse_citations(answer: str, rendered: Rendered) -> list[str]:
@@ -27,7 +85,9 @@ def parse_citations(answer: str, rendered: Rendered) -> list[str]:
 
     Recognises ``[1]``, ``[1, 2]``, ``[1-3]``, ``[^1]``, ``[Source 1]`` and ``【1】`` with rendered
     keys; ``[id]`` with the id of a shown chunk; and ids of 16 characters or more without brackets.
-    Markers in code are ignored. An answer that is JSON is read by :func:`parse_structured`.
+    ``(1)`` and ``Source 1`` count where the prompt's keys had that form. Markers in code are
+    ignored, and those of a source that is said not to help. An answer that is JSON is read by
+    :func:`parse_structured`.
 
     Parameters
     ----------
@@ -41,27 +101,95 @@ def parse_citations(answer: str, rendered: Rendered) -> list[str]:
     >>> rendered = Rendered.numbered([Source("a", "Built by Moss."), Source("b", "Born here.")])
     >>> parse_citations("Moss [1], who was born here [2][7].\n```\nx = y[2]\n```", rendered)
     ['a', 'b']
+    >>> parse_citations("Moss built it [1]. [2] does not say where.", rendered)
+    ['a']
+    """
+    return list(read_citations(answer, rendered).ids)
+
+
+def read_citations(
+    answer: str, rendered: Rendered, *, question: str = "", judge: Judge | None = None
+) -> Cited:
+    """Read what an answer says of the chunks that it was shown.
+
+    Parameters
+    ----------
+    answer : str
+    rendered : Rendered
+    question : str
+        Keys that the user wrote are not the model's.
+    judge : callable, optional
+        See :data:`Judge`.
     """
     answer = answer[:MAX_ANSWER_CHARACTERS]
     data = _json(answer)
     if data is not None:
-        return parse_structured(data, rendered)
-    found: dict[str, None] = {}
+        return Cited(tuple(parse_structured(data, rendered)))
     text = without_code(answer)
-    # By position, so that ids with and without brackets come in the order of the answer.
-    mentions = [
-        (match.start(), name)
-        for match in _matches(BRACKETS, text)
-        for name in _parts(match.group(1), rendered)
-    ]
+    found = sorted(_mentions(text, rendered))
+    if not found:
+        return Cited()
+    denied = dismissed(text, [(start, stop) for start, stop, _ in found])
+    asked = {name.lower() for name in known_names(question, rendered.keys)}
+    sorted_by: dict[str, dict[str, None]] = {"ids": {}, "dismissed": {}, "asked_for": {}}
+    unknown = 0
+    for number, (start, stop, names) in enumerate(found):
+        for name in names:
+            if not (ids := rendered.behind(name)):
+                unknown += 1
+            for id_ in ids:
+                helps = number not in denied
+                if judge is not None:
+                    helps = _judged(judge, text, start, stop, rendered.text_of(id_), helps)
+                kind = "asked_for" if name.lower() in asked else "ids" if helps else "dismissed"
+                sorted_by[kind].setdefault(id_)
+    ids = tuple(sorted_by["ids"])
+    return Cited(
+        ids=ids,
+        dismissed=tuple(id_ for id_ in sorted_by["dismissed"] if id_ not in ids),
+        asked_for=tuple(id_ for id_ in sorted_by["asked_for"] if id_ not in ids),
+        unknown=unknown,
+    )
+
+
+def _mentions(text: str, rendered: Rendered) -> Iterator[tuple[int, int, tuple[str, ...]]]:
+    """Yield where sources are named, and how."""
+    taken: list[tuple[int, int]] = []
+    for match in _matches(BRACKETS, text):
+        names = tuple(_parts(match.group(1), rendered))
+        if names and not is_code(text, *match.span()):
+            taken.append(match.span())
+            yield (*match.span(), names)
+    if "(" in rendered.forms:
+        for match in _matches(_PARENTHESES, text):
+            names = tuple(_parts(match.group(1), rendered))
+            if any(rendered.find(name) for name in names):
+                yield (*match.span(), names)
+    if "label" in rendered.forms:
+        for match in _matches(_LABELLED, text):
+            if not any(start <= match.start() < stop for start, stop in taken):
+                yield (*match.span(), (match.group(1),))
     if any(len(id_) >= LONG_ID for id_ in rendered.ids):
-        mentions += [
-            (match.start(), match.group().rstrip(".:/#")) for match in _matches(_LONG_NAME, text)
-        ]
-    for _, name in sorted(mentions, key=lambda mention: mention[0]):
-        if (id_ := rendered.find(name)) is not None:
-            found.setdefault(id_)
-    return list(found)
+        for match in _matches(_LONG_NAME, text):
+            name = match.group().rstrip(".:/#")
+            if rendered.find(name) is not None and not any(
+                start <= match.start() < stop for start, stop in taken
+            ):
+                yield (*match.span(), (name,))
+
+
+def _judged(judge: Judge, text: str, start: int, stop: int, source: str, by_rule: bool) -> bool:
+    first = max(text.rfind(end, 0, start) for end in (". ", "! ", "? ", "\n")) + 1
+    last = min(
+        (at for end in (". ", "! ", "? ", "\n") if (at := text.find(end, stop)) >= 0),
+        default=len(text),
+    )
+    try:
+        found = judge(text[first : last + 1].strip(), source)
+    except Exception as error:  # somebody's model; the rule will do
+        logger.warning("judge failed, the rule decides: %r", error)
+        return by_rule
+    return by_rule if found is None else found
 
 
 def parse_structured(value: Any, rendered: Rendered) -> list[str]:
@@ -203,16 +331,16 @@ def _named(value: Any, rendered: Rendered) -> list[str]:
     if not isinstance(value, str):
         return []
     value = value[:MAX_ANSWER_CHARACTERS].strip()
-    if (id_ := rendered.find(value)) is not None:
-        return [id_]
+    if ids := rendered.behind(value):
+        return list(ids)
     if len(value) <= 200:
         bare = value[1:-1] if value[:1] in "[【" and value[-1:] in "]】" else value
         names = list(_parts(bare, rendered))
-        found = [id_ for name in names if (id_ := rendered.find(name)) is not None]
-        if found and len(found) == len(names):
-            return found
-    if found := parse_citations(value, rendered):
-        return found
+        found = [rendered.behind(name) for name in names]
+        if found and all(found):
+            return [id_ for ids in found for id_ in ids]
+    if cited := parse_citations(value, rendered):
+        return cited
     held = rendered.holding(value)
     return held if len(held) == 1 else []
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hebbgraph.citations.cited import parse_annotations, parse_citations, parse_structured
+from hebbgraph.citations.cited import (
+    MAX_ANSWER_CHARACTERS,
+    Cited,
+    Judge,
+    parse_annotations,
+    parse_structured,
+    read_citations,
+)
 from hebbgraph.citations.credit import Recalled, share_credit
 from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.rendered import Rendered, Source
@@ -16,6 +24,12 @@ __all__ = ["Exchange", "Reply", "sources_of"]
 
 #: A shorter reply ("yes") may occur in an unrelated output by chance.
 _MIN_TELLING_CHARACTERS = 20
+#: Ways to point to a source that are not read: footnotes, "(1)", "source 2", "the first source".
+_POINTING = re.compile(
+    r"[¹²³⁴-⁹①-⑳]|<sup>|\(\d{1,2}\)|\{\d{1,2}\}|\b(?:source|document|passage|reference|quelle|fuente|fonte)"
+    r"s? #?\d|\b(?:first|second|third|last) (?:source|document|passage)|^sources?:",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +66,7 @@ class _Reading:
 
     text: str
     rendered: Rendered
+    said: Cited
     cited: tuple[str, ...]
 
 
@@ -74,6 +89,11 @@ class Exchange:
     foreign : sequence of Source
         Texts of other retrievers that may be in the prompt. A key before one of them belongs to
         it, not to a chunk of ours.
+    asked : sequence of str
+        The user's own words. A key that they name is no citation; the questions of the recalls
+        count among them.
+    judge : callable, optional
+        Says whether a source supports a sentence that names it; see :data:`Judge`.
     actor : str, optional
         Whom lessons are attributed to.
     conversation : str, optional
@@ -105,6 +125,8 @@ class Exchange:
     output: Sequence[str] = ()
     earlier: Sequence[Recalled] = ()
     foreign: Sequence[Source] = ()
+    asked: Sequence[str] = ()
+    judge: Judge | None = None
     actor: str | None = None
     conversation: str | None = None
     ids: Sequence[str] = ()
@@ -135,26 +157,32 @@ class Exchange:
         answers = _returned(readings, self.output) or [one for one in readings if one.cited][-1:]
         shown = _each_once(one.rendered.ids for one in answers or readings)
         cited = _each_once(one.cited for one in answers)
+        denied = tuple(
+            id_ for id_ in _each_once(one.said.dismissed for one in answers) if id_ not in cited
+        )
         if not cited:
-            keyed = any(one.rendered.keys for one in answers or readings)
-            reason = Reason.NOTHING_CITED if keyed else Reason.NO_KEYS
-            return Outcome(reason=reason, shown=shown)
+            reason = _why_nothing(answers or readings)
+            return Outcome(reason=reason, shown=shown, dismissed=denied)
         lessons = share_credit(cited, shown, self.recalls, earlier=self.earlier, taught=self.taught)
         if not lessons:
             return Outcome(reason=Reason.ALREADY_TAUGHT, shown=shown, cited=cited)
         telling = [one for one in lessons if not one.is_indifferent]
         if not telling:
             return Outcome(reason=Reason.ALL_OF_MANY, shown=shown, cited=cited)
-        return Outcome(tuple(one.by(self.actor) for one in telling), None, shown, cited)
+        lessons = [one.by(self.actor) for one in telling]
+        return Outcome(tuple(lessons), None, shown, cited, dismissed=denied)
 
     def _readings(self) -> Iterator[_Reading]:
         sources = [*sources_of([*self.recalls, *reversed(self.earlier)]), *self.foreign]
+        question = "\n".join([*self.asked, *(one.recall.query for one in self.recalls)])
         for reply in self.replies:
             rendered = reply.rendered
             if rendered is None:
                 rendered = rendered_in(reply.prompt, sources, blocks=reply.blocks)
             if rendered.ids:
-                yield _Reading(reply.text, rendered, tuple(_cited(reply, rendered)))
+                said = read_citations(reply.text, rendered, question=question, judge=self.judge)
+                cited = tuple(_cited(said, reply, rendered))
+                yield _Reading(reply.text, rendered, said, cited)
 
 
 def sources_of(recalls: Sequence[Recalled]) -> list[Source]:
@@ -168,8 +196,22 @@ def sources_of(recalls: Sequence[Recalled]) -> list[Source]:
     return list(found.values())
 
 
-def _cited(reply: Reply, rendered: Rendered) -> dict[str, None]:
-    found = dict.fromkeys(parse_citations(reply.text, rendered))
+def _why_nothing(readings: Sequence[_Reading]) -> Reason:
+    """Return why no reply cites a chunk, the most telling reason first."""
+    if any(one.said.dismissed for one in readings):
+        return Reason.DISMISSED
+    if any(one.said.asked_for for one in readings):
+        return Reason.ASKED_FOR
+    keyed = any(one.rendered.keys for one in readings)
+    if keyed and any(one.said.unknown for one in readings):
+        return Reason.OUT_OF_RANGE
+    if any(_POINTING.search(one.text[:MAX_ANSWER_CHARACTERS]) for one in readings):
+        return Reason.UNKNOWN_FORMAT if keyed else Reason.NO_KEYS
+    return Reason.NOTHING_CITED if keyed else Reason.NO_KEYS
+
+
+def _cited(said: Cited, reply: Reply, rendered: Rendered) -> dict[str, None]:
+    found = dict.fromkeys(said.ids)
     for value in reply.structured:
         found.update(dict.fromkeys(parse_structured(value, rendered)))
     found.update(dict.fromkeys(parse_annotations(reply.annotations, rendered)))

@@ -12,6 +12,7 @@ from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from hebbgraph.citations.answered import Answered, Label
+from hebbgraph.citations.cited import Judge
 from hebbgraph.citations.conversations import Conversations
 from hebbgraph.citations.credit import LastingIndex, Recalled, TeachableIndex, share_credit
 from hebbgraph.citations.exchange import Exchange
@@ -73,6 +74,9 @@ class Learner:
         Called with the :class:`Outcome` of each answer. Its errors are logged.
     expects_actor : bool
         Whether to say once that an answer had no actor.
+    judge : callable, optional
+        Says whether a source supports a sentence that names it, such as a model of entailment:
+        ``judge(sentence, text)`` returns True, False, or None to leave it to the rule.
 
     Attributes
     ----------
@@ -103,12 +107,14 @@ class Learner:
         on_lesson: Callable[[Feedback], object] | None = None,
         on_answer: Callable[[Outcome], object] | None = None,
         expects_actor: bool = False,
+        judge: Judge | None = None,
     ) -> None:
         if learn_on not in ("citation", "approval"):
             raise ParameterError(f"learn_on is 'citation' or 'approval', got {learn_on!r}")
         self.learn_on = learn_on
         self.remember = remember
         self.on_lesson = on_lesson
+        self.judge = judge
         self.conversations = Conversations()
         self.journal = Journal(remember=remember, on_answer=on_answer, expects_actor=expects_actor)
         self._worker = Worker()
@@ -185,6 +191,8 @@ class Learner:
     def _read(self, exchange: Exchange) -> tuple[Outcome, Answered]:
         for one in (*exchange.recalls, *exchange.earlier):
             self._meet(one.index)
+        if self.judge is not None and exchange.judge is None:
+            exchange.judge = self.judge
         with self._lock:  # two answers of one request must not both teach the same chunk
             outcome = exchange.outcome()
             label = Label(tuple(exchange.ids), exchange.conversation, tuple(exchange.recalls))

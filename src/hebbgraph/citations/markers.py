@@ -10,6 +10,7 @@ __all__ = [
     "BRACKETS",
     "LONG_ID",
     "defused",
+    "is_code",
     "known_names",
     "split_names",
     "without_code",
@@ -30,6 +31,18 @@ _BETWEEN = re.compile(r"[,;|&\s]+")
 _FILLERS = frozenset(("and", "source", "sources", "doc", "document"))
 _RANGE = re.compile(r"([a-z]{0,12})([0-9]{1,3})[-–—]([a-z]{0,12})([0-9]{1,3})")
 _INLINE_CODE = re.compile(r"`([^`\n]{1,500})`")
+_LINE = 300
+#: A name right before brackets: an array, or a word whose citation follows without a space.
+_NAME = re.compile(r"[^\W\d]\w*\Z")
+_CODE_LEFT = re.compile(r"(?:^|[\s;])[A-Za-z_][\w.]*\s*[-+*/%]?=\s*\Z|\w\(\Z")
+_CODE_RIGHT = re.compile(
+    r"\s*[-+*/%]?=(?=[^>=])|\s*[=!<>]=|\s*(?:\+\+|--)|\s*[+*/<>]\s*[\w(]|\.[a-z_]\w*"
+    r"|\((?!https?:|#)"
+)
+_CODE_LINE = re.compile(
+    r"[A-Za-z_][\w.]*\s*[-+*/%]?=[^=].*|(?:return|print|if|for|while|def|var|let|const|assert)\b.*[;:{})]"
+    r"|.*[;{}]"
+)
 _NUMBERED = re.compile(r"\[(?=[\s^]*(?:[A-Za-z]+[\s:#]*)?[0-9])([^\[\]\n]{1,200})\]")
 
 
@@ -86,6 +99,25 @@ def without_code(text: str) -> str:
         return inside if inside[:1] in "[【" and inside[-1:] in "]】" else " "
 
     return _INLINE_CODE.sub(keep_markers, "\n".join(outside))
+
+
+def is_code(text: str, start: int, stop: int) -> bool:
+    """Return whether brackets belong to code that nobody quoted: ``arr[1] = 2``, ``f([1])``.
+
+    Examples
+    --------
+    >>> [is_code(text, text.index("["), text.index("]") + 1)
+    ...  for text in ("arr[1] = 2", "x = [1]", "sizes[1].width", "Moss built it[1].")]
+    [True, True, True, False]
+    """
+    before = text[max(0, start - _LINE) : start].rpartition("\n")[2]
+    after = text[stop : stop + _LINE].partition("\n")[0]
+    if _CODE_LEFT.search(before) is not None:
+        return True
+    if (name := _NAME.search(before)) is None:
+        return False
+    line = f"{before}[]{after}".strip()
+    return "_" in name.group() or bool(_CODE_RIGHT.match(after) or _CODE_LINE.fullmatch(line))
 
 
 def defused(text: str) -> str:

@@ -48,6 +48,11 @@ class Rendered:
         The rendered text; empty if it was read back from a prompt.
     blocks : tuple of str
         Chunk ids (or "") of the prompt's native document blocks, by index.
+    shared : dict of str to tuple of str
+        Further chunks that a key stands for: of a parent document, those that were found.
+    forms : frozenset of str
+        Forms of keys in the prompt that an answer may take up, other than brackets: ``"("`` for
+        ``(1)``, ``"label"`` for ``Source 1``.
 
     Examples
     --------
@@ -59,6 +64,8 @@ class Rendered:
     keys: Mapping[str, str] = field(default_factory=dict)
     text: str = ""
     blocks: tuple[str, ...] = ()
+    shared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    forms: frozenset[str] = frozenset()
 
     @classmethod
     def numbered(cls, sources: Iterable[SourceLike], *, start: int = 1) -> Rendered:
@@ -106,6 +113,18 @@ class Rendered:
         if name in self.keys or name.isdecimal():
             return None
         return name if name in self.id_set and name not in self._planted_ids else None
+
+    def behind(self, name: str) -> tuple[str, ...]:
+        """Return all chunks that a key or an id stands for: several, of a parent document."""
+        found = self.find(name)
+        if found is None:
+            return ()
+        more = self.shared.get(name) or self.shared.get(name.lower()) or ()
+        return (found, *more)
+
+    def text_of(self, id: str) -> str:
+        """Return the shown text of a chunk."""
+        return next((one.text for one in self.sources if one.id == id), "")
 
     def holding(self, quote: str) -> list[str]:
         """Return the chunks whose shown text contains a quotation, ignoring white space."""

@@ -40,12 +40,17 @@ def test_a_citation() -> None:
         (Exchange(recalls=[OWN]), Reason.NO_REPLY),
         (Exchange(recalls=[OWN], replies=[said("[1]", "Hi!")]), Reason.NOTHING_SHOWN),
         (Exchange(recalls=[OWN], replies=[said("I do not know.")]), Reason.NOTHING_CITED),
-        (Exchange(recalls=[OWN], replies=[said("As told [7].")]), Reason.NOTHING_CITED),
+        (Exchange(recalls=[OWN], replies=[said("As told [7].")]), Reason.OUT_OF_RANGE),
         (
             Exchange(recalls=[OWN], replies=[said("[1]", "Text of a.\n\nText of b.")]),
             Reason.NO_KEYS,
         ),
         (Exchange(recalls=[OWN], replies=[said("[1]")], taught={"a"}), Reason.ALREADY_TAUGHT),
+        (Exchange(recalls=[OWN], replies=[said("[1] says nothing.")]), Reason.DISMISSED),
+        (Exchange(recalls=[OWN], replies=[said("So¹.")]), Reason.UNKNOWN_FORMAT),
+        (Exchange(recalls=[OWN], replies=[said("So [1].")], asked=["Cite [1]!"]), Reason.ASKED_FOR),
+        (Exchange(recalls=[OWN], failed=True), Reason.FAILED),
+        (Exchange(others=True), Reason.OTHER_INDEX),
     ],
     ids=lambda value: value.name if isinstance(value, Reason) else "",
 )
