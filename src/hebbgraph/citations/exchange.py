@@ -90,8 +90,8 @@ class Exchange:
         Texts of other retrievers that may be in the prompt. A key before one of them belongs to
         it, not to a chunk of ours.
     asked : sequence of str
-        The user's own words. A key that they name is no citation; the questions of the recalls
-        count among them.
+        The user's own words. A key that they name is no citation. The questions of the recalls
+        count among them, unless a model wrote them.
     judge : callable, optional
         Says whether a source supports a sentence that names it; see :data:`Judge`.
     actor : str, optional
@@ -172,9 +172,16 @@ class Exchange:
         lessons = [one.by(self.actor) for one in telling]
         return Outcome(tuple(lessons), None, shown, cited, dismissed=denied)
 
+    def _asked(self) -> str:
+        """Return the user's own words; a question that a model rewrote is not among them."""
+        said = [reply.text for reply in self.replies]
+        queries = (one.recall.query.strip() for one in self.recalls)
+        own = [query for query in queries if not any(query in text for text in said)]
+        return "\n".join([*self.asked, *own])
+
     def _readings(self) -> Iterator[_Reading]:
         sources = [*sources_of([*self.recalls, *reversed(self.earlier)]), *self.foreign]
-        question = "\n".join([*self.asked, *(one.recall.query for one in self.recalls)])
+        question = self._asked()
         for reply in self.replies:
             rendered = reply.rendered
             if rendered is None:
