@@ -137,8 +137,12 @@ def measure_attacks(
                 on_arm(name)
             with lab.fresh(settings) as index:
                 learner = IndexLearner(index)
+
+                def shown(text: str, learner: IndexLearner = learner) -> Shown:
+                    return learner.ask(text, k)
+
                 for teacher in passes:
-                    for event in teacher.events(asked, lambda text, by=learner: by.ask(text, k)):
+                    for event in teacher.events(asked, shown):
                         learner.learn(event)
                 after = [learner.ask(one.text, k).ids for one in asked]
             relevant = [one.relevant for one in asked]
