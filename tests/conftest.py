@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 from hypothesis import settings
 from pg_server import PostgresServer
+from serving import served_open
 
 from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.graph.phrases import PhraseTable
@@ -131,26 +132,39 @@ def corpus() -> list[Chunk]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run the tests of a module marked ``every_database`` on each of them."""
+    """Run the tests of a module marked ``every_database`` on each of them, and so on."""
     marked = metafunc.definition.get_closest_marker
+    backends = ["sqlite"]
     if (
         marked("every_database")
         and not marked("sqlite_only")
         and (SOAK or not marked("server_in_soak"))
     ):
-        metafunc.parametrize("backend", ["sqlite", "postgresql"], indirect=True)
+        backends.append("postgresql")
+    if marked("also_served") and not marked("not_served"):
+        backends.append("served")
+    if len(backends) > 1:
+        metafunc.parametrize("backend", backends, indirect=True)
 
 
 @pytest.fixture(autouse=True)
-def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Where indexes are kept: "sqlite", unless a marker says otherwise.
 
     On PostgreSQL every directory that a test opens becomes the cache of a schema, and
-    every ":memory:" a schema of its own.
+    every ":memory:" a schema of its own. If served, it opens an index in this process, and the
+    test has a client of it.
     """
     name: str = getattr(request, "param", "sqlite")
     if name == "sqlite":
-        return name
+        yield name
+        return
+    if name == "served":
+        pytest.importorskip("fastapi", reason="the extra server is not installed")
+        with ExitStack() as stack:
+            monkeypatch.setattr(HebbianIndex, "open", served_open(stack, HebbianIndex.open))
+            yield name
+        return
     server: PostgresServer = request.getfixturevalue("postgres")
     schemas: dict[str, str] = {}
     plain_open = HebbianIndex.open
@@ -163,7 +177,7 @@ def backend(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
         return plain_open(server.url(schema), **{"cache_dir": location} | options)
 
     monkeypatch.setattr(HebbianIndex, "open", open_on_server)
-    return name
+    yield name
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,7 @@ import inspect
 import operator
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from pydantic import BaseModel
@@ -72,7 +72,7 @@ class HebbianClient(HebbianIndex):
 
     Notes
     -----
-    Safe to use from many threads; each keeps a connection. Async methods run in threads.
+    Safe to use from many threads. Async methods run in threads.
 
     Raises
     ------
@@ -240,6 +240,7 @@ _READ: Mapping[str, _Read] = {
     "document_fingerprints": _field("fingerprints"),
     "delete": _field("deleted"),
     "reinforce": Feedback.model_validate,
+    "find_feedback": _all_of(Feedback, "feedback"),
     "forget": lambda told: (
         told["forgotten"]
         if told["preview"] is None
@@ -299,8 +300,10 @@ def _plain(name: str, value: Any) -> Any:
         return value.id
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
-    if isinstance(value, datetime):
+    if isinstance(value, datetime) and name in ("since", "until"):
         return value.timestamp()
+    if isinstance(value, date):
+        return value.isoformat()
     if callable(getattr(value, "tolist", None)):  # of numpy
         return value.tolist()
     if isinstance(value, Mapping):

@@ -9,9 +9,8 @@ import http.client
 import json
 import os
 import ssl
-import threading
 import time
-import weakref
+from collections import deque
 from collections.abc import Callable, Mapping
 from email.message import Message
 from typing import Any, NamedTuple
@@ -42,7 +41,7 @@ class _Answer(NamedTuple):
 
 
 class Wire:
-    """Connections to a server, one for each thread.
+    """Connections to a server, as many as requests run at the same time.
 
     Parameters
     ----------
@@ -64,8 +63,8 @@ class Wire:
             if not token.isascii() or not token.isprintable():
                 raise ParameterError("a token is printable ASCII")  # not repeated: it is a secret
             self._headers["Authorization"] = f"Bearer {token}"
-        self._mine = threading.local()
-        self._all: weakref.WeakSet[http.client.HTTPConnection] = weakref.WeakSet()
+        self._idle: deque[http.client.HTTPConnection] = deque()
+        self._process = os.getpid()
 
     def ask(self, name: str, body: Mapping[str, Any] | None, *, namespace: str) -> Any:
         """Return what the server answers: to a GET, or to a POST with a body.
@@ -89,22 +88,18 @@ class Wire:
         return self._read(answer)
 
     def _send(self, method: str, path: str, content: bytes | None) -> _Answer:
-        connection, is_new = self._connection()
+        connection, is_new = self._taken()
         try:
-            return self._exchange(connection, method, path, content)
-        except _STALE as error:
-            if is_new:
+            answer = self._exchange(connection, method, path, content)
+        except (OSError, http.client.HTTPException) as error:
+            connection.close()
+            if is_new or not isinstance(error, _STALE):
                 raise self._lost(error) from error
-        except (OSError, http.client.HTTPException) as error:
-            connection.close()
-            raise self._lost(error) from error
-        # The server closed it between two requests. All that we ask can be asked twice.
-        connection.close()
-        try:
-            return self._exchange(connection, method, path, content)
-        except (OSError, http.client.HTTPException) as error:
-            connection.close()
-            raise self._lost(error) from error
+            # The server closed it between two requests. All that we ask can be asked twice.
+            self.close()
+            return self._send(method, path, content)
+        self._idle.append(connection)
+        return answer
 
     def _exchange(
         self, connection: http.client.HTTPConnection, method: str, path: str, content: bytes | None
@@ -113,15 +108,14 @@ class Wire:
         response = connection.getresponse()
         return _Answer(response.status, response.headers, response.read())
 
-    def _connection(self) -> tuple[http.client.HTTPConnection, bool]:
-        """Return this thread's connection, and whether it is new; one of a parent is not ours."""
-        held = getattr(self._mine, "connection", None)
-        if held is not None and self._mine.process == os.getpid():
-            return held, False
-        made = self._connect()
-        self._mine.connection, self._mine.process = made, os.getpid()
-        self._all.add(made)
-        return made, True
+    def _taken(self) -> tuple[http.client.HTTPConnection, bool]:
+        """Take an idle connection, or make one; say whether it is new."""
+        if self._process != os.getpid():  # after a fork, those of the parent are not ours
+            self._idle, self._process = deque(), os.getpid()
+        try:
+            return self._idle.pop(), False
+        except IndexError:
+            return self._connect(), True
 
     def _lost(self, error: Exception) -> ConnectionLostError:
         reason = str(error) or type(error).__name__
@@ -144,9 +138,9 @@ class Wire:
         raise _error(answer.status, str(told["error"]), str(told.get("detail", "")))
 
     def close(self) -> None:
-        """Close all connections."""
-        for connection in list(self._all):
-            connection.close()
+        """Close all idle connections; those in use return, and are closed by the next call."""
+        while self._idle:
+            self._idle.pop().close()
 
 
 def _error(status: int, name: str, detail: str) -> HebbgraphError:

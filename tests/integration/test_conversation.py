@@ -11,6 +11,8 @@ import pytest
 from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.limits import MAX_TURN
 
+pytestmark = pytest.mark.also_served
+
 CORPUS: list[dict[str, str]] = [
     {"id": "port-summer", "text": "Mooring in Tessel Bay: in summer the port asks nine crowns."},
     {"id": "port-winter", "text": "Mooring in Tessel Bay: in winter the port asks four crowns."},

@@ -18,6 +18,8 @@ from hebbgraph import (
     Trace,
 )
 
+pytestmark = pytest.mark.also_served
+
 QUESTION = "Where was the builder of the Petrel born?"
 
 
@@ -131,6 +133,7 @@ def test_a_trace_survives_json(make_index: Callable[..., HebbianIndex]) -> None:
 # -- the neighbourhood of a tag -------------------------------------------------------
 
 
+@pytest.mark.not_served
 def test_neighbours_are_counted_by_shared_chunks(make_index: Callable[..., HebbianIndex]) -> None:
     index = make_index()
     graph = index.to_networkx("tags")

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from hebbgraph import Chunk, HebbianIndex, InvalidChunkError, ParameterError, Settings
 from hebbgraph.intake import clean_chunk
 
+pytestmark = pytest.mark.also_served
+
 MOORING = "The mooring costs 5\x80.\x00 It\x92s due\ud800 in May."
 
 

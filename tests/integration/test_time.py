@@ -7,6 +7,8 @@ import pytest
 
 from hebbgraph import Chunk, FilterError, HebbianIndex, ParameterError, Recall, Settings
 
+pytestmark = pytest.mark.also_served
+
 KEEPING = Settings(keep_versions=True)
 FARE = [
     Chunk(

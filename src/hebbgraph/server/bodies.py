@@ -64,9 +64,9 @@ Id = Annotated[str, Field(max_length=MAX_ID)]
 Where = Annotated[
     dict[str, Any] | None, Field(description="a metadata filter, such as {'lang': 'en'}")
 ]
-Turns = Annotated[list[str], Field(description="earlier turns, oldest first")]
-#: Ids of one request, as many as its size allows.
-Ids = list[Id]
+Turns = Annotated[SkipValidation[list[str]], Field(description="earlier turns, oldest first")]
+#: As many as a request has room for. The index checks them itself, and says what is wrong.
+Ids = Annotated[SkipValidation[list[str]], Field(description="ids")]
 
 
 class _Body(BaseModel):
@@ -85,6 +85,7 @@ class RecallRequest(_Body):
     vector: list[float] | None = None
     per_colony: int | None = Field(default=None, ge=1)
     history: Turns = []
+    as_of: str | None = Field(default=None, max_length=64, description="a date or moment, ISO 8601")
 
 
 class InFullRequest(_Body):
@@ -127,6 +128,13 @@ class ReinforceRequest(_Body):
     rejected: Ids | None = None
     shown: Ids | None = None
     actor: Id | None = None
+    trusted: bool = False
+
+
+class FindFeedbackRequest(_Body):
+    """See ``HebbianIndex.find_feedback``."""
+
+    ids: Ids
 
 
 #: Checked by the index itself, which takes real text as it is.
@@ -201,7 +209,7 @@ class EarlierRecallsRequest(_Body):
 class ForgetRequest(_Body):
     """See ``HebbianIndex.forget``; here a dry run unless told otherwise."""
 
-    feedback: Id | Ids | None = None
+    feedback: SkipValidation[str | list[str] | None] = None
     actor: Id | None = None
     chunk: Id | None = None
     since: float | None = None
@@ -237,7 +245,7 @@ class NeighborhoodRequest(_Body):
 class ColoniesRequest(_Body):
     """See ``HebbianIndex.colonies``."""
 
-    rebuild: Literal[False] = False
+    rebuild: bool = False
 
 
 class PruneRequest(_Body):
@@ -327,6 +335,12 @@ class Undone(_Body):
     """Whether the correction was in force."""
 
     undone: bool
+
+
+class Feedbacks(_Body):
+    """Feedback, in the order of the log."""
+
+    feedback: list[Feedback]
 
 
 class FoundAnswer(_Body):

@@ -9,6 +9,7 @@ from hebbgraph._version import __version__
 from hebbgraph.errors import ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.server import bodies
+from hebbgraph.server.access import Role
 from hebbgraph.server.visit import Service, Visiting
 
 
@@ -90,8 +91,12 @@ async def tag_corrections(visit: Visiting) -> Response:
 
 
 async def colonies(body: bodies.ColoniesRequest, visit: Visiting) -> Response:
-    """Return the communities of chunks, the largest first."""
-    return await visit.answer(lambda index: bodies.Colonies(colonies=index.colonies()), pool="long")
+    """Return the communities of chunks, the largest first; finding them again takes ``write``."""
+    if body.rebuild:
+        visit.caller.check(Role.WRITE, visit.namespace)
+    return await visit.answer(
+        lambda index: bodies.Colonies(colonies=index.colonies(rebuild=body.rebuild)), pool="long"
+    )
 
 
 async def properties(visit: Visiting) -> Response:

@@ -6,6 +6,7 @@ a GET. A route that is not in this table does not exist; one without a role is o
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -93,6 +94,7 @@ ROUTES = (
     _read("neighborhood", Neighborhood),
     _read("tag_corrections", bodies.Corrections, "GET"),
     _teach("reinforce", Feedback),
+    _teach("find_feedback", bodies.Feedbacks),
     _teach("forget", bodies.Forgotten),
     _teach("keep_answer", AnswerRecord),
     _teach("find_answer", bodies.FoundAnswer),
@@ -117,8 +119,9 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
 }
 
 
+@functools.cache
 def router() -> APIRouter:
-    """Return the router of the table."""
+    """Return the router of the table, which holds no state."""
     made = APIRouter(prefix="/v1")
     for route in ROUTES:
         made.add_api_route(

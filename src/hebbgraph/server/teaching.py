@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from starlette.responses import Response
 
+from hebbgraph.errors import AccessError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.server import bodies
 from hebbgraph.server.access import Role
@@ -13,12 +16,30 @@ from hebbgraph.server.visit import Visiting
 async def reinforce(body: bodies.ReinforceRequest, visit: Visiting) -> Response:
     """Learn from an answer: which of the chunks shown to the model it cites."""
     actor = visit.caller.actor_of(body.actor)
+    if body.trusted and visit.caller.actor is not None:
+        raise AccessError(f"{actor!r} cannot vouch for itself; leave trusted out")
     return await visit.answer(
         lambda index: index.reinforce(
-            body.recall, body.cited, rejected=body.rejected, shown=body.shown, actor=actor
+            body.recall,
+            body.cited,
+            rejected=body.rejected,
+            shown=body.shown,
+            actor=actor,
+            trusted=body.trusted,
         ),
         pool="write",
     )
+
+
+async def find_feedback(body: bodies.FindFeedbackRequest, visit: Visiting) -> Response:
+    """Return the feedback with these ids, in the order of the log; of a token's actor, if any."""
+    own = visit.caller.actor
+
+    def work(index: HebbianIndex) -> bodies.Feedbacks:
+        found = index.find_feedback(body.ids)
+        return bodies.Feedbacks(feedback=[one for one in found if own in (None, one.actor)])
+
+    return await visit.answer(work)
 
 
 async def forget(body: bodies.ForgetRequest, visit: Visiting) -> Response:
@@ -27,7 +48,8 @@ async def forget(body: bodies.ForgetRequest, visit: Visiting) -> Response:
     A token that acts as somebody takes back what that actor gave. Others of the role ``teach`` take
     back feedback by its id, which whoever gave it knows; everything else takes ``write``.
     """
-    criteria = body.model_dump(exclude={"dry_run", "erase"})
+    named = ("feedback", "chunk", "since", "until", "everything")
+    criteria: dict[str, Any] = {name: getattr(body, name) for name in named}
     criteria["actor"] = visit.caller.actor_of(body.actor)
     if visit.caller.actor is not None:
         criteria["everything"] = False  # of this actor

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from serving import Served
 
 from hebbgraph import Chunk, HebbianIndex, IndexPool
 from hebbgraph.client import HebbianClient
@@ -56,27 +55,6 @@ def serve(location: Path) -> Iterator[Serve]:
 @pytest.fixture
 def api(serve: Serve) -> TestClient:
     return serve()
-
-
-class Served:
-    """A server on a socket of this process, in a thread."""
-
-    def __init__(self, app: Any, port: int = 0) -> None:
-        import uvicorn
-
-        self._server = uvicorn.Server(
-            uvicorn.Config(app, host="127.0.0.1", port=port, log_level="warning")
-        )
-        self._thread = threading.Thread(target=self._server.run)
-        self._thread.start()
-        while not self._server.started:
-            assert self._thread.is_alive()
-            time.sleep(0.005)
-        self.port: int = self._server.servers[0].sockets[0].getsockname()[1]
-
-    def stop(self) -> None:
-        self._server.should_exit = True
-        self._thread.join()
 
 
 class Connect:

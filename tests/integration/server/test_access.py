@@ -39,6 +39,7 @@ BODIES: dict[str, Any] = {
     "/correct_tags": {"kind": "mute", "tags": "nothing"},
     "/undo_tag_correction": {"correction": "c"},
     "/prune": {},
+    "/find_feedback": {"ids": []},
     "/forget": {"feedback": "f"},
     "/trace": {"recall": "r"},
     "/tags": {"containing": "moss"},
@@ -112,6 +113,7 @@ def test_a_token_teaches_in_its_own_name(serve: Serve) -> None:
     cited = {"recall": recall["id"], "cited": [recall["hits"][0]["chunk"]["id"]]}
     assert api.post("/v1/reinforce", json=cited).json()["actor"] == "eve"
     assert api.post("/v1/reinforce", json=cited | {"actor": "bob"}).status_code == 403
+    assert api.post("/v1/reinforce", json=cited | {"trusted": True}).status_code == 403
 
 
 def test_taking_back_needs_the_id_the_actor_or_the_role(serve: Serve) -> None:

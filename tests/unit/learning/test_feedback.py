@@ -10,7 +10,7 @@ from hebbgraph import HebbianIndex, Recall, Settings
 from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
 from hebbgraph.settings import LearningSettings
 
-pytestmark = pytest.mark.every_database
+pytestmark = [pytest.mark.every_database, pytest.mark.also_served]
 
 QUESTION = "Where was the builder of the Petrel born?"
 #: Edges between tags alone outlive the chunks that they were learned from.
@@ -217,6 +217,7 @@ def test_forgetting_by_actor_period_and_chunk(index):
         index.forget(actor="ann", everything=True)
 
 
+@pytest.mark.not_served
 def test_forgetting_a_chunk_leaves_the_others_in_the_same_feedback(index):
     index.reinforce(index.recall(QUESTION, k=8), ["bay", "vale"])
     assert index.forget(chunk="vale") == 1
@@ -251,6 +252,7 @@ def _changing_a_text_masks(index, by_id):
     assert ranking(index) == masked
 
 
+@pytest.mark.not_served
 def test_learned_weights_outlive_deleting_and_adding_the_same_text(index, corpus):
     by_id = {chunk.id: chunk for chunk in corpus}
     index.reinforce(index.recall(QUESTION, k=8), ["bay"])
@@ -271,6 +273,7 @@ def test_filtered_chunks_are_not_reached_over_learned_edges(index):
     assert set(steps) <= {"moss", "vale"}
 
 
+@pytest.mark.not_served
 def test_export_and_import_teach_the_same(index, corpus, tmp_path):
     index.reinforce(index.recall(QUESTION, k=8), ["bay"], actor="ann")
     index.reinforce(index.recall(PARAPHRASE), ["moss"])
@@ -285,6 +288,7 @@ def test_export_and_import_teach_the_same(index, corpus, tmp_path):
         assert all(json.loads(line)["origin"] == "here" for line in stream.getvalue().splitlines())
 
 
+@pytest.mark.not_served
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -309,6 +313,7 @@ def test_bad_lines_are_refused_before_anything_is_kept(index, change, message):
         index.import_feedback(io.StringIO("{"))
 
 
+@pytest.mark.not_served
 def test_a_feedback_that_lost_a_chunk_is_known_by_its_id(index, corpus):
     kept = [index.reinforce(index.recall(QUESTION, k=8), [id_]) for id_ in ("bay", "moss")]
     before, after = io.StringIO(), io.StringIO()
@@ -331,6 +336,7 @@ def test_forgetting_a_chunk_spares_what_only_has_a_tag_of_its_name(index):
     assert index.forget(chunk=tag) == 0
 
 
+@pytest.mark.not_served
 @pytest.mark.parametrize("vector", [(1e6, 1.0), (float("nan"), 1.0)])
 def test_a_vector_without_direction_teaches_nothing(index, vector):
     recall = index.recall(QUESTION, k=8).model_copy(update={"vector": vector})
@@ -351,6 +357,7 @@ def test_what_is_no_list_of_ids(index, given, message):
         index.reinforce(index.recall(QUESTION, k=8), **given)
 
 
+@pytest.mark.not_served
 def test_what_nothing_can_be_forgotten_by(index):
     index.reinforce(index.recall(QUESTION, k=8), ["bay"])
     with pytest.raises(ParameterError, match="records or their ids"):
@@ -360,12 +367,14 @@ def test_what_nothing_can_be_forgotten_by(index):
     assert index.export_feedback(io.StringIO()) == 1
 
 
+@pytest.mark.not_served
 def test_an_import_that_is_no_text(index, tmp_path):
     (tmp_path / "feedback.jsonl").write_bytes(b"\n\xff\xfe\x00")
     with pytest.raises(FeedbackError, match="is not UTF-8 text"):
         index.import_feedback(tmp_path / "feedback.jsonl")
 
 
+@pytest.mark.not_served
 def test_texts_of_questions_are_kept_only_if_asked_for(corpus):
     with HebbianIndex.open(":memory:") as index:
         index.add(corpus)
