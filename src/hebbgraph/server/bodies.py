@@ -12,7 +12,15 @@ from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
 from hebbgraph.inspection import CorrectionKind, ForgetPreview, TagCorrection, TagCount
 from hebbgraph.limits import MAX_ID, MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS, MAX_TAG
-from hebbgraph.records import AnswerRecord, Chunk, Colony, Feedback, LessonRecord, Recall
+from hebbgraph.records import (
+    AnswerRecord,
+    Chunk,
+    Colony,
+    Feedback,
+    LearnedParameter,
+    LessonRecord,
+    Recall,
+)
 
 __all__ = [
     "AddRequest",
@@ -41,6 +49,7 @@ __all__ = [
     "IdsRequest",
     "InFullRequest",
     "KeepAnswerRequest",
+    "Learned",
     "Lessons",
     "LessonsRequest",
     "Namespaces",
@@ -183,12 +192,6 @@ class FindAnswerRequest(_Body):
     """See ``HebbianIndex.find_answer``."""
 
     name: Id
-
-
-class FindFeedbackRequest(_Body):
-    """See ``HebbianIndex.find_feedback``."""
-
-    ids: Ids
 
 
 class LessonsRequest(_Body):
@@ -343,16 +346,16 @@ class Feedbacks(_Body):
     feedback: list[Feedback]
 
 
+class Learned(_Body):
+    """Parameters of the corpus that citations have moved."""
+
+    learned: list[LearnedParameter]
+
+
 class FoundAnswer(_Body):
     """The answer that was kept, or none."""
 
     answer: AnswerRecord | None
-
-
-class Feedbacks(_Body):
-    """Feedback of the log."""
-
-    feedback: list[Feedback]
 
 
 class Lessons(_Body):

@@ -99,6 +99,11 @@ async def colonies(body: bodies.ColoniesRequest, visit: Visiting) -> Response:
     )
 
 
+async def learned(visit: Visiting) -> Response:
+    """Return the parameters of the corpus that citations have moved."""
+    return await visit.answer(lambda index: bodies.Learned(learned=list(index.learned())))
+
+
 async def properties(visit: Visiting) -> Response:
     """Return the properties of the index: settings, whether it embeds, what was repaired."""
 

@@ -85,13 +85,6 @@ async def earlier_recalls(body: bodies.EarlierRecallsRequest, visit: Visiting) -
     )
 
 
-async def find_feedback(body: bodies.FindFeedbackRequest, visit: Visiting) -> Response:
-    """Return the feedback with these ids that is in the log."""
-    return await visit.answer(
-        lambda index: bodies.Feedbacks(feedback=index.find_feedback(body.ids))
-    )
-
-
 async def lessons(body: bodies.LessonsRequest, visit: Visiting) -> Response:
     """List what the index was taught; a token that acts as somebody sees its own."""
     criteria = body.model_dump()
