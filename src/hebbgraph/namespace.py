@@ -21,6 +21,7 @@ from hebbgraph.derived.parts import Derived, derived_directory
 from hebbgraph.embedders import QuestionVectors, embed_passages, embedder_name
 from hebbgraph.errors import ParameterError, SettingsMismatchError
 from hebbgraph.learning.memory import Memory
+from hebbgraph.learning.snapshot import SNAPSHOT_NAME
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.settings import Settings
@@ -43,6 +44,8 @@ __all__ = ["Namespace", "tagger_name"]
 logger = logging.getLogger(__name__)
 
 _MAX_NAME = 256
+#: Fewer lessons are folded sooner than their snapshot is read.
+_KEPT_WHEN_CLOSED = 200
 
 
 @dataclass(eq=False)
@@ -195,7 +198,12 @@ class Namespace:
                     days=settings.learning.query_retention_days,
                     seal=seal,
                 ),
-                learned=Memory(log, truth, settings.learning),
+                learned=Memory(
+                    log,
+                    truth,
+                    settings.learning,
+                    directory / SNAPSHOT_NAME if directory is not None and writable else None,
+                ),
                 colonies=Colonies(
                     directory,
                     settings.colonies,
@@ -251,6 +259,7 @@ class Namespace:
             with translated_os(str(self.root)):
                 sweep_restores(self.root)
         self.recalls.erase(self.name, self.truth.generation())
+        self.learned.discard()
         self.questions.clear()
         self.database.vacuum()
 
@@ -281,6 +290,7 @@ class Namespace:
     def close(self) -> None:
         """Save derived parts and close all files."""
         try:
+            self.learned.keep(at_least=_KEPT_WHEN_CLOSED)
             self.derived.close()
         except OSError as error:
             logger.warning("no snapshot was written (%s); the next open builds it", error)

@@ -37,6 +37,8 @@ class EdgePool:
     ----------
     size : int
         Sources lie below this; negative ones count from the end, as in arrays.
+    read : callable, optional
+        Is asked to put the rows of sources that are wanted and were not put yet, each once.
 
     Examples
     --------
@@ -49,7 +51,9 @@ class EdgePool:
     [(4, 0.5), (8, 0.25)]
     """
 
-    def __init__(self, size: int) -> None:
+    def __init__(self, size: int, read: Callable[[IntArray], None] | None = None) -> None:
+        self._read = read
+        self._known = np.full(size, read is None)
         #: Start and length of each source's row.
         self._start = np.zeros(size, np.int32)
         self._count = np.zeros(size, np.int32)
@@ -65,10 +69,16 @@ class EdgePool:
         more = np.zeros(max(size - len(self._start), 0), np.int32)
         self._start = np.concatenate((self._start, more))
         self._count = np.concatenate((self._count, more))
+        self._known = np.concatenate((self._known, np.full(len(more), self._read is None)))
+
+    def outdate(self, sources: IntArray) -> None:
+        """Ask for some rows again when they are wanted."""
+        self._known[sources] = False
 
     def clear(self) -> None:
         """Drop all rows."""
         self._count.fill(0)
+        self._known.fill(self._read is None)
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
 
@@ -85,6 +95,7 @@ class EdgePool:
             Their new edges, in any order; each row keeps its order.
         """
         self._count[changed] = 0
+        self._known[changed] = True
         order = sources.argsort(kind="stable")
         sources = sources[order]
         first = np.flatnonzero(np.concatenate(([True], sources[1:] != sources[:-1])))
@@ -96,6 +107,8 @@ class EdgePool:
 
     def row(self, source: int) -> EdgeRow:
         """Return (target, weight) of the edges leaving one source."""
+        if self._read is not None and not self._known[source]:
+            self._ask(np.array([source]))
         start = int(self._start[source])
         here = slice(start, start + int(self._count[source]))
         targets, weights = self._targets.view[here].tolist(), self._weights.view[here].tolist()
@@ -103,12 +116,19 @@ class EdgePool:
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of their outgoing edges."""
+        if self._read is not None and not (known := self._known[sources]).all():
+            self._ask(sources[~known])
         counts = self._count[sources]
         at = concatenated_ranges(self._start[sources], counts)
         if not len(at):
             return _NO_INTS, _NO_INTS, _NO_FLOATS
         owner = np.arange(len(sources)).repeat(counts)
         return owner, self._targets.view[at], self._weights.view[at]
+
+    def _ask(self, sources: IntArray) -> None:
+        self._known[sources] = True  # with nothing put, they have no edges
+        if self._read is not None:
+            self._read(sources)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,3 +107,21 @@ class Actors:
             at_least=self._settings.actor_events,
             share=self._settings.actor_share,
         )
+
+    # -- as plain data ----------------------------------------------------------------
+
+    def facts(self) -> list[list[Any]]:
+        """Return name, lessons, record and lessons that agreed, of each; JSON can hold them."""
+        columns = (self.numbers, self._events, self._record, self._earned)
+        return [list(row) for row in zip(*columns, strict=True)]
+
+    @classmethod
+    def restored(cls, settings: LearningSettings, facts: Iterable[Sequence[Any]]) -> Actors:
+        """Make the actors that :meth:`facts` came from."""
+        made = cls(settings)
+        rows = list(facts)
+        made.numbers = {row[0]: number for number, row in enumerate(rows)}
+        made._events, made._record, made._earned = (
+            [row[column] for row in rows] for column in (1, 2, 3)
+        )
+        return made

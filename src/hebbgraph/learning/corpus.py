@@ -90,6 +90,11 @@ class CorpusMemory:
     def __len__(self) -> int:
         return len(self._lessons)
 
+    @property
+    def most(self) -> int:
+        """How many lessons are remembered, the latest."""
+        return _LESSONS + _STEP
+
     def add(self, feedback: Feedback, number: int) -> None:
         """Add a feedback, which is the ``number``-th of all."""
         self._lessons.append(_lesson(feedback, number))

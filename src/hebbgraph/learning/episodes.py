@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import math
-from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import GrowableArray, sum_by, top_n
 from hebbgraph.learning.feedback import hash_term
+from hebbgraph.learning.names import Names, PackedNames
+from hebbgraph.learning.rows import Rows
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
@@ -36,6 +37,10 @@ _SKETCH_FROM, _SKETCH_DIMENSION, _SKETCH_WORDS = 2048, 64, 3
 _SKETCH_BITS = 64 * _SKETCH_WORDS
 #: ... at most this many, none this many standard deviations further away than expected.
 _SKETCH_KEPT, _SKETCH_DEVIATIONS = 64, 3.0
+
+_PACKED = ("data", "offsets", "hashes", "numbers")
+_COLUMNS = ("ends", "column", "whose", "share", "heaviest")
+_POSTINGS = ("posting_columns", "posting_starts", "posting_positions")
 
 
 def half(vector: Sequence[float]) -> bytes:
@@ -91,37 +96,37 @@ class Episodes:
 
     def __init__(self, settings: LearningSettings) -> None:
         self._settings = settings
-        self.nodes: list[str] = []
-        self._numbers: dict[str, int] = {}
+        self.nodes = Names()
         self._embedders: dict[str, _Vectors] = {}
-        self._columns: dict[str, int] = {}
-        self._postings: list[_Posting] = []
+        self._columns = Names()
+        #: Of each feature, the past queries that have it, as positions in ``_column``.
+        self._postings = Rows()
         #: The features of all past queries, concatenated unit vectors, and each one's heaviest.
-        self._ends = array("q", [0])
-        self._column = array("q")
-        self._share = array("d")
-        self._heaviest = array("q")
+        self._ends = GrowableArray(np.int64, np.zeros(1, np.int64))
+        self._column = GrowableArray(np.int64)
+        self._whose = GrowableArray(np.int64)
+        self._share = GrowableArray(np.float64)
+        self._heaviest = GrowableArray(np.int64)
 
     def __len__(self) -> int:
         return len(self.nodes)
 
     def add(self, node: str, feedback: Feedback) -> None:
         """Remember the query of a feedback, unless it is known."""
-        number = self._numbers.setdefault(node, len(self.nodes))
-        if number < len(self.nodes):
+        known = len(self.nodes)
+        if (number := self.nodes.add(node)) < known:
             return
-        self.nodes.append(node)
         features = features_of(feedback)
         norm = max(_norm(features), 1e-9)
-        columns = [self._columns.setdefault(name, len(self._columns)) for name in features]
-        self._postings += [_Posting() for _ in range(len(self._columns) - len(self._postings))]
+        columns = [self._columns.add(name) for name in features]
         shares = [weight / norm for weight in features.values()]
-        for column, share in zip(columns, shares, strict=True):
-            self._postings[column].append(number, share)
+        for at, column in enumerate(columns, start=len(self._column)):
+            self._postings.append(column, at)
         self._column.extend(columns)
+        self._whose.extend([number] * len(columns))
         self._share.extend(shares)
-        self._ends.append(len(self._column))
-        self._heaviest.append(columns[shares.index(max(shares))] if shares else -1)
+        self._ends.extend([len(self._column)])
+        self._heaviest.extend([columns[shares.index(max(shares))] if shares else -1])
         if feedback.vector is not None:
             vector = np.asarray(feedback.vector, dtype=np.float32)
             name = feedback.embedder or ""
@@ -168,10 +173,10 @@ class Episodes:
     def _by_features(self, features: Mapping[str, float], low: float) -> list[tuple[int, float]]:
         numbers, products = [], []
         for name, weight in features.items():
-            if (column := self._columns.get(name)) is not None:
-                some, shares = self._postings[column].arrays()
-                numbers.append(some)
-                products.append(weight * shares)
+            if (column := self._columns.number(name)) is not None:
+                at = self._postings.of(column)
+                numbers.append(self._whose.view[at])
+                products.append(weight * self._share.view[at])
         if not numbers:
             return []
         norm = max(_norm(features), 1e-9)
@@ -227,7 +232,7 @@ class Episodes:
 
     def _by_words(self, numbers: list[int]) -> Callable[[int, int], bool]:
         rows = [self._row(number) for number in numbers]
-        heaviest = [self._heaviest[number] for number in numbers]
+        heaviest = self._heaviest.view[numbers].tolist()
 
         def alike(one: int, other: int) -> bool:
             row, others, name = rows[one], rows[other], heaviest[one]
@@ -240,8 +245,57 @@ class Episodes:
         return alike
 
     def _row(self, number: int) -> dict[int, float]:
-        first, last = self._ends[number], self._ends[number + 1]
-        return dict(zip(self._column[first:last], self._share[first:last], strict=True))
+        first, last = self._ends.view[number : number + 2].tolist()
+        columns, shares = self._column.view[first:last], self._share.view[first:last]
+        return dict(zip(columns.tolist(), shares.tolist(), strict=True))
+
+    # -- as arrays ------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all of it as arrays, of which :meth:`restored` makes the same."""
+        found: dict[str, NDArray[Any]] = {}
+        for name, names in (("question", self.nodes), ("feature", self._columns)):
+            parts: Sequence[NDArray[Any]] = names.packed()
+            for part, one in zip(_PACKED, parts, strict=True):
+                found[f"{name}_{part}"] = one
+        found |= {f"of_{name}": getattr(self, f"_{name}").view for name in _COLUMNS}
+        found |= dict(zip(_POSTINGS, Rows.arrays(self._column.view), strict=True))
+        for at, vectors in enumerate(self._embedders.values()):
+            found |= {f"vectors_{at}_{name}": one for name, one in vectors.arrays().items()}
+        return found
+
+    @property
+    def embedders(self) -> list[str]:
+        """The models of the vectors, in the order of :meth:`arrays`."""
+        return list(self._embedders)
+
+    @classmethod
+    def restored(
+        cls,
+        settings: LearningSettings,
+        arrays: Mapping[str, NDArray[Any]],
+        embedders: Sequence[str],
+    ) -> Episodes:
+        """Make what :meth:`arrays` came from."""
+        made = cls(settings)
+        made.nodes, made._columns = (
+            Names(_packed([arrays[f"{name}_{part}"] for part in _PACKED]))
+            for name in ("question", "feature")
+        )
+        for name in _COLUMNS:
+            column = arrays[f"of_{name}"]
+            setattr(made, f"_{name}", GrowableArray(column.dtype, column))
+        made._postings = Rows(*(arrays[name] for name in _POSTINGS))
+        for at, embedder in enumerate(embedders):
+            first = f"vectors_{at}_"
+            made._embedders[embedder] = _Vectors.restored(
+                {
+                    name.removeprefix(first): one
+                    for name, one in arrays.items()
+                    if name.startswith(first)
+                }
+            )
+        return made
 
 
 def _by_vector(
@@ -252,23 +306,9 @@ def _by_vector(
     return list(zip(vectors.numbers[at].tolist(), likeness.tolist(), strict=True))
 
 
-class _Posting:
-    """The past queries that have a feature, and its share of each."""
-
-    def __init__(self) -> None:
-        self._numbers = array("q")
-        self._shares = array("d")
-        self._held: tuple[NDArray[np.int64], NDArray[np.float64]] | None = None
-
-    def append(self, number: int, share: float) -> None:
-        self._numbers.append(number)
-        self._shares.append(share)
-        self._held = None
-
-    def arrays(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        if self._held is None:
-            self._held = np.array(self._numbers), np.array(self._shares)
-        return self._held
+def _packed(parts: Sequence[NDArray[Any]]) -> PackedNames:
+    data, offsets, hashes, whose = parts
+    return data, offsets, hashes, whose
 
 
 class _Vectors:
@@ -282,7 +322,6 @@ class _Vectors:
         self.dimension = dimension
         self._matrix = GrowableArray(np.float32, np.empty((0, dimension), np.float32))
         self._numbers = GrowableArray(np.int64)
-        self._at: dict[int, int] = {}
         self._signs = _Signs(dimension)
         self._sketch = [GrowableArray(np.uint64) for _ in range(_SKETCH_WORDS)]
 
@@ -293,12 +332,27 @@ class _Vectors:
     def append(self, number: int, vector: NDArray[np.float32]) -> None:
         if len(vector) != self.dimension:
             return
-        self._at[number] = len(self._at)
         norm = float(np.linalg.norm(vector))
         self._matrix.extend((vector / norm if norm > 0 else vector)[None, :])
         self._numbers.extend([number])
         for words, word in zip(self._sketch, self._signs.of(vector), strict=True):
             words.extend([word])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all of it as arrays."""
+        sketch = {f"sketch_{at}": one.view for at, one in enumerate(self._sketch)}
+        return {"matrix": self._matrix.view, "numbers": self._numbers.view, **sketch}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, NDArray[Any]]) -> _Vectors:
+        """Make the vectors that :meth:`arrays` came from."""
+        made = cls(arrays["matrix"].shape[1])
+        made._matrix = GrowableArray(np.float32, arrays["matrix"])
+        made._numbers = GrowableArray(np.int64, arrays["numbers"])
+        made._sketch = [
+            GrowableArray(np.uint64, arrays[f"sketch_{at}"]) for at in range(_SKETCH_WORDS)
+        ]
+        return made
 
     def nearest(
         self, query: NDArray[np.float32], low: float
@@ -321,7 +375,11 @@ class _Vectors:
 
     def positions(self, numbers: list[int]) -> NDArray[np.int64]:
         """Return where the vectors of some queries are; -1 for those without."""
-        return np.array([self._at.get(number, -1) for number in numbers], dtype=np.int64)
+        held, wanted = self._numbers.view, np.array(numbers, dtype=np.int64)
+        if not len(held):
+            return np.full(len(wanted), -1)
+        at = np.minimum(held.searchsorted(wanted), len(held) - 1)  # they ascend
+        return np.where(held[at] == wanted, at, -1)
 
     def rows(self, positions: NDArray[np.int64]) -> NDArray[np.float32]:
         rows: NDArray[np.float32] = self._matrix.view[positions]

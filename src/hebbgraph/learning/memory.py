@@ -6,23 +6,30 @@ a new feedback, the next recall folds it and updates the rows it changed.
 
 from __future__ import annotations
 
+import json
+import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.artifacts import remove
+from hebbgraph.errors import HebbgraphError
 from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.formulas.homeostasis import MIN_WEIGHT
+from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspection import TagCorrection
-from hebbgraph.learning.actors import standing, voice_of
+from hebbgraph.learning.actors import Actors, standing, voice_of
 from hebbgraph.learning.corpus import CorpusMemory, CorpusParameters
 from hebbgraph.learning.corrected import corrected_feedback
 from hebbgraph.learning.episodes import Episodes, episode_node
 from hebbgraph.learning.overlay import Overlay, Recollection
+from hebbgraph.learning.snapshot import load_snapshot, save_snapshot
 from hebbgraph.learning.traces import Family, traces_of
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.records import Feedback, LearnedParameter, PruneReport
@@ -30,7 +37,13 @@ from hebbgraph.settings import FamilyName, LearningSettings
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.truth import FeedbackState, Truth
 
-__all__ = ["FAMILY_NAMES", "Event", "Memory"]
+__all__ = ["FAMILY_NAMES", "Event", "Events", "Memory"]
+
+logger = logging.getLogger(__name__)
+
+_EVENTS = ("event_data", "event_offsets")
+#: After so many feedbacks that were folded in one go, a snapshot is written at once.
+_KEPT_AT_ONCE = 2000
 
 #: The names that settings and reports use.
 FAMILY_NAMES: dict[Family, FamilyName] = {
@@ -50,6 +63,43 @@ class Event(NamedTuple):
     actor: str | None
 
 
+class Events(Sequence[Event]):
+    """Where each feedback came from, in the order of the log.
+
+    >>> events = Events()
+    >>> events.append(Event("f", "r", None))
+    >>> list(Events(*events.packed()))
+    [Event(feedback_id='f', recall_id='r', actor=None)]
+    """
+
+    def __init__(
+        self, data: NDArray[np.uint8] | None = None, offsets: NDArray[np.int64] | None = None
+    ) -> None:
+        if data is None or offsets is None:
+            data, offsets = pack_strings([])
+        self._rows = PackedStrings(data, offsets)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, number: int, /) -> Event: ...
+    @overload
+    def __getitem__(self, number: slice, /) -> list[Event]: ...
+    def __getitem__(self, number: int | slice, /) -> Event | list[Event]:
+        if isinstance(number, slice):
+            return [self[at] for at in range(*number.indices(len(self)))]
+        return Event(*json.loads(self._rows[number]))
+
+    def append(self, event: Event) -> None:
+        """Append one."""
+        self._rows.append(json.dumps(event))
+
+    def packed(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Return all of them, packed."""
+        return pack_strings(self._rows)
+
+
 class Memory:
     """The learned weights of one namespace.
 
@@ -59,10 +109,21 @@ class Memory:
     truth : Truth
         Knows which chunks exist, and their text.
     settings : LearningSettings
+    path : Path, optional
+        Where a snapshot is kept (:mod:`hebbgraph.learning.snapshot`).
     """
 
-    def __init__(self, log: FeedbackLog, truth: Truth, settings: LearningSettings) -> None:
+    def __init__(
+        self,
+        log: FeedbackLog,
+        truth: Truth,
+        settings: LearningSettings,
+        path: Path | None = None,
+    ) -> None:
         self._log = log
+        #: A rule of the caller's cannot be told from another one, so nothing is kept of it.
+        self._path = path if isinstance(settings.rule, str) else None
+        self._kept = 0
         self._truth = truth
         self._settings = settings
         self._lock = threading.RLock()
@@ -82,7 +143,7 @@ class Memory:
         self.weights = RawWeights(self._settings)
         self.episodes = Episodes(self._settings)
         self.corpus = CorpusMemory(self._settings)
-        self.events: list[Event] = []
+        self.events = Events()
         self._overlay: Overlay | None = None
         #: Whether anything was learned; else recalls are the static ones.
         self.has_learned = False
@@ -109,10 +170,89 @@ class Memory:
                 self.reset()
             if state.removed != self.state.removed or not self._goes_on():
                 self.reset()
+            if not self._seq:
+                self._restore(state)
+            before = len(self.events)
             for seq, feedback in self._log.after(self._seq):
                 self.fold(feedback)
                 self._seq, self._last_id = seq, feedback.id
             self.state = state
+            if len(self.events) - before >= _KEPT_AT_ONCE:
+                self.keep()
+
+    # -- between openings -------------------------------------------------------------
+
+    def keep(self, *, at_least: int = 1) -> None:
+        """Write a snapshot, if so many feedbacks were folded since the last one."""
+        with self._lock:
+            if self._path is None or abs(len(self.events) - self._kept) < at_least:
+                return
+            facts = {
+                **self._fits(self.state),
+                "seq": self._seq,
+                "last_id": self._last_id,
+                "state": list(self.state),
+                "actors": self.weights.actors.facts(),
+                "embedders": self.episodes.embedders,
+            }
+            try:
+                if self._truth.state().feedback.removed != self.state.removed:
+                    return  # what was taken back must not come back
+                arrays = self.weights.arrays() | self.episodes.arrays()
+                arrays |= zip(_EVENTS, self.events.packed(), strict=True)
+                save_snapshot(self._path, facts, arrays)
+                self._kept = len(self.events)
+            except (OSError, HebbgraphError) as error:
+                logger.warning(
+                    "what was learned was not kept at %s (%s): the next open reads the log again",
+                    self._path,
+                    error,
+                )
+
+    def discard(self) -> None:
+        """Remove the snapshot, which names phrases and holds embeddings of questions."""
+        with self._lock:
+            if self._path is not None:
+                remove(self._path)
+                self._kept = 0
+
+    def _fits(self, state: FeedbackState) -> dict[str, Any]:
+        """Return what a snapshot must have been made with."""
+        settings = self._settings.model_dump(
+            mode="json", exclude={"store_queries", "query_retention_days", "require_actor"}
+        )
+        corrections = [repr(one) for one in self.corrections]
+        return {"settings": settings, "corrections": corrections, "removed": state.removed}
+
+    def _restore(self, state: FeedbackState) -> None:
+        """Go on from the snapshot, if there is one that fits."""
+        held = None if self._path is None else load_snapshot(self._path)
+        if held is None:
+            return
+        facts, arrays = held
+        if {name: facts.get(name) for name in self._fits(state)} != self._fits(state):
+            return
+        if self._log.id_at(facts["seq"]) != facts["last_id"]:
+            return
+        events = Events(*(arrays[name] for name in _EVENTS))
+        if self._log.count(until=facts["seq"]) != len(events):
+            return
+        actors = Actors.restored(self._settings, facts["actors"])
+        self.weights = RawWeights.restored(self._settings, arrays, actors)
+        self.episodes = Episodes.restored(self._settings, arrays, facts["embedders"])
+        self.events = events
+        if "corpus" in self._settings.families:
+            self._restore_corpus(facts["seq"])
+        self.has_learned = len(self.weights) > 0 or len(self.corpus) > 0
+        self._seq, self._last_id = facts["seq"], facts["last_id"]
+        self.state = FeedbackState(*facts["state"])
+        self._kept = len(events)
+
+    def _restore_corpus(self, seq: int) -> None:
+        """Read the latest feedbacks, of which the parameters of the corpus are a function."""
+        latest = self._log.latest(self.corpus.most, until=seq)
+        for number, one in enumerate(latest, start=self.weights.n_events - len(latest) + 1):
+            self.corpus.add(corrected_feedback(one, self.corrections), number)
 
     def _goes_on(self) -> bool:
         """Return whether the log still holds the feedback that was folded last.

@@ -52,6 +52,8 @@ _EPISODE_GAIN, _EPISODE_SHARE = 0.2, 0.6
 _PATH_FAN_OUT = 4
 #: Learned edges followed per step, so that the cost of a recall does not grow with the log.
 _MAX_EDGES = 64
+#: With this many questions asked, all rows are read, unless there are more edges than that.
+_ALL_AFTER, _MANY = 4, 400_000
 #: Smaller flows are dropped: 0.08 % of the activation that counts one half.
 _LEAST = 3e-5
 
@@ -226,10 +228,12 @@ class Overlay:
         self._n_tags = len(graph.phrases)
         #: Of a tag, what any mass on it follows; at its number + n_tags, what a cue does;
         #: of a chunk, at ~slot: counted from the end.
-        self._to_chunk = EdgePool(2 * self._n_tags + graph.n_slots)
-        self._hops = EdgePool(self._n_tags)
+        self._to_chunk = EdgePool(2 * self._n_tags + graph.n_slots, self._read_into_chunks)
+        self._hops = EdgePool(self._n_tags, self._read_hops)
         #: Of a past query, by its node: what it thinks of which slots.
-        self._opinions = EdgePool(0)
+        self._opinions = EdgePool(0, self._read_opinions)
+        #: How many questions were asked since all rows were dropped.
+        self._asked = 0
         #: Rows to be read again; None means all of them.
         self._changed: set[tuple[Family, int]] | None = None
         self._actor_scale = np.ones(1)
@@ -250,35 +254,69 @@ class Overlay:
     def bring_up_to_date(self) -> None:
         """Read the nodes and edges of new feedback."""
         if self._changed is not None and not self._changed:
+            self._asked += 1
+            if self._asked == _ALL_AFTER and len(self._weights) <= _MANY:
+                self._read_all()
             return
         self._number_nodes()
         self._opinions.grow(len(self.number))
         if self._changed is None:
+            self._asked = 0
             for pool in (self._to_chunk, self._hops, self._opinions):
                 pool.clear()
             self._target_scale = target_scales(self._weights.credits(), in_credit=IN_CREDIT)
             self._actor_scale = self._weights.actor_scales()
             self._scale_actors = bool((self._actor_scale < 1.0).any())
-            self._put(_NO_INTS, _NO_INTS, np.arange(len(self._weights)))
         else:
-            changed = sorted(_with_all_to_chunk(self._changed))
-            families, nodes = np.array(changed, np.int64).reshape(-1, 2).T
-            self._put(families, nodes, self._weights.edges_from(changed))
+            self._drop(self._changed)
         self._changed = set()
+
+    def _drop(self, changed: Iterable[tuple[Family, int]]) -> None:
+        """Have some rows read again when they are wanted."""
+        families, nodes = np.array(sorted(changed), np.int64).reshape(-1, 2).T
+        self._opinions.outdate(nodes[families == Family.EPISODE])
+        numbers = self.number[nodes]
+        families, numbers = families[numbers >= 0], numbers[numbers >= 0]
+        self._to_chunk.outdate(self._into_chunks(families, numbers)[0])
+        self._hops.outdate(numbers[families == Family.HOP])
+
+    def _read_all(self) -> None:
+        """Read every row: in the long run that costs less than each when it is wanted."""
+        self._put(_NO_INTS, _NO_INTS, np.arange(len(self._weights)))
+
+    def _read_into_chunks(self, sources: IntArray) -> None:
+        wanted: set[tuple[Family, int]] = set()
+        for source in sources.tolist():
+            if source < 0:
+                if (node := self.node_of_slot.get(~source)) is not None:
+                    wanted.add((Family.PAIR, node))
+            elif (node := self.node_of_tag.get(source % self._n_tags)) is not None:
+                wanted |= {(Family.CUE, node), (Family.ARRIVAL, node)}
+        self._read_rows(wanted)
+
+    def _read_hops(self, tags: IntArray) -> None:
+        nodes = map(self.node_of_tag.get, tags.tolist())
+        self._read_rows({(Family.HOP, node) for node in nodes if node is not None})
+
+    def _read_opinions(self, nodes: IntArray) -> None:
+        self._read_rows({(Family.EPISODE, node) for node in nodes.tolist()})
+
+    def _read_rows(self, wanted: Iterable[tuple[Family, int]]) -> None:
+        if rows := sorted(wanted):
+            families, nodes = np.array(rows, np.int64).T
+            self._put(families, nodes, self._weights.edges_from(rows))
 
     # -- numbers --------------------------------------------------------------------
 
     def _number_nodes(self) -> None:
         first = len(self.number)
-        names = self._weights.nodes[first:]
-        numbers = np.full(len(names), -1, dtype=np.int64)
-        tags: dict[str, int] = {}
+        names = self._weights.nodes
+        numbers = np.full(len(names) - first, -1, dtype=np.int64)
+        tags = {names[at][2:]: at - first for at in names.beginning_with("t", first)}
         chunks: dict[str, list[tuple[int, str]]] = {}
-        for position, name in enumerate(names):
-            if name[0] == "t":
-                tags[name[2:]] = position
-            elif name[0] == "c":
-                chunks.setdefault(name[19:], []).append((position, name[2:18]))
+        for at in names.beginning_with("c", first):
+            name = names[at]
+            chunks.setdefault(name[19:], []).append((at - first, name[2:18]))
         for key, tag in self.graph.phrases.numbers(list(tags)).items():
             if tag < self._n_tags:  # else of a batch that is not yet in the graph
                 numbers[tags[key]] = tag
@@ -341,6 +379,7 @@ class Overlay:
 
     def path_edges(self) -> PlasticEdges:
         """Return the learned edges of cited paths, from any node and ungated (Bio-RAG)."""
+        self._read_all()
         return PlasticEdges(tag_to_chunk=self._to_chunk, tag_to_tag=self._hops)
 
     def row(self, family: Family, node: int) -> dict[int, float]:
@@ -448,10 +487,3 @@ def _pooled_rows(rows: Sequence[EdgeRow]) -> dict[int, float]:
     targets, weights = zip(*edges, strict=True)
     found = pool_weights(np.array(targets), np.array(weights))
     return dict(zip(*(column.tolist() for column in found), strict=True))
-
-
-def _with_all_to_chunk(changed: Iterable[tuple[Family, int]]) -> set[tuple[Family, int]]:
-    """Add the other of the two families that share a cue's row."""
-    both = {Family.CUE: Family.ARRIVAL, Family.ARRIVAL: Family.CUE}
-    every = set(changed)
-    return every | {(both[family], node) for family, node in every if family in both}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,15 +18,24 @@ from hebbgraph.arrays import GrowableArray
 from hebbgraph.formulas.homeostasis import INHIBITION_FLOOR
 from hebbgraph.formulas.plasticity import W_MAX, LearningRule, find_rule
 from hebbgraph.learning.actors import Actors, Voice
+from hebbgraph.learning.names import Names
+from hebbgraph.learning.rows import Rows
 from hebbgraph.learning.traces import Family, Node, Trace
 from hebbgraph.settings import LearningSettings
 
 __all__ = ["EdgeEnds", "RawWeights", "clock"]
 
+_PACKED = ("node_data", "node_offsets", "node_hashes", "node_numbers")
+_COLUMNS = (
+    "weight", "last", "target", "actor", "family", "source",
+    "taught_edge", "taught_by", "taught_credit",
+)  # fmt: skip
+_ROWS = ("row_keys", "row_starts", "row_edges")
+
 _NODE_BITS = 40
+_NODE_MASK = (1 << _NODE_BITS) - 1
 #: What it says of an actor to cite what others cited for the same question, and to pass it over.
 _AGREES, _CONTRADICTS = 1.0, 1.5
-_NO_EDGES = array("q")
 
 
 class EdgeEnds(NamedTuple):
@@ -64,7 +73,7 @@ class RawWeights:
     ----------
     n_events : int
         Number of feedbacks so far: the clock of decay.
-    nodes : list of str
+    nodes : Names
         Names by number.
 
     Examples
@@ -82,13 +91,12 @@ class RawWeights:
         self._w_min = -INHIBITION_FLOOR
         self._retention = 0.5 ** (1.0 / settings.half_life_events)
         self.n_events = 0
-        self.nodes: list[Node] = []
-        self._numbers: dict[Node, int] = {}
+        self.nodes = Names()
         self.actors = Actors(settings)
         # Family, source and target in one number: tuples would take too much memory.
         self._edges: dict[int, int] = {}
         self._others: dict[tuple[int, int], int] = {}
-        self._by_source: dict[int, array[int]] = {}
+        self._rows = Rows()
         self._weight = GrowableArray(np.float64)
         self._last = GrowableArray(np.int64)
         self._target = GrowableArray(np.int64)
@@ -101,9 +109,9 @@ class RawWeights:
         self._clock = 0
         self._seen_credit = np.empty(0)
         self._seen_scales = np.ones(1)
-        self._taught_edge = array("q")
-        self._taught_by = array("q")
-        self._taught_credit = array("d")
+        self._taught_edge = GrowableArray(np.int64)
+        self._taught_by = GrowableArray(np.int64)
+        self._taught_credit = GrowableArray(np.float64)
 
     # -- folding --------------------------------------------------------------------
 
@@ -146,9 +154,9 @@ class RawWeights:
             )
             weight[edges] = np.clip(new, self._w_min, self._w_max)
             last[edges] = now
-            self._taught_edge.extend(signals)
-            self._taught_by.extend([now] * len(signals))
-            self._taught_credit.extend(credit for credit, _ in signals.values())
+            self._taught_edge.extend(edges)
+            self._taught_by.extend(np.full(len(edges), now))
+            self._taught_credit.extend(both[:, 0])
         if (tick := clock(self.n_events)) == self._clock:
             return changed
         self._clock = tick
@@ -167,9 +175,9 @@ class RawWeights:
         question = -1
         for family, source, target, credit, _ in traces:
             if family is Family.EPISODE:
-                if question < 0 and (question := self._numbers.get(source, -1)) < 0:
+                if question < 0 and (question := self._number(source)) < 0:
                     return agrees
-                (cited if credit > 0 else passed).add(self._numbers.get(target, -1))
+                (cited if credit > 0 else passed).add(self._number(target))
         if question < 0:
             return agrees
         edges = self.edges_from([(Family.EPISODE, question)])
@@ -205,13 +213,13 @@ class RawWeights:
             if makes:
                 origin, end = self._intern(source), self._intern(target)
             else:
-                origin, end = self._numbers.get(source, -1), self._numbers.get(target, -1)
+                origin, end = self._number(source), self._number(target)
                 if origin < 0 or end < 0:
                     continue
             key = (family << _NODE_BITS | origin) << _NODE_BITS | end
-            edge = self._edges.get(key)
+            edge = self._first(key)
             if edge is not None and edge < first_new and actors[edge] != actor:
-                first, edge = edge, self._others.get((edge, actor))
+                first, edge = edge, self._of_actor(edge, key, actor)
                 if edge is None:
                     edge = self._others[first, actor] = first_new + len(fresh)
                     fresh.append((family, origin, end))
@@ -241,7 +249,29 @@ class RawWeights:
         self._source.extend([source for _, source, _ in fresh])
         self._target.extend([target for _, _, target in fresh])
         for edge, (family, source, _) in enumerate(fresh, start=first):
-            self._by_source.setdefault(family << _NODE_BITS | source, array("q")).append(edge)
+            self._rows.append(family << _NODE_BITS | source, edge)
+
+    def _first(self, key: int) -> int | None:
+        """Return the oldest edge of this family between these ends."""
+        found = self._edges.get(key)
+        if found is None and len(packed := self._between(key)):
+            found = self._edges[key] = int(packed[0])
+        return found
+
+    def _of_actor(self, first: int, key: int, actor: int) -> int | None:
+        """Return the edge of an actor beside the oldest one."""
+        found = self._others.get((first, actor))
+        if found is None and len(packed := self._between(key)):
+            own = packed[self._actor.view[packed] == actor]
+            if len(own):
+                found = self._others[first, actor] = int(own[0])
+        return found
+
+    def _between(self, key: int) -> NDArray[np.int64]:
+        """Return the edges of a snapshot that have this family and these ends."""
+        packed = self._rows.packed(key >> _NODE_BITS)
+        at: NDArray[np.int64] = packed[self._target.view[packed] == key & _NODE_MASK]
+        return at
 
     def _give_credit(self, cited: Mapping[int, float]) -> None:
         credit, credited_at = self._credit, self._credited_at
@@ -257,12 +287,15 @@ class RawWeights:
         return decayed
 
     def _intern(self, node: Node) -> int:
-        number = self._numbers.setdefault(node, len(self.nodes))
-        if number == len(self.nodes):
-            self.nodes.append(node)
+        number = self.nodes.add(node)
+        if number == len(self._credit):
             self._credit.append(0.0)
             self._credited_at.append(0)
         return number
+
+    def _number(self, node: Node) -> int:
+        number = self.nodes.number(node)
+        return -1 if number is None else number
 
     # -- reading --------------------------------------------------------------------
 
@@ -271,14 +304,12 @@ class RawWeights:
 
     def number(self, node: Node) -> int | None:
         """Return the number of a node, or None."""
-        return self._numbers.get(node)
+        return self.nodes.number(node)
 
     def edges_from(self, sources: Iterable[tuple[Family, int]]) -> NDArray[np.int64]:
         """Return the edges that leave these nodes, each with its family; one per actor."""
-        gathered = array("q")
-        for family, source in sources:
-            gathered.extend(self._by_source.get(family << _NODE_BITS | source, _NO_EDGES))
-        return np.array(gathered, dtype=np.int64)
+        rows = [self._rows.of(family << _NODE_BITS | source) for family, source in sources]
+        return np.concatenate(rows) if rows else np.empty(0, np.int64)
 
     def ends(self, edges: NDArray[np.int64]) -> EdgeEnds:
         """Return family, ends and actor of edges."""
@@ -319,12 +350,50 @@ class RawWeights:
         self, edges: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
         """Return (edge, event, credit decayed to now) for all feedback that shaped edges."""
-        taught = np.array(self._taught_edge, dtype=np.int64)
+        taught = self._taught_edge.view
         at = np.flatnonzero(np.isin(taught, edges))
-        by = np.array(self._taught_by, dtype=np.int64)[at]
-        credit = np.array(self._taught_credit, dtype=np.float64)[at]
+        by, credit = self._taught_by.view[at], self._taught_credit.view[at]
         return taught[at], by, credit * self._retention ** (self.n_events - 1 - by)
 
     def taught(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (edge, event) for every time that a feedback touched an edge."""
-        return np.array(self._taught_edge, np.int64), np.array(self._taught_by, np.int64)
+        return self._taught_edge.view, self._taught_by.view
+
+    # -- as arrays ------------------------------------------------------------------
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all of it as arrays, of which :meth:`restored` makes the same weights."""
+        nodes: dict[str, NDArray[Any]] = dict(zip(_PACKED, self.nodes.packed(), strict=True))
+        edges = {name: getattr(self, f"_{name}").view for name in _COLUMNS}
+        source = self._family.view.astype(np.int64) << _NODE_BITS | self._source.view
+        rows = dict(zip(_ROWS, Rows.arrays(source), strict=True))
+        return (
+            nodes
+            | edges
+            | rows
+            | {
+                "credit": np.array(self._credit, dtype=np.float64),
+                "credited_at": np.array(self._credited_at, dtype=np.int64),
+                "seen_credit": self._seen_credit,
+                "seen_scales": self._seen_scales,
+                "clocks": np.array([self.n_events, self._clock], dtype=np.int64),
+            }
+        )
+
+    @classmethod
+    def restored(
+        cls, settings: LearningSettings, arrays: Mapping[str, NDArray[Any]], actors: Actors
+    ) -> RawWeights:
+        """Make the weights that :meth:`arrays` came from; writable ones are written to."""
+        made = cls(settings)
+        made.actors = actors
+        data, offsets, hashes, whose = (arrays[name] for name in _PACKED)
+        made.nodes = Names((data, offsets, hashes, whose))
+        for name in _COLUMNS:
+            setattr(made, f"_{name}", GrowableArray(arrays[name].dtype, arrays[name]))
+        made._rows = Rows(*(arrays[name] for name in _ROWS))
+        made._credit = array("d", arrays["credit"].tobytes())
+        made._credited_at = array("q", arrays["credited_at"].tobytes())
+        made._seen_credit, made._seen_scales = arrays["seen_credit"], arrays["seen_scales"]
+        made.n_events, made._clock = arrays["clocks"].tolist()
+        return made

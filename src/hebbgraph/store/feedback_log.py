@@ -304,6 +304,14 @@ class FeedbackLog:
             )
             return connection.execute(query).all()
 
+    @retried
+    def latest(self, n: int, *, until: int) -> list[Feedback]:
+        """Return the last n feedbacks up to a sequence number, in order."""
+        query = sa.select(log).where(self._mine(), log.c.seq <= until)
+        with self.database.read() as connection:
+            rows = connection.execute(query.order_by(log.c.seq.desc()).limit(n)).all()
+        return [self._read(row) for row in reversed(rows)]
+
     def id_at(self, seq: int) -> str | None:
         """Return the id of the feedback with a sequence number, if there is one."""
         held = self.database.ask(_ID_AT, {"mine": self._namespace, "seq": seq})
@@ -316,10 +324,12 @@ class FeedbackLog:
             return list(self._select(connection, selection))
 
     @retried
-    def count(self) -> int:
-        """Return the number of feedbacks."""
+    def count(self, *, until: int | None = None) -> int:
+        """Return the number of feedbacks, up to a sequence number if one is given."""
         with self.database.read() as connection:
             query = sa.select(sa.func.count()).select_from(log).where(self._mine())
+            if until is not None:
+                query = query.where(log.c.seq <= until)
             return connection.execute(query).scalar_one()
 
     def _select(self, connection: sa.Connection, selection: Selection) -> Iterator[Feedback]:

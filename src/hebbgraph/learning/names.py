@@ -1,0 +1,105 @@
+"""Names by number and numbers by name, of which most may come packed from a snapshot."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
+
+__all__ = ["Names", "PackedNames"]
+
+#: Data and offsets of the strings, their hashes, ascending, and whose each is.
+PackedNames = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]
+
+
+class Names(Sequence[str]):
+    """Names in the order in which they were added.
+
+    Opening packed ones makes no Python object for each: they are found by a hash.
+
+    Examples
+    --------
+    >>> names = Names()
+    >>> names.add("t:owl"), names.add("t:vole"), names.add("t:owl")
+    (0, 1, 0)
+    >>> again = Names(names.packed())
+    >>> again.number("t:vole"), again.number("t:moth"), again.add("t:moth"), list(again)
+    (1, None, 2, ['t:owl', 't:vole', 't:moth'])
+    """
+
+    def __init__(self, packed: PackedNames | None = None) -> None:
+        if packed is None:
+            packed = (*pack_strings([]), np.empty(0, np.uint64), np.empty(0, np.int64))
+        data, offsets, self._hashes, self._whose = packed
+        self._data, self._offsets = data, offsets
+        self._names = PackedStrings(data, offsets)
+        self._n_packed = len(self._names)
+        self._added: dict[str, int] = {}
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @overload
+    def __getitem__(self, number: int, /) -> str: ...
+    @overload
+    def __getitem__(self, number: slice, /) -> list[str]: ...
+    def __getitem__(self, number: int | slice, /) -> str | list[str]:
+        return self._names[number]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def number(self, name: str) -> int | None:
+        """Return the number of a name, or None."""
+        found = self._added.get(name)
+        if found is not None or not self._n_packed:
+            return found
+        hashed = _hash(name)
+        at = int(self._hashes.searchsorted(hashed))
+        while at < self._n_packed and self._hashes[at] == hashed:
+            whose = int(self._whose[at])
+            if self._names[whose] == name:
+                return whose
+            at += 1
+        return None
+
+    def add(self, name: str) -> int:
+        """Return the number of a name, which may be new."""
+        if (known := self.number(name)) is not None:
+            return known
+        number = self._added[name] = len(self._names)
+        self._names.append(name)
+        return number
+
+    def beginning_with(self, letter: str, first: int) -> list[int]:
+        """Return the numbers, from ``first`` on, of names that begin with a letter of ASCII."""
+        found: list[int] = []
+        if first < self._n_packed:
+            starts = self._offsets[first : self._n_packed]
+            # No name is empty, so each start is a letter of its own.
+            found = (np.flatnonzero(self._data[starts] == ord(letter)) + first).tolist()
+        new = range(max(first, self._n_packed), len(self._names))
+        return found + [number for number in new if self._names[number][0] == letter]
+
+    def packed(self) -> PackedNames:
+        """Return all names, as arrays."""
+        names = list(self._names) if self._added else None
+        if names is None:
+            return self._data, self._offsets, self._hashes, self._whose
+        hashes = _hashes(names)
+        order = np.argsort(hashes, kind="stable")
+        return (*pack_strings(names), hashes[order], order)
+
+
+def _hash(name: str) -> np.uint64:
+    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return np.frombuffer(digest, np.uint64)[0]  # type: ignore[no-any-return]
+
+
+def _hashes(names: Iterable[str]) -> NDArray[np.uint64]:
+    return np.array([_hash(name) for name in names], dtype=np.uint64)

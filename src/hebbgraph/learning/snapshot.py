@@ -1,0 +1,91 @@
+"""What was folded of the log, on disk: so that opening folds what is new alone.
+
+One file: its header in JSON, and arrays that are mapped into memory. Derived like the graph's
+snapshot: if it is missing, damaged, of another version, or does not fit log and settings, the log
+is folded again.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.artifacts import replace_file
+
+__all__ = ["SNAPSHOT_NAME", "Snapshot", "load_snapshot", "save_snapshot"]
+
+logger = logging.getLogger(__name__)
+
+SNAPSHOT_NAME = "learned.arrays"
+#: Raised when the fold, its constants or the arrays change.
+_FORMAT = 1
+_ALIGNED = 64
+_BLOCK = 1 << 24
+
+
+class Snapshot(NamedTuple):
+    """Facts that JSON can hold, and arrays."""
+
+    facts: dict[str, Any]
+    arrays: dict[str, NDArray[Any]]
+
+
+def save_snapshot(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a snapshot in one step."""
+    places, at, checksum = [], 0, 0
+    held = {name: np.ascontiguousarray(one) for name, one in arrays.items()}
+    for name, one in held.items():
+        places.append([name, one.dtype.str, one.shape, at])
+        checksum = zlib.crc32(_padded(one), checksum)
+        at += -(-one.nbytes // _ALIGNED) * _ALIGNED
+    header = json.dumps(
+        {"format": _FORMAT, "facts": dict(facts), "places": places, "checksum": checksum}
+    ).encode()
+    first = np.array([len(header)], np.uint64).tobytes() + header
+
+    def write(to: Path) -> None:
+        with to.open("wb") as file:
+            file.write(first + bytes(-len(first) % _ALIGNED))
+            for one in held.values():
+                file.write(_padded(one))
+
+    replace_file(path, write, unlocked=True)
+
+
+def _padded(one: NDArray[Any]) -> bytes:
+    return one.tobytes() + bytes(-one.nbytes % _ALIGNED)
+
+
+def load_snapshot(path: Path) -> Snapshot | None:
+    """Read a snapshot, or return None and log why; arrays may be written to, the file stays."""
+    try:
+        if not path.is_file():
+            return None
+        data = np.memmap(path, np.uint8, mode="c")
+        length = int(data[:8].view(np.uint64)[0])
+        header = json.loads(data[8 : 8 + length].tobytes())
+        if header["format"] != _FORMAT:
+            return None
+        body = data[-(-(8 + length) // _ALIGNED) * _ALIGNED :]
+        checksum = 0
+        for start in range(0, len(body), _BLOCK):
+            checksum = zlib.crc32(body[start : start + _BLOCK].data, checksum)
+        if checksum != header["checksum"]:
+            raise ValueError("its checksum differs")
+        arrays: dict[str, NDArray[Any]] = {}
+        for name, kind, shape, at in header["places"]:
+            dtype = np.dtype(kind)
+            size = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
+            # As a plain array: access through the subclass is slower.
+            arrays[name] = np.asarray(body[at : at + size]).view(dtype).reshape(shape)
+        return Snapshot(dict(header["facts"]), arrays)
+    except (OSError, ValueError, LookupError, TypeError, OverflowError) as error:
+        logger.warning("%s is damaged (%s), so the feedback log is read again", path, error)
+        return None

@@ -1,0 +1,190 @@
+"""What was folded, kept between openings."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from learned import dump
+
+from hebbgraph import Chunk, HebbianIndex, Settings
+from hebbgraph.learning.memory import Memory
+from hebbgraph.learning.snapshot import SNAPSHOT_NAME, load_snapshot, save_snapshot
+from hebbgraph.settings import LearningSettings
+
+QUESTIONS = (
+    "Where was the builder of the Petrel born?",
+    "Who kept a yard at Gannet Point?",
+    "What did the Heron carry for Corin Vale?",
+    "What does a bowline do under load?",
+)
+
+
+class Letters:
+    """Embeds by counting letters."""
+
+    model_name = "letters"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0 + text.lower().count(letter) for letter in "aeiourstln"] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def teach(index: HebbianIndex, n: int, first: int = 0) -> None:
+    for number in range(first, first + n):
+        recall = index.recall(f"{QUESTIONS[number % 4]} {number // 9}", k=8)
+        cited = [recall.hits[number % len(recall.hits)].chunk.id, recall.hits[0].chunk.id]
+        index.reinforce(recall, dict.fromkeys(cited), actor=f"reader-{number % 3}")
+
+
+def everything(index: HebbianIndex) -> list[Any]:
+    found = [[(hit.chunk.id, hit.score) for hit in index.recall(q).hits] for q in QUESTIONS]
+    weights = index.parts.learned.weights
+    scales = weights.actor_scales().tolist()
+    return [found, dump(weights), scales, list(index.parts.learned.events)]
+
+
+def folded_anew(index: HebbianIndex) -> dict[Any, float]:
+    parts = index.parts
+    fresh = Memory(parts.log, parts.truth, parts.settings.learning)
+    fresh.refresh(parts.derived.feedback)
+    return dump(fresh.weights)
+
+
+@pytest.fixture
+def opened(
+    tmp_path: Path, corpus: list[Chunk], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., HebbianIndex]:
+    monkeypatch.setattr("hebbgraph.namespace._KEPT_WHEN_CLOSED", 1)
+
+    def make(**options: Any) -> HebbianIndex:
+        index = HebbianIndex.open(tmp_path, **options)
+        if not index.stats().chunks:
+            index.add(corpus)
+        return index
+
+    return make
+
+
+@pytest.fixture
+def folds(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The feedbacks that are folded from now on."""
+    seen: list[str] = []
+    fold = Memory.fold
+
+    def counted(self: Memory, feedback: Any) -> None:
+        seen.append(feedback.id)
+        fold(self, feedback)
+
+    monkeypatch.setattr(Memory, "fold", counted)
+    return seen
+
+
+@pytest.mark.parametrize("embedder", [None, Letters()], ids=["words", "vectors"])
+def test_opening_goes_on_where_it_was(
+    opened: Callable[..., HebbianIndex], folds: list[str], embedder: Letters | None
+) -> None:
+    options = {} if embedder is None else {"embedder": embedder}
+    with opened(**options) as index:
+        teach(index, 45)
+        before = everything(index)
+    folds.clear()
+    with opened(**options) as index:
+        assert everything(index) == before
+        assert not folds
+        teach(index, 30, first=45)  # over several steps of the readers' clock
+        after = everything(index)
+        assert len(folds) == 30
+    with opened(**options) as index:
+        assert everything(index) == after
+        assert dump(index.parts.learned.weights) == folded_anew(index)
+        recall = index.recall(QUESTIONS[0])
+        explained = index.explain(recall, recall.hits[0].chunk.id)
+        assert explained.learned
+        assert index.doctor().ok
+
+
+def test_what_is_forgotten_is_not_in_the_next_snapshot(
+    opened: Callable[..., HebbianIndex],
+) -> None:
+    with opened() as index:
+        teach(index, 20)
+        everything(index)
+    with opened() as index:
+        index.forget(actor="reader-1")
+        without = everything(index)
+        assert without[1] == folded_anew(index)
+    with opened() as index:
+        assert everything(index) == without
+
+
+def test_a_snapshot_that_does_not_fit_is_passed_over(
+    opened: Callable[..., HebbianIndex], folds: list[str]
+) -> None:
+    with opened() as index:
+        teach(index, 20)
+        everything(index)
+    folds.clear()
+    slower = Settings(learning=LearningSettings(learning_rate=0.1))
+    with opened(settings=slower) as index:
+        index.recall(QUESTIONS[0])
+        assert len(folds) == 20
+        assert dump(index.parts.learned.weights) == folded_anew(index)
+
+
+@pytest.mark.parametrize("place", [0, 9, 200, -9], ids=["length", "header", "facts", "arrays"])
+def test_a_damaged_snapshot_is_replaced(
+    opened: Callable[..., HebbianIndex],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    place: int,
+) -> None:
+    with opened() as index:
+        teach(index, 20)
+        before = everything(index)
+    [path] = tmp_path.rglob(SNAPSHOT_NAME)
+    data = bytearray(path.read_bytes())
+    data[place] ^= 0x55
+    path.write_bytes(data)
+    with caplog.at_level(logging.WARNING), opened() as index:
+        assert everything(index) == before
+        if place in (0, -9):
+            assert "is damaged" in caplog.text
+    assert load_snapshot(path) is not None
+
+
+def test_erasing_takes_the_snapshot_along(
+    opened: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    with opened() as index:
+        teach(index, 20)
+        everything(index)
+    assert list(tmp_path.rglob(SNAPSHOT_NAME))
+    with opened() as index:
+        index.forget(everything=True, erase=True)
+        assert not list(tmp_path.rglob(SNAPSHOT_NAME))
+
+
+def test_arrays_of_any_shape_come_back(tmp_path: Path) -> None:
+    arrays = {
+        "none": np.empty((0, 3), np.float32),
+        "some": np.arange(6, dtype=np.int8).reshape(2, 3),
+        "few": np.array([0.1, np.inf]),
+    }
+    save_snapshot(tmp_path / "x", {"a": [1, None]}, arrays)
+    found = load_snapshot(tmp_path / "x")
+    assert found is not None
+    assert found.facts == {"a": [1, None]}
+    for name, one in arrays.items():
+        assert found.arrays[name].dtype == one.dtype
+        np.testing.assert_array_equal(found.arrays[name], one)
+    found.arrays["some"][:] = 7  # in memory alone
+    again = load_snapshot(tmp_path / "x")
+    assert again is not None
+    assert again.arrays["some"].max() == 5
