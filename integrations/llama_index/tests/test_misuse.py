@@ -11,15 +11,18 @@ import pytest
 from llama_index.core import Document, MockEmbedding, VectorStoreIndex
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.schema import NodeWithScore, TextNode
-from llama_index.core.vector_stores.types import MetadataFilter
+from llama_index.core.vector_stores.types import MetadataFilter, VectorStoreQuery
 
 from hebbgraph import FeedbackError, HebbgraphError, HebbianIndex, ParameterError
 from llama_index.retrievers.hebbgraph import (
     CitationLearner,
+    HebbianGraphIndex,
     HebbianRetriever,
     HebbianVectorStore,
     LlamaIndexEmbedder,
+    RecallBundle,
     citing_tool,
+    export_property_graph,
 )
 
 QUERY = "Who built the Petrel?"
@@ -65,6 +68,10 @@ NODES = [
         ({"node_ids": "petrel"}, "node_ids is a list of str, got 'petrel'"),
         ({"embed_model": "local"}, "got 'local'; hand the model itself over"),
         ({"source": "bm25"}, "source is another retriever, got str"),
+        ({"mmr_threshold": 2}, r"mmr_threshold lies in \[0, 1\]"),
+        ({"include_path": "yes"}, "include_path is True or False, got 'yes'"),
+        ({"score_threshold": 0.2}, "no argument 'score_threshold'; add SimilarityPostprocessor"),
+        ({"actor": "ida"}, "no argument 'actor'; ask within instrument_tags"),
     ],
 )
 def test_nothing_is_done_before_an_argument_is_refused(
@@ -132,6 +139,29 @@ def set_top_k(retriever: HebbianRetriever, k: Any) -> list[NodeWithScore]:
         (lambda r, s: citing_tool(r.index), r"write HebbianRetriever\(index\)"),
         (lambda r, s: citing_tool(r, prefx="always"), "did you mean 'prefix'"),
         (lambda r, s: CitationLearner("memory.hebb"), "got 'memory.hebb'"),
+        (lambda r, s: s.query(VectorStoreQuery(query_embedding=[0.5])), "query as query_str"),
+        (lambda r, s: s.query(VectorStoreQuery(query_str="x", mode="svm")), "is not supported"),
+        (lambda r, s: s.delete_nodes(), r"clear\(\) deletes all"),
+        (lambda r, s: r.refresh(), "refresh takes documents"),
+        (lambda r, s: r.refresh("Hello world"), "documents is a list of Document"),
+        (lambda r, s: r.add(DOCUMENTS[0]), "got one Document; put it in a list"),
+        (lambda r, s: r.add(NODES, on_error="ignore"), "on_error is 'raise' or 'skip'"),
+        (lambda r, s: r.add(NODES, strict="yes"), "strict is True or False"),
+        (lambda r, s: r.delete(), "delete takes ids or a document_id"),
+        (lambda r, s: r.why(7), "why takes a node that came back, or its id; got 7"),
+        (lambda r, s: r.why("nope"), "retrieve first"),
+        (lambda r, s: r.retrieve(RecallBundle("x", similarity_top_k=-1)), "got -1"),
+        (lambda r, s: r.retrieve(RecallBundle("x", filters={"year": 3})), "filters is a Metadata"),
+        (lambda r, s: r.retrieve(RecallBundle("x", namespace="anna")), "searches 'default' alone"),
+        (lambda r, s: HebbianRetriever.from_pool("tenants"), "pool is an IndexPool, got str"),
+        (lambda r, s: HebbianGraphIndex(NODES[0]), "got one TextNode; put it in a list"),
+        (lambda r, s: HebbianGraphIndex(embed_model="local"), "got 'local'"),
+        (lambda r, s: HebbianGraphIndex().as_retriever(top_k=3), "write similarity_top_k"),
+        (lambda r, s: HebbianGraphIndex().insert("Hello"), r"write Document\(text="),
+        (lambda r, s: export_property_graph(r.index, {}), "store is a PropertyGraphStore"),
+        (lambda r, s: CitationLearner(r.index, learn_on="thumbs"), "'citation' or 'approval'"),
+        (lambda r, s: CitationLearner(r).feedback(7, True), "name a Recall, its id or a response"),
+        (lambda r, s: CitationLearner(r).undo("nope"), "'nope'"),
         (lambda r, s: pickle.dumps(r.index), "neither pickled nor copied"),
         (lambda r, s: pickle.dumps(r), "neither pickled nor copied; hand its location on"),
     ],

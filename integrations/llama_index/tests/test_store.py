@@ -11,7 +11,7 @@ import pytest
 from fakes import QUESTION, WordEmbedding
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
-from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.node_parser import HierarchicalNodeParser, SentenceSplitter
 from llama_index.core.schema import TextNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.vector_stores.types import (
@@ -107,8 +107,8 @@ def test_queries(store: HebbianVectorStore) -> None:
         assert store.query(query).ids == ["moss"]
     restricted = VectorStoreQuery(query_str="Moss", doc_ids=["dove.md"], similarity_top_k=5)
     assert store.query(restricted).ids == ["dove"]
-    with pytest.raises(ParameterError, match="mmr"):
-        store.query(VectorStoreQuery(query_str="Moss", mode=VectorStoreQueryMode.MMR))
+    with pytest.raises(ParameterError, match="svm"):
+        store.query(VectorStoreQuery(query_str="Moss", mode=VectorStoreQueryMode.SVM))
     with pytest.raises(ParameterError, match="query_str"):
         store.query(VectorStoreQuery(query_embedding=[1.0]))
 
@@ -299,3 +299,33 @@ def test_blank_and_endless_questions(nodes: list[TextNode]) -> None:
     retriever.similarity_top_k = 0
     with pytest.raises(ParameterError, match="similarity_top_k"):
         retriever.retrieve("Petrel")
+
+
+def test_parents_of_a_hierarchy_are_kept_and_not_searched(tmp_path: Path) -> None:
+    text = "The Petrel is a lugger. Ida Moss built the Petrel. " * 3 + "Bakers knead dough. " * 12
+    parser = HierarchicalNodeParser.from_defaults(chunk_sizes=[96, 32], chunk_overlap=0)
+    nodes = parser([Document(id_="ships.md", text=text)])
+    parents = [node.node_id for node in nodes if node.child_nodes]
+    store = HebbianVectorStore.open(tmp_path / "i")
+    assert len(store.add(nodes)) == len(nodes)
+    assert store.index.stats().chunks == len(nodes) - len(parents)
+    assert {node.node_id for node in store.get_nodes(parents)} == set(parents)
+    store.index.close()
+    again = HebbianVectorStore.open(tmp_path / "i")
+    assert len(again.get_nodes(parents)) == len(parents)
+    again.delete("ships.md")
+    assert again.get_nodes(parents) == []
+
+
+def test_nodes_that_differ(nodes: list[TextNode]) -> None:
+    built = "The Petrel was built by Ida Moss"
+    texts = [f"{built}.", f"{built}!", f"{built} !", "The Petrel was sold to a bishop."]
+    store = HebbianVectorStore.open(":memory:")
+    store.add([TextNode(id_=str(at), text=text) for at, text in enumerate(texts)])
+    vectors = VectorStoreIndex.from_vector_store(store, embed_model=WordEmbedding())
+    retriever = vectors.as_retriever(
+        similarity_top_k=2,
+        vector_store_query_mode="mmr",
+        vector_store_kwargs={"mmr_threshold": 0.3},
+    )
+    assert [one.node_id for one in retriever.retrieve("Who built the Petrel?")][1] == "3"

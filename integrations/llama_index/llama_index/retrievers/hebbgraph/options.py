@@ -35,7 +35,13 @@ Strategy = Literal["spreading", "neighbourhood", "breadth_first", "neural"]
 
 _INSTEAD = dict.fromkeys(("k", "top_k", "search_kwargs"), "write similarity_top_k=3, for example")
 _INSTEAD |= dict.fromkeys(("embedding", "embeddings", "embedder"), "write embed_model=...")
-_INSTEAD |= {"filter": "write filters=MetadataFilters(...)"}
+_INSTEAD |= {
+    "filter": "write filters=MetadataFilters(...)",
+    "score_threshold": "add SimilarityPostprocessor(similarity_cutoff=0.2) to the engine",
+}
+_INSTEAD |= dict.fromkeys(
+    ("actor", "user_id"), 'ask within instrument_tags({"user_id": "ida"}), for example'
+)
 
 
 class CommonOptions(TypedDict, total=False):

@@ -75,6 +75,20 @@ class Parents:
         if self._held is not None:
             self._held.delete(document_id=document_id)
 
+    def delete_nodes(self, ids: Sequence[str]) -> None:
+        """Forget parents by id; those that are not kept are passed over."""
+        if self._held is not None and ids:
+            self._held.delete(ids)
+
+    def clear(self) -> None:
+        """Forget all parents."""
+        if self._held is not None:
+            self.delete_nodes(self._held.ids())
+
+    def get(self, ids: Sequence[str]) -> list[BaseNode]:
+        """Return parents by id; those that are not kept are left out."""
+        return [] if self._held is None else [chunk_to_node(one) for one in self._held.get(ids)]
+
     def merging(self, retriever: HebbianRetriever, **options: Any) -> AutoMergingRetriever:
         """Merge what a retriever finds into parents of which it finds enough children."""
         docstore = SimpleNamespace(get_document=self._get_document)
@@ -82,12 +96,10 @@ class Parents:
         return AutoMergingRetriever(cast(Any, retriever), cast(Any, context), **options)
 
     def _get_document(self, doc_id: str, raise_error: bool = True) -> BaseNode | None:
-        found = self._index.get([doc_id])
-        if not found and self._held is not None:
-            found = self._held.get([doc_id])
+        found = [chunk_to_node(one) for one in self._index.get([doc_id])] or self.get([doc_id])
         if not found and raise_error:
             raise ValueError(f"doc_id {doc_id} not found.")
-        return chunk_to_node(found[0]) if found else None
+        return found[0] if found else None
 
     def close(self) -> None:
         """Close the namespace, if it was needed."""

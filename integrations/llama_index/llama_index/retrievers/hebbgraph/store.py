@@ -22,13 +22,16 @@ from llama_index.core.vector_stores.types import (
 from pydantic import PrivateAttr
 
 from hebbgraph import HebbianIndex, ParameterError, Recall
-from hebbgraph.arguments import check_names
-from hebbgraph.limits import MAX_QUERY_CHARACTERS
+from hebbgraph.arguments import check_k, check_names
+from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS
+from hebbgraph.recall.diversity import diverse_hits
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
 from llama_index.retrievers.hebbgraph.options import nodes_of
+from llama_index.retrievers.hebbgraph.parents import Parents
+from llama_index.retrievers.hebbgraph.parsing import leaves
 from llama_index.retrievers.hebbgraph.writing import add_nodes
 
 __all__ = ["HebbianVectorStore"]
@@ -41,7 +44,10 @@ _MODES = {
     VectorStoreQueryMode.HYBRID,
     VectorStoreQueryMode.TEXT_SEARCH,
     VectorStoreQueryMode.SEMANTIC_HYBRID,
+    VectorStoreQueryMode.MMR,
 }
+#: With MMR, as many times k are chosen from.
+_CHOICE = 4
 
 
 class HebbianVectorStore(BasePydanticVectorStore):
@@ -62,7 +68,8 @@ class HebbianVectorStore(BasePydanticVectorStore):
     -----
     Embeddings that nodes carry are stored if the index has an embedding model, so that
     nothing is embedded twice; without one, they are passed over. In a pipeline that embeds
-    nothing, put :class:`SkipEmbedding` last.
+    nothing, put :class:`SkipEmbedding` last. Of a hierarchy that a store made by :meth:`open` is
+    given, the leaves are searched; ``get_nodes`` returns their parents too.
 
     Examples
     --------
@@ -82,6 +89,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
     is_embedding_query: bool = False
 
     _index: HebbianIndex = PrivateAttr()
+    _parents: Parents | None = PrivateAttr(default=None)
 
     def __init__(self, index: HebbianIndex, *, is_embedding_query: bool = False) -> None:
         super().__init__(stores_text=True, is_embedding_query=is_embedding_query)
@@ -105,7 +113,10 @@ class HebbianVectorStore(BasePydanticVectorStore):
         if embed_model is not None:
             options["embedder"] = LlamaIndexEmbedder(embed_model)
         index = HebbianIndex.open(location, **options)
-        return cls(index, is_embedding_query=embed_model is not None)
+        store = cls(index, is_embedding_query=embed_model is not None)
+        if "cache_dir" not in options:
+            store._parents = Parents(index, location)
+        return store
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._index!r})"
@@ -129,8 +140,11 @@ class HebbianVectorStore(BasePydanticVectorStore):
 
     def add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
         """Add nodes; the same id replaces. Returns their ids."""
-        nodes = nodes_of(nodes)
-        add_nodes(self._index, nodes, show_progress=bool(kwargs.get("show_progress", False)))
+        nodes = searched = nodes_of(nodes)
+        if self._parents is not None:
+            self._parents.put(nodes)
+            searched = leaves(nodes)
+        add_nodes(self._index, searched, show_progress=bool(kwargs.get("show_progress", False)))
         return [node.node_id for node in nodes]
 
     async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
@@ -140,10 +154,12 @@ class HebbianVectorStore(BasePydanticVectorStore):
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Delete the nodes of a document; one that is not there is passed over."""
         self._index.delete(document_id=ref_doc_id)
+        if self._parents is not None:
+            self._parents.delete(ref_doc_id)
 
     async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Delete the nodes of a document, off the event loop."""
-        await self._index.adelete(document_id=ref_doc_id)
+        await asyncio.to_thread(self.delete, ref_doc_id)
 
     def delete_nodes(
         self,
@@ -158,6 +174,8 @@ class HebbianVectorStore(BasePydanticVectorStore):
             node_ids = [node.node_id for node in self.get_nodes(node_ids, filters)]
         if node_ids:
             self._index.delete(node_ids)
+            if self._parents is not None:
+                self._parents.delete_nodes(node_ids)
 
     async def adelete_nodes(
         self,
@@ -172,6 +190,8 @@ class HebbianVectorStore(BasePydanticVectorStore):
         """Delete all nodes of this namespace."""
         if ids := self._index.ids():
             self._index.delete(ids)
+        if self._parents is not None:
+            self._parents.clear()
 
     async def aclear(self) -> None:
         """Delete all nodes, off the event loop."""
@@ -191,8 +211,11 @@ class HebbianVectorStore(BasePydanticVectorStore):
         elif where is not None:
             passed = set(self._index.ids(where))
             node_ids = [id_ for id_ in node_ids if id_ in passed]
-        chunks = self._index.get(node_ids)
-        return [chunk_to_node(chunk) for chunk in chunks]
+        nodes = [chunk_to_node(chunk) for chunk in self._index.get(node_ids)]
+        if self._parents is not None and len(nodes) < len(node_ids) and where is None:
+            held = {node.node_id for node in nodes}
+            nodes += self._parents.get([id_ for id_ in node_ids if id_ not in held])
+        return nodes
 
     async def aget_nodes(
         self,
@@ -203,16 +226,21 @@ class HebbianVectorStore(BasePydanticVectorStore):
         return await asyncio.to_thread(self.get_nodes, node_ids, filters)
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
-        """Recall nodes; ``query_str`` is needed, ``query_embedding`` is used if there."""
+        """Recall nodes; ``query_str`` is needed, ``query_embedding`` is used if there.
+
+        In the mode ``mmr``, nodes differ the more, the lower ``mmr_threshold`` is (0 to 1).
+        """
         if (question := self._question(query)) is None:
             return VectorStoreQueryResult(nodes=[], similarities=[], ids=[])
-        return self._result(self._index.recall(question, **self._options(query)))
+        recall = self._index.recall(question, **self._options(query))
+        return self._result(self._chosen(recall, query, kwargs))
 
     async def aquery(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """Recall nodes, off the event loop."""
         if (question := self._question(query)) is None:
             return VectorStoreQueryResult(nodes=[], similarities=[], ids=[])
-        return self._result(await self._index.arecall(question, **self._options(query)))
+        recall = await self._index.arecall(question, **self._options(query))
+        return self._result(self._chosen(recall, query, kwargs))
 
     def _question(self, query: VectorStoreQuery) -> str | None:
         if query.mode not in _MODES:
@@ -226,10 +254,24 @@ class HebbianVectorStore(BasePydanticVectorStore):
 
     def _options(self, query: VectorStoreQuery) -> dict[str, Any]:
         where = to_where(query.filters, node_ids=query.node_ids, doc_ids=query.doc_ids)
+        check_k(query.similarity_top_k, "similarity_top_k")
         options: dict[str, Any] = {"k": query.similarity_top_k, "where": where}
+        if query.mode == VectorStoreQueryMode.MMR:
+            options["k"] = min(MAX_K, _CHOICE * query.similarity_top_k)
         if self.is_embedding_query and query.query_embedding is not None:
             options["vector"] = query.query_embedding
         return options
+
+    @staticmethod
+    def _chosen(recall: Recall, query: VectorStoreQuery, options: dict[str, Any]) -> Recall:
+        """With MMR, keep the hits that differ."""
+        if query.mode != VectorStoreQueryMode.MMR:
+            return recall
+        given = options.get("mmr_threshold")
+        threshold = query.mmr_threshold if given is None else given
+        diversity = 0.5 if threshold is None else 1.0 - threshold
+        hits = diverse_hits(recall.hits, query.similarity_top_k, diversity=diversity)
+        return recall.model_copy(update={"hits": tuple(hits)})
 
     def _result(self, recall: Recall) -> VectorStoreQueryResult:
         nodes = [chunk_to_node(hit.chunk) for hit in recall.hits]
