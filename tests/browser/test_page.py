@@ -227,6 +227,9 @@ def test_lessons_are_previewed_and_taken_back(window: Window, index: HebbianInde
     newest = page.locator("[data-feedback]").first
     assert newest.get_attribute("data-feedback") == index.lessons()[-1].feedback_id
     assert f"{index.lessons()[-1].active} of " in newest.inner_text()
+    assert [
+        one.get_attribute("data-parameter") for one in page.locator("[data-parameter]").all()
+    ] == [one.name for one in index.learned()]
     told = index.forget(actor="ada", dry_run=True)
     page.get_by_role("button", name="Take back what ada taught").click()
     preview = page.locator("[data-preview]")

@@ -1,5 +1,5 @@
 // Learning: lessons, what they changed, and taking them back.
-import { post, trace } from "./api.js";
+import { get, post, trace } from "./api.js";
 import { asked } from "./asked.js";
 import { chunkLink } from "./chunk.js";
 import { count, empty, field, h, moment, put, score, signed, some, svg } from "./dom.js";
@@ -22,14 +22,14 @@ export function showLearning(view) {
   async function list() {
     put(lessons, h("p.quiet", "Reading …"));
     try {
-      const [{ preview }, { lessons: known }] = await Promise.all([
-        post("forget", { everything: true, dry_run: true }), post("lessons", {})]);
+      const [{ preview }, { lessons: known }, { learned }] = await Promise.all([
+        post("forget", { everything: true, dry_run: true }), post("lessons", {}), get("learned")]);
       const newest = known.slice(-MOST).reverse();
       const cited = [...new Set(newest.flatMap((one) => [...one.cited, ...one.rejected]))];
       const { chunks } = cited.length ? await post("get", { ids: cited }) : { chunks: [] };
       const titles = new Map(chunks.map((chunk) => [chunk.id, chunk.title || chunk.text.slice(0, 40)]));
       put(lessons, overview(known, newest, titles, (criteria) => preview_(forgetting, criteria, list)));
-      put(edges, changes(preview, "No edge was learned yet."));
+      put(edges, parameters(learned), changes(preview, "No edge was learned yet."));
     } catch (problem) {
       put(lessons, h("p.refused", { role: "alert" }, problem.message));
     }
@@ -96,6 +96,22 @@ function lesson(one, titles, takeBack) {
       "aria-label": `Take back lesson ${one.feedback_id.slice(0, 8)}`,
       onclick: () => takeBack({ feedback: one.feedback_id }),
     }, "Take back"));
+}
+
+const PARAMETERS = {
+  dense: "Share of embeddings in direct evidence",
+  episode_similarity: "Cosine from which a past question counts",
+  episode_overlap: "Overlap of words from which one counts",
+};
+
+/** The parameters of the corpus that citations moved. */
+function parameters(learned) {
+  if (!learned.length) return null;
+  return h("table.parameters", h("thead", h("tr", h("th", { scope: "col" }, "of the whole corpus"), h("th.number", { scope: "col" }, "default"),
+    h("th.number", { scope: "col" }, "here"), h("th.number", { scope: "col" }, "by"))),
+  h("tbody", learned.map((one) => h("tr", { "data-parameter": one.name }, h("td", PARAMETERS[one.name] ?? one.name),
+    h("td.number", one.default.toFixed(2)), h("td.number", h("b.learned", one.value.toFixed(2))),
+    h("td.number", `${some(one.lessons, "lesson")}, ${some(one.actors, "actor")}`)))));
 }
 
 const FAMILIES = { cue: "tag → passage", pair: "passage → passage", episode: "question → passage", path: "along a path" };

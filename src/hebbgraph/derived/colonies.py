@@ -187,6 +187,22 @@ class Colonies:
         result[live] = state.colony[np.searchsorted(state.rows, graph.rows[live])]
         return result
 
+    def last_by_slot(self, graph: TagGraph) -> NDArray[np.int64] | None:
+        """Return the colony of each slot as last found, which takes no time; None if never.
+
+        Chunks that came since belong to none.
+        """
+        with self._lock:
+            state = self._latest(graph)
+        if state is None:
+            return None
+        result = np.full(graph.n_slots, NONE, dtype=np.int64)
+        if len(state.rows):
+            at = np.minimum(np.searchsorted(state.rows, graph.rows), len(state.rows) - 1)
+            known = state.rows[at] == graph.rows
+            result[known] = state.colony[at[known]]
+        return result
+
     def describe(self, graph: TagGraph, state: ColonyState) -> list[Colony]:
         """Name colonies by their tags, the largest first."""
         live = np.flatnonzero(graph.alive)

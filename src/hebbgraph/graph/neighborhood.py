@@ -19,6 +19,8 @@ __all__ = ["neighborhood", "tags_named", "tags_of_chunk"]
 #: Of a tag that more chunks hold, this many are read, evenly spaced.
 _MOST_READ = 20_000
 _MOST_CHUNKS = 200
+#: Postings whose pairs are counted.
+_MOST_PAIRED = 80_000
 _MOST_HUBS = 20
 _EDGES_PER_NODE = 4
 
@@ -116,7 +118,7 @@ def neighborhood(
                 strict=True,
             )
         ),
-        edges=_edges(graph, nodes, read, step),
+        edges=_edges(graph, nodes, weights, read, step),
         more=int(np.count_nonzero(~hubs)) - len(kept.tags),
         hubs=tuple(
             TagNode(tag=display(keys[one]), weight=weight * step, chunks=held)
@@ -152,26 +154,33 @@ def _strongest(graph: TagGraph, found: _Found, n: int) -> _Found:
     return _Found(found.tags[best], found.weights[best])
 
 
-def _edges(graph: TagGraph, nodes: IntArray, chunks: IntArray, step: int) -> tuple[TagEdge, ...]:
+def _edges(
+    graph: TagGraph, nodes: IntArray, weights: IntArray, chunks: IntArray, step: int
+) -> tuple[TagEdge, ...]:
     """Return the edges of the first node, and the strongest between the others."""
+    own = tuple(
+        TagEdge(source=0, target=at, weight=weight)
+        for at, weight in enumerate(weights[1:].tolist(), start=1)
+    )
     _, tags, _ = graph.tags_of(chunks)
-    if len(tags) > _EDGES_PER_NODE * _MOST_READ:  # pairs of tags grow with the square
-        chunks = chunks[:: -(-len(tags) // (_EDGES_PER_NODE * _MOST_READ))]
-    joined = cooccurrence_edges(graph, chunks)
+    # Pairs of tags grow with the square: of many, a part is counted.
+    stride = -(-len(tags) // _MOST_PAIRED) or 1
+    joined = cooccurrence_edges(graph, chunks[::stride])
     place = np.full(int(max(joined.target.max(initial=0), nodes.max())) + 1, -1)
     place[nodes] = np.arange(len(nodes))
     one, other = place[joined.source], place[joined.target]
-    keep = (one >= 0) & (other >= 0)
+    keep = (one > 0) & (other > 0)
     one, other, weight = one[keep], other[keep], joined.weight[keep]
-    first = (one == 0) | (other == 0)
-    rest = np.flatnonzero(~first)
-    rest = rest[top_n(weight[rest].astype(np.float64), _EDGES_PER_NODE * len(nodes))]
-    rest = rest[np.lexsort((other[rest], one[rest], -weight[rest]))][: _EDGES_PER_NODE * len(nodes)]
-    at = np.concatenate((np.flatnonzero(first), rest))
-    return tuple(
-        TagEdge(source=min(a, b), target=max(a, b), weight=w * step)
-        for a, b, w in zip(one[at].tolist(), other[at].tolist(), weight[at].tolist(), strict=True)
+    most = _EDGES_PER_NODE * len(nodes)
+    best = top_n(weight.astype(np.float64), most)
+    best = best[np.lexsort((other[best], one[best], -weight[best]))][:most]
+    others = (
+        TagEdge(source=min(a, b), target=max(a, b), weight=w * step * stride)
+        for a, b, w in zip(
+            one[best].tolist(), other[best].tolist(), weight[best].tolist(), strict=True
+        )
     )
+    return (*own, *others)
 
 
 def _colonies(

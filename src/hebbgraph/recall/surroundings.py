@@ -65,7 +65,7 @@ def tags_around(namespace: Namespace, tag: str, limit: int) -> Neighborhood:
             limit,
             hub_cut=namespace.settings.spreading().hub_cut(graph.n_chunks),
             titles=titles,
-            colony=namespace.colony_of() if namespace.colonies.exist else None,
+            colony=namespace.colonies.last_by_slot(graph),
         )
 
 
