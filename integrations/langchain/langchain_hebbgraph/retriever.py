@@ -39,7 +39,7 @@ __all__ = ["HebbianRetriever"]
 #: What the constructor takes in place of an index.
 _OPENING = ("location", "embedding", "open_options")
 #: The namespace of a retriever over a pool whose requests have to name one.
-_NOBODY = "default"
+_NOBODY = ""
 
 
 class HebbianRetriever(RecallingRetriever):
@@ -193,6 +193,7 @@ class HebbianRetriever(RecallingRetriever):
         own = checked(options, known=known)
         given = with_ids(documents, ids)
         embedder = one_of(embedder=embedder, embedding=embedding, embeddings=embeddings)
+        open_options = _named(open_options, own)
         retriever = cls(index=open_index(location, embedder, open_options), **own)
         retriever._owns_index = True
         with retriever._closed_on_error():
@@ -256,7 +257,7 @@ class HebbianRetriever(RecallingRetriever):
         if index is None:
             if not keep_text:
                 open_options = _without_text(vectorstore, open_options or {})
-            index = open_index(location, None, open_options)
+            index = open_index(location, None, _named(open_options, fields))
         retriever = cls(index=index, seed_source=vectorstore, **fields)
         retriever._owns_index = opened
         with retriever._closed_on_error():
@@ -397,4 +398,15 @@ def _opened(own: dict[str, Any]) -> HebbianIndex | None:
         return None
     if "index" in own:
         raise ParameterError("location and index are one argument; give it once")
-    return open_index(given["location"], given.get("embedding"), given.get("open_options") or {})
+    options = _named(given.get("open_options"), own)
+    return open_index(given["location"], given.get("embedding"), options)
+
+
+def _named(options: dict[str, Any] | None, fields: dict[str, Any]) -> dict[str, Any] | None:
+    """Let ``namespace`` say which one is opened."""
+    namespace = fields.get("namespace")
+    if namespace is None:
+        return options
+    if (other := (options or {}).get("namespace", namespace)) != namespace:
+        raise ParameterError(f"namespace is {namespace!r}, and in open_options {other!r}")
+    return {**(options or {}), "namespace": namespace}

@@ -1,0 +1,179 @@
+"""The contract of adapters' retrievers: what one can do, the other can, under the same names.
+
+An adapter subclasses :class:`RetrieverContract` in a test module and says how its framework
+writes a document and asks a question:
+
+.. code-block:: python
+
+    from hebbgraph.testing.retrievers import RetrieverContract
+
+    class TestRetriever(RetrieverContract):
+        retriever_class = HebbianRetriever
+
+        def document(self, id, title, text): ...
+        def ask(self, retriever, question): ...
+        def ask_in(self, retriever, namespace, question): ...
+        def over_a_store(self, documents): ...
+
+This module imports pytest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar, NamedTuple
+
+import pytest
+
+from hebbgraph.errors import ClosedIndexError, NotFoundError, ParameterError
+from hebbgraph.index import HebbianIndex
+from hebbgraph.pool import IndexPool
+
+__all__ = ["Found", "Over", "RetrieverContract"]
+
+_QUESTION = "Who built the Petrel?"
+_BUILT = "The Petrel was built by Ida Moss at Dunmore."
+_SUNK = "The Petrel was sunk off Tessel Bay, not built."
+_BREAD = "Bread rises when yeast turns sugar into gas."
+
+
+class Found(NamedTuple):
+    """A passage that came back: what the framework returned, its text and its metadata."""
+
+    result: Any
+    text: str
+    metadata: dict[str, Any]
+
+
+class Over(NamedTuple):
+    """A retriever over a store of the framework, and how the store itself is written to."""
+
+    retriever: Any
+    put: Callable[[Any], object]
+    remove: Callable[[str], object]
+
+
+class RetrieverContract:
+    """The suite. Subclass it, name the class, and override the four methods."""
+
+    retriever_class: ClassVar[Any]
+
+    def document(self, id: str, title: str, text: str) -> Any:
+        """Return a document of the framework."""
+        raise NotImplementedError
+
+    def ask(self, retriever: Any, question: str) -> list[Found]:
+        """Ask a retriever."""
+        raise NotImplementedError
+
+    def ask_in(self, retriever: Any, namespace: str, question: str) -> list[Found]:
+        """Ask a retriever in a request that names its namespace."""
+        raise NotImplementedError
+
+    def over_a_store(self, documents: list[Any]) -> Over:
+        """Return a retriever over a vector store that holds these documents."""
+        raise NotImplementedError
+
+    # -- documents that live ------------------------------------------------------------
+
+    def _documents(self) -> list[Any]:
+        return [
+            self.document("petrel", "Petrel", _BUILT),
+            self.document("bread", "Bread", _BREAD),
+        ]
+
+    def _texts(self, retriever: Any) -> str:
+        return "\n".join(found.text for found in self.ask(retriever, _QUESTION))
+
+    def test_a_second_run_replaces_what_changed(self, tmp_path: Path) -> None:
+        """The old text of a document does not come back."""
+        with self.retriever_class.from_documents(self._documents(), location=tmp_path):
+            pass
+        changed = [self.document("petrel", "Petrel", _SUNK)]
+        with self.retriever_class.from_documents(changed, location=tmp_path) as retriever:
+            assert _SUNK in self._texts(retriever)
+            assert _BUILT not in self._texts(retriever)
+            assert _BREAD in self._texts(retriever)
+
+    def test_add_delete_and_refresh(self) -> None:
+        """All three report what they changed."""
+        with self.retriever_class.from_documents(self._documents()) as retriever:
+            late = self.document("late", "Heron", "The Heron\x00was built by Jon Ash.")
+            report = retriever.add([late])
+            assert (report.added, report.cleaned) == (1, 1)
+            assert retriever.add([late]).unchanged == 1
+            ids = retriever.index.ids()
+            report = retriever.refresh([self._documents()[0]], delete_missing=True)
+            assert (report.unchanged, report.deleted) == (1, 2)
+            (left,) = retriever.index.ids()
+            assert retriever.delete([*ids, "nobody"]) == 1
+            assert retriever.delete([left]) == 0
+            with pytest.raises(ParameterError, match="refresh takes documents"):
+                retriever.refresh()
+
+    def test_it_closes_what_it_has_opened(self, tmp_path: Path) -> None:
+        """An index that was handed in stays open."""
+        with self.retriever_class.from_documents(self._documents(), location=tmp_path) as retriever:
+            assert _BUILT in self._texts(retriever)
+        with pytest.raises(ClosedIndexError):
+            self._texts(retriever)
+        with HebbianIndex.open(tmp_path) as index:
+            with self.retriever_class.from_index(index) as retriever:
+                pass
+            assert _BUILT in self._texts(retriever)
+
+    # -- why ------------------------------------------------------------------------------
+
+    def test_why_and_the_path(self) -> None:
+        """What came back tells how it was found, if it is asked to."""
+        with self.retriever_class.from_documents(self._documents(), include_path=True) as retriever:
+            first = self.ask(retriever, _QUESTION)[0]
+            trail = first.metadata["hebbgraph"]
+            assert set(trail) == {"recall_id", "rank", "path", "cues", "tags"}
+            assert trail["path"].startswith("question → ")
+            why = retriever.why(first.result)
+            assert why.chunk_id in retriever.index.ids()
+            with pytest.raises(NotFoundError):
+                retriever.why("nobody")
+            wrong: Any = 3
+            with pytest.raises(ParameterError, match="why takes"):
+                retriever.why(wrong)
+
+    # -- many tenants -----------------------------------------------------------------------
+
+    def test_each_request_names_its_namespace(self, tmp_path: Path) -> None:
+        """No tenant sees another's passages, and who names none sees nothing."""
+        with IndexPool(tmp_path, max_open=1) as pool:
+            for tenant, text in (("anna", _BUILT), ("bert", _SUNK)):
+                own = self.retriever_class.from_index(pool[tenant])
+                own.add([self.document("petrel", "Petrel", text)])
+            served = self.retriever_class.from_pool(pool)
+            for tenant, text in (("anna", _BUILT), ("bert", _SUNK), ("anna", _BUILT)):
+                assert [one.text for one in self.ask_in(served, tenant, _QUESTION)] == [text]
+            with pytest.raises(ParameterError, match="names no namespace"):
+                self.ask(served, _QUESTION)
+            with pytest.raises(ParameterError, match="make it by from_pool"):
+                self.ask_in(self.retriever_class.from_index(pool["anna"]), "bert", _QUESTION)
+
+    def test_a_namespace_of_its_own(self, tmp_path: Path) -> None:
+        """``namespace`` says where documents go."""
+        with self.retriever_class.from_documents(
+            self._documents(), location=tmp_path, namespace="anna"
+        ) as retriever:
+            assert retriever.index.namespace == "anna"
+            assert _BUILT in self._texts(retriever)
+
+    # -- over a store -------------------------------------------------------------------------
+
+    def test_a_store_that_others_write_to_is_followed(self) -> None:
+        """What it has deleted or changed does not come back as it was."""
+        over = self.over_a_store(self._documents())
+        assert _BUILT in self._texts(over.retriever)
+        over.put(self.document("petrel", "Petrel", _SUNK))
+        assert _SUNK in self._texts(over.retriever)
+        assert _BUILT not in self._texts(over.retriever)
+        over.remove("petrel")
+        assert self._texts(over.retriever) == _BREAD
+        assert over.retriever.refresh().deleted == 1
+        assert len(over.retriever.index.ids()) == 1
