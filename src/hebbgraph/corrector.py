@@ -99,14 +99,15 @@ def _key(tag: str) -> str:
 
 
 def _split_ids(kind: CorrectionKind, chunks: Iterable[str] | None) -> tuple[str, ...]:
-    ids = () if chunks is None else tuple(dict.fromkeys(_listed("chunks", chunks)))
+    given = () if chunks is None else tuple(_listed("chunks", chunks))
+    if not all(isinstance(id_, str) for id_ in given):
+        raise ParameterError("chunks are ids")
+    ids = tuple(dict.fromkeys(given))
     if bool(ids) != (kind == "split"):
         wants = "needs chunks, those that get the new tag" if not ids else "takes no chunks"
         raise ParameterError(f"{kind} {wants}")
     if len(ids) > MAX_SPLIT:
         raise ParameterError(f"a split names at most {MAX_SPLIT} chunks, got {len(ids)}")
-    if not all(isinstance(id_, str) for id_ in ids):
-        raise ParameterError("chunks are ids")
     return ids
 
 

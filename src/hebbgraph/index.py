@@ -573,6 +573,8 @@ class HebbianIndex:
             As it is kept.
         """
         self._check_open()
+        if not isinstance(record, AnswerRecord):
+            raise ParameterError(f"a record is an AnswerRecord, got {type(record).__name__}")
         return self._teacher.keep_answer(record)
 
     def find_answer(self, name: str) -> AnswerRecord | None:
@@ -581,6 +583,7 @@ class HebbianIndex:
         Its recalls have no texts; :meth:`get` has them.
         """
         self._check_open()
+        _check_str(name, "the name of an answer")
         return self._teacher.find_answer(name)
 
     def earlier_recalls(self, conversation: str) -> list[Recall]:
@@ -589,6 +592,7 @@ class HebbianIndex:
         As far as answers of it were kept; with the present texts, like :meth:`find_recall`.
         """
         self._check_open()
+        _check_str(conversation, "the name of a conversation")
         from hebbgraph.store.recall_content import whole
 
         found = self._parts.answers.earlier(conversation)
@@ -607,6 +611,7 @@ class HebbianIndex:
         file : path, or text file open for writing
         """
         self._check_open()
+        _check_file(file, "write")
         return self._teacher.export(file)
 
     def import_feedback(self, file: str | Path | IO[str], *, origin: str = "import") -> int:
@@ -628,6 +633,7 @@ class HebbianIndex:
             With the number of the line.
         """
         self._check_open()
+        _check_file(file, "__iter__")
         return self._teacher.import_(file, origin)
 
     def prune(self, min_weight: float | None = None, *, dry_run: bool = True) -> PruneReport:
@@ -937,6 +943,8 @@ class HebbianIndex:
         ('question', 'petrel')
         """
         self._check_open()
+        if not isinstance(limit, int) or isinstance(limit, bool):
+            raise ParameterError(f"limit is a whole number, got {limit!r:.80}")
         from hebbgraph.recall.trace import trace
 
         return trace(self._parts, self._recaller, self._resolve(recall), where, limit)
@@ -1261,6 +1269,21 @@ class HebbianIndex:
         trace: TracebackType | None,
     ) -> None:
         await self.aclose()
+
+
+def _check_str(value: object, what: str) -> None:
+    if not isinstance(value, str):
+        raise ParameterError(f"{what} is a str, got {value!r:.80}")
+
+
+def _check_file(file: object, method: str) -> None:
+    """Raise ParameterError unless it is a path or, by one of its methods, an open text file."""
+    if isinstance(file, str | os.PathLike):
+        from hebbgraph.store.places import as_directory
+
+        as_directory(file, "file")
+    elif not hasattr(file, method) or isinstance(file, bytes | dict):
+        raise ParameterError(f"file is a path or an open text file, got {file!r:.80}")
 
 
 def _check_ids(ids: Iterable[str], what: str) -> list[str]:

@@ -24,6 +24,7 @@ from hebbgraph.namespace import Namespace
 from hebbgraph.recall.question import weighted_terms
 from hebbgraph.records import AnswerRecord, Feedback, LessonRecord, PruneReport, Recall
 from hebbgraph.store.chunks import pages
+from hebbgraph.store.database import translated_os
 from hebbgraph.store.feedback_log import (
     Selection,
     anonymized,
@@ -253,7 +254,11 @@ class Teacher:
         """See :meth:`hebbgraph.HebbianIndex.export_feedback`."""
         if not isinstance(file, str | os.PathLike):
             return self._write(file)
-        with whole_file(Path(file)) as partial, partial.open("w", encoding="utf-8") as stream:
+        with (
+            translated_os(str(file)),
+            whole_file(Path(file)) as partial,
+            partial.open("w", encoding="utf-8") as stream,
+        ):
             return self._write(stream)
 
     def _write(self, stream: IO[str]) -> int:
@@ -276,7 +281,7 @@ class Teacher:
             )
         if not isinstance(file, str | os.PathLike):
             return self._read(file, origin)
-        with Path(file).open(encoding="utf-8") as stream:
+        with translated_os(str(file)), Path(file).open(encoding="utf-8") as stream:
             return self._read(stream, origin)
 
     def _read(self, stream: Iterable[str], origin: str) -> int:
@@ -291,6 +296,8 @@ class Teacher:
     def _checked(self, stream: Iterable[str], origin: str) -> Iterator[Feedback]:
         seen: set[str] = set()
         for number, line in _lines(stream):
+            if not isinstance(line, str):
+                raise FeedbackError(f"line {number} is no text: {line!r:.80}")
             if not line.strip():
                 continue
             feedback = read_feedback(line, number=number)

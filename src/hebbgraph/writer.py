@@ -523,6 +523,8 @@ def progress(
     what : str
         The unit that is counted, shown beside the bar.
     """
+    if not (on_progress is None or callable(on_progress)):
+        raise ParameterError(f"on_progress is a callable, got {on_progress!r:.80}")
     if not show:
         yield lambda done, total: on_progress(done, total) if on_progress else None
         return

@@ -381,3 +381,38 @@ def test_a_snapshot_is_on_the_disk_before_its_name(
 
 def test_every_error_here_is_of_our_tree() -> None:
     assert issubclass(LexicalDamageError, HebbgraphError)
+
+
+def test_a_namespace_that_lost_its_row_is_no_new_one(
+    make_index: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    make_index().close()
+    with closing(sqlite3.connect(tmp_path / "index" / "truth.sqlite3")) as connection, connection:
+        connection.execute("DELETE FROM namespaces")
+    with pytest.raises(DamagedIndexError, match="its own row is gone"):
+        HebbianIndex.open(tmp_path / "index")
+
+
+def test_the_doctor_compares_tables_with_their_indexes(
+    make_index: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    """A flipped number of a generation is in the table alone, and hides a chunk from rebuilds."""
+    make_index().close()
+    with closing(sqlite3.connect(tmp_path / "index" / "truth.sqlite3")) as connection, connection:
+        connection.execute("UPDATE chunks SET generation = -5 WHERE id = 'petrel'")
+    with HebbianIndex.open(tmp_path / "index") as index:
+        report = index.doctor(repair=True)
+    assert not report.ok
+    assert any("generation" in finding.problem for finding in report.findings)
+
+
+def test_a_connection_that_fell_back_to_reading_is_not_kept(
+    make_index: Callable[..., HebbianIndex],
+) -> None:
+    """SQLite opens a file for reading if it cannot open it for writing."""
+    index = make_index()
+    with index.parts.database.engine.connect() as connection:
+        connection.exec_driver_sql("PRAGMA query_only=ON")
+    with pytest.raises(ReadOnlyIndexError):
+        index.add(["Refused."])
+    assert index.add(["Kept."]).added == 1

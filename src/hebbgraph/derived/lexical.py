@@ -128,7 +128,7 @@ class LexicalIndex:
     @staticmethod
     def discard(directory: Path) -> None:
         """Let the next process that opens it start from nothing."""
-        (directory / _STAMP).unlink(missing_ok=True)
+        remove(directory / _STAMP)
 
     @classmethod
     def copy_of(cls, directory: Path, *, positions: bool = True) -> LexicalIndex:

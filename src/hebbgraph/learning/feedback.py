@@ -81,6 +81,8 @@ def feedback_of(
         )
     if settings.require_actor and actor is None:
         raise FeedbackError("feedback must name its actor here: pass actor=...")
+    if not isinstance(trusted, bool):
+        raise ParameterError(f"trusted is True or False, got {trusted!r:.80}")
     if actor is not None and not (
         isinstance(actor, str) and actor.strip() and actor.isprintable() and len(actor) <= MAX_ID
     ):

@@ -293,7 +293,16 @@ class Database:
         try:
             yield
         except SQLAlchemyError as error:
-            raise self.translate(error) from error
+            translated = self.translate(error)
+            if isinstance(translated, ReadOnlyIndexError) and not self.read_only:
+                # SQLite opens a file for reading if opening it for writing failed, for lack of
+                # file descriptors, say; kept, that connection would refuse writes for ever.
+                self.engine.dispose()
+            raise translated from error
+        except UnicodeEncodeError as error:
+            raise ParameterError(
+                f"{error.object!r:.80} holds half a surrogate pair, which no database can hold"
+            ) from error
 
     def translate(self, error: SQLAlchemyError) -> StorageError:
         """Translate an error of the database into ours."""

@@ -202,8 +202,8 @@ class SqliteDialect:
 
     @staticmethod
     def ask_quick_check(connection: sa.Connection) -> list[str]:
-        """Return what SQLite's check of its pages finds."""
-        with contextlib.closing(connection.exec_driver_sql("PRAGMA quick_check(20)")) as found:
+        """Return what SQLite's check finds: of pages, and of indexes against their tables."""
+        with contextlib.closing(connection.exec_driver_sql("PRAGMA integrity_check(20)")) as found:
             return [message for (message,) in found if message != "ok"]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import sqlalchemy as sa
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.errors import ConnectionLostError, SettingsMismatchError
+from hebbgraph.errors import ConnectionLostError, DamagedIndexError, SettingsMismatchError
 from hebbgraph.limits import MAX_METADATA_DEPTH
 from hebbgraph.nesting import CutMetadata
 from hebbgraph.records import Chunk, Finding
@@ -53,9 +53,12 @@ _MINE: sa.BindParameter[str] = sa.bindparam("mine")
 _NEWEST: sa.BindParameter[int] = sa.bindparam("newest")
 #: States that no write can lead to.
 _IMPOSSIBLE: Mapping[str, sa.Select[Any]] = {
-    "chunks of a future generation": sa.select(sa.func.count())
+    "chunks of no or a future generation": sa.select(sa.func.count())
     .select_from(chunks)
-    .where(chunks.c.namespace == _MINE, chunks.c.generation > _NEWEST),
+    .where(
+        chunks.c.namespace == _MINE,
+        sa.or_(chunks.c.generation > _NEWEST, chunks.c.generation < 1),
+    ),
     "tombstones of a future generation": sa.select(sa.func.count())
     .select_from(tombstones)
     .where(tombstones.c.namespace == _MINE, tombstones.c.generation > _NEWEST),
@@ -220,6 +223,12 @@ class Truth(ChunkReader):
                 namespaces.c.namespace == self.namespace
             )
             if connection.execute(query).scalar() is None:
+                orphans = sa.select(chunks.c.row).where(self._mine()).limit(1)
+                if connection.execute(orphans).scalar() is not None:
+                    raise DamagedIndexError(
+                        f"{self.database.place}: namespace {self.namespace!r} has chunks, and its "
+                        "own row is gone; restore a backup"
+                    )
                 connection.execute(
                     sa.insert(namespaces).values(
                         namespace=self.namespace,

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.artifacts import is_missing, replace_file
+from hebbgraph.artifacts import is_missing, remove, replace_file
 from hebbgraph.errors import HebbgraphError
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import Commit
@@ -86,7 +86,7 @@ class VectorFile:
     @staticmethod
     def discard(directory: Path) -> None:
         """Remove the files, so that the next process starts from nothing."""
-        (directory / _STAMP).unlink(missing_ok=True)
+        remove(directory / _STAMP)
         _remove(directory, "vectors-*")
 
     def refresh(self) -> None:
@@ -240,7 +240,7 @@ def _remove(directory: Path, pattern: str, but: str = "") -> None:
     for path in directory.glob(pattern):
         if path.stem != but:
             with contextlib.suppress(OSError):  # mapped by another process, on some systems
-                path.unlink()
+                remove(path)
 
 
 def _new_name() -> str:
