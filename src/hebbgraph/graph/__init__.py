@@ -9,7 +9,9 @@ Data flows through the room in this order:
 ``references``       addresses, references and edges by metadata, as keys of tags
 ``incidence``        postings: the tags of each chunk, the chunks of each tag
 ``tag_graph``        all of these for one namespace, advanced step by step
+``corrections``      the graph read through what users say about tags
 ``cooccurrence``     tag – tag edges, the projection of the incidence graph
+``neighborhood``     the tags around one, however large the graph is
 ``aliases``          edges between variants of one tag
 ``chunk_edges``      edges between chunks, from which colonies are found
 ``neural_layer``     edges and vectors left by training (numpy only)

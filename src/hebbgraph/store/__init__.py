@@ -1,23 +1,24 @@
 """The truth: what depends on one chunk alone, the feedback log, and recent recalls.
 
-======================  ==============================================================
-:mod:`.schema`          the tables, and the steps from older versions
-:mod:`.database`        connections, transactions, retries, errors in our own words
-:mod:`.sqlite`          what is particular to SQLite, ...
-:mod:`.postgresql`      ... and to PostgreSQL
-:mod:`.truth`           one namespace: settings, state, writes, changes since a commit
-:mod:`.chunks`          reading chunks by row and by id
-:mod:`.texts`           where texts are: in the database or in a store of the caller's
-:mod:`.facts`           plain metadata values as terms of the lexical index
-:mod:`.embeddings`      vectors, and the model that made them
-:mod:`.answers`         what links answers to their lessons
-:mod:`.packing`         a recall in few bytes
-:mod:`.tag_answers`     answers of tagging models, so that none is paid for twice
-:mod:`.history`         which commits led to the present truth
-:mod:`.feedback_log`    what was cited, in commit order
-:mod:`.recalls`         recent recalls by id, in a file of their own
-:mod:`.recall_content`  the content of a stored recall: what its chunks hold now
-:mod:`.backup`          copies made and restored while the index is in use
-:mod:`.processes`       forked, killed and reading processes
-======================  ==============================================================
+========================  ==============================================================
+:mod:`.schema`            the tables, and the steps from older versions
+:mod:`.database`          connections, transactions, retries, errors in our own words
+:mod:`.sqlite`            what is particular to SQLite, ...
+:mod:`.postgresql`        ... and to PostgreSQL
+:mod:`.truth`             one namespace: settings, state, writes, changes since a commit
+:mod:`.chunks`            reading chunks by row and by id
+:mod:`.texts`             where texts are: in the database or in a store of the caller's
+:mod:`.facts`             plain metadata values as terms of the lexical index
+:mod:`.embeddings`        vectors, and the model that made them
+:mod:`.answers`           what links answers to their lessons
+:mod:`.packing`           a recall in few bytes
+:mod:`.tag_answers`       answers of tagging models, so that none is paid for twice
+:mod:`.tag_corrections`   what users say about tags, in commit order
+:mod:`.history`           which commits led to the present truth
+:mod:`.feedback_log`      what was cited, in commit order
+:mod:`.recalls`           recent recalls by id, in a file of their own
+:mod:`.recall_content`    the content of a stored recall: what its chunks hold now
+:mod:`.backup`            copies made and restored while the index is in use
+:mod:`.processes`         forked, killed and reading processes
+========================  ==============================================================
 """
