@@ -38,10 +38,9 @@ _MAX_DEPTH = 24
 
 logger = logging.getLogger(__name__)
 
-#: "(1)" that cites: it follows what it supports, and does not open a point of a list.
-_PARENTHESES = re.compile(
-    r"(?<![:;,(\n])(?<!\band)(?<!\bor)(?<!\A)[ \t]*\(([^()\n]{1,200})\)(?=[\s.,;:!?)\]]|\(|\Z)"
-)
+_PARENTHESES = re.compile(r"\(([^()\n]{1,200})\)")
+#: What comes before the "(1)" that opens a point of a list; a citation follows what it supports.
+_OPENING = re.compile(r"(?:\A|[:;,\n]|\b(?:and|or|und|et|y|e|en))[ \t]*\Z")
 _LABELLED = re.compile(
     r"\b(?:sources?|documents?|passages?|references?|quelle|dokument|fuente|documento|fonte|bron|document)"
     r"\s*#?\s*([0-9]{1,4})\b(?!\s*%)",
@@ -163,7 +162,8 @@ def _mentions(text: str, rendered: Rendered) -> Iterator[tuple[int, int, tuple[s
     if "(" in rendered.forms:
         for match in _matches(_PARENTHESES, text):
             names = tuple(_parts(match.group(1), rendered))
-            if any(rendered.find(name) for name in names):
+            lead = text[max(0, match.start() - 8) : match.start()]
+            if any(rendered.find(name) for name in names) and not _OPENING.search(lead):
                 yield (*match.span(), names)
     if "label" in rendered.forms:
         for match in _matches(_LABELLED, text):

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
-from hebbgraph.citations.markers import BRACKETS, defused, without_label
+from hebbgraph.citations.keys import Key, key_before
+from hebbgraph.citations.markers import defused
 from hebbgraph.citations.rendered import (
     PREFIX,
     Rendered,
@@ -24,7 +27,6 @@ _SHORT = 32
 _MAX_SENTENCES = 40
 _MAX_SEARCHED = 8_000_000
 
-_SOURCE_LINE = re.compile(r"(?:source|document|passage) ([0-9]{1,4}):?\s*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
@@ -35,7 +37,38 @@ class _Place:
     start: int
     stop: int
     source: int
-    key: str | None
+    key: Key | None
+    inside: tuple[int, ...] = ()  # our sources that stand within a text that is not ours
+
+
+class _Given:
+    """Which key stands for what; one that stands before two texts stands for none."""
+
+    def __init__(self) -> None:
+        self._ids: dict[str, tuple[str, ...]] = {}
+        self._ambiguous: set[str] = set()
+        self.forms: set[str] = set()
+
+    def note(self, key: Key, ids: Sequence[str]) -> None:
+        """Take in a key before a text."""
+        self.forms.update({"[": (), "name": ("(",), "label": ("label", "(")}.get(key.form, ("(",)))
+        for name in (key.name, *key.others):
+            if self._ids.setdefault(name, tuple(ids)) != tuple(ids):
+                self._ambiguous.add(name)
+
+    @property
+    def keys(self) -> dict[str, str]:
+        """Key to chunk, the first of those within a text that is not ours."""
+        return {
+            name: ids[0]
+            for name, ids in self._ids.items()
+            if ids[0] and name not in self._ambiguous
+        }
+
+    @property
+    def shared(self) -> dict[str, tuple[str, ...]]:
+        """The further chunks that a key stands for."""
+        return {name: self._ids[name][1:] for name in self.keys if len(self._ids[name]) > 1}
 
 
 def rendered_in(
@@ -72,24 +105,29 @@ def rendered_in(
     """
     own = list(dict.fromkeys(as_source(one) for one in sources))
     prompt = prompt[-MAX_PROMPT_CHARACTERS:]
-    places = _unclaimed(place for at, one in enumerate(own) for place in _places(prompt, one, at))
-    keys: dict[str, str] = {}
-    ambiguous: set[str] = set()
+    found = {at: _places(prompt, one, at) for at, one in enumerate(own)}
+    for otherwise in (_rewrapped, _in_passages):
+        if lost := {at: own[at] for at, places in found.items() if not places}:
+            found.update(otherwise(prompt, lost))
+    everywhere = [place for at in sorted(found) for place in found[at]]
+    places = _unclaimed(everywhere, {at for at, one in enumerate(own) if not one.id})
+    given = _Given()
     shown: dict[int, None] = {}
     for place in _told_apart(prompt, places, own):
         shown[place.source] = None
-        if place.key is not None and keys.setdefault(place.key, own[place.source].id) != (
-            own[place.source].id
-        ):
-            ambiguous.add(place.key)
+        if place.key is not None:
+            given.note(place.key, [own[at].id for at in place.inside] or [own[place.source].id])
+        shown.update(dict.fromkeys(place.inside))
     native = tuple(_block_id(text, own) for text in blocks)
     for at, one in enumerate(own):
         if one.id and one.id in native:
             shown.setdefault(at)
     return Rendered(
         sources=tuple(own[at] for at in shown),
-        keys={key: id_ for key, id_ in keys.items() if id_ and key not in ambiguous},
+        keys=given.keys,
         blocks=native,
+        shared=given.shared,
+        forms=frozenset(given.forms),
     )
 
 
@@ -118,11 +156,33 @@ def _places(prompt: str, one: Source, at: int) -> list[_Place]:
     for variant in dict.fromkeys((text, defused(text))):
         if found := _verbatim(prompt, variant, at):
             return found
-    limit = min(_MAX_SENTENCES, _MAX_SEARCHED // (len(prompt) + 1))
-    for sentence in _SENTENCE_END.split(text, maxsplit=_MAX_SENTENCES)[:limit]:
-        if len(sentence) > _SHORT and (start := prompt.find(sentence)) >= 0:
-            return [_Place(start, start + len(sentence), at, _key_before(prompt, start))]
     return []
+
+
+def _in_passages(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_Place]]:
+    """Find passages that were taken out of texts, by a sentence of each."""
+    found: dict[int, list[_Place]] = {}
+    limit = min(_MAX_SENTENCES, _MAX_SEARCHED // (len(prompt) + 1))
+    for at, one in sources.items():
+        text = one.text.strip()
+        for sentence in _SENTENCE_END.split(text, maxsplit=_MAX_SENTENCES)[:limit]:
+            if len(sentence) > _SHORT and (start := prompt.find(sentence)) >= 0:
+                # A passage may begin in the middle of the sentence before.
+                first = start - _common_before(prompt, start, text, text.find(sentence))
+                stop = start + len(sentence)
+                found[at] = [_Place(first, stop, at, key_before(prompt, first))]
+                break
+    return found
+
+
+def _common_before(prompt: str, start: int, text: str, at: int) -> int:
+    """Return how many characters before two positions are the same."""
+    count = 0
+    while count < min(start, at) and prompt[start - 1 - count] == text[at - 1 - count]:
+        count += 1
+    while count and text[at - count].isspace():
+        count -= 1
+    return count
 
 
 def _verbatim(prompt: str, text: str, at: int) -> list[_Place]:
@@ -134,7 +194,7 @@ def _verbatim(prompt: str, text: str, at: int) -> list[_Place]:
     start = prompt.find(beginning)
     while start >= 0 and len(places) < _MAX_OCCURRENCES:
         stop = start + _common(prompt, start, text)
-        key = _key_before(prompt, start)
+        key = key_before(prompt, start)
         if key is not None or len(text) >= _SHORT or _has_own_lines(prompt, start, stop):
             places.append(_Place(start, stop, at, key))
         start = prompt.find(beginning, stop)
@@ -161,44 +221,56 @@ def _has_own_lines(prompt: str, start: int, stop: int) -> bool:
     return (not before or before[-1] == "\n") and (not after or after[0] in "\r\n")
 
 
-def _key_before(prompt: str, start: int) -> str | None:
-    r"""Return what stands in brackets at the start of this line or the one before.
+def _rewrapped(prompt: str, sources: Mapping[int, Source]) -> dict[int, list[_Place]]:
+    """Find texts whose line ends and spaces were changed, such as by a line per passage."""
+    sources = {
+        at: one
+        for at, one in sources.items()
+        if len(one.text) >= _SHORT
+        and all(word in prompt for word in one.text[:PREFIX].split()[:-1])
+    }
+    if not sources:
+        return {}
+    words = list(re.finditer(r"\S+", prompt))
+    flat = " ".join(match.group() for match in words)
+    starts = list(accumulate((len(match.group()) + 1 for match in words), initial=0))
+    found: dict[int, list[_Place]] = {}
+    for at, one in sources.items():
+        text = " ".join(one.text.split())
+        start = flat.find(text[: max(PREFIX, _SHORT)]) if len(text) >= _SHORT else -1
+        if start < 0:
+            continue
+        stop = start + _common(flat, start, text)
+        first = bisect_right(starts, start) - 1
+        last = min(max(first, bisect_right(starts, stop - 1) - 1), len(words) - 1)
+        place = words[first].start() + start - starts[first]
+        found[at] = [_Place(place, words[last].end(), at, key_before(prompt, place))]
+    return found
 
-    In a prompt that contains JSON, line ends are the two characters ``\n``.
+
+def _unclaimed(places: Iterable[_Place], foreign: Set[int]) -> list[_Place]:
+    """Drop what lies within another source's text; equal spans stay for now.
+
+    What lies within a text that is not ours, such as a parent document, is what that text's key
+    stands for.
     """
-    before = prompt[max(0, start - 512) : start]
-    if "\\n" in before:
-        before = before.replace('": "', "\n").replace("\\n", "\n")
-    before = before.rstrip(" \t")
-    *above, line = before.rsplit("\n", 2)
-    if line.strip():
-        rest, same_line = line, True
-    elif above:
-        rest, same_line = above[-1], False
-    else:
-        return None
-    rest = rest.lstrip(" \t>*#-\"'")
-    if not same_line and (numbered := _SOURCE_LINE.fullmatch(rest)):
-        return numbered.group(1)
-    found = BRACKETS.match(rest)
-    if found is None or (same_line and rest[found.end() :].strip(" \t:.*-")):
-        return None
-    return without_label(found.group(1).strip())
-
-
-def _unclaimed(places: Iterable[_Place]) -> list[_Place]:
-    """Drop what lies within another source's text; equal spans stay for now."""
     kept: list[_Place] = []
     by_length = sorted(places, key=lambda place: (place.start - place.stop, place.source))
     for place in by_length:
-        if not any(
-            other.start <= place.start
+        around = [
+            number
+            for number, other in enumerate(kept)
+            if other.start <= place.start
             and place.stop <= other.stop
             and (other.start, other.stop) != (place.start, place.stop)
             and other.source != place.source
-            for other in kept
-        ):
+        ]
+        if not around:
             kept.append(place)
+        elif kept[around[0]].source in foreign and place.source not in foreign:
+            outer = kept[around[0]]
+            inside = tuple(sorted({*outer.inside, place.source}))
+            kept[around[0]] = replace(outer, inside=inside)
     return sorted(kept, key=lambda place: (place.start, place.source))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -52,6 +52,8 @@ PROMPT_EVENTS = (
 )
 ANSWER_EVENTS = (LLMChatEndEvent, LLMCompletionEndEvent)
 
+#: What a CitationFormatter puts before a text.
+_HEADER = re.compile(r"\A\s*\[[^\[\]\n]{1,200}\][^\n]*\n")
 #: How a CitationQueryEngine begins the nodes that it shows.
 _NUMBERED = re.compile(r"Source (\d+):\n")
 
@@ -176,7 +178,7 @@ def _rendered(answer: Answer) -> Rendered:
     own = sources_of([*answer.recalls, *reversed(answer.earlier)])
     ids = {source.id for source in own}
     foreign = [
-        Source("", one.node.get_content(metadata_mode=MetadataMode.NONE))
+        Source("", _HEADER.sub("", one.node.get_content(metadata_mode=MetadataMode.NONE)))
         for one in answer.nodes
         if one.node_id not in ids
     ]
@@ -189,7 +191,7 @@ def _rendered(answer: Answer) -> Rendered:
     if not rendered.ids:
         return given
     keys = {key: id_ for key, id_ in given.keys.items() if id_ in rendered.ids}
-    return Rendered(rendered.sources, {**keys, **rendered.keys})
+    return replace(rendered, keys={**keys, **rendered.keys})
 
 
 def _are_numbered(nodes: Sequence[NodeWithScore]) -> bool:

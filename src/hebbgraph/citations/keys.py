@@ -1,0 +1,93 @@
+"""Which key stands before a text in a prompt, in the forms that people write."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from hebbgraph.citations.markers import BRACKETS, without_label
+
+__all__ = ["Key", "key_before"]
+
+_WORD = r"(?:source|document|doc|passage|chunk|context|reference|result|quelle|fuente|fonte|bron)"
+#: ``Source 1:``, ``Source [1]:``, ``Document #2 -``; what follows on the line may be a title.
+_LABELLED = re.compile(
+    rf"{_WORD} ?#?[\[(]?([A-Za-z]{{0,12}}[0-9]{{1,4}})[\])]?(?:\s*[:.)–-]\s*|\s*$)(.*)",
+    re.IGNORECASE,
+)
+#: ``(1)``.
+_PARENTHESISED = re.compile(r"\(([A-Za-z]{0,12}[0-9]{1,4})\)(.*)")
+#: ``1. text``, ``1) text``.
+_LISTED = re.compile(r"([0-9]{1,4})[.)](?:\s(.*)|$)")
+#: ``<document index="1">``, ``<source id='petrel'>``.
+_ELEMENT = re.compile(
+    rf"<{_WORD}\b[^>]{{0,300}}?\b(?:id|index|key|number|n)=[\"']?([^\"'>\s]{{1,200}})[\"']?[^>]{{0,300}}>(.*)",
+    re.IGNORECASE,
+)
+#: ``Source: {'title': …}``, as LangChain's tutorials write; its values name the text.
+_METADATA = re.compile(
+    rf"(?:{_WORD}|metadata|file(?:_path|_name)?|url|title)\s*:\s*(\S.*)", re.IGNORECASE
+)
+_NAMING = re.compile(
+    r"['\"](?:id|source|url|title|file_name|file_path|name)['\"]\s*:\s*['\"]([^'\"\n]{3,200})['\"]"
+)
+#: Words that may stand between a key and the text on one line.
+_CONTENT = re.compile(r"(?:content|text|page_content|passage)\s*:?\s*$", re.IGNORECASE)
+
+
+class Key(NamedTuple):
+    """A key, and its form: ``"["``, ``"("``, ``"label"`` or ``"name"``.
+
+    ``others`` are further names of the same text.
+    """
+
+    name: str
+    form: str
+    others: tuple[str, ...] = ()
+
+
+def key_before(prompt: str, start: int) -> Key | None:
+    r"""Return the key at the start of the line of a text, or of the line before.
+
+    In a prompt that contains JSON, line ends are the two characters ``\n``.
+
+    Examples
+    --------
+    >>> [key_before(head + "Owls hunt.", len(head)).name
+    ...  for head in ("[1] ", "[a] Owls\n", "2. ", "(3) ", "Source [4]: ", "Document 5:\n")]
+    ['1', 'a', '2', '3', '4', '5']
+    """
+    before = prompt[max(0, start - 512) : start]
+    if "\\n" in before:
+        before = before.replace('": "', "\n").replace("\\n", "\n")
+    before = _CONTENT.sub("", before.rstrip(" \t")).rstrip(" \t")
+    *above, line = before.rsplit("\n", 2)
+    if line.strip():
+        return _key_in(line, same_line=True, alone=True)
+    if not above:
+        return None
+    opens = len(above) == 1 or not above[0].rpartition("\n")[2].strip()
+    return _key_in(above[-1], same_line=False, alone=opens)
+
+
+def _key_in(line: str, *, same_line: bool, alone: bool) -> Key | None:
+    rest = line.lstrip(" \t>*#-\"'")
+    found = BRACKETS.match(rest)
+    if found is not None:
+        if same_line and rest[found.end() :].strip(" \t:.*-"):
+            return None
+        return Key(without_label(found.group(1).strip()), "[")
+    for pattern, form in ((_LABELLED, "label"), (_ELEMENT, "label"), (_PARENTHESISED, "(")):
+        # On the line before, a title may follow.
+        if (found := pattern.match(rest)) is not None and not (
+            same_line and found.group(2).strip()
+        ):
+            return Key(found.group(1), form)
+    # "3. Rinse the kiln" may be the end of another text: a number needs the line, or its own block.
+    found = _LISTED.match(rest)
+    if found is not None and (not (found.group(2) or "").strip() if same_line else alone):
+        return Key(found.group(1), "label")
+    if not same_line and (found := _METADATA.match(rest)) is not None:
+        names = _NAMING.findall(found.group(1)) or [found.group(1).strip()[:200]]
+        return Key(names[0], "name", tuple(names[1:]))
+    return None
