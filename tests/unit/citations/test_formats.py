@@ -101,9 +101,9 @@ def test_a_passage_from_the_middle_of_a_chunk() -> None:
     assert rendered.keys == {}  # too short to be sure
     long = "learned her craft from Corin Vale, who kept the yard at Gannet Point for thirty years."
     whole = Source(
-        "vale", f"As she told everybody, she {long} He wrote two books about knots and rope."
+        "vale", f"As she told everybody, she {long} He wrote two long books about knots."
     )
-    rendered = read(f"[1] Nothing.\n\n[2] {long} He wrote two books on knots and rope.", [whole])
+    rendered = read(f"[1] Nothing.\n\n[2] {long} He wrote two long books about knots.", [whole])
     assert rendered.keys == {"2": "vale"}
 
 
