@@ -14,7 +14,7 @@
 ``writing.py``            routes of the role ``write``
 ``routes.py``             the table of all routes and the role that each one needs
 ``mcp_tools.py``          the index as tools for agents (MCP)
-``observing.py``          Prometheus metrics and OpenTelemetry spans
+``observing.py``          Prometheus metrics
 ``app.py``                puts it together
 ``running.py``            runs it under uvicorn
 ``page/``                 the web page, static files
@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from hebbgraph.extras import require
 
-for _module in ("fastapi", "mcp", "opentelemetry", "prometheus_client", "uvicorn"):
+for _module in ("fastapi", "mcp", "prometheus_client", "uvicorn"):
     require(_module, extra="server", purpose="hebbgraph serve")
 
 from hebbgraph.server.access import Role, Token  # noqa: E402

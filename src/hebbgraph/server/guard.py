@@ -199,7 +199,8 @@ class Guard:
             now = time.monotonic()
             deadline = now + self._settings.body_seconds if deadline is None else deadline
             try:
-                message = await asyncio.wait_for(receive(), max(0.0, deadline - now))
+                async with asyncio.timeout(max(0.0, deadline - now)):
+                    message = await receive()
             except TimeoutError:
                 raise HTTPException(
                     408, f"the body took longer than {self._settings.body_seconds:g} s to arrive"

@@ -1,6 +1,6 @@
-"""Prometheus metrics and OpenTelemetry spans.
+"""Prometheus metrics. FastAPI itself makes OpenTelemetry spans, once an SDK is configured.
 
-Neither holds a question, a text, an id or a secret: routes, tokens' names, numbers.
+Neither holds a question, a text, an id or a secret: routes, namespaces, numbers.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import time
 
-from opentelemetry import trace
 from prometheus_client import (
     CollectorRegistry,
     Counter,
@@ -72,13 +71,11 @@ async def metrics(request: Request) -> Response:
 
 
 class Observed:
-    """ASGI middleware that counts and times requests, each in a span."""
+    """ASGI middleware that counts and times requests."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self._app = app
         self._metrics = metrics
-        # Without a configured OpenTelemetry SDK, spans cost next to nothing and go nowhere.
-        self._tracer = trace.get_tracer("hebbgraph")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on, and note what became of it."""
@@ -94,20 +91,11 @@ class Observed:
                 status = message["status"]
             await send(message)
 
-        with (
-            self._metrics.running.track_inprogress(),
-            self._tracer.start_as_current_span(
-                f"{scope['method']} hebbgraph", kind=trace.SpanKind.SERVER
-            ) as span,
-        ):
+        with self._metrics.running.track_inprogress():
             try:
                 await self._app(scope, receive, noting)
             finally:
                 route = _route(scope)
-                span.update_name(f"{scope['method']} {route}")
-                span.set_attribute("http.request.method", scope["method"])
-                span.set_attribute("http.route", route)
-                span.set_attribute("http.response.status_code", status)
                 self._metrics.requests.labels(route, str(status)).inc()
                 self._metrics.seconds.labels(route).observe(time.perf_counter() - started)
 

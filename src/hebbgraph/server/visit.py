@@ -82,7 +82,8 @@ def as_json(record: BaseModel) -> bytes:
     return record.model_dump_json().encode()
 
 
-def visiting(
+# Both are coroutines, since FastAPI would run plain functions in a thread: two hops a request.
+async def visiting(
     request: Request,
     namespace: Annotated[
         str, Query(min_length=1, max_length=256, description="the namespace asked")
@@ -98,7 +99,7 @@ Visiting = Annotated[Visit, Depends(visiting)]
 def needs(role: Role) -> Any:
     """Return a dependency that lets only a role pass."""
 
-    def check(visit: Visiting) -> None:
+    async def check(visit: Visiting) -> None:
         visit.caller.check(role, visit.namespace)
 
     return Depends(check)

@@ -138,6 +138,25 @@ def test_metrics_name_routes_and_no_content(api: TestClient) -> None:
     assert "made" not in told
 
 
+def test_requests_are_spans_once_an_sdk_is_configured(
+    api: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sdk = pytest.importorskip("opentelemetry.sdk.trace", reason="the SDK is not installed")
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import export
+    from opentelemetry.sdk.trace.export import in_memory_span_exporter
+
+    kept = in_memory_span_exporter.InMemorySpanExporter()
+    provider = sdk.TracerProvider()
+    provider.add_span_processor(export.SimpleSpanProcessor(kept))
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    ask(api, "recall", query="Who kept the very private yard?")
+    spans = kept.get_finished_spans()
+    assert "POST /v1/recall" in [span.name for span in spans]
+    assert "private" not in "".join(span.to_json() for span in spans)
+
+
 def test_the_page_is_there_under_a_strict_policy(api: TestClient) -> None:
     answer = api.get("/")
     assert answer.status_code == 200
