@@ -5,6 +5,8 @@ DBSCAN [1]_ with the constants of NAKG. Our choices where the paper leaves them 
 - *Distance*: ``1 - cos``, so ``eps = 0.5`` joins chunks with a cosine of at least 0.5.
 - *Noise*: chunks in no cluster join the one with the nearest centre, since the paper wants
   every chunk to have links. If DBSCAN finds no cluster, all chunks form one.
+- *Many chunks*: from :data:`~hebbgraph.neural.density.EXACT` on, neighbours come from trees
+  instead of all pairs (:mod:`hebbgraph.neural.density`).
 - *Large clusters*: split by bisecting k-means down to ``max_cluster`` chunks.
 
 References
@@ -22,8 +24,12 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray
 from hebbgraph.extras import require
+from hebbgraph.neural.density import density_labels
 
 __all__ = ["Clusters", "cluster_chunks"]
+
+
+_PAGE = 4096
 
 
 class Clusters(NamedTuple):
@@ -77,21 +83,20 @@ def cluster_chunks(
     >>> found.labels.tolist(), found.n_dense, found.n_noise
     ([0, 0, 0, 1, 1, 1, 0], 2, 1)
     """
-    cluster = require("sklearn.cluster", extra="neural", purpose="finding clusters")
+    require("sklearn.cluster", extra="neural", purpose="finding clusters")
     if not len(vectors):
         return Clusters(np.empty(0, np.int64), 0, 0)
-    # For unit vectors |a - b|² = 2 (1 - cos), and Euclidean distance is scikit-learn's fast path.
-    radius = float(np.sqrt(2.0 * eps))
-    found = cluster.DBSCAN(eps=radius, min_samples=min_samples, algorithm="brute").fit_predict(
-        vectors
-    )
-    labels = np.asarray(found, dtype=np.int64)
+    labels = density_labels(vectors, eps=eps, min_samples=min_samples)
     noise = labels < 0
     n_dense = int(labels.max(initial=-1)) + 1
     if n_dense and noise.any():
-        centres = np.stack([vectors[labels == one].mean(axis=0) for one in range(n_dense)])
-        centres /= np.linalg.norm(centres, axis=1, keepdims=True)
-        labels[noise] = (vectors[noise] @ centres.T).argmax(axis=1)
+        order = np.argsort(labels, kind="stable")[noise.sum() :]
+        starts = np.searchsorted(labels[order], np.arange(n_dense))
+        centres = np.add.reduceat(vectors[order], starts, axis=0)
+        centres /= np.maximum(np.linalg.norm(centres, axis=1, keepdims=True), 1e-12)
+        left = np.flatnonzero(noise)
+        for some in np.array_split(left, 1 + len(left) // _PAGE):
+            labels[some] = (vectors[some] @ centres.T).argmax(axis=1)
     elif not n_dense:
         labels[:] = 0
     return Clusters(_split(vectors, labels, max_cluster, seed), n_dense, int(noise.sum()))

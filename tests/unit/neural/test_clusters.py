@@ -63,3 +63,32 @@ def test_every_chunk_is_in_one_small_cluster(angles: list[float], at_most: int) 
     members = found.members()
     assert sorted(chunk for part in members for chunk in part.tolist()) == list(range(len(angles)))
     assert max(map(len, members)) <= at_most
+
+
+def test_from_neighbours_the_clusters_are_those_of_all_pairs() -> None:
+    """Twenty topics, some chunks between them, some by themselves."""
+    from sklearn.cluster import DBSCAN
+    from sklearn.metrics import adjusted_rand_score
+
+    from hebbgraph.neural.density import by_neighbours
+
+    rng = np.random.default_rng(5)
+    topics = rng.standard_normal((20, 48))
+    vectors = topics[rng.integers(0, 20, 2000)] + rng.standard_normal((2000, 48)) * 0.9
+    vectors[:100] = rng.standard_normal((100, 48))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    for eps in (0.5, 0.35):
+        found = by_neighbours(vectors, eps=eps, min_samples=5)
+        exact = DBSCAN(eps=float(np.sqrt(2 * eps)), min_samples=5).fit_predict(vectors)
+        assert adjusted_rand_score(exact, found) >= 0.95
+        assert len(set(found.tolist()) - {-1}) == found.max() + 1
+        assert (by_neighbours(vectors, eps=eps, min_samples=5) == found).all()
+
+
+def test_alike_chunks_are_one_cluster_from_neighbours_too() -> None:
+    from hebbgraph.neural.density import by_neighbours
+
+    equal = np.tile(unit([10]), (500, 1))
+    assert set(by_neighbours(equal, eps=0.1, min_samples=5).tolist()) == {0}
+    apart = unit(list(range(0, 360, 60)))
+    assert set(by_neighbours(apart, eps=0.1, min_samples=2).tolist()) == {-1}

@@ -1,0 +1,42 @@
+"""The command line; see the package."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from hebbgraph_bench.changing.measure import Findings, measure
+from hebbgraph_bench.embedding import LazyEmbedder
+from hebbgraph_bench.tables import Grid
+
+__all__ = ["grid", "main"]
+
+
+def grid(found: Findings) -> Grid:
+    """Return the table."""
+    rows = [
+        ("with `as_of`, the version that held is first", f"{found.first_as_of:.3f}"),
+        ("without, the present version is first", f"{found.first_now:.3f}"),
+        ("without, no stale hit above its replacement", f"{found.in_order:.3f}"),
+        ("the question names the year: that version is first", f"{found.first_in_words:.3f}"),
+        ("marks that are right, of all hits", f"{found.marked:.3f}"),
+    ]
+    title = f"{found.documents} documents in {found.chunks} versions, {found.questions} questions"
+    return Grid(title, ("share of questions", ""), rows)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; see the package."""
+    parser = argparse.ArgumentParser(
+        description="What recalls make of texts that change.", prog="hebbgraph_bench.changing"
+    )
+    parser.add_argument("--embedder", help="a sentence-transformers model")
+    given = parser.parse_args(arguments)
+    found = grid(measure(LazyEmbedder(given.embedder) if given.embedder else None))
+    Console().print(found.table())
+
+
+if __name__ == "__main__":
+    main()
