@@ -36,68 +36,16 @@ class Asked(NamedTuple):
     says_when: bool
 
 
-_TOWNS = [
-    "Aldermere",
-    "Brannoch",
-    "Cairnholt",
-    "Dunmarrow",
-    "Eskerry",
-    "Farrowby",
-    "Glimsund",
-    "Harrowquay",
-    "Inverlode",
-    "Jorvale",
-    "Kestrelby",
-    "Lunnaskerry",
-    "Merridene",
-    "Norrland",
-    "Ostrandby",
-    "Penhallow",
-    "Quernmoor",
-    "Ravensey",
-    "Skerrowick",
-    "Tesselby",
-    "Ulvermouth",
-    "Vellmark",
-    "Wexcombe",
-    "Yarrowdale",
-    "Zennick",
-    "Ambleskar",
-    "Birkhaven",
-    "Coldstrand",
-    "Dreavemoor",
-    "Elvenholm",
-    "Fennimore",
-    "Graywick",
-    "Hesselgrave",
-    "Idlesea",
-    "Jedborough",
-    "Kirkwall-on-Lode",
-    "Larkholm",
-    "Mossgard",
-    "Netherbay",
-    "Oakenshore",
-    "Pellworth",
-    "Quayside",
-    "Rushmarsh",
-    "Stormness",
-    "Thornwick",
-    "Underfell",
-    "Varnmouth",
-    "Whinlatter",
-    "Yewbarrow",
-    "Arkwell",
-    "Blackmarsh",
-    "Copperhill",
-    "Drumloch",
-    "Eastmoor",
-    "Fallowsea",
-    "Gannetry",
-    "Hollowmere",
-    "Islebridge",
-    "Juniper",
-    "Knapdale",
-]
+_NAMES = """
+Aldermere Brannoch Cairnholt Dunmarrow Eskerry Farrowby Glimsund Harrowquay Inverlode Jorvale
+Kestrelby Lunnaskerry Merridene Norrland Ostrandby Penhallow Quernmoor Ravensey Skerrowick
+Tesselby Ulvermouth Vellmark Wexcombe Yarrowdale Zennick Ambleskar Birkhaven Coldstrand
+Dreavemoor Elvenholm Fennimore Graywick Hesselgrave Idlesea Jedborough Kirkwall-on-Lode Larkholm
+Mossgard Netherbay Oakenshore Pellworth Quayside Rushmarsh Stormness Thornwick Underfell
+Varnmouth Whinlatter Yewbarrow Arkwell Blackmarsh Copperhill Drumloch Eastmoor Fallowsea
+Gannetry Hollowmere Islebridge Juniper Knapdale
+"""
+_TOWNS = _NAMES.split()
 _PLACES = 3
 #: The days from which versions hold; a document has the first two to four of a row.
 _SINCE = (
