@@ -25,6 +25,7 @@ import sqlalchemy as sa
 from hebbgraph.embedders import passage_text
 from hebbgraph.errors import ParameterError
 from hebbgraph.index import HebbianIndex
+from hebbgraph.learning.memory import Memory
 from hebbgraph.records import Chunk
 from hebbgraph.settings import LearningSettings
 
@@ -50,7 +51,8 @@ class GrowthPoint:
     without feedback, and of one ``reinforce`` since the last point: with its commit, and
     beside it.
     ``ratio`` is of processor times, the question's embedding not counted, which takes
-    ``embedding_ms``. ``edges`` are those learned, by family.
+    ``embedding_ms``. ``edges`` are those learned, by family. ``folding_ms`` is the processor time
+    of reading the whole log, and ``opening_ms`` that of reading what was kept of it instead.
     """
 
     feedbacks: int
@@ -62,6 +64,8 @@ class GrowthPoint:
     reinforce_ms: float | None
     beside_commit_ms: float | None
     embedding_ms: float | None = None
+    folding_ms: float | None = None
+    opening_ms: float | None = None
 
     @property
     def ratio_with_embedding(self) -> float | None:
@@ -125,7 +129,10 @@ def measure_growth(
             wall, beside = walker.give(stop - done)
             done = stop
             point = _point(done, index, unlearned, questions, k, wall, beside)
-            points.append(replace(point, embedding_ms=embedding))
+            folding, opening = _opening_ms(index) if done else (None, None)
+            points.append(
+                replace(point, embedding_ms=embedding, folding_ms=folding, opening_ms=opening)
+            )
     return points
 
 
@@ -145,6 +152,8 @@ def grid(points: Sequence[GrowthPoint]) -> Grid:
                 for value in (
                     point.reinforce_ms,
                     point.beside_commit_ms,
+                    point.folding_ms,
+                    point.opening_ms,
                     point.embedding_ms,
                     point.ratio_with_embedding,
                 )
@@ -161,6 +170,8 @@ def grid(points: Sequence[GrowthPoint]) -> Grid:
         "first recall ms",
         "reinforce ms",
         "beside its commit ms",
+        "folding the log ms",
+        "opening instead ms",
         "embedding ms",
         "ratio with it",
     )
@@ -256,6 +267,19 @@ def _point(
         reinforce_ms=float(np.median(wall)) if wall else None,
         beside_commit_ms=float(np.median(beside)) if beside else None,
     )
+
+
+def _opening_ms(index: HebbianIndex) -> tuple[float, float]:
+    """Return the milliseconds of reading the log, and of reading what was kept of it."""
+    parts = index.parts
+    parts.learned.keep()
+    spent = []
+    for path in (None, parts.learned.path):
+        memory = Memory(parts.log, parts.truth, parts.settings.learning, path)
+        began = thread_time()
+        memory.refresh(parts.derived.feedback)
+        spent.append((thread_time() - began) * 1e3)
+    return spent[0], spent[1]
 
 
 def _embedding_ms(embedder: CachingEmbedder, questions: Sequence[str]) -> float:

@@ -122,7 +122,7 @@ class Memory:
     ) -> None:
         self._log = log
         #: A rule of the caller's cannot be told from another one, so nothing is kept of it.
-        self._path = path if isinstance(settings.rule, str) else None
+        self.path = path if isinstance(settings.rule, str) else None
         self._kept = 0
         self._truth = truth
         self._settings = settings
@@ -185,7 +185,7 @@ class Memory:
     def keep(self, *, at_least: int = 1) -> None:
         """Write a snapshot, if so many feedbacks were folded since the last one."""
         with self._lock:
-            if self._path is None or abs(len(self.events) - self._kept) < at_least:
+            if self.path is None or abs(len(self.events) - self._kept) < at_least:
                 return
             facts = {
                 **self._fits(self.state),
@@ -200,20 +200,20 @@ class Memory:
                     return  # what was taken back must not come back
                 arrays = self.weights.arrays() | self.episodes.arrays()
                 arrays |= zip(_EVENTS, self.events.packed(), strict=True)
-                save_snapshot(self._path, facts, arrays)
+                save_snapshot(self.path, facts, arrays)
                 self._kept = len(self.events)
             except (OSError, HebbgraphError) as error:
                 logger.warning(
                     "what was learned was not kept at %s (%s): the next open reads the log again",
-                    self._path,
+                    self.path,
                     error,
                 )
 
     def discard(self) -> None:
         """Remove the snapshot, which names phrases and holds embeddings of questions."""
         with self._lock:
-            if self._path is not None:
-                remove(self._path)
+            if self.path is not None:
+                remove(self.path)
                 self._kept = 0
 
     def _fits(self, state: FeedbackState) -> dict[str, Any]:
@@ -226,7 +226,7 @@ class Memory:
 
     def _restore(self, state: FeedbackState) -> None:
         """Go on from the snapshot, if there is one that fits."""
-        held = None if self._path is None else load_snapshot(self._path)
+        held = None if self.path is None else load_snapshot(self.path)
         if held is None:
             return
         facts, arrays = held
