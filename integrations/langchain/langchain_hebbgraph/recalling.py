@@ -14,9 +14,9 @@ from hebbgraph.recall.diversity import diverse_hits
 from hebbgraph.recall.strategies import Strategy, StrategyName
 from langchain_core.documents import Document
 
-from langchain_hebbgraph.conversion import TRAIL, fields_of, to_document
+from langchain_hebbgraph.conversion import TRAIL, to_document
 from langchain_hebbgraph.wrapped import Found, Wrapped
-from langchain_hebbgraph.writing import changed
+from langchain_hebbgraph.writing import as_now, changed
 
 __all__ = ["Answer", "Asked", "SearchType", "aanswer", "answer", "follow"]
 
@@ -65,10 +65,10 @@ class Answer:
     def _document(self, hit: Hit, asked: Asked) -> Document:
         document = to_document(hit.chunk, score=hit.score, score_key=asked.score_key)
         if (now := self.current.get(hit.chunk.id)) is not None:
-            scores = {asked.score_key: hit.score} if asked.score_key is not None else {}
-            document = Document(
-                id=hit.chunk.id, page_content=now.page_content, metadata={**now.metadata, **scores}
-            )
+            document.page_content = now.page_content
+            document.metadata.update(now.metadata)
+            if asked.score_key is not None:
+                document.metadata[asked.score_key] = hit.score
         if asked.include_path:
             document.metadata[TRAIL] = self.recall.trail(hit.chunk.id)
         elif hit.stale is not None:
@@ -96,7 +96,8 @@ def answer(asked: Asked, wrapped: Wrapped | None = None) -> Answer:
                 asked.index,
             )
     if asked.follow and current:
-        follow(asked.index, [fields_of(one, id_) for id_, one in current.items()])
+        held = {hit.chunk.id: hit.chunk for hit in recall.hits}
+        follow(asked.index, [as_now(held[id_], one) for id_, one in current.items()])
     hits = [
         hit
         for hit in recall.hits
@@ -142,11 +143,11 @@ def _verified(
     now = {id_: found.documents[id_] for id_ in held if id_ in found.documents}
     missing: set[str] = set()
     witness = next((id_ for id_, one in found.documents.items() if one.id), None)
-    can_tell = wrapped.tells and (witness is not None or not found.documents)
+    can_tell = witness is not None or not found.documents
     if can_tell and (unseen := [id_ for id_ in held if id_ not in now]):
-        told = wrapped.current(unseen if witness is None else [*unseen, witness])
+        told = wrapped.told(unseen if witness is None else [*unseen, witness])
         # A store that does not know what its own search has just found cannot be asked.
-        if witness is None or witness in told:
+        if told is not None and (witness is None or witness in told):
             missing = {id_ for id_ in unseen if id_ not in told}
             now |= {id_: told[id_] for id_ in unseen if id_ in told}
     differing = {id_: one for id_, one in now.items() if changed(held[id_].chunk, one)}

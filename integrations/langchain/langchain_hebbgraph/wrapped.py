@@ -23,6 +23,8 @@ __all__ = ["Found", "Wrapped"]
 logger = logging.getLogger(__name__)
 
 _PAGE = 500
+#: Kinds of stores of which it was said that they cannot be asked by id.
+_TOLD: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,25 @@ class Wrapped:
         pages = (wanted[at : at + _PAGE] for at in range(0, len(wanted), _PAGE))
         return {one.id: one for page in pages for one in source.get_by_ids(page) if one.id}
 
+    def told(self, ids: Iterable[str]) -> dict[str, Document] | None:
+        """Return the same, or None if it cannot be asked: a search goes on without it."""
+        if not self.tells:
+            return None
+        try:
+            return self.current(ids)
+        except Exception as error:
+            kind = type(self.source).__name__
+            if kind not in _TOLD:
+                _TOLD.add(kind)
+                logger.warning(
+                    "%s cannot be asked for documents by id (%s: %s): what is deleted or edited "
+                    "there comes back as it was until it is refreshed",
+                    kind,
+                    type(error).__name__,
+                    error,
+                )
+            return None
+
     def add(self, documents: Sequence[Document]) -> None:
         """Add documents to a vector store; a retriever has none."""
         if isinstance(self.source, VectorStore) and documents:
@@ -101,7 +122,8 @@ class Wrapped:
         """Delete documents from a vector store; what it does not hold is passed over."""
         if not isinstance(self.source, VectorStore):
             return
-        held = list(self.current(ids)) if self.tells else list(ids)
+        told = self.told(ids)
+        held = list(ids if told is None else told)
         if held:
             self.source.delete(held)
 

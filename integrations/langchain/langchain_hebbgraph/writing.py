@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 from hebbgraph import AddReport, Chunk, HebbianIndex, InvalidChunkError, ParameterError
 from hebbgraph.documents.links import is_place
@@ -12,7 +13,7 @@ from langchain_core.documents import Document
 from langchain_hebbgraph.conversion import SOURCE, documents_of, fields_of, stable_id, to_chunk
 from langchain_hebbgraph.wrapped import Wrapped
 
-__all__ = ["changed", "places_of", "sources_of", "with_ids", "write", "write_current"]
+__all__ = ["as_now", "changed", "places_of", "sources_of", "with_ids", "write", "write_current"]
 
 
 def write(
@@ -72,7 +73,14 @@ def write_current(index: HebbianIndex, wrapped: Wrapped) -> AddReport:
         )
     ids = index.ids()
     current = wrapped.current(ids)
-    report = index.add([fields_of(one, id_) for id_, one in current.items()])
+    every = not index.settings.keep_text  # then it cannot tell what has changed
+    report = index.add(
+        [
+            as_now(chunk, current[chunk.id])
+            for chunk in index.get(current)
+            if every or changed(chunk, current[chunk.id])
+        ]
+    )
     gone = [id_ for id_ in ids if id_ not in current]
     return report.model_copy(update={"deleted": index.delete(gone) if gone else 0})
 
@@ -80,10 +88,18 @@ def write_current(index: HebbianIndex, wrapped: Wrapped) -> AddReport:
 def changed(chunk: Chunk, document: Document) -> bool:
     """Return whether a store's document reads otherwise than the chunk made of it."""
     try:
-        now = to_chunk(document, chunk.id)
+        return to_chunk(document, chunk.id).text != chunk.text
     except InvalidChunkError:
         return True
-    return (now.text, now.title) != (chunk.text, chunk.title)
+
+
+def as_now(chunk: Chunk, document: Document) -> dict[str, Any]:
+    """Return a chunk's fields as a store's document has them; what that lacks stays."""
+    fields = fields_of(document, chunk.id)
+    for name in ("title", "document_id", "tags", "addresses", "references"):
+        fields[name] = fields[name] or getattr(chunk, name)
+    fields["metadata"] = {**chunk.metadata, **fields["metadata"]}
+    return fields
 
 
 def sources_of(documents: Iterable[Document]) -> list[str]:

@@ -138,6 +138,18 @@ def test_an_edit_reaches_the_graph_unless_it_must_not_grow() -> None:
         assert retriever.refresh().replaced == (0 if grow else 1)
 
 
+def test_what_the_graph_knows_beyond_the_store_stays() -> None:
+    bare = Document(BUILT.page_content, id="petrel")  # a store without metadata
+    store = store_of(bare)
+    retriever = HebbianRetriever.from_vectorstore(store, documents=[BUILT])
+    assert retriever.invoke(QUERY) == [BUILT]
+    store.add_documents([bare.model_copy(update={"page_content": SUNK.page_content})])
+    for _ in range(2):
+        assert retriever.invoke(QUERY) == [SUNK]
+    assert retriever.refresh().replaced == 0
+    assert retriever.index.get(["petrel"])[0].title == "Petrel"
+
+
 def test_a_store_that_cannot_be_asked_by_id_is_believed() -> None:
     class Mute(InMemoryVectorStore):
         def get_by_ids(self, ids: Any, /) -> list[Document]:
@@ -150,6 +162,24 @@ def test_a_store_that_cannot_be_asked_by_id_is_believed() -> None:
     over = HebbianRetriever.from_vectorstore(store.as_retriever(), documents=[BUILT])
     with pytest.raises(ParameterError, match="hand over those that it holds now"):
         over.refresh()
+
+
+def test_a_store_that_fails_to_be_asked_by_id_fails_no_search(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    class Broken(InMemoryVectorStore):  # Chroma's, for documents without metadata
+        def get_by_ids(self, ids: Any, /) -> list[Document]:
+            raise ValueError("metadata is None")
+
+    store = Broken(DeterministicFakeEmbedding(size=8))
+    store.add_documents([BUILT, BREAD])
+    retriever = HebbianRetriever.from_vectorstore(store, documents=[BUILT, BREAD], seed_k=1)
+    for _ in range(2):
+        assert len(retriever.invoke(QUERY)) == 2
+    assert caplog.text.count("cannot be asked for documents by id") == 1
+    assert retriever.delete(["bread"]) == 1
+    with pytest.raises(ValueError, match="metadata is None"):
+        retriever.refresh()
 
 
 def test_what_is_written_goes_to_both() -> None:
