@@ -148,9 +148,11 @@ class LearningSettings(_Frozen):
         Steps of spreading in which learned edges are followed, counting the one from the
         cues. Further out they cost more than they bring.
     actor_events : float, at least 0
-        A named actor may always have the influence of this many feedbacks,
+        An actor may always have the influence of this many feedbacks, as all unnamed feedback
+        may together,
     actor_share : float, in [0, 1]
-        or of this share of everybody else's, if that is more.
+        or of this share of everybody else's, if that is more, or of twice as many as agreed
+        with direct evidence; see :mod:`hebbgraph.formulas.credibility`.
     require_actor : bool
         Whether feedback must name its actor.
     episode_similarity : float, in [0, 1)
