@@ -79,7 +79,9 @@ function growth(known, actors) {
     const sums = known.map((one) => { sum += one.actor === name ? 1 : 0; return sum; });
     return { label: name || "no name", values: at.map((number) => sums[number]), colour: `colony-${place}` };
   });
-  return lines("Lessons of each actor, as they came", at.map((number) => day(known[number].created_at)), series);
+  const days = at.map((number) => day(known[number].created_at));
+  const names = days.map((name, place) => (name === days[place - 1] ? "" : name));
+  return lines("Lessons of each actor, as they came", names, series);
 }
 
 function lesson(one, titles, takeBack) {
