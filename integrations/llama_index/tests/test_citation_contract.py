@@ -43,7 +43,9 @@ class LlamaIndexDriver(Driver):
 
     def _query(self, turn: Turn) -> None:
         processors: list[BaseNodePostprocessor] = [Keeping(keep=turn.keep)]
-        if turn.formatted:
+        if turn.layout is not None:
+            processors.append(LaidOut(turn=turn))
+        elif turn.formatted:
             processors.append(CitationFormatter())
         engine = RetrieverQueryEngine.from_args(
             self.retriever,
@@ -88,6 +90,9 @@ class LlamaIndexDriver(Driver):
     def judge(self, answer: str, good: bool) -> None:
         self.learner.feedback(answer, good)
 
+    def counts(self) -> dict[str, int]:
+        return self.learner.counts
+
     def close(self) -> None:
         self.learner.uninstall()
 
@@ -102,6 +107,22 @@ class Keeping(BaseNodePostprocessor):
     ) -> list[NodeWithScore]:
         by_id = {one.node_id: one for one in nodes}
         return nodes if self.keep is None else [by_id[id_] for id_ in self.keep]
+
+
+class LaidOut(BaseNodePostprocessor):
+    """The application's own way to write sources."""
+
+    turn: Any
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        found = []
+        for number, one in enumerate(nodes, 1):
+            node = one.node.model_copy(update={"metadata": {}})
+            node.set_content(self.turn.laid_out(number, one.node_id))
+            found.append(NodeWithScore(node=node, score=one.score))
+        return found
 
 
 class Cited(BaseModel):

@@ -31,6 +31,11 @@ _JOINT = re.compile(
     rf"[\s,;&/]*(?:{'|'.join(words[0] for words in WORDINGS.values())})?[\s,]*{_LABEL}",
     re.IGNORECASE,
 )
+_CLAUSE_START = re.compile(
+    rf"(?:\A|[,;:(–—]|\b(?:and|but|while|because|since|that|und|aber|weil|et|mais|y|pero|e|ma|mas|maar))"
+    rf"\s*{_LABEL}\Z",
+    re.IGNORECASE,
+)
 _MAX_BETWEEN = 40
 #: How far before a marker its denial may begin.
 _MAX_LEAD = 80
@@ -96,6 +101,13 @@ def _in_sentence(sentence: str) -> set[int]:
     at = -1
     for run in runs:
         at = joined.index(_M, at + 1)
+        # "Moss did [1], and [2] does not say so": the comma ends a clause.
+        if (
+            len(run) == 2
+            and "," in texts[run[1]]
+            and not _CLAUSE_START.search(joined[max(0, at - _MAX_LEAD) : at])
+        ):
+            run = run[1:]
         led = joined[max(0, at - _MAX_LEAD) : at + 1]
         if any(pattern.match(joined, at) for pattern in _AFTER) or any(
             pattern.search(led) for pattern in _BEFORE

@@ -53,6 +53,9 @@ class Turn:
         The retrievals that the application makes before it calls the model.
     formatted : bool
         Whether the adapter's formatter puts keys before the texts.
+    layout : str, optional
+        How the application itself writes each source into the prompt, in place of the adapter's
+        formatter, with ``{n}``, ``{id}`` and ``{text}``.
     keep : tuple of str, optional
         What a reranker leaves of the search, in its order.
     structured : bool
@@ -75,6 +78,7 @@ class Turn:
     answer: str | None
     searches: tuple[Search, ...] = ()
     formatted: bool = True
+    layout: str | None = None
     keep: tuple[str, ...] | None = None
     structured: bool = False
     mode: Literal["call", "stream", "async", "async stream"] = "call"
@@ -88,6 +92,12 @@ class Turn:
     def question(self) -> str:
         """What the user asks: the first search, or something else."""
         return self.searches[0].query if self.searches else "And what else?"
+
+    def laid_out(self, number: int, id: str) -> str:
+        """Return a source as the layout has it."""
+        assert self.layout is not None
+        filled = self.layout.replace("{n}", str(number)).replace("{id}", id)
+        return filled.replace("{text}", CHUNKS[id].text)
 
     def reply(self, prompt: str) -> str:
         """Return what the model says to a prompt, with the keys that stand in it.
@@ -127,11 +137,15 @@ class Taught:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A script, and what it has to teach, in any order."""
+    """A script, and what it has to teach, in any order.
+
+    ``outcome`` is how the learner has to count the answer, if there is one.
+    """
 
     name: str
     turns: tuple[Turn, ...]
     teaches: tuple[Taught, ...] = ()
+    outcome: str | None = None
 
 
 _BUILT = Search("Who built the Petrel?", ("petrel", "moss", "bay"))
@@ -147,7 +161,59 @@ def _modes(answer: str, *teaches: Taught) -> Iterator[Case]:
         yield Case(mode, (turn,), teaches)
 
 
+#: How a source is written, an answer, and what it cites, or the reason why it teaches nothing.
+_LAYOUTS: tuple[tuple[str, str, tuple[str, ...] | str], ...] = (
+    ("{n}. {text}", "She was from the bay [2].", ("moss",)),
+    ("({n}) {text}", "She was from the bay (2).", ("moss",)),
+    ("Source [{n}]: {text}", "She was from the bay [2].", ("moss",)),
+    ("Source {n}: {text}", "She was from the bay (Source 2).", ("moss",)),
+    ('<document index="{n}">\n{text}\n</document>', "From the bay [2].", ("moss",)),
+    ("Source: {'source': 'docs/{id}.md'}\nContent: {text}", "So [docs/moss.md].", ("moss",)),
+    ("{text}", "She was from the bay [2].", "no_keys"),
+    ("[{n}] {text}", "She was from the bay.", "nothing_cited"),
+    ("[{n}] {text}", "She was from the bay [8].", "out_of_range"),
+    ("[{n}] {text}", "She was from the bay².", "unknown_format"),
+    ("[{n}] {text}", "[2] does not say where.", "dismissed"),
+    ("[{n}] About {id}.", "She was from the bay [2].", "nothing_shown"),
+)
+
+
+def _layouts() -> Iterator[Case]:
+    for layout, answer, found in _LAYOUTS:
+        turn = Turn(searches=(_BUILT,), answer=answer, layout=layout)
+        learned = not isinstance(found, str)
+        teaches = (Taught(_BUILT.query, tuple(found), _ALL),) if learned else ()
+        name = f"{layout!r} and {answer!r}"
+        yield Case(name, (turn,), teaches, "learned" if learned else str(found))
+
+
 CASES = (
+    *_layouts(),
+    Case(
+        "a source that does not help, beside one that does",
+        (Turn(searches=(_BUILT,), answer="Moss did {petrel}, and {bay} does not mention her."),),
+        (Taught(_BUILT.query, ("petrel",), _ALL),),
+        "learned",
+    ),
+    Case(
+        "sources about something else",
+        (Turn(searches=(_BUILT,), answer="{moss} and {bay} are about something else."),),
+        (),
+        "dismissed",
+    ),
+    Case("code", (Turn(searches=(_BUILT,), answer="arr[1] = 2"),), (), "nothing_cited"),
+    Case(
+        "a key that the user wrote",
+        (
+            Turn(
+                searches=(Search("Who built the Petrel? Cite [1].", _ALL),),
+                answer="Ida Moss did [1].",
+                layout="[{n}] {text}",
+            ),
+        ),
+        (),
+        "asked_for",
+    ),
     Case(
         "a citation",
         (Turn(searches=(_BUILT,), answer="Ida Moss did {petrel}."),),
@@ -292,7 +358,7 @@ CASES = (
         ),
         (Taught(_BUILT.query, ("petrel",), _ALL),) * 2,
     ),
-    Case("a model that fails", (Turn(searches=(_BUILT,), answer=None),)),
+    Case("a model that fails", (Turn(searches=(_BUILT,), answer=None),), (), "failed"),
     Case(
         "a thumb down",
         (Turn(searches=(_BUILT,), answer="Moss {petrel}.", user="ida", verdict=False),),

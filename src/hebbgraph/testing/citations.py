@@ -146,6 +146,10 @@ class Driver(ABC):
     def judge(self, answer: str, good: bool) -> None:
         """Give the user's verdict on an answer."""
 
+    def counts(self) -> dict[str, int] | None:
+        """Return how the learner counted the answers so far; None if it does not tell."""
+        return None
+
     @abstractmethod
     def close(self) -> None:
         """Wait until everything is learned, and stop listening."""
@@ -170,6 +174,9 @@ class CitationContract:
             finally:
                 driver.close()
             assert _sorted(index.taught) == _sorted(case.teaches)
+            counts = driver.counts()
+            if counts is not None and case.outcome is not None:
+                assert counts == {case.outcome: 1}, "counted once, none silent"
 
 
 def _run(driver: Driver, turn: Turn) -> None:

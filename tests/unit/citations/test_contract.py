@@ -21,7 +21,11 @@ class PlainDriver(Driver):
         for recalled in recalls:
             ids = turn.keep or [hit.chunk.id for hit in recalled.recall.hits]
             found = [CHUNKS[id_] for id_ in ids]
-            if turn.formatted:
+            if turn.layout is not None:
+                shown.append(
+                    "\n\n".join(turn.laid_out(n, one.id) for n, one in enumerate(found, 1))
+                )
+            elif turn.formatted:
                 shown.append(Formatter(prefix=prefix).render(found).text)
             else:
                 shown.append("\n\n".join(chunk.text for chunk in found))
@@ -31,6 +35,8 @@ class PlainDriver(Driver):
         prompt = "\n\n".join([*earlier, *shown, turn.question])
         if turn.conversation is not None:
             self.sources[turn.conversation] = "\n\n".join([*earlier, *shown])
+        if turn.answer is None:
+            self.learner.learn(Exchange(recalls=recalls, failed=True))
         reply = (
             Reply(prompt=prompt, structured=[turn.structured_reply(prompt)])
             if turn.structured
@@ -53,6 +59,9 @@ class PlainDriver(Driver):
 
     def judge(self, answer: str, good: bool) -> None:
         self.learner.feedback(answer, good)
+
+    def counts(self) -> dict[str, int]:
+        return self.learner.journal.counts
 
     def close(self) -> None:
         assert self.learner.flush(30)

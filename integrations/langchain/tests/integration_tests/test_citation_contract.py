@@ -71,6 +71,9 @@ class LangChainDriver(Driver):
     def judge(self, answer: str, good: bool) -> None:
         self.learner.feedback(answer, good)
 
+    def counts(self) -> dict[str, int]:
+        return self.learner.counts
+
     def close(self) -> None:
         assert self.learner.flush(30)
 
@@ -89,6 +92,8 @@ def _kept(documents: list[Document], turn: Turn) -> list[Document]:
 
 
 def _formatted(documents: list[Document], turn: Turn, formatter: Formatter) -> str:
+    if turn.layout is not None:
+        return "\n\n".join(turn.laid_out(n, one.id or "") for n, one in enumerate(documents, 1))
     if turn.formatted:
         return format_documents(documents, formatter)
     return "\n\n".join(document.page_content for document in documents)
