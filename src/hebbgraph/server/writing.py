@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import AsyncIterator
 from typing import Any, TypeVar
 
@@ -22,6 +23,11 @@ from hebbgraph.server.problems import problem_of
 from hebbgraph.server.visit import Visit, Visiting, as_json
 
 NDJSON = "application/x-ndjson"
+
+logger = logging.getLogger(__name__)
+
+#: The event loop itself holds tasks by weak references alone.
+_running: set[asyncio.Task[AddReport]] = set()
 
 _Body = TypeVar("_Body", bound=BaseModel)
 
@@ -47,7 +53,7 @@ async def add(request: Request, visit: Visiting) -> Response:
     """
     body = await _parsed(request, bodies.AddRequest, visit)
     if NDJSON in request.headers.get("accept", ""):
-        return StreamingResponse(_added(body, visit), media_type=NDJSON)
+        return StreamingResponse(_told(*_started(body, visit)), media_type=NDJSON)
     return await visit.answer(lambda index: _add(index, body), pool="write", create=True)
 
 
@@ -55,8 +61,13 @@ def _add(index: HebbianIndex, body: bodies.AddRequest, **more: Any) -> AddReport
     return index.add(body.chunks, on_error=body.on_error, strict=body.strict, **more)
 
 
-async def _added(body: bodies.AddRequest, visit: Visit) -> AsyncIterator[bytes]:
-    """Add, and yield lines of progress. If the client leaves, the add goes on to its end."""
+def _started(
+    body: bodies.AddRequest, visit: Visit
+) -> tuple[asyncio.Task[AddReport], asyncio.Queue[bytes | None]]:
+    """Start to add; return that, and the lines of progress, None at the end.
+
+    It goes on if the client leaves, even before it has read the first line.
+    """
     loop = asyncio.get_running_loop()
     lines: asyncio.Queue[bytes | None] = asyncio.Queue()
 
@@ -67,12 +78,26 @@ async def _added(body: bodies.AddRequest, visit: Visit) -> AsyncIterator[bytes]:
     def work(index: HebbianIndex) -> AddReport:
         return _add(index, body, on_progress=tell)
 
-    adding = asyncio.ensure_future(visit.run(work, pool="write", create=True))
-    adding.add_done_callback(lambda _: lines.put_nowait(None))
+    def end(adding: asyncio.Task[AddReport]) -> None:
+        _running.discard(adding)
+        if not adding.cancelled() and (error := adding.exception()) is not None:
+            logger.info("a streamed add ended: %s", type(error).__name__)
+        lines.put_nowait(None)
+
+    adding = asyncio.create_task(visit.run(work, pool="write", create=True))
+    _running.add(adding)
+    adding.add_done_callback(end)
+    return adding, lines
+
+
+async def _told(
+    adding: asyncio.Task[AddReport], lines: asyncio.Queue[bytes | None]
+) -> AsyncIterator[bytes]:
+    """Yield the lines of a streamed answer."""
     while (line := await lines.get()) is not None:
         yield line + b"\n"
     try:
-        last = {"report": (await adding).model_dump()}
+        last = {"report": adding.result().model_dump()}
     except Exception as error:
         last = {"problem": problem_of(error).model_dump()}
     yield json.dumps(last).encode() + b"\n"
