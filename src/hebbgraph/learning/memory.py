@@ -42,8 +42,8 @@ __all__ = ["FAMILY_NAMES", "Event", "Events", "Memory"]
 logger = logging.getLogger(__name__)
 
 _EVENTS = ("event_data", "event_offsets")
-#: After so many feedbacks that were folded in one go, a snapshot is written at once.
-_KEPT_AT_ONCE = 2000
+#: After so many feedbacks, or a sixteenth of all, another snapshot is written.
+_KEPT_AFTER = 2000
 
 #: The names that settings and reports use.
 FAMILY_NAMES: dict[Family, FamilyName] = {
@@ -172,13 +172,11 @@ class Memory:
                 self.reset()
             if not self._seq:
                 self._restore(state)
-            before = len(self.events)
             for seq, feedback in self._log.after(self._seq):
                 self.fold(feedback)
                 self._seq, self._last_id = seq, feedback.id
             self.state = state
-            if len(self.events) - before >= _KEPT_AT_ONCE:
-                self.keep()
+            self.keep(at_least=max(_KEPT_AFTER, len(self.events) // 16))
 
     # -- between openings -------------------------------------------------------------
 
@@ -188,7 +186,7 @@ class Memory:
             if self.path is None or abs(len(self.events) - self._kept) < at_least:
                 return
             facts = {
-                **self._fits(self.state),
+                **self._fits(),
                 "seq": self._seq,
                 "last_id": self._last_id,
                 "state": list(self.state),
@@ -198,6 +196,7 @@ class Memory:
             try:
                 if self._truth.state().feedback.removed != self.state.removed:
                     return  # what was taken back must not come back
+                facts["size"] = self._log.size(until=self._seq)
                 arrays = self.weights.arrays() | self.episodes.arrays()
                 arrays |= zip(_EVENTS, self.events.packed(), strict=True)
                 save_snapshot(self.path, facts, arrays)
@@ -216,13 +215,13 @@ class Memory:
                 remove(self.path)
                 self._kept = 0
 
-    def _fits(self, state: FeedbackState) -> dict[str, Any]:
+    def _fits(self) -> dict[str, Any]:
         """Return what a snapshot must have been made with."""
         settings = self._settings.model_dump(
             mode="json", exclude={"store_queries", "query_retention_days", "require_actor"}
         )
         corrections = [repr(one) for one in self.corrections]
-        return {"settings": settings, "corrections": corrections, "removed": state.removed}
+        return {"settings": settings, "corrections": corrections}
 
     def _restore(self, state: FeedbackState) -> None:
         """Go on from the snapshot, if there is one that fits."""
@@ -230,12 +229,19 @@ class Memory:
         if held is None:
             return
         facts, arrays = held
-        if {name: facts.get(name) for name in self._fits(state)} != self._fits(state):
+        fits = self._fits()
+        if {name: facts.get(name) for name in fits} != fits:
             return
         if self._log.id_at(facts["seq"]) != facts["last_id"]:
             return
         events = Events(*(arrays[name] for name in _EVENTS))
         if self._log.count(until=facts["seq"]) != len(events):
+            return
+        folded = FeedbackState(*facts["state"])
+        # What was taken back may be later than this; what was rewritten is shorter.
+        if folded.removed != state.removed and (
+            self._log.size(until=facts["seq"]) != facts["size"]
+        ):
             return
         actors = Actors.restored(self._settings, facts["actors"])
         self.weights = RawWeights.restored(self._settings, arrays, actors)
@@ -245,7 +251,7 @@ class Memory:
             self._restore_corpus(facts["seq"])
         self.has_learned = len(self.weights) > 0 or len(self.corpus) > 0
         self._seq, self._last_id = facts["seq"], facts["last_id"]
-        self.state = FeedbackState(*facts["state"])
+        self.state = folded
         self._kept = len(events)
 
     def _restore_corpus(self, seq: int) -> None:

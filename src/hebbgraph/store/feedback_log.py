@@ -305,6 +305,14 @@ class FeedbackLog:
             return connection.execute(query).all()
 
     @retried
+    def size(self, *, until: int) -> int:
+        """Return how many characters all feedback up to a sequence number takes."""
+        query = sa.select(sa.func.sum(sa.func.length(log.c.body)))
+        with self.database.read() as connection:
+            found = connection.execute(query.where(self._mine(), log.c.seq <= until)).scalar()
+        return int(found or 0)
+
+    @retried
     def latest(self, n: int, *, until: int) -> list[Feedback]:
         """Return the last n feedbacks up to a sequence number, in order."""
         query = sa.select(log).where(self._mine(), log.c.seq <= until)

@@ -124,6 +124,27 @@ def test_what_is_forgotten_is_not_in_the_next_snapshot(
         assert everything(index) == without
 
 
+def test_a_correction_folds_only_what_came_after_the_snapshot(
+    opened: Callable[..., HebbianIndex], folds: list[str]
+) -> None:
+    with opened() as index:
+        teach(index, 20)
+        everything(index)
+    with opened() as index:
+        recall = index.recall(QUESTIONS[1], k=8)
+        first, second = (hit.chunk.id for hit in recall.hits[:2])
+        index.reinforce(recall, [first], actor="ann")
+        index.recall(QUESTIONS[0])
+        folds.clear()
+        index.reinforce(recall, [second], actor="ann")
+        index.recall(QUESTIONS[0])
+        assert len(folds) == 1
+        assert dump(index.parts.learned.weights) == folded_anew(index)
+        index.forget(chunk=first)
+        index.recall(QUESTIONS[0])
+        assert dump(index.parts.learned.weights) == folded_anew(index)
+
+
 def test_a_snapshot_that_does_not_fit_is_passed_over(
     opened: Callable[..., HebbianIndex], folds: list[str]
 ) -> None:
