@@ -21,6 +21,7 @@ __all__ = [
     "MAX_K",
     "MAX_METADATA_BYTES",
     "MAX_METADATA_DEPTH",
+    "MAX_NAMES_OF_ONE",
     "MAX_QUERY_CHARACTERS",
     "MAX_REFERENCES",
     "MAX_SEEDS",
@@ -49,6 +50,8 @@ MAX_REFERENCES = 4096
 MAX_ADDRESS = 2048
 #: A chunk's metadata as JSON, in UTF-8.
 MAX_METADATA_BYTES = 1_000_000
+#: Other names of one thing in a glossary, and things that one name stands for.
+MAX_NAMES_OF_ONE = 32
 #: Characters of a question.
 MAX_QUERY_CHARACTERS = 65_536
 #: Characters of an earlier turn that are read; further ones are left out.

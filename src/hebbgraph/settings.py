@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from difflib import get_close_matches
-from typing import Any, ClassVar, Literal, Self, get_args
+from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
 from pydantic import (
     BaseModel,
@@ -27,6 +27,7 @@ from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.formulas.parameters import no_field_any_more
 from hebbgraph.formulas.relevance import NeuralRecall
+from hebbgraph.limits import MAX_NAMES_OF_ONE
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
 
 __all__ = [
@@ -46,7 +47,8 @@ Language = Literal[
 ]  # fmt: skip
 
 
-AliasName = Literal["spelling", "acronyms", "vectors"]
+AliasName = Literal["spelling", "acronyms", "vectors", "scripts"]
+_Glossary: TypeAlias = dict[str, tuple[str, ...]]
 FamilyName = Literal["cue", "pair", "episode", "path", "corpus"]
 
 
@@ -239,10 +241,13 @@ class Settings(_Frozen):
     edges : tuple of str
         Build setting. Metadata fields whose values join chunks: two chunks by the same
         ``author`` are one step apart. Values are text, numbers, or lists of these.
-    aliases : tuple of {"spelling", "acronyms", "vectors"}
+    aliases : tuple of {"spelling", "acronyms", "vectors", "scripts"}
         Which variants of one concept are joined by light edges, derived and never merged;
         see :mod:`hebbgraph.graph.aliases`. None by default: they help some sets and harm
         others. ``"vectors"`` embeds the vocabulary in each process.
+    glossary : mapping of str to tuple of str
+        Names of one thing in other languages: ``{"Salt Lantern": ("Salzlaterne",)}``, at most 32
+        of each. They are joined as aliases are, and a question that names one finds the others.
     alias_weight : float, in [0, 1]
         The share of a tag's activation that passes to each of its variants.
     vector_dtype : {"float16", "float32"}
@@ -287,6 +292,7 @@ class Settings(_Frozen):
     time_fields: tuple[str, str, str] = ("valid_from", "valid_until", "supersedes")
     edges: tuple[str, ...] = ()
     aliases: tuple[AliasName, ...] = ()
+    glossary: _Glossary = {}
     alias_weight: float = Field(default=0.5, ge=0.0, le=1.0)
     vector_dtype: Literal["float16", "float32"] = "float16"
     vector_search: VectorSearchName | VectorSearchFactory = "exact"
@@ -309,6 +315,28 @@ class Settings(_Frozen):
                 "the present ones only"
             )
         return self
+
+    @field_validator("glossary")
+    @classmethod
+    def _tells_things_apart(cls, glossary: _Glossary) -> _Glossary:
+        meant: dict[str, int] = {}
+        for name, others in glossary.items():
+            for one in (name, *others):
+                if not one.strip():
+                    raise ValueError(f"a name has visible characters, got {one!r} for {name!r:.80}")
+            for one in others:
+                meant[one] = meant.get(one, 0) + 1
+            if len(others) > MAX_NAMES_OF_ONE:
+                raise ValueError(
+                    f"{name!r:.80} has {len(others)} other names, at most {MAX_NAMES_OF_ONE}"
+                )
+        for one, count in meant.items():
+            if count > MAX_NAMES_OF_ONE:
+                raise ValueError(
+                    f"{one!r:.80} stands for {count} things, at most {MAX_NAMES_OF_ONE}; a name "
+                    "that means everything tells nothing apart"
+                )
+        return glossary
 
     @field_validator("edges")
     @classmethod

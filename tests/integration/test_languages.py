@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from hebbgraph import Chunk, HebbianIndex
+from hebbgraph import Chunk, HebbianIndex, ParameterError, Settings
 
 # Written for these tests. In each language two chunks share what the question names, and
 # the rest is about something else.
@@ -144,3 +144,47 @@ def test_no_syllable_of_vietnamese_is_a_tag() -> None:
         index.add([f"{text} Phần {number}." for text in texts for number in range(3)])
         tags = {tag for tag in index.to_networkx() if " " not in tag}
     assert not tags
+
+
+ENGLISH = [
+    Chunk(id="en1", text="The Salt Lantern was designed by Oleg Vetrov for the bay of gulls."),
+    Chunk(id="en2", text="Oleg Vetrov was born in Olkhovka, the son of a carpenter."),
+    Chunk(id="en3", text="The Salt Lantern burns paraffin. Fishermen mend nets in spring."),
+    Chunk(id="en4", text="Pine makes good boats, and copper nails hold the planks."),
+]
+
+
+def test_a_name_in_another_script_leads_to_its_chunks() -> None:
+    question = "Где родился Олег Ветров?"
+    with HebbianIndex.open(":memory:") as index:
+        index.add(ENGLISH)
+        assert not index.recall(question).cues
+    with HebbianIndex.open(":memory:", settings=Settings(aliases=("scripts",))) as index:
+        index.add(ENGLISH)
+        recall = index.recall(question, k=2)
+        assert [cue.tag for cue in recall.cues] == ["oleg vetrov"]
+        assert {hit.chunk.id for hit in recall.hits} == {"en1", "en2"}
+        index.add([Chunk(id=i, text=text) for i, _, text in TEXTS["russian"]])
+        both = index.recall("Where was Oleg Vetrov born?", k=8)
+        assert {"oleg vetrov", "олег ветров"} <= {cue.tag for cue in both.cues}
+        assert {"en2", "ru2"} <= {hit.chunk.id for hit in both.hits[:4]}
+
+
+def test_a_glossary_joins_names_and_reads_questions() -> None:
+    names = {"Salt Lantern": ("Salzlaterne", "Соляной фонарь")}
+    with HebbianIndex.open(":memory:", settings=Settings(glossary=names)) as index:
+        index.add(ENGLISH)
+        for question in ("Womit brennt die Salzlaterne?", "Что освещает Соляной фонарь?"):
+            recall = index.recall(question, k=2)
+            assert [cue.tag for cue in recall.cues] == ["salt lantern"]
+            assert {hit.chunk.id for hit in recall.hits} == {"en1", "en3"}
+            assert recall.hits[1].score > 0
+
+
+@pytest.mark.parametrize(
+    "glossary",
+    [{str(at): ("one",) for at in range(40)}, {"one": tuple(map(str, range(40)))}, {"a": (" ",)}],
+)
+def test_a_glossary_that_tells_nothing_apart_is_refused(glossary: dict[str, object]) -> None:
+    with pytest.raises(ParameterError, match="glossary: "):
+        Settings(glossary=glossary)

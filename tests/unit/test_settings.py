@@ -83,7 +83,7 @@ def test_there_are_few_things_to_turn() -> None:
     )
     own = len(Settings.model_fields) - 6  # less the groups themselves
     turned = own + len(RecallSettings.model_fields) + len(LearningSettings.model_fields)
-    assert turned + sum(len(dataclasses.fields(one)) for one in groups) <= 72
+    assert turned + sum(len(dataclasses.fields(one)) for one in groups) <= 75
 
 
 def test_a_misspelt_field_is_answered_with_the_right_one() -> None:

@@ -13,6 +13,7 @@ Data flows through the room in this order:
 ``cooccurrence``     tag – tag edges, the projection of the incidence graph
 ``neighborhood``     the tags around one, however large the graph is
 ``aliases``          edges between variants of one tag
+``foreign``          names of one thing in several languages
 ``chunk_edges``      edges between chunks, from which colonies are found
 ``neural_layer``     edges and vectors left by training (numpy only)
 ``statistics``       the graph in numbers

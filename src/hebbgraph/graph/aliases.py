@@ -1,6 +1,6 @@
 """Alias edges join tags that are variants of one concept. The tags are never merged.
 
-Aliases are derived from the current vocabulary and vanish with it. There are three kinds:
+Aliases are derived from the current vocabulary and vanish with it. There are four kinds:
 
 - **spelling**: equal up to inflection, spaces and hyphens: "schooner" and "schooners",
   "spider man" and "spiderman". (Case, accents and the dots of "U.S." are folded before a
@@ -8,12 +8,15 @@ Aliases are derived from the current vocabulary and vanish with it. There are th
 - **acronyms**: one spells out the other: "us army" and "united states army". A bare
   acronym ("nato") is joined only to an expansion that shares a chunk with it.
 - **vectors**: embeddings that are almost equal.
+- **scripts**: names written alike in Latin, Cyrillic and Greek letters (:mod:`.foreign`).
+
+A glossary of the user's joins its names in the same way.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Literal, TypeAlias
 
@@ -22,6 +25,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.adjacency import EdgeSet, LinkKind
+from hebbgraph.graph.foreign import glossary_groups, script_pairs
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.text import lexical_terms
 from hebbgraph.text.tokens import stop_words
@@ -34,7 +38,7 @@ __all__ = [
     "spelling_pairs",
 ]
 
-AliasKind: TypeAlias = Literal["spelling", "acronyms", "vectors"]
+AliasKind: TypeAlias = Literal["spelling", "acronyms", "vectors", "scripts"]
 Pair: TypeAlias = tuple[int, int]
 
 _SHORTEST = 4  # characters; shorter spellings coincide by chance
@@ -142,7 +146,7 @@ class Aliases:
 
     Parameters
     ----------
-    kinds : collection of {"spelling", "acronyms", "vectors"}
+    kinds : collection of {"spelling", "acronyms", "vectors", "scripts"}
     weight : float, in [0, 1]
         Share of a tag's activation that passes to each alias.
     language : str
@@ -157,8 +161,10 @@ class Aliases:
         weight: float,
         language: str,
         embed: Callable[[list[str]], NDArray[np.float32] | None] | None = None,
+        glossary: Mapping[str, Iterable[str]] | None = None,
     ) -> None:
         self.kinds = frozenset(kinds)
+        self._groups = glossary_groups(glossary or {})
         self.weight = weight
         self._language = language
         self._embed = embed
@@ -166,9 +172,12 @@ class Aliases:
         self._of: tuple[TagGraph, int] | None = None
         self._edges = EdgeSet.empty()
 
+    def __bool__(self) -> bool:
+        return bool(self.kinds or self._groups)
+
     def edges(self, graph: TagGraph) -> EdgeSet:
         """Return the alias edges of a graph. The caller holds its lock."""
-        if not self.kinds:
+        if not self:
             return self._edges
         if self._of is None or self._of[0] is not graph or self._of[1] != graph.generation:
             self._edges = self._found(graph)
@@ -186,6 +195,12 @@ class Aliases:
             pairs.update(acronym_pairs(keys, _sharing(graph, tags)))
         if "vectors" in self.kinds and (vectors := self._embedded(keys)) is not None:
             pairs.update(similar_pairs(vectors))
+        if "scripts" in self.kinds:
+            pairs.update(script_pairs(keys))
+        if self._groups:
+            at = {key: number for number, key in enumerate(keys)}
+            for group in self._groups:
+                pairs.update(combinations(sorted(at[key] for key in group if key in at), 2))
         if not pairs:
             return EdgeSet.empty()
         ends = tags[np.array(sorted(pairs), dtype=np.int64)]

@@ -24,6 +24,7 @@ from hebbgraph.derived.timeline import Timelines
 from hebbgraph.embedders import unit_vector
 from hebbgraph.errors import FilterError, IndexLockedError, ParameterError
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
+from hebbgraph.graph.foreign import ForeignNames
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS
 from hebbgraph.moments import Moment, check_moment, microseconds
@@ -60,7 +61,7 @@ from hebbgraph.recall.strategies import (
 )
 from hebbgraph.records import Recall, Turn
 from hebbgraph.store.texts import TextsElsewhere
-from hebbgraph.text import tokenize
+from hebbgraph.text import lexical_terms, tokenize
 from hebbgraph.text.time_words import asked_time
 
 if TYPE_CHECKING:
@@ -103,6 +104,8 @@ class Recaller:
         self._settings = namespace.settings
         self._learned = namespace.learned if learned else None
         self._timelines = Timelines(namespace.truth)
+        settings = namespace.settings
+        self._foreign = ForeignNames(settings.glossary, scripts="scripts" in settings.aliases)
         self._masks = Masks(namespace.truth, namespace.colony_of, self._stale_now)
         self._search = DirectSearch(namespace.derived, namespace.settings.evidence)
         self._features = Features(namespace.derived)
@@ -378,9 +381,13 @@ class Recaller:
     def _question(self, graph: TagGraph, asked: _Asked) -> Question:
         tokens = tokenize(asked.query)
         terms = weighted_terms(asked.query, asked.turns, self._settings.language, tokens)
+        foreign = self._foreign.cues(graph, tokens) if self._foreign else []
+        for tag in foreign:  # direct search looks for these names too
+            words = graph.phrases.keys[tag].split(" ")
+            terms |= dict.fromkeys(lexical_terms(words, self._settings.language), 1.0)
         df = self._derived.lexical.document_frequency
         frequencies = {term: df(term) for term in terms}
-        cues = graph.cues(tokens)
+        cues = list(dict.fromkeys([*graph.cues(tokens), *foreign]))
         trust = trust_of_cues(graph, cues, frequencies, self._settings.language)
         for phrase in asked.named:
             cues += graph.cues(tokenize(phrase))

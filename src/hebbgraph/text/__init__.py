@@ -15,6 +15,7 @@ Data flows through the room in this order:
 ``names``            names and codes, read off the shape
 ``acronyms``         acronyms that a text expands itself
 ``definitions``      whether a text opens by defining a name
+``transliteration``  how a name in another script sounds in Latin letters
 ``salience``         salient terms, where capitals say nothing
 ``candidates``       pass 1: all of the above as the tag candidates of one chunk
 ``proposer``         pass 1 for many chunks at once, with equal results

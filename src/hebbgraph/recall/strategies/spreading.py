@@ -42,6 +42,7 @@ class Spreading:
             weight=settings.alias_weight,
             language=settings.language,
             embed=namespace.embed_phrases,
+            glossary=settings.glossary,
         )
 
     def rank(self, request: Request) -> Ranking:
@@ -117,7 +118,7 @@ class Spreading:
     def _plastic(
         self, request: Request, plastic: PlasticEdges | None, evidence: GateOf
     ) -> PlasticEdges | None:
-        if self._aliases.kinds and len(aliases := self._aliases.edges(request.graph)):
+        if self._aliases and len(aliases := self._aliases.edges(request.graph)):
             plastic = replace(plastic or PlasticEdges(), tag_to_tag=aliases)
         gain = self._neural.edge_gain
         layer = self._derived.layer_of(request.graph) if gain else None

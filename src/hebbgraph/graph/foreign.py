@@ -1,0 +1,109 @@
+"""Names of one thing in several languages: by the user's glossary, or written alike in two scripts.
+
+Both join tags by alias edges (:mod:`.aliases`), and both read a question: what it names in one
+language lights up the tags of another, whether a chunk names it so or not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.text import phrase_key
+from hebbgraph.text.transliteration import is_other_script, sounds
+
+__all__ = ["ForeignNames", "glossary_groups", "script_pairs"]
+
+_SHORTEST = 4  # letters; shorter names coincide by chance
+_LARGEST_GROUP = 8
+_LONGEST_NAME = 7  # words
+
+
+def glossary_groups(glossary: Mapping[str, Iterable[str]]) -> list[tuple[str, ...]]:
+    """Return the keys of the names of each thing.
+
+    Examples
+    --------
+    >>> glossary_groups({"Salt Lantern": ("Salzlaterne", "Соляной фонарь")})
+    [('salt lantern', 'salzlaterne', 'соляной фонарь')]
+    """
+    groups = (tuple(dict.fromkeys(map(phrase_key, (name, *others)))) for name, others in
+              glossary.items())  # fmt: skip
+    return [tuple(filter(None, group)) for group in groups]
+
+
+def script_pairs(keys: Sequence[str]) -> list[tuple[int, int]]:
+    """Return pairs of phrases in different scripts that are written alike.
+
+    Examples
+    --------
+    >>> script_pairs(["oleg vetrov", "олег ветров", "petrel"])
+    [(0, 1)]
+    """
+    groups: defaultdict[str, list[int]] = defaultdict(list)
+    for number, key in enumerate(keys):
+        if len(key) >= _SHORTEST:
+            groups[sounds(key)].append(number)
+    return sorted(
+        (one, other)
+        for group in groups.values()
+        if 1 < len(group) <= _LARGEST_GROUP
+        for one, other in combinations(group, 2)
+        if is_other_script(keys[one]) != is_other_script(keys[other])
+    )
+
+
+class ForeignNames:
+    """Finds the tags that a question names in another language.
+
+    Parameters
+    ----------
+    glossary : mapping of str to names
+    scripts : bool
+        Whether names that are written alike in two scripts count.
+    """
+
+    def __init__(self, glossary: Mapping[str, Iterable[str]], *, scripts: bool) -> None:
+        self._scripts = scripts
+        self._others: dict[str, tuple[str, ...]] = {}
+        for group in glossary_groups(glossary):
+            for name in group:
+                known = self._others.get(name, ())
+                self._others[name] = tuple(dict.fromkeys((*known, *group)))
+        self._of: tuple[TagGraph, int] | None = None
+        self._by_sound: dict[str, list[int]] = {}
+
+    def __bool__(self) -> bool:
+        return self._scripts or bool(self._others)
+
+    def cues(self, graph: TagGraph, tokens: Sequence[str]) -> list[int]:
+        """Return the tags that a live chunk holds; the caller holds the graph."""
+        found: dict[int, None] = {}
+        by_sound = self._sounds(graph) if self._scripts else {}
+        for length in range(min(_LONGEST_NAME, len(tokens)), 0, -1):
+            for start in range(len(tokens) - length + 1):
+                name = " ".join(tokens[start : start + length])
+                for other in self._others.get(name, ()):
+                    number = graph.phrases.number(other)
+                    if number is not None and other != name:
+                        found[number] = None
+                if by_sound and len(name) >= _SHORTEST:
+                    for number in by_sound.get(sounds(name), ()):
+                        if is_other_script(graph.phrases.keys[number]) != is_other_script(name):
+                            found[number] = None
+        tags = np.fromiter(found, dtype=np.int64, count=len(found))
+        return tags[graph.df(tags) > 0].tolist() if len(tags) else []
+
+    def _sounds(self, graph: TagGraph) -> dict[str, list[int]]:
+        if self._of is None or self._of[0] is not graph or self._of[1] != graph.generation:
+            self._by_sound = {}
+            for number in np.flatnonzero(graph.phrases.in_vocabulary).tolist():
+                key = graph.phrases.keys[number]
+                if len(key) >= _SHORTEST:
+                    self._by_sound.setdefault(sounds(key), []).append(number)
+            self._of = (graph, graph.generation)
+        return self._by_sound
