@@ -112,14 +112,14 @@ def _bound(noted: dict[UUID, Any]) -> None:
 
 
 def runtime_context() -> Mapping[str, Any]:
-    """Return what ``graph.invoke(..., context=...)`` was given, within a node of LangGraph."""
+    """Return what a call was configured with, and what LangGraph hands to its nodes."""
     config = var_child_runnable_config.get()
-    runtime = ((config or {}).get("configurable") or {}).get(_RUNTIME)
-    context = getattr(runtime, "context", None)
-    if isinstance(context, Mapping):
-        return context
-    # A dataclass or a model; references only.
-    return {} if context is None else getattr(context, "__dict__", {})
+    configurable = (config or {}).get("configurable") or {}
+    plain = {name: one for name, one in configurable.items() if not name.startswith("__")}
+    context = getattr(configurable.get(_RUNTIME), "context", None)
+    # A mapping, a dataclass or a model; references only.
+    own = context if isinstance(context, Mapping) else getattr(context, "__dict__", {})
+    return {**plain, **own}
 
 
 class TracingHandler(BaseCallbackHandler, ABC):

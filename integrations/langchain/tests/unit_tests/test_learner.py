@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import gc
 import threading
 import uuid
@@ -14,6 +15,7 @@ from hebbgraph import NotFoundError, ParameterError
 from hebbgraph.citations.worker import Worker
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langgraph.graph import START, StateGraph
 from lc_helpers import RecordingIndex, ScriptedChat, citing
 
 from langchain_hebbgraph import (
@@ -200,3 +202,29 @@ def test_a_learner_is_shared_by_copies_of_a_configuration() -> None:
     chain = RunnableLambda(lambda x: x).with_config(callbacks=[learner])
     assert chain.invoke(1) == 1
     assert learner._trace_of == {}
+
+
+@pytest.mark.parametrize("place", ["metadata", "configurable", "context"])
+def test_the_actor_is_found_where_people_put_it(
+    index: RecordingIndex, chat: Chat, place: str
+) -> None:
+    @dataclasses.dataclass
+    class Context:
+        user_id: str
+
+    retriever = HebbianRetriever(index=index, k=3)
+    model = chat(citing("petrel"))
+
+    def node(state: dict[str, Any]) -> dict[str, Any]:
+        return {"said": model.invoke(format_documents(retriever.invoke(PETREL))).content}
+
+    graph = StateGraph(dict, context_schema=Context)
+    graph.add_node("answer", node)
+    graph.add_edge(START, "answer")
+    learner = CitationLearner(index)
+    config: Any = {"callbacks": [learner]}
+    if place != "context":
+        config[place] = {"user_id": "ida"}
+    graph.compile().invoke({}, config, context=Context("ida") if place == "context" else None)
+    learner.flush()
+    assert [lesson.actor for lesson in index.lessons] == ["ida"]
