@@ -26,8 +26,9 @@ _EXAMINATION = 0.25
 _LOWEST = 1e-3
 #: The default threshold counts as much as this many pairs of questions would ...
 _PRIOR_PAIRS = 8.0
-#: ... and a threshold may lie this far below it, or be this high.
-_BELOW, _HIGHEST, _STEP = 0.1, 0.95, 0.01
+#: ... and a threshold may rise to this. It does not fall: where more past questions were let in,
+#: those that shared their evidence gained nothing, and all others lost.
+_HIGHEST, _STEP = 0.95, 0.01
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def likeness_threshold(
     Returns
     -------
     float
-        From ``default - 0.1`` to .95, or ``default`` if that is more.
+        From ``default`` to .95, or ``default`` if that is more.
 
     Examples
     --------
@@ -167,8 +168,8 @@ def likeness_threshold(
     """
     if not len(likeness):
         return default
-    steps = np.arange(round(-_BELOW / _STEP), round((_HIGHEST - default) / _STEP) + 1)
-    thresholds = np.maximum(default + _STEP * steps, 0.0) if len(steps) else np.array([default])
+    steps = np.arange(max(round((_HIGHEST - default) / _STEP), 0) + 1)
+    thresholds = default + _STEP * steps
     expected = (likeness - thresholds[:, None]) / (1.0 - thresholds[:, None])
     error = ((np.clip(expected, 0.0, 1.0) - agreed) ** 2) @ weight
     loss = error + _PRIOR_PAIRS * (thresholds - default) ** 2
