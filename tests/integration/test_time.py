@@ -1,11 +1,14 @@
 """Recalls over texts that change: as of a moment, stale hits, and questions about time."""
 
+import json
 from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from hebbgraph import Chunk, FilterError, HebbianIndex, ParameterError, Recall, Settings
+from hebbgraph.cli import app
 
 pytestmark = pytest.mark.also_served
 
@@ -200,3 +203,13 @@ def test_time_is_kept_through_changes_and_reopening(tmp_path: Path) -> None:
         assert "two" in index.recall("ferry fare", k=1, as_of="2020").hits[0].chunk.text
         index.delete(["fare"])
         assert set(index.ids()) == {"owl", "harbour"}
+
+
+def test_the_command_line_asks_as_of_a_day(tmp_path: Path) -> None:
+    with HebbianIndex.open(tmp_path, settings=KEEPING) as index:
+        index.add([*FARE, *OTHERS])
+    asked = ["query", "What is the ferry fare?", "--db", str(tmp_path), "--json"]
+    then = json.loads(CliRunner().invoke(app, [*asked, "--as-of", "2020"]).stdout)
+    assert "three" in then["hits"][0]["chunk"]["text"]
+    now = json.loads(CliRunner().invoke(app, asked).stdout)
+    assert [hit["stale"]["replaced_by"] for hit in now["hits"] if "stale" in hit] == [["fare"]] * 2

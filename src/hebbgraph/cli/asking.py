@@ -48,6 +48,9 @@ def query(
         list[str] | None,
         typer.Option(help="An earlier turn of the conversation; repeat it, oldest first."),
     ] = None,
+    as_of: Annotated[
+        str | None, typer.Option(help="Only what held at this time, such as 2022-08-15.")
+    ] = None,
     per_colony: Annotated[
         int | None,
         typer.Option(help="Prefer at most this many chunks from one colony.", min=1),
@@ -65,9 +68,10 @@ def query(
             strategy=strategy.value,
             per_colony=per_colony,
             history=after or (),
+            as_of=as_of,
         )
     if as_json:
-        print_json(recall.model_dump(exclude_none=True))
+        print_json(recall.model_dump(mode="json", exclude_none=True))
         return
     _show_recall(recall, explain)
 
