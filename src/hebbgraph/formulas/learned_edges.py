@@ -223,16 +223,20 @@ class PooledEdges(PlasticEdges):
         return np.array(found, np.bool_)
 
     def between_tags(self, tags: IntArray, depth: int) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in ``tags``, target, weight) of the edges from tags to tags."""
+        """Return (position in ``tags``, target, weight) of the edges from tags to tags.
+
+        Learned ones count by how many of the cues lead to the same tag, as those to chunks do.
+        """
         if depth > 0 or not self.n_steps:
             return self.tag_to_tag.of(tags)
-        learned = edge_arrays(
+        owner, targets, weights = edge_arrays(
             [
                 (at, target, weight)
                 for at, tag in enumerate(tags.tolist())
                 for target, weight in self.hops.get(tag, ())
             ]
         )
+        learned = owner, targets, weights * cue_agreement(owner, targets, np.ones(len(tags)))
         return _joined(learned, self.tag_to_tag.of(tags)) if len(self.tag_to_tag) else learned
 
     def into_chunks(

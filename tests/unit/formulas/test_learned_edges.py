@@ -101,7 +101,8 @@ def test_learned_edges_end_after_some_steps_and_others_do_not():
     alias = EdgeSet.from_arrays(np.array([0]), np.array([3]), np.array([0.25]))
     edges = edges_of(one_edge_each(3), 3, tag_to_tag=alias, n_steps=2)
     tags = np.array([1, 0])
-    # Hops are followed from the cues alone.
+    # Hops are followed from the cues alone. One of two cues has one: a quarter of its weight.
+    assert edges.between_tags(tags, 0)[2].tolist() == pytest.approx([0.125, 0.25])
     found = [edges.between_tags(tags, depth)[1].tolist() for depth in (0, 1, 2)]
     assert found == [[1, 3], [3], [3]]
     assert [passed(edges, [1, 2], depth=depth)[1] for depth in (0, 1, 2)] == [[1, 2], [1, 2], []]
