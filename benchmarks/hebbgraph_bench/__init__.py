@@ -1,12 +1,14 @@
 """Measuring retrieval: sets, metrics, baselines, and ours beside them.
 
-A file per idea: ``datasets`` reads sets, ``metrics`` judges one ranking, ``bootstrap``
-compares two systems, ``baselines``, ``pagerank``, ``peers`` and ``ours`` are the systems,
-``protocol`` measures them, ``report`` shows the figures, ``benchmark`` does it all.
-``ablation``, ``scale`` and ``learning`` are studies of their own, which ``studies`` runs.
+A file per idea: ``datasets`` reads sets, ``metrics`` judges one ranking, ``baselines``,
+``pagerank``, ``peers`` and ``ours`` are the systems, ``protocol`` measures them, ``report``
+shows the figures, ``benchmark`` does it all. ``ablation``, ``scale`` and ``learning`` are
+studies of their own, which ``studies`` runs.
 """
 
 from __future__ import annotations
+
+from hebbgraph.formulas.bootstrap import Difference, paired_bootstrap
 
 from hebbgraph_bench.baselines import (
     BM25,
@@ -17,7 +19,6 @@ from hebbgraph_bench.baselines import (
     WeightedSum,
 )
 from hebbgraph_bench.benchmark import bench
-from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
 from hebbgraph_bench.datasets import Dataset, Extraction, Query, Variant, load
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.ours import HebbianRetriever

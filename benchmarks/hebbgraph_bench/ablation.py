@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from hebbgraph.arrays import FloatArray
 from hebbgraph.formulas.activation import SpreadingParameters
+from hebbgraph.formulas.bootstrap import Difference, paired_bootstrap
 
-from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.ours import HebbianRetriever

@@ -4,7 +4,7 @@ Throughout, ``ranked`` is the retrieved chunk ids, best first; a repeated id cou
 its first place only. ``relevant`` maps a chunk id to its grade; ids with a positive
 grade are relevant, all others are not. ``k`` is at least 1. Every value lies in [0, 1].
 The mean over questions is left to the caller, who needs the single values to compare
-two systems on the same questions (:mod:`hebbgraph_bench.bootstrap`).
+two systems on the same questions (:mod:`hebbgraph.formulas.bootstrap`).
 """
 
 from __future__ import annotations

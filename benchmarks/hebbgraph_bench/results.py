@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hebbgraph.arrays import BoolArray, FloatArray
 from hebbgraph.errors import ParameterError
-
-from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
+from hebbgraph.formulas.bootstrap import Difference, paired_bootstrap
 
 __all__ = ["AtTokens", "EmbeddingCost", "SetResult", "SystemResult", "compare", "mean_defined"]
 

@@ -45,7 +45,14 @@ from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.index import HebbianIndex
-from hebbgraph.inspection import ForgetPreview, Neighborhood, TagCorrection, TagCount, Trace
+from hebbgraph.inspection import (
+    ForgetPreview,
+    LessonReport,
+    Neighborhood,
+    TagCorrection,
+    TagCount,
+    Trace,
+)
 from hebbgraph.records import (
     AddReport,
     Causes,
@@ -108,6 +115,7 @@ __all__ = [
     "LearnedEffect",
     "LearnedParameter",
     "LearningSettings",
+    "LessonReport",
     "MissingExtraError",
     "Neighborhood",
     "NeuralRecall",

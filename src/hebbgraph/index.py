@@ -15,6 +15,7 @@ from hebbgraph.errors import ClosedIndexError, HebbgraphError, NotFoundError, Pa
 from hebbgraph.inspection import (
     CorrectionKind,
     ForgetPreview,
+    LessonReport,
     Neighborhood,
     TagCorrection,
     TagCount,
@@ -554,6 +555,53 @@ class HebbianIndex:
             if one is not None:
                 _check_ids([one], what)
         return self._teacher.lessons(actor, recall, since, until)
+
+    def lesson_report(self, *, questions: int = 200, k: int = 5) -> LessonReport:
+        """Replay the log on its own later questions: did learning help *here*?
+
+        The later half of the questions whose text is kept is held out. A memory apart learns the
+        lessons before them, an eighth, a quarter, a half, all, and each time a copy of this
+        index that knows only those is asked the later questions. What was cited then counts
+        as right, whoever cited it. This index stays as it is, and nothing is written.
+
+        It takes ``LearningSettings(store_queries=True)``, else there is nothing to ask. Open an
+        index that has vectors with its model. A reranker is left out, and so are filters and
+        the earlier turns of conversations, which the log does not keep.
+
+        Parameters
+        ----------
+        questions : int, from 1 to 1000
+            So many of the later questions are asked at most, evenly spread. Each takes up to five
+            recalls.
+        k : int
+            The depth of recall.
+
+        Returns
+        -------
+        LessonReport
+            Figures by number of lessons, changes with 95 % intervals, and a verdict. To print, it
+            is a summary.
+
+        Examples
+        --------
+        >>> from hebbgraph import LearningSettings, Settings
+        >>> keeping = Settings(learning=LearningSettings(store_queries=True))
+        >>> with HebbianIndex.open(":memory:", settings=keeping) as index:
+        ...     report = index.add([
+        ...         {"id": "a", "text": "Owls hunt at night."},
+        ...         {"id": "b", "text": "Owls of the night hunt; by day owls hunt rarely."},
+        ...     ])
+        ...     for number in range(30):
+        ...         recall = index.recall("When do owls hunt at night?")
+        ...         feedback = index.reinforce(recall, cited=[recall.hits[-1].chunk.id])
+        ...     report = index.lesson_report()
+        >>> report.taught, report.asked, len(report.points)
+        (15, 15, 5)
+        """
+        self._check_open()
+        from hebbgraph.recall.lesson_report import lesson_report
+
+        return lesson_report(self._parts, questions, k)
 
     def keep_answer(self, record: AnswerRecord) -> AnswerRecord:
         """Keep what links an answer to its lessons, for later verdicts and turns.
@@ -1193,6 +1241,7 @@ class HebbianIndex:
     areinforce = _in_thread(reinforce)
     aforget = _in_thread(forget)
     alessons = _in_thread(lessons)
+    alesson_report = _in_thread(lesson_report)
     akeep_answer = _in_thread(keep_answer)
     afind_answer = _in_thread(find_answer)
     aearlier_recalls = _in_thread(earlier_recalls)

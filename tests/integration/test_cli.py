@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 import pytest
 
-from hebbgraph import Chunk, HebbianIndex, Settings, __version__, cli
+from hebbgraph import Chunk, HebbianIndex, LearningSettings, Settings, __version__, cli
 
 QUESTION = "Where was the builder of the Petrel born?"
 
@@ -133,7 +133,7 @@ def test_json_for_programs(run: Run, folder: Path, db: Path) -> None:
     assert stats["chunks"] == 3
     assert set(stats["degrees"]) == {"p0", "p50", "p90", "p99", "p100"}
     assert 0 <= stats["density"] <= 1
-    assert run("stats", "--db", db).out.count("\n") >= len(stats) - 1  # no neural layer
+    assert run("stats", "--db", db).out.count("\n") >= len(stats) - 2  # no neural layer, no answers
 
 
 def test_a_second_run_reads_only_what_changed(run: Run, folder: Path, db: Path) -> None:
@@ -406,3 +406,29 @@ def test_lessons_are_listed_with_their_effect(run: Run, indexed: Path) -> None:
         told = run("lessons", "--db", indexed, *selection)
         assert f"{expected} lessons" in told.out
     assert run("stats", "--db", indexed, "--json").json["lessons"] == 2
+
+
+def test_lessons_are_reported_on(run: Run, indexed: Path, tmp_path: Path) -> None:
+    told = run("lessons", "--db", indexed, "--report")
+    assert "Nothing was learned here yet" in told.out
+    settings = Settings(learning=LearningSettings(store_queries=True))
+    with HebbianIndex.open(indexed, settings=settings) as index:
+        for _ in range(20):
+            recall = index.recall("Who built the Petrel?")
+            index.reinforce(recall, cited=[recall.hits[-1].chunk.id], actor="ida")
+    for name in ("report.html", "report.svg"):
+        told = run("lessons", "--db", indexed, "--report", "--output", tmp_path / name)
+        assert "10 later questions" in told.out
+        assert f"drawn: {tmp_path / name}" in told.out
+        assert "<svg" in (tmp_path / name).read_text(encoding="utf-8")
+    report = run("lessons", "--db", indexed, "--report", "--questions", 4, "--json").json
+    assert (report["asked"], report["lessons"]) == (4, 20)
+    for wrong, expected in (
+        (("--report", "--output", tmp_path / "report.png"), "ends in .html or .svg"),
+        (("--output", tmp_path / "report.svg"), "add --report"),
+        (("--report", "--actor", "ida"), "replays the whole log"),
+        (("--report", "--output", tmp_path / "missing" / "report.svg"), "missing"),
+    ):
+        refused = run("lessons", "--db", indexed, *wrong)
+        assert refused.code == 1
+        assert expected in refused.err

@@ -25,7 +25,7 @@ PUBLIC = [
     "FeedbackError", "FilterError", "Finding", "ForgetPreview", "HebbgraphError", "HebbianIndex",
     "Hit",
     "IndexLockedError", "IndexPool", "InvalidChunkError", "LearnedEffect", "LearnedParameter",
-    "LearningSettings",
+    "LearningSettings", "LessonReport",
     "MissingExtraError",
     "Neighborhood", "NeuralRecall", "NewerVersionError", "NotAnIndexError", "NotFoundError",
     "ParameterError",

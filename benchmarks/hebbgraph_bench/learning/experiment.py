@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.bootstrap import Difference, paired_bootstrap
 from hebbgraph.settings import LearningSettings
 
-from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.learning.arms import NONE, PARTS, Arm, arms

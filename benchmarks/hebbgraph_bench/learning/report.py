@@ -7,8 +7,8 @@ from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from hebbgraph.formulas.bootstrap import paired_bootstrap
 
-from hebbgraph_bench.bootstrap import paired_bootstrap
 from hebbgraph_bench.learning.arms import NONE, OURS
 from hebbgraph_bench.learning.experiment import LearningResult
 from hebbgraph_bench.learning.splits import SHARED, UNTOUCHED

@@ -20,10 +20,10 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 from hebbgraph.arrays import FloatArray
+from hebbgraph.formulas.bootstrap import paired_bootstrap
 from hebbgraph.settings import LearningSettings
 from rich.console import Console
 
-from hebbgraph_bench.bootstrap import paired_bootstrap
 from hebbgraph_bench.datasets import Dataset, load
 from hebbgraph_bench.embedding import CachingEmbedder, LazyEmbedder, caching
 from hebbgraph_bench.learning.learners import IndexLearner, Lab

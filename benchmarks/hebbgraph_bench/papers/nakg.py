@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.bootstrap import Difference, paired_bootstrap
 from hebbgraph.neural import NeuralRecall, NeuralSettings, train
 from hebbgraph.neural.report import NeuralReport
 from hebbgraph.settings import FamilyName, LearningSettings, Settings
 
 from hebbgraph_bench import metrics
-from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
 from hebbgraph_bench.datasets import Dataset, Query
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.papers.nakg_growth import (

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
+from hebbgraph.formulas.bootstrap import Difference, paired_bootstrap
+
 from hebbgraph_bench.tables import Grid
 from hebbgraph_bench.tagging.arms import MODEL_FREE
 from hebbgraph_bench.tagging.measure import STRATEGIES, TaggingResult, metrics_at

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
+from hebbgraph.cli.shared import (
+    AsJson,
+    Cache,
+    Db,
+    EmbedderName,
+    Namespace,
+    opened,
+    out,
+    print_json,
+)
 from hebbgraph.cli.terminal import harmless
+from hebbgraph.errors import ParameterError
 from hebbgraph.records import LessonRecord
+
+if TYPE_CHECKING:
+    from hebbgraph.index import HebbianIndex
 
 app = typer.Typer()
 
@@ -26,12 +40,38 @@ def lessons(
     since: Annotated[datetime | None, typer.Option(help="Lessons from this time on.")] = None,
     until: Annotated[datetime | None, typer.Option(help="Lessons before this time.")] = None,
     last: Annotated[int, typer.Option(help="Show so many, the latest.", min=1)] = 50,
+    report: Annotated[
+        bool, typer.Option("--report", help="Replay the log: did learning help here?")
+    ] = False,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.html|.svg", help="Draw the report into a file, too."),
+    ] = None,
+    questions: Annotated[
+        int, typer.Option(help="Ask so many later questions for the report, at most.")
+    ] = 200,
+    embedder: EmbedderName = None,
     as_json: AsJson = False,
 ) -> None:
     """List what was learned from answers: question (if kept), chunks, actor, and effect.
 
     The effect is how many of the edges that a lesson shaped are followed by recalls now.
+
+    With --report, the lessons of the first half are learned apart, and the questions of the second
+    half are asked before and after, if the log keeps them. Give the --embedder of the index.
     """
+    if output is not None and not report:
+        raise ParameterError("--output draws a report; add --report")
+    if report:
+        if any(one is not None for one in (actor, recall, since, until)):
+            raise ParameterError(
+                "--report replays the whole log; leave out --actor, --recall, --since and --until"
+            )
+        if output is not None and output.suffix not in (".html", ".svg"):
+            raise ParameterError(f"--output ends in .html or .svg, got {str(output)!r:.200}")
+        with opened(db, namespace, embedder, cache_dir=cache_dir) as index:
+            _report(index, questions, output, as_json)
+        return
     with opened(db, namespace, cache_dir=cache_dir) as index:
         found = index.lessons(actor=actor, recall=recall, since=since, until=until)
         answers = index.stats().answers
@@ -44,6 +84,24 @@ def lessons(
     if answers:
         counted = ", ".join(f"{count} {code.replace('_', ' ')}" for code, count in answers.items())
         out.print(f"answers read: {counted}")
+
+
+def _report(index: HebbianIndex, questions: int, output: Path | None, as_json: bool) -> None:
+    from hebbgraph.artifacts import whole_file
+    from hebbgraph.cli.lesson_plot import as_html, as_svg, as_text
+    from hebbgraph.store.database import translated_os
+
+    found = index.lesson_report(questions=questions)
+    if output is not None:
+        drawn = as_svg(found) if output.suffix == ".svg" else as_html(found)
+        with translated_os(str(output)), whole_file(output) as partial:
+            partial.write_text(drawn, encoding="utf-8")
+    if as_json:
+        print_json(found.model_dump())
+        return
+    out.print(harmless(as_text(found)), soft_wrap=True, highlight=False)
+    if output is not None:
+        out.print(f"drawn: {harmless(str(output))}")
 
 
 def _table(found: Sequence[LessonRecord]) -> Table:

@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.markup import escape
 
-__all__ = ["as_json", "harmless"]
+__all__ = ["as_json", "harmless", "without_controls"]
 
 _BIDI = "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"
 _LINES = "\u2028\u2029"
@@ -34,7 +34,18 @@ def harmless(text: str) -> str:
     >>> harmless("\x1b[red]exe.\u202egpj")
     '\\[red]exe.gpj'
     """
-    return escape(_STRIPPED.sub("", _SEPARATOR.sub(" ", text)))
+    return escape(without_controls(text))
+
+
+def without_controls(text: str) -> str:
+    r"""Return a text without control characters and overrides, for where markup means nothing.
+
+    Examples
+    --------
+    >>> without_controls("\x1b[red]exe.\u202egpj")
+    '[red]exe.gpj'
+    """
+    return _STRIPPED.sub("", _SEPARATOR.sub(" ", text))
 
 
 def as_json(value: Any) -> str:

@@ -17,6 +17,7 @@ Nothing here knows texts, settings or files.
 ``homeostasis``      caps and normalisation that apply when learned weights are read
 ``learned_edges``    learned edges as spreading follows them
 ``parameters``       checks that the dataclasses of parameters share
+``bootstrap``        how sure a difference between two systems is
 ``communities``      colonies: Louvain, kept up to date by local moves
 ==================== ================================================================
 

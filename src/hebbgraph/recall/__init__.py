@@ -17,6 +17,7 @@ Data flows through the room in this order:
 ``replay``           a recall spread again, with what was learned and without
 ``explain``          why a recall ranked a chunk as it did
 ``trace``            how activation spread, edge by edge
+``lesson_report``    whether learning helped: the log replayed on its later questions
 ``surroundings``     tags by name, and the tags around one
 ==================== ================================================================
 

@@ -26,6 +26,7 @@ from hebbgraph.errors import FilterError, IndexLockedError, ParameterError
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.graph.foreign import ForeignNames
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.learning.memory import Memory
 from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS
 from hebbgraph.moments import Moment, check_moment, microseconds
 from hebbgraph.namespace import Namespace
@@ -93,16 +94,20 @@ class Recaller:
     Parameters
     ----------
     namespace : Namespace
-    learned : bool
-        Whether recalls read what was learned.
+    learned : bool or Memory
+        Whether recalls read what was learned, or what they read in its place.
     """
 
-    def __init__(self, namespace: Namespace, *, learned: bool = True) -> None:
+    def __init__(self, namespace: Namespace, *, learned: bool | Memory = True) -> None:
         self._namespace = namespace
         self._truth = namespace.truth
         self._derived = namespace.derived
         self._settings = namespace.settings
-        self._learned = namespace.learned if learned else None
+        self._learned: Memory | None
+        if isinstance(learned, Memory):
+            self._learned = learned
+        else:
+            self._learned = namespace.learned if learned else None
         self._timelines = Timelines(namespace.truth)
         settings = namespace.settings
         self._foreign = ForeignNames(settings.glossary, scripts="scripts" in settings.aliases)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from hebbgraph.formulas.bootstrap import Difference, paired_bootstrap
 from hebbgraph.formulas.breadth_first import BreadthFirstParameters
 from hebbgraph.records import Chunk
 from numpy.typing import NDArray
 
 from hebbgraph_bench.baselines import Dense, passage_text
-from hebbgraph_bench.bootstrap import Difference, paired_bootstrap
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.ours import HebbianRetriever
 from hebbgraph_bench.papers.bio_rag.graph import TermNetwork, TfIdf

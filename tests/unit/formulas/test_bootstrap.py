@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hebbgraph.errors import ParameterError
 
-from hebbgraph_bench import paired_bootstrap
+from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.bootstrap import paired_bootstrap
 
 
 def test_wins_losses_and_mean() -> None:

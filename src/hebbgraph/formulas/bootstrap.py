@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from hebbgraph.errors import ParameterError
 from numpy.typing import ArrayLike
+
+from hebbgraph.errors import ParameterError
 
 __all__ = ["Difference", "paired_bootstrap"]
 
