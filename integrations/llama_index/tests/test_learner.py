@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -432,6 +433,47 @@ def test_chat_of_two_turns(
     engine.chat(QUESTION)
     engine.chat(ORGAN)
     assert index.cited() == [(QUESTION, ["moss"]), (ORGAN, ["tessel"])]
+
+
+async def _said(engine: Any, mode: str, question: str) -> str:
+    if mode == "chat":
+        return str(engine.chat(question))
+    if mode == "stream_chat":
+        return "".join(engine.stream_chat(question).response_gen)
+    if mode == "achat":
+        return str(await engine.achat(question))
+    streamed = await engine.astream_chat(question)
+    return "".join([part async for part in streamed.async_response_gen()])
+
+
+@pytest.mark.parametrize("mode", ["chat", "stream_chat", "achat", "astream_chat"])
+@pytest.mark.parametrize("kind", KINDS[:2])
+async def test_a_key_copied_from_an_earlier_answer_names_nothing_of_this_turn(
+    kind: str,
+    mode: str,
+    learner: CitationLearner,
+    index: RecordingIndex,
+    retriever: HebbianRetriever,
+) -> None:
+    engine = chat_engine(kind, retriever)
+    first = await _said(engine, mode, QUESTION)
+    engine._llm.rule = lambda prompt: ORGAN if "standalone question" in prompt.lower() else first
+    assert await _said(engine, mode, ORGAN) == first
+    await learner.aflush()
+    assert "[" in first
+    assert {question for question, _ in index.cited()} == {QUESTION}
+
+
+def test_only_a_chat_engine_has_letters_in_its_keys(retriever: HebbianRetriever) -> None:
+    prompts: list[str] = []
+    llm = RuleLLM(rule=lambda prompt: prompts.append(prompt) or ORGAN)
+    engine_of(retriever, llm=llm).query(ORGAN)
+    assert "[1] " in prompts[-1]
+    chat = chat_engine("context", retriever)
+    chat._llm = llm
+    chat.chat(ORGAN)
+    assert "[1] " not in prompts[-1]
+    assert re.search(r"^\[[a-z]{3}1\] ", prompts[-1], re.MULTILINE)
 
 
 @pytest.mark.parametrize("kind", KINDS)

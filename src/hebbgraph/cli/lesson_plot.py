@@ -25,7 +25,7 @@ _PAGE = """<!DOCTYPE html>
 <style>body{{font:15px/1.5 sans-serif;max-width:42rem;margin:2rem auto;padding:0 1rem}}
 pre{{white-space:pre-wrap}}svg{{max-width:100%;height:auto}}
 td,th{{padding:.1rem .6rem;text-align:left}}
-</style></head><body><h1>{title}</h1>
+</style></head><body><h1>Did learning help here?</h1>
 {plot}<pre>{summary}</pre>
 {moved}</body></html>
 """
@@ -85,7 +85,8 @@ def as_svg(report: LessonReport) -> str:
             line.append(f"{x:.1f},{up(value):.1f}")
             drawn.append(
                 f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{up(before + change.low):.1f}" '
-                f'y2="{up(before + change.high):.1f}" stroke="{colour}" stroke-opacity=".5"/>'
+                f'y2="{up(before + change.high):.1f}" stroke="{colour}" stroke-width="2" '
+                f'stroke-opacity=".4"/>'
                 f'<circle cx="{x:.1f}" cy="{up(value):.1f}" r="3" fill="{colour}"/>'
             )
         drawn.append(f'<polyline points="{" ".join(line)}" fill="none" stroke="{colour}"/>')
@@ -107,7 +108,6 @@ def as_svg(report: LessonReport) -> str:
 
 def as_html(report: LessonReport) -> str:
     """Return a page with the curves, the summary, and the questions that moved most."""
-    title, _, summary = str(report).partition("\n")
     rows = "".join(
         f"<tr><td>{_rank(one.before)}</td><td>{_rank(one.after)}</td>"
         f"<td>{escape(without_controls(one.question))}</td></tr>"
@@ -118,9 +118,8 @@ def as_html(report: LessonReport) -> str:
         f"{rows}</table><p>Ranks of the first chunk that was cited.</p>"
     )
     return _PAGE.format(
-        title=escape(title),
         plot=as_svg(report) if report.points else "",
-        summary=escape(summary),
+        summary=escape(str(report)),
         moved=moved if rows else "",
     )
 

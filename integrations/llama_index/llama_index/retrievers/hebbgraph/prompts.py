@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Literal
 
 from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.instrumentation.span import active_span_id
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.prompts.prompt_type import PromptType
@@ -86,8 +90,11 @@ class CitationFormatter(BaseNodePostprocessor):
     style : {"numbered", "id"}
         Whether keys are numbers, or the nodes' ids.
     prefix : {"auto", "always"}
-        Whether letters go before the numbers. Use ``"always"`` where several retrievals
-        meet in one prompt, as with an agent.
+        Whether letters go before the numbers. They follow from all the sources together.
+        ``"auto"``: if a text contains what could be taken for a key, and in chat engines, whose
+        keys start over at each turn: one that the model copies from an earlier answer then names
+        nothing in the present turn. Use ``"always"`` where several retrievals meet in one
+        prompt, as with an agent.
     max_characters : int, optional
         Longer texts are cut.
     own_line : bool
@@ -115,11 +122,33 @@ class CitationFormatter(BaseNodePostprocessor):
         """Class name."""
         return "HebbgraphCitationFormatter"
 
+    def postprocess_nodes(
+        self,
+        nodes: list[NodeWithScore],
+        query_bundle: QueryBundle | None = None,
+        query_str: str | None = None,
+    ) -> list[NodeWithScore]:
+        """Put a key before each node's text."""
+        with _noting_chats():
+            return super().postprocess_nodes(nodes, query_bundle, query_str)
+
+    async def apostprocess_nodes(
+        self,
+        nodes: list[NodeWithScore],
+        query_bundle: QueryBundle | None = None,
+        query_str: str | None = None,
+    ) -> list[NodeWithScore]:
+        """Async twin of :meth:`postprocess_nodes`."""
+        with _noting_chats():
+            return await super().apostprocess_nodes(nodes, query_bundle, query_str)
+
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         formatter = Formatter(
-            style=self.style, prefix=self.prefix, max_characters=self.max_characters
+            style=self.style,
+            prefix="always" if _in_chat.get() else self.prefix,
+            max_characters=self.max_characters,
         )
         rendered = formatter.render([_source(one) for one in nodes])
         keys: dict[str, str] = {}
@@ -140,6 +169,24 @@ class CitationFormatter(BaseNodePostprocessor):
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         return self._postprocess_nodes(nodes, query_bundle)
+
+
+_CHATS = re.compile(r"\.a?(?:stream_)?chat-")
+_in_chat: ContextVar[bool] = ContextVar("hebbgraph_in_chat", default=False)
+
+
+@contextmanager
+def _noting_chats() -> Iterator[None]:
+    """Note whether a chat engine is asking; the name of its span begins ``Class.method-``.
+
+    Before the formatter opens a span of its own. A query engine within a chat engine is none:
+    its prompt holds no earlier answer.
+    """
+    token = _in_chat.set(_CHATS.search(active_span_id.get() or "") is not None)
+    try:
+        yield
+    finally:
+        _in_chat.reset(token)
 
 
 def _source(one: NodeWithScore) -> Source:
