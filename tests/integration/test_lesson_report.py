@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -173,6 +173,53 @@ def test_who_speaks_later_of_a_recall_asks_no_other_question() -> None:
                 index.reinforce(recall, cited=[f"log of {name}"], actor=actor)
         report = index.lesson_report()
     assert (report.lessons, report.kept, report.taught, report.asked) == (24, 12, 6, 6)
+
+
+class CountingEmbedder:
+    """Says how near a text is to each ship, and counts the questions that it reads."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[float(name in text) for name in NAMES] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        self.asked += 1
+        return self.embed_documents([text])[0]
+
+
+def test_no_question_is_embedded_again(tmp_path: Path) -> None:
+    embedder = CountingEmbedder()
+    with HebbianIndex.open(tmp_path, embedder=embedder, settings=KEEPING) as index:
+        index.add(CHUNKS)
+        teach(index, "log of {}", 0)
+        teach(index, "log of {}", 1)
+    asked = embedder.asked
+    with HebbianIndex.open(tmp_path, embedder=embedder, settings=KEEPING) as index:
+        report = index.lesson_report(k=1)
+    assert (report.verdict, report.asked) == ("helped", 12)
+    assert embedder.asked == asked
+
+
+def test_what_the_caller_searches_with_is_asked_once(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def search(query: str) -> Iterator[tuple[str, float]]:
+        asked.append(query)
+        name = next(name for name in NAMES if name in query)
+        return iter([(f"register of {name}", 1.0), (f"log of {name}", 0.9)])
+
+    with HebbianIndex.open(tmp_path, search=search, settings=KEEPING) as index:
+        index.add(CHUNKS)
+        teach(index, "log of {}", 0)
+        teach(index, "log of {}", 1)
+        asked.clear()
+        report = index.lesson_report(k=1)
+    assert len(asked) == len(set(asked)) == report.asked == 12
+    assert report.points[-1].mrr >= 0.5
 
 
 def test_what_is_gone_is_not_looked_for() -> None:

@@ -119,7 +119,8 @@ def _still_answered(namespace: Namespace, kept: Sequence[_Question]) -> list[_Qu
 
 def _read_vectors(namespace: Namespace, questions: Sequence[_Question]) -> None:
     """Read the embeddings that the log keeps, so that no model is asked again."""
-    embedding = namespace.derived.embedding
+    with namespace.held():  # which brings it up to date
+        embedding = namespace.derived.embedding
     if embedding is None:
         return
     by_id = {one.feedback: one for one in questions}
