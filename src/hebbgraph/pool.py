@@ -80,6 +80,10 @@ class IndexPool:
         """Return the index of a namespace, which opens when it is used."""
         return PooledIndex(self, namespace)
 
+    #: A pool is asked by name: which namespaces there are, ``index.namespaces()`` says.
+    __iter__ = None
+    __contains__ = None
+
     def __len__(self) -> int:
         """Return how many indexes are open."""
         with self._lock:

@@ -15,6 +15,13 @@ from hebbgraph.citations import Exchange, Learner, Recalled, Reply
 from hebbgraph.pool import PooledIndex
 
 
+def test_a_pool_is_asked_by_name_alone(tmp_path: Path) -> None:
+    with IndexPool(tmp_path) as pool:
+        for wrong in (lambda: "a" in pool, lambda: list(pool)):  # they would never end
+            with pytest.raises(TypeError):
+                wrong()
+
+
 def test_tenants_stay_apart_and_few_stay_open(tmp_path: Path) -> None:
     tenants = [f"tenant-{n}" for n in range(5)]
     with IndexPool(tmp_path, max_open=2) as pool:

@@ -18,6 +18,9 @@ Voice: TypeAlias = str | None
 """Whose word a lesson is: an actor's name, ``""`` for all that are unnamed, None for those that
 the application vouches for."""
 
+#: A chunk whose score is so much higher than its direct evidence, both relative to the best, was
+#: brought by the graph: who cites it may well be right, and direct evidence cannot tell.
+_BROUGHT = 0.2
 #: The number of the voice that is not bounded.
 TRUSTED = 0
 
@@ -29,6 +32,8 @@ def voice_of(feedback: Feedback) -> Voice:
 
 def standing(feedback: Feedback) -> float:
     """Return how far a feedback agrees with direct evidence, in log-odds.
+
+    Cited chunks that the graph brought say nothing for or against it.
 
     Examples
     --------
@@ -47,9 +52,24 @@ def standing(feedback: Feedback) -> float:
         return list({min(ranks[id_], len(evidence)) - 1: None for id_ in ids if id_ in ranks})
 
     if feedback.cited:
-        return agreement(evidence, positions(feedback.cited))
+        brought = _brought(feedback, evidence)
+        return agreement(evidence, positions([id_ for id_ in feedback.cited if id_ not in brought]))
     # Who only rejects what search finds good may be right, but others cannot tell.
     return -0.5 * max(agreement(evidence, positions(feedback.rejected)), 0.0)
+
+
+def _brought(feedback: Feedback, evidence: NDArray[np.float64]) -> set[str]:
+    """Return the shown chunks that the graph brought, not direct search."""
+    scores = {one.chunk_id: one.score for one in feedback.shown if one.score is not None}
+    best_score, best = max(scores.values(), default=0.0), float(evidence.max(initial=0.0))
+    if not feedback.evidence or best_score <= 0.0 or best <= 0.0:
+        return set()
+    return {
+        one.chunk_id
+        for one in feedback.shown
+        if one.rank <= len(evidence)
+        and scores.get(one.chunk_id, 0.0) / best_score > evidence[one.rank - 1] / best + _BROUGHT
+    }
 
 
 class Actors:

@@ -78,11 +78,26 @@ def test_what_earlier_versions_logged_without_a_name_came_from_the_application(i
     assert [one.trusted for _, one in index.parts.log.after(0)] == [True, False]
 
 
+def test_readers_of_what_the_graph_brought_are_believed_each_at_once(index):
+    """Search finds nothing in such a chunk, so it cannot say whether they are right."""
+    for n in range(12):
+        recall = index.recall(QUESTIONS[n % 4] + n // 4 * " Please", k=8)
+        brought = [
+            hit for hit in recall.hits if hit.evidence / recall.hits[0].evidence + 0.3 < hit.score
+        ]
+        if brought:
+            index.reinforce(recall, [brought[0].chunk.id], actor=f"reader {n}")
+    actors = weights(index).actors.numbers
+    assert len(actors) > 4
+    scales = weights(index).actor_scales()
+    assert all(scales[number] > 0.9 for name, number in actors.items() if name)
+
+
 def test_one_who_cites_the_worst_is_not_believed_and_one_who_reads_is(index):
     static = scores(index)
     for n in range(12):
         recall = index.recall(QUESTIONS[n % 4] + n // 4 * " Please", k=8)
-        worst = min(recall.hits, key=lambda hit: hit.evidence)
+        worst = min(recall.hits, key=lambda hit: hit.score)
         index.reinforce(recall, [worst.chunk.id], actor="eve")
     assert weights(index).actor_scales()[weights(index).actors.number("eve")] < 0.01
     assert scores(index) == pytest.approx(static, abs=0.02)
