@@ -327,7 +327,10 @@ def test_compacting_that_fails_loses_nothing(
     a, b = open_both
     monkeypatch.setattr(vector_file, "_BLOCK", 40)
     a.delete([f"c{n}" for n in range(10)])
-    with _fails(monkeypatch, at, _ERRORS[at % 2]), pytest.raises(OSError, match=r"(?i)no space|error"):
+    with (
+        _fails(monkeypatch, at, _ERRORS[at % 2]),
+        pytest.raises(OSError, match=r"(?i)no space|error"),
+    ):
         a.compact()
     for one in (a, b):
         one.add(_chunks(100 if one is a else 101))
