@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,9 @@ SNAPSHOT_FORMAT = 5
 _WITHOUT_SUPPORT = 4  # still read; every proposal of that time is worth the same
 _MANIFEST = "manifest.json"
 _CURRENT = "CURRENT"
+#: NumPy parses the header of a file with ``ast``, which in CPython 3.11 can fail (SystemError) in
+#: two threads at once.
+_HEADERS = threading.Lock()
 
 
 def save_snapshot(directory: Path, graph: TagGraph) -> None:
@@ -119,6 +123,8 @@ def load_snapshot(directory: Path) -> TagGraph | None:
 
 def _mapped(path: Path) -> NDArray[Any]:
     """Map an array into memory as a plain one: access through the subclass is slower."""
-    if not (mapped := np.load(path, mmap_mode="r", allow_pickle=False)).size:
+    with _HEADERS:
+        mapped = np.load(path, mmap_mode="r", allow_pickle=False)
+    if not mapped.size:
         return np.array(mapped)
     return np.asarray(mapped)
