@@ -104,7 +104,8 @@ class _Worker:
     def reinforce(self) -> None:
         if not self.recalls:
             return self.recall()
-        recall = self.rng.choice(self.recalls)
+        # Once each: a second word on a recall would replace the first.
+        recall = self.recalls.pop(self.rng.randrange(len(self.recalls)))
         cited = [self.rng.choice(recall.hits).chunk.id]
         times = 2 if self.rng.random() < _TWICE else 1
         self.journal.tell(feeding=1)
