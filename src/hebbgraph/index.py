@@ -840,9 +840,7 @@ class HebbianIndex:
             history=history,
             as_of=as_of,
         )
-        recall = self._parts.seal.put(recall)
-        self._parts.recalls.put(recall)
-        return recall
+        return self._parts.hand_out(recall)
 
     def in_full(self, query: str, history: Iterable[str]) -> str:
         """Return a question with the earlier turns that it relies on before it, as one text.

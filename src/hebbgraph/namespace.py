@@ -23,12 +23,13 @@ from hebbgraph.errors import ParameterError, SettingsMismatchError
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.snapshot import SNAPSHOT_NAME
 from hebbgraph.protocols import Embedder
-from hebbgraph.records import Chunk
+from hebbgraph.records import Chunk, Recall
 from hebbgraph.settings import Settings
 from hebbgraph.store.answers import AnswerLog
 from hebbgraph.store.database import Database, translate_os, translated_os
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
+from hebbgraph.store.packing import content
 from hebbgraph.store.places import as_directory, is_url
 from hebbgraph.store.processes import sweep_restores
 from hebbgraph.store.recalls import RECALLS_NAME, RecallStore
@@ -252,6 +253,13 @@ class Namespace:
             self.derived.refresh()
         except (OSError, ValueError) as error:
             logger.warning("derived parts lag behind; the next recall updates them: %s", error)
+
+    def hand_out(self, recall: Recall) -> Recall:
+        """Seal a recall and keep it; return it with its seal."""
+        written = content(recall)  # spelling it out takes longer than the rest
+        recall = self.seal.put(recall, written)
+        self.recalls.put(recall, written)
+        return recall
 
     def scrub(self) -> None:
         """Erase every byte of deleted content from the databases: truth and recent recalls."""

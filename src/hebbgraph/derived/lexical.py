@@ -290,17 +290,19 @@ class LexicalIndex:
         if facts is not None:
             query = self._among(query, "facts", list(facts))
         with translated(self._directory):
-            rows, hits = self._rows(query, limit)
-        return rows, np.array([score for score, _ in hits], dtype=np.float64)
+            return self._rows(query, limit)
 
     def _rows(
         self, query: tantivy.Query, limit: int | None = None
-    ) -> tuple[NDArray[np.int64], Sequence[Any]]:
-        """Return the rows of the best hits, and the hits; all of them by default."""
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the rows of the best hits and their scores; all of them by default."""
         searcher = self._searcher
         hits = searcher.search(query, limit or max(searcher.num_docs, 1), count=False).hits
-        rows = searcher.fast_field_values("row", [address for _, address in hits])
-        return np.array(rows, dtype=np.int64), hits
+        if not hits:
+            return np.empty(0, np.int64), np.empty(0)
+        scores, addresses = zip(*hits, strict=True)
+        rows = searcher.fast_field_values("row", list(addresses))
+        return np.array(rows, dtype=np.int64), np.array(scores, dtype=np.float64)
 
     def _among(self, query: tantivy.Query, field: str, values: Sequence[Any]) -> tantivy.Query:
         """Restrict a query to documents with one of some values, keeping scores."""

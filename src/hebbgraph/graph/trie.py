@@ -70,6 +70,8 @@ class PhraseTrie:
         numbers = np.full(len(hashes), -1, dtype=np.int32)
         extends = np.zeros(len(hashes), dtype=np.bool_)
         for held, held_numbers, held_extends in (self._base, self._recent):
+            if not len(held):
+                continue
             at = find_sorted(held, hashes)
             here = np.flatnonzero(at >= 0)
             at = at[here]

@@ -2,6 +2,8 @@
 
 Texts, titles and metadata are left out. A hash for each hit's text tells later whether it has
 changed. Vectors go apart, as numbers: as JSON, one would take longer than all the rest.
+
+The same bytes are what a recall's seal is a hash of; see :mod:`hebbgraph.store.seal`.
 """
 
 from __future__ import annotations
@@ -13,10 +15,11 @@ from pydantic_core import from_json
 
 from hebbgraph.records import Recall
 
-__all__ = ["packed", "unpacked"]
+__all__ = ["content", "packed", "unpacked"]
 
 _NOT_KEPT: dict[str, Any] = {
     "vector": True,
+    "seal": True,
     "hits": {
         "__all__": {
             "text_hash": True,
@@ -32,8 +35,21 @@ _NOT_KEPT: dict[str, Any] = {
 _LEVEL = 1
 
 
-def packed(recall: Recall) -> bytes:
+def content(recall: Recall) -> bytes:
+    """Return a recall as JSON, after the hashes of its texts: all but texts, vector and seal."""
+    hashes = " ".join([hit.hash_of_text for hit in recall.hits])
+    body = recall.model_dump_json(exclude=_NOT_KEPT, exclude_defaults=True)
+    return f"{hashes}\n{body}".encode()
+
+
+def packed(recall: Recall, written: bytes | None = None) -> bytes:
     """Return a recall without the content of its chunks, and without its vector.
+
+    Parameters
+    ----------
+    recall : Recall
+    written : bytes, optional
+        Its :func:`content`, if that is at hand.
 
     Examples
     --------
@@ -41,9 +57,8 @@ def packed(recall: Recall) -> bytes:
     >>> unpacked(packed(recall)) == recall
     True
     """
-    hashes = " ".join(hit.hash_of_text for hit in recall.hits)
-    body = recall.model_dump_json(exclude=_NOT_KEPT, exclude_defaults=True)
-    return zlib.compress(f"{hashes}\n{body}".encode(), _LEVEL)
+    written = content(recall) if written is None else written
+    return zlib.compress(b"%s\n%s" % (written, recall.seal.encode()), _LEVEL)
 
 
 def unpacked(body: bytes | str, vector: tuple[float, ...] | None = None) -> Recall:
@@ -62,8 +77,10 @@ def unpacked(body: bytes | str, vector: tuple[float, ...] | None = None) -> Reca
     """
     try:
         text = body if isinstance(body, str) else zlib.decompress(body).decode()
-        hashes, _, row = text.rpartition("\n")
+        hashes, row, *seal = text.split("\n") if "\n" in text else ("", text)
         fields = from_json(row)
+        if seal:  # earlier versions kept it among the rest
+            fields["seal"] = seal[0]
         if hashes:  # else nothing was found, or an earlier version stored the whole record
             for hit, hash_ in zip(fields["hits"], hashes.split(), strict=True):
                 hit["text_hash"] = hash_

@@ -238,11 +238,18 @@ class RecallStore:
 
     # -- the recalls ----------------------------------------------------------------
 
-    def put(self, recall: Recall) -> None:
-        """Keep a recall, and drop the oldest beyond the bound."""
+    def put(self, recall: Recall, written: bytes | None = None) -> None:
+        """Keep a recall, and drop the oldest beyond the bound.
+
+        Parameters
+        ----------
+        recall : Recall
+        written : bytes, optional
+            Its :func:`~hebbgraph.store.packing.content`, if that is at hand.
+        """
 
         def work(connection: sqlite3.Connection) -> None:
-            body = packed(recall)
+            body = packed(recall, written)
             vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
             row = (self._database, recall.namespace, recall.id, body, vector)
             checksum = _checksum(body, vector)

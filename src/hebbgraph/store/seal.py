@@ -1,4 +1,4 @@
-"""Recalls carry a seal: a keyed hash of what learning reads of them.
+"""Recalls carry a seal: a keyed hash of all but their texts.
 
 A recall may leave the process: as JSON in a browser, in the metadata of a message. What comes
 back must not teach about chunks that it never found, so its seal is checked. The key lies in the
@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import json
 
 import numpy as np
 
 from hebbgraph.records import Recall
+from hebbgraph.store.packing import content
 
 __all__ = ["Seal"]
 
@@ -41,45 +41,31 @@ class Seal:
     def __init__(self, key: bytes | None) -> None:
         self._key = key
 
-    def put(self, recall: Recall) -> Recall:
-        """Return the recall with its seal."""
+    def put(self, recall: Recall, written: bytes | None = None) -> Recall:
+        """Return the recall with its seal.
+
+        Parameters
+        ----------
+        recall : Recall
+        written : bytes, optional
+            Its :func:`~hebbgraph.store.packing.content`, if that is at hand.
+        """
         if self._key is None:
             return recall
-        return recall.model_copy(update={"seal": self._of(recall, self._key)})
+        written = content(recall) if written is None else written
+        return recall.model_copy(update={"seal": self._of(written, recall.vector, self._key)})
 
     def fits(self, recall: Recall) -> bool:
         """Return whether a recall is as it was when it was sealed."""
         if self._key is None or not recall.seal:
             return False
-        return hmac.compare_digest(self._of(recall, self._key).encode(), recall.seal.encode())
+        seal = self._of(content(recall), recall.vector, self._key)
+        return hmac.compare_digest(seal.encode(), recall.seal.encode())
 
-    def _of(self, recall: Recall, key: bytes) -> str:
-        read = [
-            recall.id,
-            recall.namespace,
-            recall.query,
-            recall.generation,
-            recall.dense_share,
-            recall.dense_shift,
-            recall.terms,
-            [(cue.tag, cue.weight) for cue in recall.cues],
-            [(turn.text, turn.weight) for turn in recall.history],
-            [
-                (
-                    hit.chunk.id,
-                    hit.rank,
-                    hit.hash_of_text,
-                    hit.score,
-                    hit.evidence,
-                    hit.lexical,
-                    hit.dense,
-                    [(step.kind, step.value) for step in hit.path],
-                )
-                for hit in recall.hits
-            ],
-        ]
-        found = hashlib.blake2b(json.dumps(read).encode(), key=key, digest_size=_SIZE)
-        if recall.vector is not None:
+    @staticmethod
+    def _of(written: bytes, vector: tuple[float, ...] | None, key: bytes) -> str:
+        found = hashlib.blake2b(written, key=key, digest_size=_SIZE)
+        if vector is not None:
             with np.errstate(over="ignore"):
-                found.update(np.asarray(recall.vector, np.float32).tobytes())
+                found.update(np.asarray(vector, np.float32).tobytes())
         return found.hexdigest()
