@@ -269,7 +269,8 @@ class Namespace:
         self.recalls.erase(self.name, self.truth.generation())
         self.learned.discard()
         self.questions.clear()
-        self.database.vacuum()
+        for database in self.truth.databases:
+            database.vacuum()
 
     def colony_of(self) -> NDArray[np.int64]:
         """Return the colony of each slot; the caller holds the derived parts."""
@@ -304,7 +305,8 @@ class Namespace:
             logger.warning("no snapshot was written (%s); the next open builds it", error)
         finally:
             self.recalls.close()
-            self.database.dispose()
+            for database in self.truth.databases:
+                database.dispose()
 
 
 def tagger_name(tagger: Tagger) -> str:

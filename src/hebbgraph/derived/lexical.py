@@ -32,7 +32,7 @@ from hebbgraph.errors import StorageError
 from hebbgraph.store.database import translated_os
 from hebbgraph.store.history import NEVER, NOTHING, Commit
 
-__all__ = ["LEXICAL_FORMAT", "LexicalIndex", "LexicalRow", "stamp_problem"]
+__all__ = ["LEXICAL_FORMAT", "LexicalIndex", "LexicalRow", "lexical_schema", "stamp_problem"]
 
 logger = logging.getLogger(__name__)
 
@@ -52,6 +52,17 @@ class LexicalRow(NamedTuple):
     facts: str = ""
 
 
+def lexical_schema(*, positions: bool) -> tantivy.Schema:
+    """Return the fields of a row: its number, terms and facts."""
+    option: Literal["position", "freq"] = "position" if positions else "freq"
+    builder = tantivy.SchemaBuilder()
+    # Signed: deleting by a term of an unsigned field finds nothing, without an error.
+    builder.add_integer_field("row", indexed=True, fast=True)
+    builder.add_text_field("terms", tokenizer_name="whitespace", index_option=option)
+    builder.add_text_field("facts", tokenizer_name="whitespace", index_option="basic")
+    return builder.build()
+
+
 class LexicalIndex:
     """BM25 (k1 = 1.2, b = 0.75) over space-joined terms, one document per row.
 
@@ -66,13 +77,7 @@ class LexicalIndex:
 
     def __init__(self, directory: Path | None, *, positions: bool = True) -> None:
         self._positions = positions
-        option: Literal["position", "freq"] = "position" if positions else "freq"
-        builder = tantivy.SchemaBuilder()
-        # Signed: deleting by a term of an unsigned field finds nothing, without an error.
-        builder.add_integer_field("row", indexed=True, fast=True)
-        builder.add_text_field("terms", tokenizer_name="whitespace", index_option=option)
-        builder.add_text_field("facts", tokenizer_name="whitespace", index_option="basic")
-        self._schema = builder.build()
+        self._schema = lexical_schema(positions=positions)
         self._directory = directory
         #: The commit of the truth that it represents.
         self.commit = NOTHING
@@ -147,6 +152,11 @@ class LexicalIndex:
         index = cls(copy, positions=positions)
         weakref.finalize(index, shutil.rmtree, copy, ignore_errors=True)
         return index
+
+    @property
+    def directory(self) -> Path | None:
+        """Where its files lie; None in memory."""
+        return self._directory
 
     @property
     def is_there(self) -> bool:

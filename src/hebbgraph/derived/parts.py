@@ -190,6 +190,11 @@ class Derived:
         return self._lexical
 
     @property
+    def missing(self) -> tuple[str, ...]:
+        """What takes no part in recalls now although it belongs to the index, as notes."""
+        return ()
+
+    @property
     def vectors(self) -> VectorTable | None:
         """The vectors as of the last refresh; None if there are none, or they are not held."""
         return self._vectors

@@ -11,19 +11,19 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hebbgraph.arrays import IntArray, unique
 from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
-from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph
+from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
 from hebbgraph.store.history import NEVER
 from hebbgraph.store.truth import Changes, Truth
 from hebbgraph.text import lexical_terms
 from hebbgraph.text.reader import TextReader, TokenizedTexts
 
-__all__ = ["Steps", "id_prefix"]
+__all__ = ["StagedStep", "Steps", "id_prefix"]
 
 logger = logging.getLogger(__name__)
 
@@ -31,6 +31,14 @@ logger = logging.getLogger(__name__)
 #: again costs less than looking each phrase up in the lexical index.
 _REMATCH_ALL_SHARE = 2
 _PAGE = 500  # texts that are matched together
+
+
+class StagedStep(NamedTuple):
+    """What :meth:`Steps.stage` leaves for :meth:`Steps.settle`."""
+
+    changes: Changes
+    removed: IntArray
+    first_slot: int
 
 
 class Steps:
@@ -62,15 +70,33 @@ class Steps:
 
         Otherwise the lexical index only tells which older chunks mention a phrase.
         """
+        staged, vocabulary = self.stage(graph, changes)
+        self.settle(graph, staged, vocabulary, lexical, both=both)
+
+    def stage(self, graph: TagGraph, changes: Changes) -> tuple[StagedStep, VocabularyChange]:
+        """Count the candidates of a step, its first half; return how the vocabulary changes."""
         removed = graph.slots_of(changes.removed)
         first_slot = graph.n_slots
         candidates = (
             (row, id_prefix(id_), by_kind)
             for row, id_, by_kind in self._truth.candidates(changes.added)
         )
-        entered, left = graph.stage(removed, candidates, lock=self._lock)
+        vocabulary = graph.stage(removed, candidates, lock=self._lock)
+        return StagedStep(changes, removed, first_slot), vocabulary
+
+    def settle(
+        self,
+        graph: TagGraph,
+        staged: StagedStep,
+        vocabulary: VocabularyChange,
+        lexical: LexicalIndex,
+        *,
+        both: bool,
+    ) -> None:
+        """Match what came and what the change of the vocabulary concerns, the second half."""
+        changes, removed, first_slot = staged
         tagged = TaggedChunks()
-        to_rematch = self._slots_to_rematch(graph, lexical, entered, left)
+        to_rematch = self._slots_to_rematch(graph, lexical, vocabulary)
         older = np.setdiff1d(to_rematch, removed, assume_unique=True)
         self.rematch(graph, older, tagged)
         fresh = np.arange(first_slot, graph.n_slots)
@@ -117,13 +143,14 @@ class Steps:
             pass
 
     def _slots_to_rematch(
-        self, graph: TagGraph, lexical: LexicalIndex, entered: list[int], left: list[int]
+        self, graph: TagGraph, lexical: LexicalIndex, vocabulary: VocabularyChange
     ) -> IntArray:
         """Return live chunks that mention a phrase that entered, or hold one that left.
 
         A phrase that enters may also replace a shorter one inside of it, and one that leaves
         may uncover one: both happen only in these chunks.
         """
+        entered, left = vocabulary
         live = np.flatnonzero(graph.alive)
         if len(entered) * _REMATCH_ALL_SHARE > len(live):
             return live

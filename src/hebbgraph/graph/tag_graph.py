@@ -116,6 +116,25 @@ class GraphArrays(NamedTuple):
     column_chunks: NDArray[np.int32]
     column_is_title: NDArray[np.bool_]
 
+    @classmethod
+    def empty(cls) -> Self:
+        """Return arrays without chunks."""
+        ints, flags = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.bool_)
+        zero = np.zeros(1, dtype=np.int64)
+        return cls(
+            rows=np.empty(0, dtype=np.int64),
+            id_prefixes=np.empty(0, dtype=np.uint64),
+            candidate_indptr=zero,
+            candidates=ints,
+            candidate_kinds=np.empty(0, dtype=np.int8),
+            posting_indptr=zero,
+            posting_tags=ints,
+            posting_is_title=flags,
+            column_indptr=zero,
+            column_chunks=ints,
+            column_is_title=flags,
+        )
+
 
 def older_support(candidates: NDArray[np.int32], anchors: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return the support of phrases that are titles or names, from their counts."""
@@ -142,11 +161,16 @@ class TagGraph:
     """
 
     def __init__(
-        self, generation: int, arrays: GraphArrays, phrases: PhraseArrays, *, mark: int = 0
+        self,
+        generation: int,
+        arrays: GraphArrays,
+        phrases: PhraseArrays | PhraseTable,
+        *,
+        mark: int = 0,
     ) -> None:
         self.generation = generation
         self.mark = mark
-        self.phrases = PhraseTable(phrases)
+        self.phrases = phrases if isinstance(phrases, PhraseTable) else PhraseTable(phrases)
         self.incidence = Incidence(
             Postings(arrays.posting_indptr, arrays.posting_tags, arrays.posting_is_title),
             len(self.phrases),
@@ -164,25 +188,7 @@ class TagGraph:
     @classmethod
     def empty(cls) -> Self:
         """Return the graph without chunks, at generation 0."""
-        ints = np.empty(0, dtype=np.int32)
-        zero = np.zeros(1, dtype=np.int64)
-        return cls(
-            0,
-            GraphArrays(
-                rows=np.empty(0, dtype=np.int64),
-                id_prefixes=np.empty(0, dtype=np.uint64),
-                candidate_indptr=zero,
-                candidates=ints,
-                candidate_kinds=np.empty(0, dtype=np.int8),
-                posting_indptr=zero,
-                posting_tags=ints,
-                posting_is_title=np.empty(0, dtype=np.bool_),
-                column_indptr=zero,
-                column_chunks=ints,
-                column_is_title=np.empty(0, dtype=np.bool_),
-            ),
-            PhraseArrays.empty(),
-        )
+        return cls(0, GraphArrays.empty(), PhraseArrays.empty())
 
     # -- the numbers of chunks ------------------------------------------------------
 
@@ -365,18 +371,21 @@ class TagGraph:
 
     def arrays(self) -> tuple[GraphArrays, PhraseArrays]:
         """Return the graph as arrays, without dead chunks and phrases."""
-        live = np.flatnonzero(self.alive)
-        indptr = self._candidate_indptr.view
-        counts = indptr[live + 1] - indptr[live]
-        at = concatenated_ranges(indptr[live], counts)
         used = self.phrases.in_use
+        return self.arrays_of(np.flatnonzero(self.alive), used), self.phrases.arrays(used)
+
+    def arrays_of(self, slots: IntArray, used: BoolArray) -> GraphArrays:
+        """Return some chunks as arrays; their phrases are numbered as those in use are."""
+        indptr = self._candidate_indptr.view
+        counts = indptr[slots + 1] - indptr[slots]
+        at = concatenated_ranges(indptr[slots], counts)
         renumbered = (np.cumsum(used) - 1).astype(np.int32)
-        postings = self.incidence.postings(live)
+        postings = self.incidence.postings(slots)
         tags = renumbered[postings.tags]
         column_indptr, chunks, order = transpose(postings.indptr, tags, int(np.count_nonzero(used)))
-        arrays = GraphArrays(
-            rows=self.rows[live],
-            id_prefixes=self.id_prefixes[live],
+        return GraphArrays(
+            rows=self.rows[slots],
+            id_prefixes=self.id_prefixes[slots],
             candidate_indptr=np.concatenate(([0], np.cumsum(counts))).astype(np.int64),
             candidates=renumbered[self._candidates.view[at]],
             candidate_kinds=self._candidate_kinds.view[at],
@@ -387,7 +396,6 @@ class TagGraph:
             column_chunks=chunks,
             column_is_title=postings.is_title[order],
         )
-        return arrays, self.phrases.arrays(used)
 
     def folded(self) -> TagGraph:
         """Return the same graph with all changes folded into new base arrays."""

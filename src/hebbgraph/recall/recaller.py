@@ -322,7 +322,8 @@ class Recaller:
                 # Nothing was written meanwhile, so the graph does not belong to this truth.
                 self._derived.distrust()
             doubted = generation
-        notes = ranking.notes
+        not_answering = self._derived.missing
+        notes = (*ranking.notes, *not_answering)
         if timeline is not None and not timeline.circular.isdisjoint(slot for slot, _ in ranked):
             notes = (*notes, IN_A_CIRCLE)
         if isinstance(store := self._truth.text_store, TextsElsewhere):
@@ -340,6 +341,7 @@ class Recaller:
             notes=notes,
             confidence=sure,
             nothing_known=nothing_known,
+            partial=bool(not_answering),
             **_shares(request),
             generation=generation,
             created_at=time.time(),

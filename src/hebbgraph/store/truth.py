@@ -182,6 +182,11 @@ class Truth(ChunkReader):
         self._unacknowledged: dict[int, int] = {}  # marks by generation
         self._lock = threading.Lock()
 
+    @property
+    def databases(self) -> tuple[Database, ...]:
+        """All databases that hold a part of it."""
+        return (self.database,)
+
     # -- settings and state ---------------------------------------------------------
 
     def settle(

@@ -271,6 +271,9 @@ class VectorTable:
         best = highest(cosines, limit)
         return Nearest(at[best], cosines[best].astype(np.float64), every)
 
+    def _products(self, query: NDArray[np.float32], at: IntArray) -> NDArray[np.float32]:
+        return products(self.matrix, query, at)
+
     def background(
         self, query: NDArray[np.float32], alive: BoolArray, every: NDArray[np.float32] | None = None
     ) -> float:
@@ -286,7 +289,7 @@ class VectorTable:
         """
         if every is None:
             positions = np.flatnonzero(alive)
-            cosines = products(self.matrix, query, positions[:: -(-len(positions) // _SAMPLE)])
+            cosines = self._products(query, positions[:: -(-len(positions) // _SAMPLE)])
         else:
             cosines = every[alive]
         return float(cosines.mean(dtype=np.float64))
@@ -316,7 +319,7 @@ class VectorTable:
         """
 
         def of(at: IntArray) -> NDArray[np.float32]:
-            return products(self.matrix, query, at) if every is None else every[at]
+            return self._products(query, at) if every is None else every[at]
 
         known = positions >= 0
         if known.all():
