@@ -191,14 +191,14 @@ def _retrievers(
 
 
 def _show(console: Console, result: SetResult, ours: str | None, seed: int) -> None:
-    console.print(report.quality_table(result))
+    report.quality_table(result).print(console)
     if result.by_type():
-        console.print(report.type_table(result))
+        report.type_table(result).print(console)
     if result.systems[0].at_tokens:
-        console.print(report.budget_table(result))
+        report.budget_table(result).print(console)
     if ours is not None:
         compared = (f"R@{min(5, result.k)}", f"nDCG@{result.k}")
         told = f"{ours} + history"
         for name in (ours, told) if told in (system.name for system in result.systems) else (ours,):
-            console.print(report.difference_table(result, name, compared, seed=seed))
+            report.difference_table(result, name, compared, seed=seed).print(console)
     console.print()

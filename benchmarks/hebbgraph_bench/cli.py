@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 from hebbgraph.cli.shared import AsJson, Cache, Db, EmbedderName, err, out, print_json
 from rich.markup import escape
-from rich.table import Table
+
+from hebbgraph_bench.tables import Grid
 
 __all__ = ["bench", "load"]
 
@@ -177,13 +178,16 @@ def load(
     if as_json:
         print_json(report.model_dump())
     else:
-        table = Table(box=None, pad_edge=False)
-        for heading in ("", "count", "a second", "ms median", "95 %", "99 %", "longest"):
-            table.add_column(heading, justify="left" if not heading else "right")
-        for what, one in report.operations.items():
-            times = (one.p50, one.p95, one.p99, one.longest)
-            table.add_row(what, f"{one.count:,}", f"{one.per_second:g}", *(f"{t:g}" for t in times))
-        out.print(table)
+        rows = [
+            (
+                what,
+                f"{one.count:,}",
+                *(f"{t:g}" for t in (one.per_second, one.p50, one.p95, one.p99, one.longest)),
+            )
+            for what, one in report.operations.items()
+        ]
+        headings = ("operation", "count", "a second", "ms median", "95 %", "99 %", "longest")
+        Grid("", headings, rows).print(out)
         out.print(
             f"{report.processes} processes ({report.writers} writing), {report.seconds:g} s; "
             f"{report.kills} kills; {report.chunks:,} chunks, {report.feedbacks:,} feedbacks; "

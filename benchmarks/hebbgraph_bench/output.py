@@ -52,7 +52,7 @@ class Output:
         """Show tables."""
         if self._console is not None:
             for grid in grids:
-                self._console.print(grid.table())
+                grid.print(self._console)
 
     def write(self, grids: Sequence[Grid], content: Mapping[str, Any]) -> None:
         """Write the figures and, in Markdown, the tables."""

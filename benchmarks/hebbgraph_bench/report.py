@@ -6,7 +6,6 @@ import json
 import math
 import os
 import platform
-import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -15,11 +14,9 @@ from typing import Any
 
 import numpy as np
 from hebbgraph._version import __version__
-from rich.box import SIMPLE_HEAD
-from rich.table import Table
-from rich.text import Text
 
 from hebbgraph_bench.results import SetResult, SystemResult, compare, mean_defined
+from hebbgraph_bench.tables import Grid
 
 __all__ = [
     "as_dict",
@@ -37,86 +34,88 @@ _HEADINGS = {"tokens": "tokens", "answer": "answer in context"}
 _Row = tuple[str, float | None, str]  # heading, figure, how it is shown
 
 
-def quality_table(result: SetResult) -> Table:
-    """Lay out one row a system; the best value of each metric is bold."""
+def quality_table(result: SetResult) -> Grid:
+    """Lay out one row a system; the best value of each metric stands out."""
     rows = [_figures(system) for system in result.systems]
-    best = [max(_rounded(figure) for figure in column) for column in zip(*rows, strict=True)]
-    table = _table(_title(result))
-    for heading, _, _ in rows[0]:
-        table.add_column(_break(heading), justify="right")
-    for system, row in zip(result.systems, rows, strict=True):
-        cells = [
-            Text(_show(figure), "bold" if figure[2] == "%" and _rounded(figure) == top else "")
-            for figure, top in zip(row, best, strict=True)
-        ]
-        table.add_row(system.name, *cells)
-    return table
+    tops = [max(_rounded(figure) for figure in column) for column in zip(*rows, strict=True)]
+    best = frozenset(
+        (at, column + 1)
+        for at, row in enumerate(rows)
+        for column, (figure, top) in enumerate(zip(row, tops, strict=True))
+        if figure[2] == "%" and _rounded(figure) == top
+    )
+    return Grid(
+        _title(result),
+        ("system", *(heading for heading, _, _ in rows[0])),
+        _rows(result, rows),
+        best,
+    )
 
 
-def type_table(result: SetResult) -> Table:
+def type_table(result: SetResult) -> Grid:
     """Lay out the recall of each system by type of question."""
     metrics = _recalls(result.k)
-    table = _table("by type of question")
     parts = result.by_type()
-    for type_, part in parts.items():
-        for metric in metrics:
-            table.add_column(f"{type_} ({len(part.query_ids)})\n{metric}", justify="right")
-    for system in result.systems:
-        shares = [
-            part.system(system.name).mean(metric) for part in parts.values() for metric in metrics
-        ]
-        table.add_row(system.name, *map(_show_share, shares))
-    return table
+    headings = [
+        f"{type_} ({len(part.query_ids)}) {metric}"
+        for type_, part in parts.items()
+        for metric in metrics
+    ]
+    rows = [
+        (
+            system.name,
+            *(
+                _show_share(part.system(system.name).mean(metric))
+                for part in parts.values()
+                for metric in metrics
+            ),
+        )
+        for system in result.systems
+    ]
+    return Grid("by type of question", ("system", *headings), rows)
 
 
 def difference_table(
     result: SetResult, ours: str, metrics: Sequence[str], *, seed: int = 0
-) -> Table:
+) -> Grid:
     """Lay out ours minus each other system with its 95 % interval, wins and losses."""
-    table = _table(f"{ours} minus …")
-    for metric in metrics:
-        table.add_column(metric, justify="right")
-        table.add_column("won/lost", justify="right")
+    headings = [heading for metric in metrics for heading in (metric, "won/lost")]
+    rows = []
     for system in result.systems:
         if system.name == ours:
             continue
         cells = []
         for metric in metrics:
             found = compare(result, ours, system.name, metric, seed=seed)
-            cells.append(f"{found.mean:+.3f} \\[{found.low:+.3f}, {found.high:+.3f}]")
+            cells.append(f"{found.mean:+.3f} [{found.low:+.3f}, {found.high:+.3f}]")
             cells.append(f"{found.wins}/{found.losses}")
-        table.add_row(system.name, *cells)
-    return table
+        rows.append((system.name, *cells))
+    return Grid(f"{ours} minus …", ("system", *headings), rows)
 
 
-def budget_table(result: SetResult) -> Table:
+def budget_table(result: SetResult) -> Grid:
     """Lay out quality at equal context tokens."""
-    table = _table("at equal context tokens")
     shown = ("recall", "all-gold", "answer")
-    for budget in result.systems[0].at_tokens:
-        for name in shown:
-            table.add_column(f"{name}\n@{budget.tokens}", justify="right", no_wrap=True)
-    for system in result.systems:
-        shares = [
-            mean_defined(budget.values[name]) for budget in system.at_tokens for name in shown
-        ]
-        table.add_row(system.name, *map(_show_share, shares))
-    return table
+    headings = [
+        f"{name} @{budget.tokens}" for budget in result.systems[0].at_tokens for name in shown
+    ]
+    rows = [
+        (
+            system.name,
+            *(
+                _show_share(mean_defined(budget.values[name]))
+                for budget in system.at_tokens
+                for name in shown
+            ),
+        )
+        for system in result.systems
+    ]
+    return Grid("at equal context tokens", ("system", *headings), rows)
 
 
 def markdown(result: SetResult) -> str:
     """Write the table of one set in Markdown, without its title."""
-    rows = [_figures(system) for system in result.systems]
-    headings = [heading for heading, _, _ in rows[0]]
-    lines = [
-        f"| system | {' | '.join(headings)} |",
-        f"|---|{'---:|' * len(headings)}",
-        *(
-            f"| {system.name} | {' | '.join(_show(figure) for figure in row)} |"
-            for system, row in zip(result.systems, rows, strict=True)
-        ),
-    ]
-    return "\n".join(lines) + "\n"
+    return quality_table(result).markdown()
 
 
 def environment() -> dict[str, Any]:
@@ -176,16 +175,10 @@ def _recalls(k: int) -> list[str]:
     return [f"R@{cut}" for cut in sorted({min(5, k), k})]
 
 
-def _table(title: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
-    table.padding, table.pad_edge = (0, 1, 0, 0), False
-    table.add_column("system")
-    return table
-
-
-def _break(heading: str) -> str:
-    """Put long headings on two lines, so that the columns stay as narrow as their figures."""
-    return re.sub(r"(?<=\w{4})(?=@)| ", "\n", heading, count=1)
+def _rows(result: SetResult, figures: Sequence[Sequence[_Row]]) -> list[tuple[str, ...]]:
+    return [
+        (system.name, *map(_show, row)) for system, row in zip(result.systems, figures, strict=True)
+    ]
 
 
 def _set_as_dict(result: SetResult, *, seed: int, ours: str | None) -> dict[str, Any]:

@@ -1,20 +1,36 @@
-"""A table of ready-made cells: for the terminal, and in Markdown for the docs."""
+"""A table of ready-made cells: for the terminal, for a pipe, and in Markdown for the docs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 __all__ = ["Grid"]
+
+#: In the terminal the first column gives way to figures, down to so many characters: gladly,
+#: and where a figure would not fit otherwise.
+_NAME, _SHORTEST = 20, 6
+_GAP = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
     """Rows of text under headings; the first column names the row.
+
+    Attributes
+    ----------
+    title : str
+    headings : sequence of str
+    rows : sequence of sequences of str
+    best : frozenset of (row, column)
+        Cells that stand out in the terminal.
 
     Examples
     --------
@@ -27,22 +43,84 @@ class Grid:
     title: str
     headings: Sequence[str]
     rows: Sequence[Sequence[str]]
+    best: frozenset[tuple[int, int]] = frozenset()
 
-    def table(self) -> Table:
-        """Lay it out for the terminal."""
-        table = Table(title=escape(self.title), title_justify="left", title_style="bold")
-        table.box, table.padding, table.pad_edge = SIMPLE_HEAD, (0, 1, 0, 0), False
-        for at, heading in enumerate(self.headings):
-            table.add_column(escape(heading), justify="left" if at == 0 else "right")
-        for row in self.rows:
-            table.add_row(*map(escape, row))
-        return table
+    def print(self, console: Console) -> None:
+        """Show it with every figure whole.
+
+        A terminal gets as many tables as its width takes, each with the first column. A pipe or
+        a file gets one line a row, however long: nobody can make it wider afterwards.
+        """
+        if not console.is_terminal:
+            # Not through rich's layout, which would cut at 80 characters.
+            console.print(Text(self.plain()), soft_wrap=True)
+            return
+        for number, columns in enumerate(self._parts(console.width)):
+            console.print(self._table(columns, self.title if number == 0 else ""))
+
+    def plain(self) -> str:
+        """Lay it out without regard to any width, one line a row.
+
+        Examples
+        --------
+        >>> print(Grid("boats", ("name", "length"), [("Petrel", "9 m")]).plain())
+        boats
+        name    length
+        Petrel     9 m
+        """
+        lines = [self.headings, *self.rows]
+        widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+        laid_out = [self.title] if self.title else []
+        for line in lines:
+            padding = [width - cell_len(cell) for cell, width in zip(line, widths, strict=True)]
+            cells = [line[0] + " " * padding[0]]
+            cells += [" " * pad + cell for cell, pad in zip(line[1:], padding[1:], strict=True)]
+            laid_out.append((" " * _GAP).join(cells).rstrip())
+        return "\n".join(laid_out)
 
     def markdown(self) -> str:
         """Write it in Markdown, without its title."""
         rule = "|".join(("", "---", *("---:" for _ in self.headings[1:]), ""))
         lines = [self._line(self.headings), rule, *map(self._line, self.rows)]
         return "\n".join(lines) + "\n"
+
+    def _parts(self, width: int) -> Iterator[list[int]]:
+        """Tell which columns fit beside the first, table by table."""
+        first = self._width(0)
+        widths = {at: self._width(at) + _GAP for at in range(1, len(self.headings))}
+        if first + sum(widths.values()) > width:
+            first = min(first, max(_NAME, self._longest_word()))
+            first = min(first, max(_SHORTEST, width - max(widths.values())))
+        part: list[int] = []
+        left = width - first
+        for at, needed in widths.items():
+            if part and needed > left:
+                yield part
+                part, left = [], width - first
+            part.append(at)
+            left -= needed
+        yield part
+
+    def _width(self, at: int) -> int:
+        """Return the width of a column whose heading breaks between words, and no figure does."""
+        words = self.headings[at].split() if at else [self.headings[0]]
+        return max(map(cell_len, (*words, *(row[at] for row in self.rows))), default=0)
+
+    def _longest_word(self) -> int:
+        names = (self.headings[0], *(row[0] for row in self.rows))
+        return max(cell_len(word) for name in names for word in (name.split() or [""]))
+
+    def _table(self, columns: Sequence[int], title: str) -> Table:
+        table = Table(title=escape(title) or None, title_justify="left", title_style="bold")
+        table.box, table.padding = SIMPLE_HEAD, (0, 1, 0, 0)
+        table.pad_edge = table.show_edge = False
+        table.add_column(escape(self.headings[0]), overflow="fold")
+        for at in columns:
+            table.add_column(escape(self.headings[at]), justify="right", width=self._width(at))
+        for number, row in enumerate(self.rows):
+            cells = [Text(row[at], "bold" * ((number, at) in self.best)) for at in columns]
+            table.add_row(escape(row[0]), *cells)
+        return table
 
     def _line(self, cells: Sequence[str]) -> str:
         return f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"

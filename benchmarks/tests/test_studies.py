@@ -130,8 +130,30 @@ def test_grid_escapes() -> None:
     grid = Grid("[a]", ("name", "x"), [("one|two", "[0, 1]")])
     assert grid.markdown() == "| name | x |\n|---|---:|\n| one/two | [0, 1] |\n"
     out = io.StringIO()
-    Console(file=out).print(grid.table())
+    grid.print(Console(file=out, force_terminal=True))
     assert "[0, 1]" in out.getvalue()
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+@pytest.mark.parametrize("width", [40, 80])
+def test_every_figure_is_shown_whole(terminal: bool, width: int) -> None:
+    """At the width of a terminal in several tables, in a pipe in one."""
+    figures = [[f"+0.0{row}{at} [-0.1{at}0, +0.2{row}0]" for at in range(7)] for row in range(3)]
+    grid = Grid(
+        "learning",
+        ("arm", *(f"asked heavily reworded ({at}00)" for at in range(7))),
+        [(f"a cache of past questions, {row}", *cells) for row, cells in enumerate(figures)],
+        frozenset({(0, 1)}),
+    )
+    out = io.StringIO()
+    grid.print(Console(file=out, force_terminal=terminal, width=width, color_system=None))
+    shown = out.getvalue()
+    assert "…" not in shown
+    assert all(figure in shown for row in figures for figure in row)
+    if terminal:
+        assert max(map(len, shown.splitlines())) <= width
+    else:
+        assert len(shown.splitlines()) == 5  # title, headings, rows
 
 
 def test_command_line_runs_one_study_at_a_time(own_folder: Path, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--embedder", help="a sentence-transformers model")
     given = parser.parse_args(arguments)
     found = grid(measure(LazyEmbedder(given.embedder) if given.embedder else None))
-    Console().print(found.table())
+    found.print(Console())
 
 
 if __name__ == "__main__":

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from hebbgraph.cli.shared import (
     AsJson,
@@ -78,8 +76,8 @@ def lessons(
     if as_json:
         print_json({"lessons": [one.model_dump() for one in found[-last:]], "answers": answers})
         return
-    if found:
-        out.print(_table(found[-last:]))
+    for one in found[-last:]:
+        out.print(_shown(one), soft_wrap=True, highlight=False)
     out.print(f"{len(found)} lessons" + (f", the last {last} shown" if len(found) > last else ""))
     if answers:
         counted = ", ".join(f"{count} {code.replace('_', ' ')}" for code, count in answers.items())
@@ -104,19 +102,16 @@ def _report(index: HebbianIndex, questions: int, output: Path | None, as_json: b
         out.print(f"drawn: {harmless(str(output))}")
 
 
-def _table(found: Sequence[LessonRecord]) -> Table:
-    table = Table(box=None, pad_edge=False)
-    for name in ("when (UTC)", "actor", "question", "cited", "rejected", "edges", "feedback"):
-        table.add_column(name, overflow="fold")
-    for one in found:
-        row = (
-            f"{datetime.fromtimestamp(one.created_at, UTC):%Y-%m-%d %H:%M}",
-            one.actor or "–",
-            one.question or "–",
-            " ".join(one.cited),
-            " ".join(one.rejected),
-            f"{one.active}/{one.edges}",
-            one.feedback_id,
-        )
-        table.add_row(*map(harmless, row))
-    return table
+def _shown(one: LessonRecord) -> str:
+    """Lay out a lesson as lines: seven columns would fit no terminal, and ids must stay whole."""
+    head = (
+        f"{datetime.fromtimestamp(one.created_at, UTC):%Y-%m-%d %H:%M} UTC",
+        one.actor or "no actor",
+        f"{one.active} of {one.edges} edges in force",
+        one.feedback_id,
+    )
+    lines = ["  ".join(head)]
+    lines += [f"  {one.question}"] if one.question else []
+    lines += [f"  cited {' '.join(one.cited)}"] if one.cited else []
+    lines += [f"  rejected {' '.join(one.rejected)}"] if one.rejected else []
+    return harmless("\n".join(lines))

@@ -39,6 +39,8 @@ def stats(
         print_json(counted.model_dump())
         return
     table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
     for name, value in counted.model_dump().items():
         if value == {}:  # no neural layer
             continue
