@@ -616,6 +616,8 @@ class LessonRecord(BaseModel):
     active : int
         How many of them recalls follow: the others are too weak, or lead to chunks that are gone
         or have changed. 0 means that the lesson has no effect any more.
+    weight : float, in [0, 1]
+        How far whoever gave it is believed now, which scales all that it says.
     """
 
     model_config = _FROZEN
@@ -631,6 +633,7 @@ class LessonRecord(BaseModel):
     shown: tuple[str, ...] = ()
     edges: int = 0
     active: int = 0
+    weight: float = 1.0
 
 
 class Credit(BaseModel):

@@ -17,6 +17,7 @@ from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.formulas.homeostasis import MIN_WEIGHT
 from hebbgraph.inspection import ForgetPreview
+from hebbgraph.learning.actors import voice_of
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms, read_feedback
 from hebbgraph.learning.preview import preview
 from hebbgraph.limits import MAX_ID
@@ -186,8 +187,10 @@ class Teacher:
         )
         found = self._log.select(selection)
         with self._namespace.held():
-            effects = self._namespace.learned.effects(self._derived.graph)
-        return [_lesson(one, *effects.get(one.id, (0, 0))) for one in found]
+            learned = self._namespace.learned
+            effects = learned.effects(self._derived.graph)
+            weights = {voice: learned.weight_of(voice) for voice in set(map(voice_of, found))}
+        return [_lesson(one, *effects.get(one.id, (0, 0)), weights[voice_of(one)]) for one in found]
 
     def _lasting(self, recall: Recall) -> Recall:
         """Keep what learning reads; the question only if it may be kept."""
@@ -331,7 +334,7 @@ class Teacher:
         return report.model_copy(update={"erased": len(erased)})
 
 
-def _lesson(feedback: Feedback, edges: int, active: int) -> LessonRecord:
+def _lesson(feedback: Feedback, edges: int, active: int, weight: float) -> LessonRecord:
     return LessonRecord(
         feedback_id=feedback.id,
         recall_id=feedback.recall_id,
@@ -344,6 +347,7 @@ def _lesson(feedback: Feedback, edges: int, active: int) -> LessonRecord:
         shown=tuple(one.chunk_id for one in feedback.shown),
         edges=edges,
         active=active,
+        weight=weight,
     )
 
 

@@ -406,7 +406,7 @@ def test_lessons_are_listed_with_their_effect(run: Run, indexed: Path) -> None:
         told = run("lessons", "--db", indexed, *selection)
         assert f"{expected} lessons" in told.out
         assert told.out.count(f"cited {ids[0]}\n") == expected
-        assert told.out.count(" edges in force  ") == expected
+        assert told.out.count(" edges in force, weight ") == expected
     assert run("stats", "--db", indexed, "--json").json["lessons"] == 2
 
 

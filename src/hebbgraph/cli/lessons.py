@@ -53,7 +53,8 @@ def lessons(
 ) -> None:
     """List what was learned from answers: question (if kept), chunks, actor, and effect.
 
-    The effect is how many of the edges that a lesson shaped are followed by recalls now.
+    The effect is how many of the edges that a lesson shaped are followed by recalls now. The
+    weight, from 0 to 1, is how much of it counts: how far its actor is believed, within bounds.
 
     With --report, the lessons of the first half are learned apart, and the questions of the second
     half are asked before and after, if the log keeps them. Give the --embedder of the index.
@@ -107,7 +108,7 @@ def _shown(one: LessonRecord) -> str:
     head = (
         f"{datetime.fromtimestamp(one.created_at, UTC):%Y-%m-%d %H:%M} UTC",
         one.actor or "no actor",
-        f"{one.active} of {one.edges} edges in force",
+        f"{one.active} of {one.edges} edges in force, weight {one.weight:.2f}",
         one.feedback_id,
     )
     lines = ["  ".join(head)]

@@ -24,7 +24,7 @@ from hebbgraph.formulas.homeostasis import MIN_WEIGHT
 from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspection import TagCorrection
-from hebbgraph.learning.actors import Actors, standing, voice_of
+from hebbgraph.learning.actors import Actors, Voice, standing, voice_of
 from hebbgraph.learning.corpus import CorpusMemory, CorpusParameters
 from hebbgraph.learning.corrected import corrected_feedback
 from hebbgraph.learning.episodes import Episodes, episode_node
@@ -418,6 +418,11 @@ class Memory:
                     self.events, shaped.tolist(), active.tolist(), strict=True
                 )
             }
+
+    def weight_of(self, voice: Voice) -> float:
+        """Return how much of what a voice says counts: belief in it, within its bounds."""
+        with self._lock:
+            return self.weights.scale_of(voice)
 
     def _standing(
         self, graph: TagGraph, min_weight: float

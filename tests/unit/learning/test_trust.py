@@ -52,6 +52,19 @@ def test_what_is_unnamed_is_one_actors_word_unless_it_is_trusted(index):
     }
 
 
+def test_a_lesson_says_how_much_of_it_counts(index):
+    for n in range(12):  # eve always cites what search finds worst
+        for question in QUESTIONS:
+            recall = index.recall(question, k=8, id=f"{n} {question}")
+            index.reinforce(recall, [recall.hits[-1].chunk.id], actor="eve")
+            index.reinforce(recall, [recall.hits[0].chunk.id], actor="ann")
+    index.reinforce(index.recall(QUESTION, k=8), ["bay"], trusted=True)
+    weight = {one.actor: one.weight for one in index.lessons()}
+    assert weight["eve"] < 0.05
+    assert weight["ann"] > 0.3  # bounded, as nobody else teaches
+    assert weight[None] == 1.0
+
+
 def test_trust_is_durable(index, corpus):
     index.reinforce(index.recall(QUESTION, k=8), ["knots"], trusted=True)
     index.reinforce(index.recall(QUESTION, k=8), ["bay"])
