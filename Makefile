@@ -31,7 +31,7 @@ $(VENV)/.server-installed: pyproject.toml constraints.txt $(VENV)/.installed
 
 $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.toml) \
 		$(VENV)/.installed
-	$(PIP) --editable ".[files,ivf,neural,postgres,quantized,server]" --group test
+	$(PIP) --editable ".[build,files,ivf,neural,postgres,quantized,server]" --group test
 	$(PIP) $(BESIDE:%=--editable %) $(BESIDE:%=--group %/pyproject.toml:test)
 	@touch $@
 

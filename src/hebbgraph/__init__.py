@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from hebbgraph._version import __version__
 from hebbgraph.errors import (
     AccessError,
+    BuildError,
     ClosedIndexError,
     ConnectionLostError,
     ConversionError,
@@ -85,6 +86,7 @@ __all__ = [
     "AccessError",
     "AddReport",
     "BreadthFirstParameters",
+    "BuildError",
     "Causes",
     "Chunk",
     "ClosedIndexError",

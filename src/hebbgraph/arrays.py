@@ -101,7 +101,7 @@ def concatenated_ranges(starts: IntArray, counts: IntArray) -> IntArray:
     return at
 
 
-def prefix_sums(counts: IntArray) -> IntArray:
+def prefix_sums(counts: IntArray) -> NDArray[np.int64]:
     """Return the sums of the first 0, 1, 2, … counts: offsets of consecutive runs.
 
     Examples
@@ -109,7 +109,7 @@ def prefix_sums(counts: IntArray) -> IntArray:
     >>> prefix_sums(np.array([2, 0, 1]))
     array([0, 2, 2, 3])
     """
-    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts)))
+    return np.concatenate((np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)))
 
 
 class RaggedArray:

@@ -133,16 +133,21 @@ class HebbianClient(HebbianIndex):
         *,
         on_error: OnError = "raise",
         strict: bool = False,
+        workers: int | None = None,
         show_progress: bool = False,
         on_progress: OnProgress = None,
     ) -> AddReport:
         """Add chunks; a chunk whose id exists replaces the old one.
 
-        As :meth:`HebbianIndex.add`. Chunks are checked here, and travel in several requests, each
-        committed by itself.
+        As :meth:`HebbianIndex.add`, without ``workers``. Chunks are checked here, and travel in
+        several requests, each committed by itself.
         """
         from hebbgraph.writer import progress
 
+        if workers is not None:
+            raise ParameterError(
+                "workers build where the index is: run hebbgraph build on the server's machine"
+            )
         if isinstance(chunks, Chunk | str | bytes | Mapping) or not isinstance(chunks, Iterable):
             raise ParameterError(f"add takes an iterable of chunks, got {chunks!r:.80}")
         intake = Intake(strict=strict, on_error=on_error)

@@ -12,6 +12,7 @@
     ├── NotFoundError           (LookupError)      an id that the index does not hold
     ├── ConversionError         (ValueError)       a file whose text cannot be extracted
     ├── EmbeddingError          (RuntimeError)     an embedder failed or gave no proper vectors
+    ├── BuildError              (RuntimeError)     workers of a build died, or cannot go on
     ├── MissingExtraError       (ImportError)      an optional dependency is not installed
     ├── ClosedIndexError        (RuntimeError)     the index has been closed
     ├── AccessError             (PermissionError)  a server refuses: token, role or namespace
@@ -79,6 +80,10 @@ class EmbeddingError(HebbgraphError, RuntimeError):
     """
 
     chunks: tuple[str, ...] = ()
+
+
+class BuildError(HebbgraphError, RuntimeError):
+    """Workers of a build died, or their results do not fit; building again goes on."""
 
 
 class MissingExtraError(HebbgraphError, ImportError):

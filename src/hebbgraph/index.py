@@ -216,6 +216,7 @@ class HebbianIndex:
         *,
         on_error: OnError = "raise",
         strict: bool = False,
+        workers: int | None = None,
         show_progress: bool = False,
         on_progress: OnProgress = None,
     ) -> AddReport:
@@ -232,6 +233,10 @@ class HebbianIndex:
             ``AddReport.failed``.
         strict : bool
             Refuse chunks with characters that cannot be kept, instead of replacing those.
+        workers : int, optional
+            Prepare chunks in so many processes of this machine (``hebbgraph[build]``), which pays
+            from some ten thousand chunks on. Batches are larger then, and a list is not checked
+            as a whole first. The result is the same. See ``docs/building.md``.
         show_progress : bool
             Show a progress bar on standard error.
         on_progress : callable, optional
@@ -249,13 +254,30 @@ class HebbianIndex:
             That batch is not written; a note on the error says how many chunks were.
         """
         self._check_open()
-        return self._writer.add(
-            chunks,
-            on_error=on_error,
-            strict=strict,
-            show_progress=show_progress,
-            on_progress=on_progress,
-        )
+        if workers is None:
+            return self._writer.add(
+                chunks,
+                on_error=on_error,
+                strict=strict,
+                show_progress=show_progress,
+                on_progress=on_progress,
+            )
+        from hebbgraph.build.adding import add_with_workers
+        from hebbgraph.build.engines import engine_named
+
+        engine = engine_named("processes", workers)
+        try:
+            return add_with_workers(
+                self._parts,
+                chunks,
+                engine,
+                on_error=on_error,
+                strict=strict,
+                show_progress=show_progress,
+                on_progress=on_progress,
+            )
+        finally:
+            engine.close()
 
     def put_document(
         self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]

@@ -67,15 +67,15 @@ class Intake:
         self.failed: list[FailedChunk] = []
         self._first_cleaned = ""
 
-    def take(self, values: Iterable[ChunkLike]) -> Iterator[Taken]:
-        """Yield the chunks that can be taken.
+    def take(self, values: Iterable[ChunkLike], *, first: int = 0) -> Iterator[Taken]:
+        """Yield the chunks that can be taken; ``first`` is the position of the first value.
 
         Raises
         ------
         InvalidChunkError
             For one that cannot, unless they are skipped.
         """
-        for position, value in enumerate(values):
+        for position, value in enumerate(values, first):
             try:
                 yield Taken(position, self._chunk(value))
             except InvalidChunkError as error:

@@ -16,10 +16,10 @@ from hebbgraph.errors import (
     InvalidChunkError,
     ParameterError,
 )
-from hebbgraph.graph.references import link_candidates
 from hebbgraph.intake import ChunkLike, Intake, OnError, Taken
 from hebbgraph.namespace import Namespace, tagger_name
 from hebbgraph.nesting import CutMetadata
+from hebbgraph.proposing import propose_candidates
 from hebbgraph.protocols import BatchTagger, Embedder, Tagger
 from hebbgraph.records import AddReport, Chunk, TaggingReport
 from hebbgraph.store.chunks import pages
@@ -290,20 +290,8 @@ class Writer:
     def _candidates(
         self, proposer: Proposer, chunks: Sequence[Chunk], tags: Iterable[Iterable[str]]
     ) -> list[dict[str, list[str]]]:
-        """Return each chunk's candidates from pass 1, its given tags, and its links."""
-        from_text = self._settings.text_tags
-        found = proposer.propose(
-            (chunk.text if from_text else "", chunk.title, [*chunk.tags, *more])
-            for chunk, more in zip(chunks, tags, strict=True)
-        )
-        if not from_text:
-            kinds = ("title", "given")
-            found = [{kind: one[kind] for kind in kinds if kind in one} for one in found]
-        for chunk, candidates in zip(chunks, found, strict=True):
-            for kind, keys in link_candidates(chunk, self._settings.edges).items():
-                held = candidates.get(kind, [])
-                candidates[kind] = [*held, *(key for key in keys if key not in held)]
-        return found
+        """See :func:`propose_candidates`."""
+        return propose_candidates(proposer, self._settings, chunks, tags)
 
     def _tags(
         self, chunks: list[Chunk], tell: Callable[[int], object] | None = None

@@ -17,7 +17,8 @@ import pytest
 import hebbgraph
 
 PUBLIC = [
-    "AccessError", "AddReport", "BreadthFirstParameters", "Causes", "Chunk", "ClosedIndexError",
+    "AccessError", "AddReport", "BreadthFirstParameters", "BuildError", "Causes", "Chunk",
+    "ClosedIndexError",
     "Colony",
     "ColonyParameters", "ConnectionLostError", "ConversionError", "Cue", "DamagedIndexError",
     "DatasetError", "DiskFullError", "DoctorReport", "EmbeddingError", "EvidenceWeights",

@@ -27,7 +27,13 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.artifacts import is_missing, make_way, remove, replace_file
 from hebbgraph.derived.lexical_faults import LexicalDamageError, is_panic, translated
-from hebbgraph.derived.segments import Inventory, damaged_files, inventory, meta_checksum
+from hebbgraph.derived.segments import (
+    Inventory,
+    damaged_files,
+    inventory,
+    join_segments,
+    meta_checksum,
+)
 from hebbgraph.errors import StorageError
 from hebbgraph.store.database import translated_os
 from hebbgraph.store.history import NEVER, NOTHING, Commit
@@ -134,6 +140,21 @@ class LexicalIndex:
     def discard(directory: Path) -> None:
         """Let the next process that opens it start from nothing."""
         remove(directory / _STAMP)
+
+    @classmethod
+    def joined(
+        cls, directory: Path, parts: Sequence[Path], commit: Commit, *, positions: bool
+    ) -> LexicalIndex:
+        """Make an index of the segments of several, in place of what is there.
+
+        The caller holds the lock on the folder.
+        """
+        cls.discard(directory)
+        remove(directory)
+        directory.mkdir(parents=True)
+        join_segments(parts, directory)
+        _write_stamp(directory, _Stamp(commit, inventory(directory)))
+        return cls(directory, positions=positions)
 
     @classmethod
     def copy_of(cls, directory: Path, *, positions: bool = True) -> LexicalIndex:

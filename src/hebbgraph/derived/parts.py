@@ -17,7 +17,7 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -26,7 +26,7 @@ from filelock import FileLock, Timeout
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.artifacts import make_way, remove
-from hebbgraph.derived.lexical import LexicalIndex, stamp_problem
+from hebbgraph.derived.lexical import LexicalIndex, LexicalRow, stamp_problem
 from hebbgraph.derived.lexical_faults import LexicalDamageError
 from hebbgraph.derived.neural_store import NEURAL_FILE, NeuralStore
 from hebbgraph.derived.segments import damaged_files
@@ -324,6 +324,11 @@ class Derived:
             raise AssertionError("unreachable")
 
     @property
+    def in_memory(self) -> bool:
+        """Whether nothing is kept on disk."""
+        return self._directory is None
+
+    @property
     def place(self) -> str:
         """Where the parts lie, for messages."""
         return str(self._shared or self._truth.database.place)
@@ -559,6 +564,39 @@ class Derived:
         with self.lock:
             self._graph = TagGraph.empty()
             self._vectors = None
+
+    def adopt(
+        self, graph: TagGraph, segments: Sequence[Path], rows: Callable[[], Iterable[LexicalRow]]
+    ) -> bool:
+        """Take over a graph and a lexical index that were built elsewhere.
+
+        Parameters
+        ----------
+        graph : TagGraph
+        segments : sequence of Path
+            Lexical indexes whose segments together are that of the graph's commit.
+        rows : callable
+            Returns the same as rows, for an index in memory.
+
+        Returns
+        -------
+        bool
+            Whether they are of the truth's present commit; otherwise nothing has changed.
+        """
+        with translated_os(self.place), self._refreshing, self._locked():
+            commit = _commit_of(graph)
+            if self._truth.state().commit != commit:
+                return False
+            positions = self._truth.text_store.here
+            if self._directory is not None and segments:
+                where = self._directory / "lexical"
+                lexical = LexicalIndex.joined(where, segments, commit, positions=positions)
+            else:
+                lexical = LexicalIndex(None, positions=positions)
+                lexical.update(commit, removed=(), added=rows())
+            with self.lock:
+                self._graph, self._lexical, self._saved = graph, lexical, NEVER
+        return True
 
     # -- on disk ----------------------------------------------------------------------
 

@@ -11,17 +11,20 @@ footers (:func:`inventory`), which is quick to compare; checking their content t
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import struct
 import zlib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hebbgraph.artifacts import is_missing
+from hebbgraph.artifacts import is_missing, replace_file, sync
 
-__all__ = ["Inventory", "damaged_files", "inventory", "meta_checksum"]
+__all__ = ["Inventory", "damaged_files", "inventory", "join_segments", "meta_checksum"]
 
 _META = "meta.json"
+_MANAGED = ".managed.json"  # the files that Tantivy may remove once no segment needs them
 _MAGIC = 1337
 _TAIL = struct.Struct("<II")  # length of the footer, magic number
 _BLOCK = 1 << 20
@@ -75,6 +78,37 @@ class Inventory(NamedTuple):
     def size(self) -> int:
         """Bytes of all files."""
         return sum(size for size, *_ in self.files.values())
+
+
+def join_segments(directories: Sequence[Path], target: Path) -> None:
+    """Make one index of several with the same schema, from hard links or copies of their files.
+
+    Segments are named at random and refer to nothing outside of themselves, so a list of all of
+    them is an index.
+
+    Parameters
+    ----------
+    directories : sequence of Path
+        At least one.
+    target : Path
+        A folder without an index.
+    """
+    metas = [json.loads((directory / _META).read_bytes()) for directory in directories]
+    whole = metas[0]
+    whole["segments"] = [segment for meta in metas for segment in meta["segments"]]
+    whole["opstamp"] = max(meta["opstamp"] for meta in metas)
+    managed = {_META}
+    for directory in directories:
+        for path in _files(directory, (directory / _META).read_bytes()):
+            (target / path.name).unlink(missing_ok=True)
+            try:
+                os.link(path, target / path.name)
+            except OSError:  # another file system, or one without links
+                shutil.copyfile(path, target / path.name)
+                sync(target / path.name)
+            managed.add(path.name)
+    replace_file(target / _MANAGED, lambda to: to.write_text(json.dumps(sorted(managed))))
+    replace_file(target / _META, lambda to: to.write_text(json.dumps(whole)))
 
 
 def inventory(directory: Path) -> Inventory:

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from hebbgraph.artifacts import file_checksum, is_missing, remove, replace_file, sync
 from hebbgraph.graph.phrases import PhraseArrays
-from hebbgraph.graph.tag_graph import GraphArrays, TagGraph, older_support
+from hebbgraph.graph.proposed import older_support
+from hebbgraph.graph.tag_graph import GraphArrays, TagGraph
 
 __all__ = ["SNAPSHOT_FORMAT", "load_snapshot", "save_snapshot"]
 

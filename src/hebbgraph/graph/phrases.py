@@ -18,9 +18,10 @@ from hebbgraph.graph.trie import PhraseTrie, find_sorted
 from hebbgraph.text.hashing import PhraseHasher
 from hebbgraph.text.reader import TextReader, TokenizedTexts
 
-__all__ = ["PhraseArrays", "PhraseTable", "Staged"]
+__all__ = ["MIN_CANDIDATES", "PhraseArrays", "PhraseTable", "Staged", "order_keys"]
 
-_MIN_CANDIDATES = 2
+#: A phrase is known that is a candidate of so many chunks.
+MIN_CANDIDATES = 2
 _COMMON_SHARE = 4
 _COMMON_MIN = 20
 _SALT_BYTES = 16
@@ -169,7 +170,7 @@ class PhraseTable:
     def are_known(self, numbers: IntArray) -> NDArray[np.bool_]:
         """Return which of these phrases are known: tags of every chunk that mentions them."""
         known: NDArray[np.bool_] = (self.anchor_counts[numbers] > 0) | (
-            self.candidate_counts[numbers] >= _MIN_CANDIDATES
+            self.candidate_counts[numbers] >= MIN_CANDIDATES
         )
         return known
 
@@ -228,7 +229,7 @@ class PhraseTable:
             self._support.extend(nothing)
             self._anchors.extend(nothing)
             self._given.extend(nothing)
-            self._order.extend(_order_keys(new))
+            self._order.extend(order_keys(new))
             self._link_kinds.extend([link_kind(key) for key in new])
         if not held:
             return [fresh[key] for key in keys]
@@ -252,6 +253,13 @@ class PhraseTable:
         return {
             key: number for key, number in zip(keys, numbers.tolist(), strict=True) if number >= 0
         }
+
+    def numbers_of_hashes(self, hashes: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """Return the numbers of phrases in the base arrays, by hash; 0 for what is not there."""
+        at = find_sorted(self._arrays.sorted_hashes, hashes)
+        if not len(self._arrays.sorted_numbers):
+            return np.zeros(len(hashes), np.int32)
+        return np.where(at >= 0, self._arrays.sorted_numbers[at], 0).astype(np.int32)
 
     # -- the vocabulary -------------------------------------------------------------
 
@@ -440,6 +448,7 @@ def _keep_disjoint(starts: IntArray, stop: NDArray[np.int64]) -> IntArray:
     return starts[np.sort(np.concatenate(kept))]
 
 
-def _order_keys(keys: Iterable[str]) -> NDArray[np.uint64]:
+def order_keys(keys: Iterable[str]) -> NDArray[np.uint64]:
+    """Return the tie-breaker of each phrase."""
     digests = b"".join(blake2b(key.encode(), digest_size=8).digest() for key in keys)
     return np.frombuffer(digests, dtype="<u8").astype(np.uint64)

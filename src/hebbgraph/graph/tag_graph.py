@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from itertools import islice, repeat
-from operator import itemgetter
+from itertools import islice
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -22,32 +21,14 @@ from hebbgraph.arrays import (
     IntArray,
     concatenated_ranges,
     transpose,
-    unique,
 )
 from hebbgraph.graph.incidence import Incidence, Postings, TagColumns
-from hebbgraph.graph.phrases import PhraseArrays, PhraseTable, Staged
+from hebbgraph.graph.phrases import PhraseArrays, PhraseTable
+from hebbgraph.graph.proposed import Proposed, add_coded, count_proposed, tags_of_texts
 from hebbgraph.text.reader import TokenizedTexts
 
-__all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange", "older_support"]
+__all__ = ["GraphArrays", "TagGraph", "TaggedChunks", "VocabularyChange"]
 
-_TITLE, _GIVEN, _OTHER, _ADDRESS, _OPENER, _CAPITAL = 0, 1, 2, 3, 4, 5
-#: The subject of an untitled chunk counts as its title. References are given to a chunk alone,
-#: and so are addresses, which entitle it (see :mod:`hebbgraph.graph.references`).
-_KIND_CODES = {
-    "title": _TITLE,
-    "subject": _TITLE,
-    "given": _GIVEN,
-    "reference": _GIVEN,
-    "address": _ADDRESS,
-    "opener": _OPENER,
-    "capital": _CAPITAL,
-    "mention": _OPENER,
-}
-#: How many mentions a proposal speaks for, by code: one in four has to propose a name, a code or
-#: a term, one in two a single word with a capital, and all a word that only opens sentences.
-_WORTH = np.array([16, 0, 4, 0, 1, 2])
-_OF_ITS_CHUNK = np.array([True, True, False, True, False, False])  # whether mentioned or not
-_FIRST = itemgetter(0)
 #: The graph is folded once more than one in this many chunks is dead, or phrase is new.
 _FOLD_SHARE = 8
 _FOLD_MIN = 256
@@ -134,13 +115,6 @@ class GraphArrays(NamedTuple):
             column_chunks=ints,
             column_is_title=flags,
         )
-
-
-def older_support(candidates: NDArray[np.int32], anchors: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return the support of phrases that are titles or names, from their counts."""
-    name, title = _WORTH[_OTHER], _WORTH[_TITLE]
-    support: NDArray[np.int32] = name * candidates + (title - name) * anchors
-    return support.astype(np.int32)
 
 
 class TagGraph:
@@ -249,13 +223,15 @@ class TagGraph:
             Held while shared state changes, and released while ``added`` is read.
         """
         lock = nullcontext() if lock is None else lock
-        lost = self._staged_candidates(removed)
+        gone = self._proposed(removed)
         first = len(self._rows)
         remaining = iter(added)
         while page := list(islice(remaining, _PAGE)):
             with lock:
                 self._stage_page(page)
-        gained = self._staged_candidates(np.arange(first, len(self._rows)))
+        n_phrases = len(self.phrases)
+        gained = count_proposed(self._proposed(np.arange(first, len(self._rows))), n_phrases)
+        lost = count_proposed(gone, n_phrases)
         with lock:
             self.phrases.count_given(gained.given, lost.given)
             return VocabularyChange(*self.phrases.count(gained, lost))
@@ -265,12 +241,7 @@ class TagGraph:
         kinds: list[int] = []
         ends = []
         for _, _, by_kind in page:
-            coded = [(_KIND_CODES.get(kind, _OTHER), held) for kind, held in by_kind.items()]
-            coded.sort(key=_FIRST)
-            for code, held in coded:
-                different = dict.fromkeys(held)
-                keys += different
-                kinds += repeat(code, len(different))
+            add_coded(by_kind, keys, kinds)
             ends.append(len(keys))
         before = len(self._candidates)
         self._rows.extend([row for row, _, _ in page])
@@ -280,23 +251,10 @@ class TagGraph:
         self._candidate_kinds.extend(kinds)
         self._candidate_indptr.extend(before + np.array(ends, dtype=np.int64))
 
-    def _staged_candidates(self, slots: IntArray) -> Staged:
-        """Return what these slots propose, and were given (links too)."""
-        indptr = self._candidate_indptr.view
-        starts = indptr[slots]
-        counts = indptr[slots + 1] - starts
-        at = concatenated_ranges(starts, counts)
-        kinds = self._candidate_kinds.view[at]
-        n_phrases = max(len(self.phrases), 1)
-        pairs = np.repeat(slots, counts) * n_phrases + self._candidates.view[at]
-        given = (kinds == _GIVEN) | (kinds == _ADDRESS)
-        return Staged(
-            unique(pairs[~given]) % n_phrases,
-            unique(pairs[kinds == _TITLE]) % n_phrases,
-            unique(pairs[given]) % n_phrases,
-            pairs % n_phrases,
-            _WORTH[kinds],
-        )
+    def _proposed(self, slots: IntArray) -> Proposed:
+        """Return what these slots propose."""
+        indptr, phrases, kinds = self._candidate_indptr, self._candidates, self._candidate_kinds
+        return Proposed(indptr.view, phrases.view, kinds.view).of(slots)
 
     def tag(self, into: TaggedChunks, slots: IntArray, texts: TokenizedTexts) -> None:
         """Match the vocabulary against the texts of chunks (pass 2).
@@ -312,31 +270,8 @@ class TagGraph:
         texts : TokenizedTexts
             Texts of these chunks, tokenised by a reader of :attr:`phrases`.
         """
-        chunk_of = np.repeat(np.arange(len(slots)), texts.n_texts)
-        text, _, _, found = self.phrases.match_texts(texts)
-        indptr = self._candidate_indptr.view
-        starts = indptr[slots]
-        counts = indptr[slots + 1] - starts
-        at = concatenated_ranges(starts, counts)
-        kinds = self._candidate_kinds.view[at]
-        own = np.flatnonzero(_OF_ITS_CHUNK[kinds])
-        n_phrases = max(len(self.phrases), 1)
-        proposed = (
-            np.repeat(np.arange(len(slots)), counts)[own] * n_phrases
-            + self._candidates.view[at[own]]
-        )
-        entitles = (kinds[own] == _TITLE) | (kinds[own] == _ADDRESS)
-        titles = unique(proposed[entitles])
-        matched = chunk_of[text] * n_phrases + found
-        pairs = unique(np.concatenate((proposed, matched)))
-        is_title = np.zeros(len(pairs), dtype=np.bool_)
-        is_title[np.searchsorted(pairs, titles)] = True
-        into.extend(
-            np.asarray(slots, dtype=np.int64),
-            np.bincount(pairs // n_phrases, minlength=len(slots)).astype(np.int64),
-            (pairs % n_phrases).astype(np.int32),
-            is_title,
-        )
+        found = tags_of_texts(self.phrases, self._proposed(slots), texts)
+        into.extend(np.asarray(slots, dtype=np.int64), *found)
 
     def incidence_after(self, removed: IntArray, tagged: TaggedChunks) -> Incidence:
         """Return the incidence for :meth:`commit`. Slow; changes nothing."""

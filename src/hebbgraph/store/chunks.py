@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from hashlib import blake2b
@@ -24,13 +24,16 @@ from hebbgraph.store.schema import chunks, documents, namespaces
 from hebbgraph.store.texts import Passage, TextState, TextStore, hash_in
 
 __all__ = [
+    "ROW_FIELDS",
     "ChunkReader",
     "Dated",
     "Outline",
     "as_json",
+    "chunk_of_row",
     "digest",
     "links_of",
     "pages",
+    "row_of",
     "validity_of",
 ]
 
@@ -47,6 +50,21 @@ _FIELDS = (
     chunks.c.links,
     chunks.c.validity,
     chunks.c.version_of,
+)
+#: What a row holds of its chunk, in the order of :func:`row_of`.
+ROW_FIELDS = (
+    "id",
+    "document_id",
+    "title",
+    "text",
+    "metadata",
+    "tags",
+    "candidates",
+    "digest",
+    "imprint",
+    "links",
+    "validity",
+    "version_of",
 )
 #: The dated chunks and old versions among some rows.
 _DATED = (
@@ -340,6 +358,38 @@ def _chunk(
         **linked,
         **(_NEVER_DATED if validity is None else _validity(validity)),
     )
+
+
+def row_of(
+    chunk: Chunk,
+    candidates: Mapping[str, Sequence[str]],
+    known_digest: bytes | None,
+    store: TextStore,
+) -> tuple[Any, ...]:
+    """Return the values of a chunk's row, in the order of :data:`ROW_FIELDS`."""
+    text, imprint = store.values(chunk)
+    links, validity = links_of(chunk), validity_of(chunk)
+    return (
+        chunk.id,
+        chunk.document_id,
+        chunk.title,
+        text,
+        as_json(chunk.metadata) if chunk.metadata else "{}",
+        as_json(chunk.tags) if chunk.tags else "[]",
+        as_json({kind: store.stored_order(keys) for kind, keys in candidates.items()}),
+        known_digest or digest(chunk),
+        imprint,
+        as_json(links) if links else None,
+        as_json(validity) if validity or chunk.version_of else None,
+        chunk.version_of,
+    )
+
+
+def chunk_of_row(row: Sequence[Any]) -> tuple[Chunk, dict[str, list[str]], bytes]:
+    """Return the chunk of a row with its text, its candidates and its digest."""
+    id_, document_id, title, text, metadata, tags, held, known_digest, _, *rest = row
+    chunk = _chunk(id_, document_id, title, metadata, tags, *rest, text=text)
+    return chunk, read_json(held, dict, "candidates of a chunk"), known_digest
 
 
 def _validity(held: str) -> dict[str, Any]:

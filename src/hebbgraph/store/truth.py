@@ -11,13 +11,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
+from numpy.typing import NDArray
+from sqlalchemy.exc import IntegrityError
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.errors import ConnectionLostError, DamagedIndexError, SettingsMismatchError
+from hebbgraph.errors import (
+    ConnectionLostError,
+    DamagedIndexError,
+    SettingsMismatchError,
+    StorageError,
+)
 from hebbgraph.limits import MAX_METADATA_DEPTH
 from hebbgraph.nesting import CutMetadata
 from hebbgraph.records import Chunk, Finding
-from hebbgraph.store.chunks import ChunkReader, as_json, digest, links_of, pages, validity_of
+from hebbgraph.store.chunks import ROW_FIELDS, ChunkReader, digest, pages, row_of
 from hebbgraph.store.database import Database, retried
 from hebbgraph.store.embeddings import Embeddings, EmbeddingState, parse_embedding
 from hebbgraph.store.history import NOTHING, Commit, History, new_mark
@@ -357,6 +364,60 @@ class Truth(ChunkReader):
 
         return self.database.retrying(attempt)
 
+    def insert_new(
+        self,
+        rows: Sequence[Sequence[Any]],
+        *,
+        vectors: Sequence[bytes | None] | None = None,
+        embedding: EmbeddingState | None = None,
+        fingerprints: Mapping[str, str] | None = None,
+    ) -> NDArray[np.int64] | None:
+        """Write chunks of which none is held in one transaction; nothing is looked up.
+
+        Parameters
+        ----------
+        rows : sequence of :data:`~hebbgraph.store.chunks.ROW_FIELDS`
+        vectors : sequence of bytes or None, optional
+            The vector of each.
+        embedding : EmbeddingState, optional
+            Their model.
+        fingerprints : mapping of document id to fingerprint
+
+        Returns
+        -------
+        ndarray of int64, or None
+            The row numbers, in order; None if some id is held, and nothing was written.
+        """
+        epoch = embedding.epoch if embedding else None
+        vectors = [None] * len(rows) if vectors is None else vectors
+
+        def attempt() -> NDArray[np.int64]:
+            mark = new_mark()
+            with self.database.write() as connection:
+                generation = self._advance(connection, mark)
+                if embedding is not None:
+                    self.embeddings.settle(connection, embedding)
+                for page in pages(zip(rows, vectors, strict=True)):
+                    written = [
+                        self._placed(row, generation, epoch if vector else None, vector)
+                        for row, vector in page
+                    ]
+                    self.database.insert(connection, chunks, _WRITTEN, written)
+                self._write_fingerprints(connection, (), fingerprints or {})
+                query = sa.select(chunks.c.row).where(
+                    self._mine(), chunks.c.generation == generation
+                )
+                found = connection.execute(query.order_by(chunks.c.row)).scalars().all()
+            self._note(Commit(generation, mark))
+            return np.array(found, dtype=np.int64)
+
+        try:
+            return self.database.retrying(attempt)
+        except StorageError as error:
+            if isinstance(error.__cause__, IntegrityError):
+                return None
+            raise
+
     def _write(self, connection: sa.Connection, mark: int, batch: _Batch) -> Outcome:
         # First the counter: its row lock makes generations follow commit order.
         generation = self._advance(connection, mark)
@@ -448,27 +509,15 @@ class Truth(ChunkReader):
         self, write: ChunkWrite, generation: int, embedding: EmbeddingState | None
     ) -> tuple[Any, ...]:
         """Return a row in the order of ``_WRITTEN``."""
-        chunk, store = write.chunk, self.text_store
-        by_kind = {kind: store.stored_order(keys) for kind, keys in write.candidates.items()}
-        text, imprint = store.values(chunk)
-        return (
-            self.namespace,
-            chunk.id,
-            chunk.document_id,
-            chunk.title,
-            text,
-            as_json(chunk.metadata),
-            as_json(chunk.tags),
-            as_json(by_kind),
-            write.digest or digest(chunk),
-            generation,
-            imprint,
-            as_json(links) if (links := links_of(chunk)) else None,
-            as_json(validity) if (validity := validity_of(chunk)) or chunk.version_of else None,
-            chunk.version_of,
-            embedding.epoch if embedding and write.vector else None,
-            write.vector,
-        )
+        row = row_of(write.chunk, write.candidates, write.digest, self.text_store)
+        epoch = embedding.epoch if embedding and write.vector else None
+        return self._placed(row, generation, epoch, write.vector)
+
+    def _placed(
+        self, row: Sequence[Any], generation: int, epoch: int | None, vector: bytes | None
+    ) -> tuple[Any, ...]:
+        before = ROW_FIELDS.index("digest") + 1
+        return (self.namespace, *row[:before], generation, *row[before:], epoch, vector)
 
     def _write_fingerprints(
         self, connection: sa.Connection, doomed: Sequence[str], fingerprints: Mapping[str, str]

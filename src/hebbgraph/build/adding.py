@@ -1,0 +1,82 @@
+"""``index.add(chunks, workers=N)``: a build of what the caller hands over."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from pathlib import Path
+
+from hebbgraph.build.driver import Driver, Told
+from hebbgraph.build.engines import Engine
+from hebbgraph.build.recipe import Given, Recipe
+from hebbgraph.errors import ParameterError
+from hebbgraph.intake import ChunkLike, OnError
+from hebbgraph.namespace import Namespace
+from hebbgraph.records import AddReport, Chunk
+from hebbgraph.settings import Settings
+from hebbgraph.writer import OnProgress, progress
+
+__all__ = ["add_with_workers", "check_buildable", "new_recipe"]
+
+_SALT_BYTES = 16
+_CHUNKS = 4_000  # of a partition
+
+
+def add_with_workers(
+    namespace: Namespace,
+    chunks: Iterable[ChunkLike],
+    engine: Engine,
+    *,
+    on_error: OnError,
+    strict: bool,
+    show_progress: bool,
+    on_progress: OnProgress,
+) -> AddReport:
+    """See :meth:`hebbgraph.HebbianIndex.add`."""
+    if isinstance(chunks, Chunk | str | bytes | Mapping) or not isinstance(chunks, Iterable):
+        raise ParameterError(f"add takes an iterable of chunks, got one {type(chunks).__name__}")
+    check_buildable(namespace)
+    total = len(chunks) if isinstance(chunks, list | tuple) else None
+    recipe = new_recipe(namespace.settings, strict=strict, on_error=on_error)
+    with (
+        tempfile.TemporaryDirectory(prefix="build-", dir=namespace.root) as folder,
+        progress(show_progress, on_progress) as tell,
+    ):
+
+        def told(now: Told) -> None:
+            tell(now.chunks, total)
+
+        driver = Driver(namespace, engine, Path(folder), recipe, told)
+        return driver.run(_partitions(chunks), None)
+
+
+def new_recipe(
+    settings: Settings, *, strict: bool = False, on_error: OnError = "raise", salt: bytes = b""
+) -> Recipe:
+    """Return a recipe with a salt of its own, unless one is given."""
+    return Recipe(settings, salt or os.urandom(_SALT_BYTES), strict=strict, on_error=on_error)
+
+
+def check_buildable(namespace: Namespace) -> None:
+    """Raise ParameterError if chunks of this index cannot be prepared by workers."""
+    settings = namespace.settings
+    if namespace.tagger is not None:
+        raise ParameterError(
+            "workers do not call a tagger, which may hold a model or a connection: build without "
+            "it, then index.retag(tagger)"
+        )
+    if settings.keep_versions:
+        raise ParameterError(
+            "workers do not keep versions, as each follows from the one before: add without "
+            "workers, or open with Settings(keep_versions=False)"
+        )
+
+
+def _partitions(chunks: Iterable[ChunkLike]) -> Iterator[Given]:
+    remaining = iter(chunks)
+    first = 0
+    while page := list(islice(remaining, _CHUNKS)):
+        yield Given(page, first, len(page))
+        first += len(page)

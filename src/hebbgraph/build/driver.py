@@ -1,0 +1,340 @@
+"""The driver of a build: hands out tasks, commits in one place, and puts the results together.
+
+Partitions are proposed for in parallel and committed in their order, so rows are numbered as
+``add`` numbers them. Then come the vocabulary, the postings and the lexical segments. If other
+chunks are in the index that no partition holds, or somebody writes meanwhile, the graph takes an
+ordinary step instead: the result is the same, and takes longer.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import IntArray
+from hebbgraph.build.assemble import Placed, assembled
+from hebbgraph.build.engines import Engine, Task
+from hebbgraph.build.lexical import INDEX, Numbered, index_terms, lexical_rows
+from hebbgraph.build.match import match
+from hebbgraph.build.merge import merge, write_vocabulary
+from hebbgraph.build.propose import propose, recount, rows_of
+from hebbgraph.build.recipe import Partition, Recipe
+from hebbgraph.build.shelf import Summary
+from hebbgraph.namespace import Namespace
+from hebbgraph.records import AddReport, FailedChunk
+from hebbgraph.store.chunks import chunk_of_row
+from hebbgraph.store.history import NEVER
+from hebbgraph.store.truth import ChunkWrite
+
+__all__ = ["Driver", "Progress", "Told"]
+
+logger = logging.getLogger(__name__)
+
+_AHEAD = 2  # tasks handed out for each worker, so that none waits for the driver
+_ROWS_OF_A_SEGMENT = 25_000
+_MOST_SEGMENTS = 8  # Tantivy would merge more
+_PHRASES_OF_A_BUCKET = 50_000
+#: Shares of the whole work, in processor time, as measured (docs/building.md).
+_SHARES = {"propose": 0.8, "merge": 0.04, "match": 0.14, "assemble": 0.02}
+
+
+class Told(NamedTuple):
+    """How far a build is.
+
+    Attributes
+    ----------
+    step : str
+    done : float
+        The share of the whole work.
+    chunks : int
+        Committed so far.
+    seconds_left : float or None
+        An estimate; None at the very start.
+    """
+
+    step: str
+    done: float
+    chunks: int
+    seconds_left: float | None
+
+
+Progress = Callable[[Told], object]
+
+
+@dataclass
+class _Committed:
+    """A partition in the truth: the row of each of its chunks."""
+
+    proposed: str
+    rows: NDArray[np.int64]
+
+
+@dataclass
+class Driver:
+    """One build.
+
+    Parameters
+    ----------
+    namespace : Namespace
+    engine : Engine
+    shelf : Path
+        The folder of results; of this build, or of one that was killed.
+    recipe : Recipe
+    on_progress : callable, optional
+    """
+
+    namespace: Namespace
+    engine: Engine
+    shelf: Path
+    recipe: Recipe
+    on_progress: Progress | None = None
+    seconds: dict[str, float] = field(default_factory=dict)
+    reused: int = 0
+    _committed: list[_Committed] = field(default_factory=list)
+    _report: AddReport = field(default_factory=AddReport)
+    _segments: list[Task[Summary]] = field(default_factory=list)
+    _bytes: int = 0
+
+    def run(self, partitions: Iterable[Partition], total_bytes: int | None) -> AddReport:
+        """Build; ``total_bytes`` is for progress alone.
+
+        Raises
+        ------
+        InvalidChunkError
+            For a chunk that cannot be taken; partitions before it are committed.
+        BuildError
+            If workers die again and again.
+        """
+        self._began = time.perf_counter()
+        truth = self.namespace.truth
+        with truth.acknowledging_at_the_end():
+            try:
+                with self._timed("propose"):
+                    self._propose_and_commit(partitions, total_bytes)
+                self._derive()
+            finally:
+                self.namespace.bring_up_to_date()
+        return self._report.model_copy(
+            update={
+                "generation": truth.generation(),
+                "failed": tuple(self._report.failed),
+                "seconds": time.perf_counter() - self._began,
+            }
+        )
+
+    # -- the truth -----------------------------------------------------------------------
+
+    def _propose_and_commit(self, partitions: Iterable[Partition], total: int | None) -> None:
+        done = 0
+        for partition, summary in self._in_order(partitions):
+            self._commit(summary)
+            done += partition.size
+            self._tell("propose", done / total if total else 0.0)
+
+    def _in_order(self, partitions: Iterable[Partition]) -> Iterator[tuple[Partition, Summary]]:
+        """Yield each partition with the summary of what was proposed, in their order."""
+        waiting: deque[tuple[Partition, Task[Summary]]] = deque()
+        most = _AHEAD * self.engine.workers if self.engine.workers > 1 else 1
+        remaining = iter(partitions)
+        while True:
+            for partition in islice(remaining, most - len(waiting)):
+                task = self.engine.submit(propose, self.shelf, partition, self.recipe)
+                waiting.append((partition, task))
+            if not waiting:
+                return
+            partition, task = waiting.popleft()
+            yield partition, self._result(task)
+
+    def _result(self, task: Task[Summary]) -> Summary:
+        summary = task.result()
+        self.reused += bool(summary.get("reused"))
+        return summary
+
+    def _commit(self, summary: Summary) -> None:
+        """Write a partition; whatever is held with the same content stays as it is."""
+        report, truth = self._report, self.namespace.truth
+        failed = tuple(FailedChunk(**one) for one in summary["failed"])
+        rows = rows_of(self.shelf / summary["name"])
+        fingerprints = summary["documents"]
+        numbers = truth.insert_new(rows, fingerprints=fingerprints) if rows else _NONE
+        added, replaced, deleted, unchanged = len(rows), 0, 0, 0
+        if numbers is None:
+            numbers, outcome = self._replace(rows, fingerprints)
+            added, replaced, deleted, unchanged = outcome
+        self._committed.append(_Committed(summary["name"], numbers))
+        self._report = report.model_copy(
+            update={
+                "added": report.added + added,
+                "replaced": report.replaced + replaced,
+                "deleted": report.deleted + deleted,
+                "unchanged": report.unchanged + unchanged,
+                "cleaned": report.cleaned + summary["cleaned"],
+                "failed": report.failed + failed,
+                "batches": report.batches + 1,
+            }
+        )
+        self._bytes += summary["bytes"]
+
+    def _replace(
+        self, rows: Sequence[Sequence[Any]], fingerprints: dict[str, str]
+    ) -> tuple[NDArray[np.int64], tuple[int, int, int, int]]:
+        """Write what is not held as it is."""
+        truth = self.namespace.truth
+        ids = [row[0] for row in rows]
+        held = truth.digests(ids)
+        writes = []
+        for row in rows:
+            chunk, candidates, digest = chunk_of_row(row)
+            if held.get(chunk.id) != digest:
+                writes.append(ChunkWrite(chunk, candidates, None, digest))
+        gone: set[str] = set()
+        for document in fingerprints:
+            gone |= truth.ids_of_document(document)
+        outcome = truth.apply(writes, delete_ids=gone - set(ids), fingerprints=fingerprints)
+        by_id = truth.rows_of(ids)
+        numbers = np.array([by_id.get(id_, 0) for id_ in ids], np.int64)
+        unchanged = len(rows) - len(writes)
+        return numbers, (outcome.added, outcome.replaced, outcome.deleted, unchanged)
+
+    # -- what follows from it ------------------------------------------------------------
+
+    def _derive(self) -> None:
+        """Build graph and lexical index from all partitions, if they are all that there is."""
+        namespace = self.namespace
+        state = namespace.truth.changes_since(NEVER)
+        live = state.added
+        self._keep_live(live)
+        partitions = [one for one in self._committed if one.rows.any()]
+        covered = sum(int(np.count_nonzero(one.rows)) for one in partitions)
+        if not partitions or covered != len(live):
+            logger.info("%d of %d chunks are of this build: an ordinary step", covered, len(live))
+            return
+        segments = self._submit_segments(partitions)
+        with self._timed("merge"):
+            vocabulary = self._merge(partitions)
+        with self._timed("match"):
+            matched = self._match(partitions, vocabulary)
+        with self._timed("assemble"):
+            placed = [
+                Placed(one.proposed, name, one.rows)
+                for one, name in zip(partitions, matched, strict=True)
+            ]
+            graph = assembled(self.shelf, vocabulary, placed, state.commit)
+            folders = [self.shelf / self._result(task)["name"] / INDEX for task in segments]
+            numbered: list[Numbered] = [(one.proposed, one.rows) for one in partitions]
+            adopted = namespace.derived.adopt(
+                graph, folders, lambda: lexical_rows(self.shelf, numbered)
+            )
+            if not adopted:
+                logger.info("somebody wrote meanwhile: the graph takes an ordinary step")
+        self._tell("assemble", 1.0)
+
+    def _keep_live(self, live: IntArray) -> None:
+        """Forget rows that were replaced, and let each row belong to one partition."""
+        rows = [one.rows for one in self._committed]
+        together = np.concatenate((_NONE, *rows))
+        kept = np.zeros(len(together), dtype=np.bool_)
+        kept[np.unique(together, return_index=True)[1]] = True
+        kept &= np.isin(together, live)
+        starts = np.cumsum([0, *map(len, rows)])
+        for one, start in zip(self._committed, starts.tolist(), strict=False):
+            one.rows = np.where(kept[start : start + len(one.rows)], one.rows, 0)
+
+    def _submit_segments(self, partitions: Sequence[_Committed]) -> list[Task[Summary]]:
+        if self.namespace.derived.in_memory:
+            return []
+        total = sum(len(one.rows) for one in partitions)
+        size = max(_ROWS_OF_A_SEGMENT, -(-total // _MOST_SEGMENTS))
+        groups: list[list[Numbered]] = [[]]
+        held = 0
+        for one in partitions:
+            if held >= size:
+                groups.append([])
+                held = 0
+            groups[-1].append((one.proposed, one.rows))
+            held += len(one.rows)
+        positions = self.namespace.truth.text_store.here
+        return [self.engine.submit(_index_terms, self.shelf, group, positions) for group in groups]
+
+    def _merge(self, partitions: Sequence[_Committed]) -> str:
+        counted = []
+        for one in partitions:
+            counts, alive = one.proposed, one.rows > 0
+            if not alive.all():
+                counts = recount(self.shelf, one.proposed, alive)["name"]
+            counted.append((one.proposed, counts))
+        phrases = sum(10 * len(one.rows) for one in partitions)
+        n_buckets = max(1, min(4 * self.engine.workers, phrases // _PHRASES_OF_A_BUCKET))
+        salt = self.recipe.salt
+        tasks = [
+            self.engine.submit(merge, self.shelf, counted, bucket, n_buckets, salt)
+            for bucket in range(n_buckets)
+        ]
+        names = []
+        for number, task in enumerate(tasks, start=1):
+            names.append(self._result(task)["name"])
+            self._tell("merge", number / n_buckets)
+        name: str = write_vocabulary(self.shelf, names, salt)["name"]
+        return name
+
+    def _match(self, partitions: Sequence[_Committed], vocabulary: str) -> list[str]:
+        tasks = []
+        for one in partitions:
+            alive = one.rows > 0
+            mask = None if alive.all() else alive
+            tasks.append(self.engine.submit(match, self.shelf, one.proposed, vocabulary, mask))
+        names = []
+        for number, task in enumerate(tasks, start=1):
+            names.append(self._result(task)["name"])
+            self._tell("match", number / len(tasks))
+        return names
+
+    # -- telling -------------------------------------------------------------------------
+
+    def _timed(self, step: str) -> _Clock:
+        return _Clock(self.seconds, step)
+
+    def _tell(self, step: str, share: float) -> None:
+        if self.on_progress is None:
+            return
+        done = 0.0
+        for name, weight in _SHARES.items():
+            if name == step:
+                done += weight * min(share, 1.0)
+                break
+            done += weight
+        passed = time.perf_counter() - self._began
+        left = passed * (1.0 - done) / done if done > 0.0 else None
+        report = self._report
+        chunks = report.added + report.replaced + report.unchanged
+        self.on_progress(Told(step, done, chunks, left))
+
+
+class _Clock:
+    """Adds the seconds inside of a block to those of its step."""
+
+    def __init__(self, into: dict[str, float], step: str) -> None:
+        self._into, self._step = into, step
+
+    def __enter__(self) -> None:
+        self._began = time.perf_counter()
+
+    def __exit__(self, *_: object) -> None:
+        spent = time.perf_counter() - self._began
+        self._into[self._step] = self._into.get(self._step, 0.0) + spent
+
+
+def _index_terms(shelf: Path, group: Sequence[Numbered], positions: bool) -> Summary:
+    return index_terms(shelf, group, positions=positions)
+
+
+_NONE = np.empty(0, np.int64)

@@ -1,0 +1,176 @@
+"""Where tasks run: in this process, in others of this machine, or on a Ray cluster.
+
+The tasks know none of it. An engine takes a function that can be imported and arguments that can
+be pickled, and returns a :class:`Task`. One that a worker's death interrupted is run again.
+"""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import os
+from collections.abc import Callable
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+
+from hebbgraph.errors import BuildError, ParameterError
+
+__all__ = ["Engine", "EngineName", "Here", "Processes", "Task", "engine_named"]
+
+logger = logging.getLogger(__name__)
+
+_R = TypeVar("_R")
+_R_co = TypeVar("_R_co", covariant=True)
+EngineName: TypeAlias = Literal["processes", "ray"]
+#: How often a task is run again after the worker that had it died.
+_ATTEMPTS = 3
+
+
+class Task(Protocol[_R_co]):
+    """A call that runs somewhere."""
+
+    def result(self) -> _R_co:
+        """Wait for it, and return what it returned or raise what it raised."""
+        ...
+
+
+class Engine(Protocol):
+    """Runs tasks.
+
+    Attributes
+    ----------
+    workers : int
+        How many tasks run at the same time.
+    """
+
+    workers: int
+
+    def submit(self, function: Callable[..., _R], /, *arguments: Any) -> Task[_R]:
+        """Start a call as soon as a worker is free."""
+        ...
+
+    def close(self) -> None:
+        """End all workers; tasks that have not finished are given up."""
+        ...
+
+
+class _Done(Generic[_R]):
+    def __init__(self, value: _R) -> None:
+        self._value = value
+
+    def result(self) -> _R:
+        return self._value
+
+
+class Here:
+    """One worker: this process, which runs each task when it is submitted."""
+
+    workers = 1
+
+    def submit(self, function: Callable[..., _R], /, *arguments: Any) -> Task[_R]:
+        """Run the call now."""
+        return _Done(function(*arguments))
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+class Processes:
+    """Processes of this machine.
+
+    They are started afresh (``spawn``), so a program that builds at its top level needs the usual
+    ``if __name__ == "__main__":``.
+
+    Parameters
+    ----------
+    workers : int
+    """
+
+    def __init__(self, workers: int) -> None:
+        self.workers = workers
+        self._pool: ProcessPoolExecutor | None = None
+        self._generation = 0
+
+    def submit(self, function: Callable[..., _R], /, *arguments: Any) -> Task[_R]:
+        """Start a call in the next process that is free."""
+        return _Submitted(self, function, arguments)
+
+    def start(self, function: Callable[..., _R], arguments: Any) -> tuple[Future[_R], int]:
+        """Start a call; return it, and which pool has it."""
+        if self._pool is None:
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_alone)
+        return self._pool.submit(function, *arguments), self._generation
+
+    def replace(self, generation: int) -> None:
+        """Drop a pool of which a process died, unless that was done."""
+        if generation == self._generation:
+            self._generation += 1
+            self.close()
+
+    def close(self) -> None:
+        """End the processes."""
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _alone() -> None:
+    """Keep numerical libraries of a worker to one thread, since there are as many workers."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+
+
+class _Submitted(Generic[_R]):
+    def __init__(self, engine: Processes, function: Callable[..., _R], arguments: Any) -> None:
+        self._engine = engine
+        self._call = function, arguments
+        try:
+            self._future, self._pool = engine.start(*self._call)
+        except BrokenProcessPool:
+            engine.replace(engine._generation)
+            self._future, self._pool = engine.start(*self._call)
+
+    def result(self) -> _R:
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return self._future.result()
+            except BrokenProcessPool as error:
+                # Whoever died took all tasks of the pool with it. Results that are whole stay.
+                if attempt == _ATTEMPTS:
+                    raise BuildError(
+                        f"workers died {attempt} times in a row, for lack of memory perhaps; build "
+                        "again with fewer workers: what is whole is not repeated"
+                    ) from error
+                logger.warning("a worker died; its tasks are run again (%d)", attempt)
+                self._engine.replace(self._pool)
+                self._future, self._pool = self._engine.start(*self._call)
+        raise AssertionError("unreachable")
+
+
+def engine_named(
+    name: EngineName, workers: int | None = None, address: str | None = None
+) -> Engine:
+    """Return an engine.
+
+    Parameters
+    ----------
+    name : {"processes", "ray"}
+    workers : int, optional
+        By default one for each processor, of the machine or of the cluster.
+    address : str, optional
+        Of a Ray cluster; by default one is started on this machine.
+    """
+    if workers is not None and not (type(workers) is int and workers >= 1):
+        raise ParameterError(f"workers is a positive int, got {workers!r}")
+    if name == "ray":
+        from hebbgraph.build.ray_engine import RayTasks
+
+        return RayTasks(workers, address)
+    if name != "processes":
+        raise ParameterError(f"engine is 'processes' or 'ray', got {name!r}")
+    if address is not None:
+        raise ParameterError("address goes with the engine 'ray'")
+    workers = workers or len(os.sched_getaffinity(0))
+    return Here() if workers == 1 else Processes(workers)

@@ -1,0 +1,142 @@
+"""Results of a build on disk: each whole or not there, named by what it follows from.
+
+A result is a folder of files. It is written beside its place and renamed when it is complete,
+and holds a summary with the size and the checksum of each file. So any number of workers, on one
+machine or on many that share the folder, may make the same result, and a build that was killed
+finds what is whole and makes the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import uuid
+from collections.abc import Callable, Mapping
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.artifacts import file_checksum, remove
+from hebbgraph.extras import require
+
+__all__ = [
+    "Summary",
+    "load_arrays",
+    "made_once",
+    "name_of",
+    "read_table",
+    "save_arrays",
+    "whole",
+    "write_table",
+]
+
+Summary: TypeAlias = dict[str, Any]
+"""What a task tells of its result: JSON."""
+
+#: Raised when the same input gives another result than before.
+_FORMAT = 1
+_SUMMARY = "summary.json"
+
+
+def name_of(step: str, *inputs: Any) -> str:
+    """Return the name of a result: the step, and a hash of what it is made from.
+
+    Examples
+    --------
+    >>> name_of("propose", "a.jsonl", 0) == name_of("propose", "a.jsonl", 0)
+    True
+    >>> name_of("propose", "a.jsonl", 0) == name_of("propose", "a.jsonl", 1)
+    False
+    """
+    content = json.dumps([_FORMAT, step, *inputs], sort_keys=True, default=repr).encode()
+    return f"{step}-{blake2b(content, digest_size=12).hexdigest()}"
+
+
+def made_once(shelf: Path, name: str, make: Callable[[Path], Mapping[str, Any]]) -> Summary:
+    """Return the summary of a result, and make the result first unless it is whole.
+
+    Parameters
+    ----------
+    shelf : Path
+        The folder of all results.
+    name : str
+    make : callable
+        Writes files into the folder that it is given, and returns the summary.
+    """
+    if (held := whole(shelf / name)) is not None:
+        return {**held, "reused": True}
+    partial = shelf / f".{name}.{uuid.uuid4().hex[:8]}.partial"
+    partial.mkdir(parents=True)
+    try:
+        summary = dict(make(partial))
+        files = {
+            path.relative_to(partial).as_posix(): [path.stat().st_size, file_checksum(path)]
+            for path in sorted(partial.rglob("*"))
+            if path.is_file()
+        }
+        (partial / _SUMMARY).write_text(json.dumps({"summary": summary, "files": files}))
+        if whole(shelf / name, thorough=False) is None:  # else another worker was faster
+            remove(shelf / name)
+            os.replace(partial, shelf / name)
+    finally:
+        remove(partial)
+    return summary
+
+
+def whole(folder: Path, *, thorough: bool = True) -> Summary | None:
+    """Return the summary of a result, or None if a file is missing or damaged."""
+    try:
+        held = json.loads((folder / _SUMMARY).read_bytes())
+        for name, (size, checksum) in held["files"].items():
+            path = folder / name
+            if path.stat().st_size != size or (thorough and file_checksum(path) != checksum):
+                return None
+        summary: Summary = held["summary"]
+        return summary
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError):
+        return None
+
+
+def save_arrays(folder: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write each array to a file of its own."""
+    for name, values in arrays.items():
+        np.save(folder / f"{name}.npy", values, allow_pickle=False)
+
+
+def load_arrays(folder: Path, *names: str) -> list[NDArray[Any]]:
+    """Map arrays into memory, in the order of their names."""
+    found = []
+    for name in names:
+        mapped = np.load(folder / f"{name}.npy", mmap_mode="r", allow_pickle=False)
+        found.append(np.asarray(mapped) if mapped.size else np.array(mapped))
+    return found
+
+
+def _arrow() -> Any:
+    require("pyarrow", extra="build", purpose="building with workers")
+    return require("pyarrow.ipc", extra="build", purpose="building with workers")
+
+
+def write_table(path: Path, columns: Mapping[str, list[Any]], binary: tuple[str, ...] = ()) -> None:
+    """Write columns of strings, or of bytes, as an Arrow file."""
+    ipc = _arrow()
+    arrow = require("pyarrow", extra="build", purpose="building with workers")
+    arrays = [
+        arrow.array(values, arrow.large_binary() if name in binary else arrow.large_string())
+        for name, values in columns.items()
+    ]
+    table = arrow.Table.from_arrays(arrays, names=list(columns))
+    with ipc.new_file(str(path), table.schema) as writer:
+        writer.write_table(table)
+
+
+def read_table(path: Path, *names: str) -> list[list[Any]]:
+    """Read columns of an Arrow file as lists, in the order of their names."""
+    ipc = _arrow()
+    arrow = require("pyarrow", extra="build", purpose="building with workers")
+    with arrow.memory_map(str(path)) as source:
+        table = ipc.open_file(source).read_all()
+        return [table.column(name).to_pylist() for name in names]
