@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from hebbgraph.graph.tag_graph import TagGraph
     from hebbgraph.intake import ChunkLike, OnError
     from hebbgraph.namespace import Namespace
-    from hebbgraph.protocols import CueModel, Embedder, Search, Tagger, TextSource
+    from hebbgraph.protocols import CueModel, Embedder, Search, Tagger, TextSource, VectorSource
     from hebbgraph.recall import Strategy, StrategyName, Where
     from hebbgraph.teacher import Moment
     from hebbgraph.writer import OnProgress
@@ -798,6 +798,7 @@ class HebbianIndex:
         id: str | None = None,
         seeds: Iterable[tuple[str, float]] | None = None,
         vector: Sequence[float] | None = None,
+        vectors: VectorSource | None = None,
         per_colony: int | None = None,
         history: Iterable[str] = (),
         as_of: datetime | date | str | None = None,
@@ -825,6 +826,10 @@ class HebbianIndex:
             the index's ``search``; lexical evidence and the graph join it. Unknown ids are ignored.
         vector : sequence of float, optional
             The question's embedding, if you have it already.
+        vectors : callable, optional
+            With ``seeds`` and ``vector``: maps ids to the vectors of the store that was searched
+            (:class:`~hebbgraph.protocols.VectorSource`). Seeds, and the chunks that words and the
+            graph lead to, are then weighed by their cosines, as with vectors in the index.
         per_colony : int, optional
             Maximal number of hits of one colony (:meth:`colonies`), as long as there are others.
         history : iterable of str, optional
@@ -858,6 +863,7 @@ class HebbianIndex:
             recall_id=id,
             seeds=seeds,
             vector=vector,
+            vectors=vectors,
             per_colony=per_colony,
             history=history,
             as_of=as_of,

@@ -24,6 +24,7 @@ __all__ = [
     "VectorSearch",
     "VectorSearchFactory",
     "VectorSearchName",
+    "VectorSource",
 ]
 
 
@@ -160,6 +161,16 @@ class TextSource(Protocol):
     """
 
     def __call__(self, ids: Sequence[str], /) -> Mapping[str, str | Chunk | None]: ...
+
+
+class VectorSource(Protocol):
+    """Maps ids to vectors that an external store keeps, for ``recall(vectors=...)``.
+
+    Called once a recall, with some hundred ids, while nothing is locked. Unknown ids are
+    omitted or map to None. Vectors are of the model of ``recall(vector=...)``, of any length.
+    """
+
+    def __call__(self, ids: Sequence[str], /) -> Mapping[str, Any]: ...
 
 
 class Progress(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from hebbgraph import EmbeddingError, HebbianIndex, ParameterError, Settings, Se
 from hebbgraph.embedders import SentenceTransformerEmbedder, passage_text
 from hebbgraph.errors import MissingExtraError
 from hebbgraph.formulas.evidence import EvidenceWeights
-from hebbgraph.vectors import table as vectors
+from hebbgraph.recall.elsewhere import EmbeddedTexts
+from hebbgraph.vectors import table as vector_table
 
 pytestmark = pytest.mark.every_database
 
@@ -158,7 +159,7 @@ def test_what_is_no_embedder_is_refused() -> None:
 def test_search_by_either_name_filters_and_deletes(
     tmp_path: Path, search: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(vectors, "_FEWEST_SEARCHED", 4)
+    monkeypatch.setattr(vector_table, "_FEWEST_SEARCHED", 4)
     settings = Settings(vector_search=search)
     for _ in range(2):  # built, then read back
         with HebbianIndex.open(tmp_path / "i", embedder=Bag(), settings=settings) as index:
@@ -211,6 +212,102 @@ def test_seeds_from_elsewhere_take_the_place_of_dense_search() -> None:
         for wrong in ([("a", float("nan"))], [("a", "b", "c")], ["a"]):
             with pytest.raises(ParameterError):
                 index.recall("owl", seeds=wrong)  # type: ignore[arg-type]
+
+
+def test_vectors_of_a_store_rank_as_those_of_the_index() -> None:
+    """What a store's search left out is weighed by the store's vector of it."""
+    embedder = Bag()
+    held = {chunk["id"]: embedder.embed_query(chunk["text"]) for chunk in CHUNKS}
+    held = {id_: [3.0 * x for x in vector] for id_, vector in held.items()}  # of any length
+    query, asked = (
+        "an owl beneath the organ, and the comet's fern",
+        embedder.embed_query("owl organ"),
+    )
+    calls: list[list[str]] = []
+
+    def vectors(wanted: Sequence[str]) -> dict[str, Any]:
+        calls.append(list(wanted))
+        return {id_: held.get(id_) for id_ in wanted}
+
+    with (
+        HebbianIndex.open(":memory:", embedder=embedder) as whole,
+        HebbianIndex.open(":memory:") as over,
+    ):
+        for index in (whole, over):
+            index.add(CHUNKS)
+        nearest = whole.recall("owl organ", vector=asked, k=30).hits
+        seeds = [(hit.chunk.id, 1.0 / hit.rank) for hit in nearest]
+        wanted = whole.recall(query, vector=asked, k=10)
+        found = over.recall(query, k=10, seeds=seeds, vector=asked, vectors=vectors)
+        assert len(calls) == 1
+        assert len(set(calls[0])) == len(calls[0])
+        assert [hit.chunk.id for hit in found.hits] == [hit.chunk.id for hit in wanted.hits]
+        for one, other in zip(found.hits, wanted.hits, strict=True):
+            assert one.score == pytest.approx(other.score, abs=0.02)
+        rough = over.recall(query, k=10, seeds=seeds)
+        assert [hit.chunk.id for hit in rough.hits] != [hit.chunk.id for hit in wanted.hits]
+        assert found.confidence == pytest.approx(wanted.confidence, abs=1e-3)
+        filtered = over.recall(
+            query, seeds=seeds, vector=asked, vectors=vectors, where={"n": {"$lt": 2}}
+        )
+        assert all(hit.chunk.metadata["n"] < 2 for hit in filtered.hits)
+        # Of a chunk whose vector is lost, all that is known is that it is no seed.
+        lost = held.pop("fern-4")
+        assert over.recall(query, k=40, seeds=seeds, vector=asked, vectors=vectors).hit("fern-4")
+        held["fern-4"] = [0.0] * len(lost)
+        assert over.recall(query, k=40, seeds=seeds, vector=asked, vectors=vectors).hit("fern-4")
+
+
+def test_a_store_without_vectors_is_searched_all_the_same() -> None:
+    vector, seeds = Bag().embed_query("owl"), [("fern-1", 0.9), ("reef-2", 0.4)]
+
+    def broken(ids: Sequence[str]) -> dict[str, Any]:
+        raise ConnectionError("the store went away")
+
+    with HebbianIndex.open(":memory:") as index:
+        index.add(CHUNKS)
+        plain = index.recall("owl", seeds=seeds, vector=vector)
+        none = index.recall("owl", seeds=seeds, vector=vector, vectors=lambda ids: {})
+        failed = index.recall("owl", seeds=seeds, vector=vector, vectors=broken)
+        for recall in (none, failed):
+            assert [hit.score for hit in recall.hits] == [hit.score for hit in plain.hits]
+        assert failed.notes[-1] == "no vectors of the store: ConnectionError: the store went away"
+        for options in (
+            {"seeds": seeds},
+            {"vector": vector},
+            {"seeds": seeds, "vector": vector, "vectors": {"fern-1": vector}},
+        ):
+            with pytest.raises(ParameterError, match="seeds="):
+                index.recall("owl", **{"vectors": broken, **options})  # type: ignore[arg-type]
+        for wrong in ([1.0, 2.0], ["x"] * 16, 7.0):
+            with pytest.raises(ParameterError, match="vectors"):
+                index.recall(
+                    "owl",
+                    seeds=seeds,
+                    vector=vector,
+                    vectors=lambda ids, w=wrong: dict.fromkeys(ids, w),
+                )
+
+
+def test_texts_are_embedded_when_they_are_wanted_and_once() -> None:
+    embedder = Bag()
+    texts = {chunk["id"]: chunk["text"] for chunk in CHUNKS}
+    vectors = EmbeddedTexts(
+        lambda ids: {id_: texts[id_] for id_ in ids}, embedder.embed_documents, most=4, kept=6
+    )
+    ids = sorted(texts)[:6]
+    first = vectors(ids)
+    assert [id_ for id_, vector in first.items() if vector is not None] == ids[:4]
+    assert all(vector is not None for vector in vectors(ids).values())
+    assert embedder.calls == 2
+    vectors(ids)
+    assert embedder.calls == 2
+    vectors(sorted(texts)[6:8])  # the two that were wanted longest ago go
+    assert embedder.calls == 3
+    vectors(ids[2:])
+    assert embedder.calls == 3
+    vectors(ids[:1])
+    assert embedder.calls == 4
 
 
 def test_a_ready_vector_saves_embedding() -> None:

@@ -19,6 +19,7 @@ from hebbgraph import (
     Recall,
 )
 from hebbgraph.arguments import check_names
+from hebbgraph.protocols import VectorSource
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     BaseCallbackHandler,
@@ -38,6 +39,7 @@ from langchain_hebbgraph.conversion import TRAIL, chunk_filter, fields_of, stabl
 from langchain_hebbgraph.options import AT_CALL, INSTEAD, check_search
 from langchain_hebbgraph.recalling import Answer, Asked, SearchType, aanswer, answer, follow
 from langchain_hebbgraph.requested import NAMESPACE, asked_namespace, within
+from langchain_hebbgraph.seed_vectors import vectors_of
 from langchain_hebbgraph.wrapped import Found, Wrapped
 
 __all__ = ["RecallListener", "RecallingRetriever", "announce", "announce_here", "turns_of"]
@@ -115,10 +117,15 @@ class RecallingRetriever(BaseRetriever):
     """How many documents a vector store is asked for; a retriever decides by itself."""
     seed_kwargs: dict[str, Any] = Field(default_factory=dict)
     """What the seed source is called with, such as its own form of a filter."""
+    seed_vectors: Any = None
+    """Gives the store's vectors by id, so that chunks which its search did not return are weighed
+    by theirs; FAISS, Chroma and the store in memory are read by themselves. ``"embed"`` embeds
+    some 300 texts a question with the store's model, and keeps their vectors in memory."""
     grow: bool = True
     """Whether documents of the seed source that the index lacks, or has as they were, are added."""
 
     _owns_index: bool = PrivateAttr(default=False)
+    _reads: tuple[Any, Any, VectorSource | None] = PrivateAttr(default=(None, None, None))
     _latest: deque[tuple[HebbianIndex, Recall]] = PrivateAttr(
         default_factory=lambda: deque(maxlen=_LATEST)
     )
@@ -224,7 +231,7 @@ class RecallingRetriever(BaseRetriever):
         asked, wrapped = self._asked(query, run_manager.run_id, options), self._wrapped
         if wrapped is not None:
             full = asked.index.in_full(query, asked.history)
-            asked.found = wrapped.search(full, run_manager)
+            asked.found, asked.vectors = wrapped.search(full, run_manager), wrapped.vectors
             self._grow(asked.found)
         return self._finish(asked, answer(asked, wrapped), run_manager)
 
@@ -235,6 +242,7 @@ class RecallingRetriever(BaseRetriever):
         if wrapped is not None:
             full = await asked.index.ain_full(query, asked.history)
             asked.found = await wrapped.asearch(full, run_manager)
+            asked.vectors = wrapped.vectors
             await asyncio.to_thread(self._grow, asked.found)
         return self._finish(asked, await aanswer(asked, wrapped), run_manager)
 
@@ -297,7 +305,10 @@ class RecallingRetriever(BaseRetriever):
     def _wrapped(self) -> Wrapped | None:
         if self.seed_source is None:
             return None
-        return Wrapped(self.seed_source, self.seed_k, self.seed_kwargs)
+        source, way = self.seed_source, self.seed_vectors
+        if self._reads[0] is not source or self._reads[1] is not way:
+            self._reads = (source, way, vectors_of(source, way, self.index))
+        return Wrapped(source, self.seed_k, self.seed_kwargs, self._reads[2])
 
     def _grow(self, found: Found) -> None:
         """Add what the index lacks of what a search brought up."""

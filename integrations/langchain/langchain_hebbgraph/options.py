@@ -18,6 +18,7 @@ from langchain_core.vectorstores import VectorStore
 
 from langchain_hebbgraph.conversion import Filter, check_filter
 from langchain_hebbgraph.recalling import SearchType
+from langchain_hebbgraph.seed_vectors import SeedVectors, check_seed_vectors
 
 __all__ = [
     "AT_CALL",
@@ -71,6 +72,7 @@ class RetrieverOptions(TypedDict, total=False):
     search_kwargs: dict[str, Any]
     seed_k: int
     seed_kwargs: dict[str, Any]
+    seed_vectors: SeedVectors
     grow: bool
     name: str | None
     tags: list[str] | None
@@ -133,6 +135,7 @@ def check_search(options: Mapping[str, Any]) -> None:
     if "strategy" in options:
         check_strategy(options["strategy"])
     check_filter(options.get("filter"))
+    check_seed_vectors(options.get("seed_vectors"))
     if options.get("as_of") is not None:
         check_moment("as_of", options["as_of"])
     if "search_type" in options and options["search_type"] not in get_args(SearchType):

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias
 
 from hebbgraph import Chunk, HebbgraphError, HebbianIndex, Hit, Recall
 from hebbgraph.calling import in_thread
+from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.diversity import diverse_hits
 from hebbgraph.recall.strategies import Strategy, StrategyName
 from langchain_core.documents import Document
@@ -48,6 +49,7 @@ class Asked:
     include_path: bool
     follow: bool
     found: Found | None = None
+    vectors: VectorSource | None = None
 
 
 @dataclass
@@ -123,13 +125,16 @@ def follow(index: HebbianIndex, fields: Sequence[dict[str, Any]]) -> None:
 
 def _recall(asked: Asked, where: Any) -> Recall:
     k = max(asked.k, asked.fetch_k) if asked.search_type == "mmr" else asked.k
+    found = asked.found
     return asked.index.recall(
         asked.query,
         k=k,
         where=where,
         strategy=asked.strategy,
         id=asked.id,
-        seeds=None if asked.found is None else asked.found.scores,
+        seeds=None if found is None else found.scores,
+        vector=None if found is None else found.vector,
+        vectors=asked.vectors if found is not None and found.vector is not None else None,
         history=asked.history,
         as_of=asked.as_of,
     )

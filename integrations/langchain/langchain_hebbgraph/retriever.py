@@ -31,6 +31,7 @@ from langchain_hebbgraph.options import (
     checked,
     open_index,
 )
+from langchain_hebbgraph.seed_vectors import vectors_of
 from langchain_hebbgraph.texts import texts_of
 from langchain_hebbgraph.writing import places_of, sources_of, with_ids, write, write_current
 
@@ -121,6 +122,8 @@ class HebbianRetriever(RecallingRetriever):
             field = ".".join(map(str, first["loc"]))
             raise ParameterError(f"{field}: {first['msg']}, got {first['input']!r:.80}") from error
         self._owns_index = opened is not None
+        if self.seed_vectors is not None:
+            vectors_of(self.seed_source, self.seed_vectors, self.index)
         if self.namespaces is not None and self.seed_source is not None:
             raise ParameterError(
                 "one store beneath all namespaces would mix tenants; make a retriever for each: "
@@ -244,7 +247,8 @@ class HebbianRetriever(RecallingRetriever):
             not come back. Over a retriever, hand ``open_options={"settings":
             Settings(keep_text=False), "texts": texts_of(docstore)}`` over instead.
         **options
-            Fields of the retriever, such as ``seed_k``.
+            Fields of the retriever, such as ``seed_k``; ``seed_vectors`` for a store that is not
+            read by itself.
         """
         known = (*cls.model_fields, "documents", "location", "open_options", "keep_text")
         fields = checked(options, known=known, instead=INSTEAD_OVER_STORES)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from hebbgraph.protocols import VectorSource
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     CallbackManagerForRetrieverRun,
@@ -23,16 +24,21 @@ __all__ = ["Found", "Wrapped"]
 logger = logging.getLogger(__name__)
 
 _PAGE = 500
+_BY_VECTOR, _WITH_SCORE = "similarity_search_by_vector", "similarity_search_with_score"
 #: Kinds of stores of which it was said that they cannot be asked by id.
 _TOLD: set[str] = set()
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a store's search brought up: documents and scores by id, best first."""
+    """What a store's search brought up: documents and scores by id, best first.
+
+    ``vector`` is the question's, if the store's vectors can be compared with it.
+    """
 
     documents: Mapping[str, Document] = field(default_factory=dict)
     scores: Sequence[tuple[str, float]] = ()
+    vector: Sequence[float] | None = None
 
 
 class Wrapped:
@@ -45,14 +51,21 @@ class Wrapped:
         How many documents a vector store is asked for.
     kwargs : mapping
         What its search is called with.
+    vectors : VectorSource, optional
+        Gives the vectors of the store's documents by id.
     """
 
     def __init__(
-        self, source: VectorStore | BaseRetriever, k: int, kwargs: Mapping[str, Any]
+        self,
+        source: VectorStore | BaseRetriever,
+        k: int,
+        kwargs: Mapping[str, Any],
+        vectors: VectorSource | None = None,
     ) -> None:
         self.source = source
         self.k = k
         self.kwargs = dict(kwargs)
+        self.vectors = vectors
 
     # -- seeds ------------------------------------------------------------------------
 
@@ -62,7 +75,14 @@ class Wrapped:
         if isinstance(source, BaseRetriever):
             config: Any = {"callbacks": run_manager.get_child()}
             return _ranked(source.invoke(query, config, **self.kwargs))
-        if _tells_scores(source):
+        if self.vectors is not None and source.embeddings is not None:
+            vector = source.embeddings.embed_query(query)
+            if _is_own(source, _BY_VECTOR):
+                found = source.similarity_search_by_vector(vector, k=self.k, **self.kwargs)
+            else:
+                found = source.similarity_search(query, k=self.k, **self.kwargs)
+            return replace(_ranked(found), vector=vector)
+        if _is_own(source, _WITH_SCORE):
             return _scored(source.similarity_search_with_score(query, k=self.k, **self.kwargs))
         return _ranked(source.similarity_search(query, k=self.k, **self.kwargs))
 
@@ -72,7 +92,14 @@ class Wrapped:
         if isinstance(source, BaseRetriever):
             config: Any = {"callbacks": run_manager.get_child()}
             return _ranked(await source.ainvoke(query, config, **self.kwargs))
-        if _tells_scores(source):
+        if self.vectors is not None and source.embeddings is not None:
+            vector = await source.embeddings.aembed_query(query)
+            if _is_own(source, _BY_VECTOR):
+                found = await source.asimilarity_search_by_vector(vector, k=self.k, **self.kwargs)
+            else:
+                found = await source.asimilarity_search(query, k=self.k, **self.kwargs)
+            return replace(_ranked(found), vector=vector)
+        if _is_own(source, _WITH_SCORE):
             pairs = await source.asimilarity_search_with_score(query, k=self.k, **self.kwargs)
             return _scored(pairs)
         return _ranked(await source.asimilarity_search(query, k=self.k, **self.kwargs))
@@ -128,13 +155,14 @@ class Wrapped:
             self.source.delete(held)
 
 
-def _tells_scores(store: VectorStore) -> bool:
-    """Return whether a store's search with scores is its own, and no older than the one without."""
-    with_score, plain = (
-        next(at for at, one in enumerate(type(store).__mro__) if name in vars(one))
-        for name in ("similarity_search_with_score", "similarity_search")
+def _is_own(store: VectorStore, search: str) -> bool:
+    """Return whether this search is the store's own, and no older than its plain search."""
+    kinds = type(store).__mro__
+    this, plain = (
+        next(at for at, one in enumerate(kinds) if name in vars(one))
+        for name in (search, "similarity_search")
     )
-    return with_score <= plain
+    return this <= plain
 
 
 def _ranked(documents: Iterable[Document]) -> Found:

@@ -77,7 +77,7 @@ def main(model: str, cache: str, *folders: str) -> None:
             vectors = VectorStoreIndex(nodes, embed_model=embed_model)
             over = HebbianRetriever.from_vector_store_index(vectors, similarity_top_k=5)
             one, other = recall_at_5(alone, most), recall_at_5(over, most)
-        print(f"{folder.name:24} alone {one:.3f}  over {other:.3f}  {other - one:+.3f}")
+        print(f"{folder.name:24} {len(most)} alone {one:.3f}  over {other:.3f}  {other - one:+.3f}")
 
 
 if __name__ == "__main__":

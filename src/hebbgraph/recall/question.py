@@ -15,6 +15,7 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.episodes import question_features
 from hebbgraph.learning.overlay import Recollection
 from hebbgraph.recall.conversation import turn_terms
+from hebbgraph.recall.elsewhere import VectorsElsewhere
 from hebbgraph.records import Cue, Turn
 from hebbgraph.text import display, lexical_terms, tokenize
 from hebbgraph.text.query import query_terms
@@ -47,6 +48,8 @@ class Question:
         Its embedding, of unit length.
     given : dict of row to score, optional
         What a search of the caller's returned, in the place of dense search.
+    elsewhere : VectorsElsewhere, optional
+        Tells the cosines of chunks in the place of those scores.
     learned : Recollection, optional
         What it brings back of what was learned.
     dense_shift : float
@@ -64,6 +67,7 @@ class Question:
     cues: list[int]
     vector: NDArray[np.float32] | None = None
     given: dict[int, float] | None = None
+    elsewhere: VectorsElsewhere | None = None
     learned: Recollection | None = None
     dense_shift: float = 0.0
     carried: Mapping[int, float] = field(default_factory=dict)

@@ -6,6 +6,7 @@ strategy ranks its chunks and the hits are built.
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 import uuid
@@ -22,7 +23,7 @@ from pydantic_core import from_json, to_json
 from hebbgraph.arguments import check_k
 from hebbgraph.derived.timeline import Timelines
 from hebbgraph.embedders import unit_vector
-from hebbgraph.errors import FilterError, IndexLockedError, ParameterError
+from hebbgraph.errors import FilterError, HebbgraphError, IndexLockedError, ParameterError
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.graph.foreign import ForeignNames
 from hebbgraph.graph.tag_graph import TagGraph
@@ -30,7 +31,9 @@ from hebbgraph.learning.memory import Memory
 from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS
 from hebbgraph.moments import Moment, check_moment, microseconds
 from hebbgraph.namespace import Namespace
+from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.conversation import check_history, in_full, weigh_turns
+from hebbgraph.recall.elsewhere import VectorsElsewhere
 from hebbgraph.recall.hits import best_slots, limit_per_colony, make_hits
 from hebbgraph.recall.masks import Masks, Passing, Where
 from hebbgraph.recall.predicate import AskedFilter, unranked
@@ -71,6 +74,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Recaller"]
 
+logger = logging.getLogger(__name__)
+
 #: With a limit per colony, this many times k are ranked, to have others to choose from.
 _DEPTH_PER_COLONY = 5
 #: With dated chunks, this many times k, as older versions give way to what replaces them.
@@ -84,6 +89,7 @@ class _Asked:
     query: str
     vector: NDArray[np.float32] | None = None
     given: dict[int, float] | None = None
+    elsewhere: VectorsElsewhere | None = None
     named: Sequence[str] = ()
     turns: tuple[Turn, ...] = ()
 
@@ -120,6 +126,7 @@ class Recaller:
             else SecondLook(namespace.reranker, namespace.settings.rerank)
         )
         self._strategies: dict[StrategyName, Strategy] = {}
+        self._told: set[str] = set()
         self._making = threading.Lock()
 
     def recall(
@@ -132,6 +139,7 @@ class Recaller:
         recall_id: str | None = None,
         seeds: Iterable[tuple[str, float]] | None = None,
         vector: Sequence[float] | None = None,
+        vectors: VectorSource | None = None,
         per_colony: int | None = None,
         history: Iterable[str] = (),
         as_of: Moment | None = None,
@@ -142,9 +150,11 @@ class Recaller:
         turns = self._turns(query, check_history(history)) if history != () else ()
         check_strategy(strategy)
         by = self.strategy(strategy) if isinstance(strategy, str) else Checked(strategy)
-        asked, said = self._ask_models(query, turns, seeds, vector)
+        asked, said = self._ask_models(query, turns, seeds, vector, vectors)
         look = self._second_look
         depth = k if look is None else max(k, look.settings.first)
+        if asked.elsewhere is not None:
+            said = (*said, *self._read_vectors(asked, asked.elsewhere, by, depth, where, moment))
         id_ = recall_id or uuid.uuid4().hex
         recall = self._derived.mending(
             lambda: self._ranked(asked, by, depth, where, per_colony, id_, moment)
@@ -199,6 +209,7 @@ class Recaller:
         turns: tuple[Turn, ...],
         seeds: Iterable[tuple[str, float]] | None,
         vector: Sequence[float] | None,
+        vectors: VectorSource | None,
     ) -> tuple[_Asked, tuple[str, ...]]:
         """Ask the caller's search, cue model and embedder."""
         namespace = self._namespace
@@ -223,7 +234,47 @@ class Recaller:
                 unit = unit + turn.weight * namespace.questions.of(namespace.embedder, turn.text)
             unit = unit_vector(unit)
         given = None if seeds is None else self._given(seeds)
-        return _Asked(query, unit, given, named, turns), notes
+        elsewhere = None
+        if vectors is not None:
+            if given is None or unit is None or not callable(vectors):
+                raise ParameterError(
+                    "vectors= is a callable from ids to vectors, and goes with seeds= and with "
+                    "vector=, the question's own"
+                )
+            elsewhere = VectorsElsewhere(unit, vectors)
+        return _Asked(query, unit, given, elsewhere, named, turns), notes
+
+    def _read_vectors(
+        self,
+        asked: _Asked,
+        elsewhere: VectorsElsewhere,
+        strategy: Strategy,
+        k: int,
+        where: Where,
+        as_of: datetime | None,
+    ) -> tuple[str, ...]:
+        """Rank to see which vectors are wanted, and read them; a recall survives a failure.
+
+        The ranking that follows comes to hardly any other chunk.
+        """
+
+        def look() -> None:
+            with self._namespace.held():
+                request = self.request(asked, None if callable(where) else where, k)
+                strategy.rank(self._holding(request, as_of))
+
+        self._derived.mending(look)
+        try:
+            elsewhere.read(self._truth)
+        except HebbgraphError:
+            raise
+        except Exception as error:
+            note = f"no vectors of the store: {_in_short(error)}"
+            if note not in self._told:
+                self._told.add(note)
+                logger.warning("%s; what its search did not return ranks by its other merits", note)
+            return (note,)
+        return ()
 
     def _cues_by_model(self, query: str) -> tuple[list[str], tuple[str, ...]]:
         """Ask the cue model, if there is one. A recall survives its failure, and notes it."""
@@ -233,8 +284,7 @@ class Recaller:
         try:
             return [str(phrase) for phrase in model(query)], ()
         except Exception as error:
-            reason = " ".join(f"{type(error).__name__}: {error}".split())[:200]
-            return [], (f"no cues by the model: {reason}",)
+            return [], (f"no cues by the model: {_in_short(error)}",)
 
     def _given(self, seeds: Iterable[tuple[str, float]]) -> dict[int, float]:
         """Return the scores by row, shifted to be positive."""
@@ -417,6 +467,7 @@ class Recaller:
             cues=[*cues, *carried],
             vector=asked.vector,
             given=asked.given,
+            elsewhere=asked.elsewhere,
             learned=recollection,
             dense_shift=dense_shift,
             carried=carried,
@@ -465,6 +516,10 @@ def _shares(request: Request) -> dict[str, float]:
         "dense_share": round(evidence.dense_share, 6),
         "dense_shift": request.question.dense_shift,
     }
+
+
+def _in_short(error: Exception) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
 
 
 def _check(query: str, k: int, where: Where, per_colony: int | None) -> None:

@@ -18,6 +18,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.confidence import confidence, coverage, nearness
 from hebbgraph.formulas.evidence import Evidence, EvidenceWeights, fuse, memoize_similarity
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.recall.elsewhere import VectorsElsewhere
 from hebbgraph.recall.masks import Passing
 from hebbgraph.recall.question import Question
 from hebbgraph.vectors.table import VectorTable
@@ -79,7 +80,11 @@ class DirectSearch:
         if question.given is not None:
             rows = np.fromiter(question.given, dtype=np.int64)
             scores = np.fromiter(question.given.values(), dtype=np.float64)
-            evidence, near = fused(*_known(graph, rows, scores, passing.mask)), None
+            seeds = _known(graph, rows, scores, passing.mask)
+            if question.elsewhere is None:
+                evidence, near = fused(*seeds), None
+            else:
+                evidence, near = _by_cosines(graph, *seeds, question.elsewhere, fused)
         else:
             evidence, near = self._dense(
                 graph, question.vector, passing.mask, vectors or self._derived.vectors, fused
@@ -131,6 +136,40 @@ class DirectSearch:
             return evidence, None
         background = table.background(vector, slots.mask(graph.alive), found.every)
         return evidence, nearness(float(found.cosines.max()), background)
+
+
+def _by_cosines(
+    graph: TagGraph,
+    seeds: NDArray[np.int64],
+    scores: NDArray[np.float64],
+    elsewhere: VectorsElsewhere,
+    fused: Callable[..., Evidence],
+) -> tuple[Evidence, float | None]:
+    """Judge seeds and all others by their cosines; by the scores given, while none is known."""
+
+    def cosines(chunks: IntArray) -> FloatArray:
+        return elsewhere.cosines(graph.rows[chunks])
+
+    own, background = cosines(seeds), elsewhere.background(graph)
+    known = ~np.isnan(own)
+    if not known.any():
+        evidence = fused(seeds, scores)
+        cosines(evidence.chunks)  # notes them
+
+        def noted(chunks: IntArray) -> FloatArray:
+            cosines(chunks)
+            others = evidence.elsewhere
+            return others(chunks) if callable(others) else np.full(len(chunks), others)
+
+        return replace(evidence, elsewhere=noted), None
+    nearest, farthest = float(own[known].max()), float(own[known].min())
+
+    def similarity(chunks: IntArray) -> FloatArray:
+        found = cosines(chunks)
+        return np.where(np.isnan(found), farthest, found)  # nearer ones would be seeds
+
+    near = None if background is None else nearness(nearest, background)
+    return fused(seeds[known], own[known], similarity=similarity), near
 
 
 class RareWords:

@@ -33,6 +33,11 @@ from llama_index.retrievers.hebbgraph.options import (
     nodes_of,
 )
 from llama_index.retrievers.hebbgraph.parsing import Cutting
+from llama_index.retrievers.hebbgraph.seed_vectors import (
+    SeedVectors,
+    check_seed_vectors,
+    vectors_of,
+)
 from llama_index.retrievers.hebbgraph.texts import texts_of
 from llama_index.retrievers.hebbgraph.wrapped import Wrapped
 from llama_index.retrievers.hebbgraph.writing import add_nodes
@@ -55,6 +60,7 @@ _OVER_STORES = (
     "namespace",
     "keep_text",
     "seed_top_k",
+    "seed_vectors",
 )
 _INSTEAD_OVER_STORES = dict.fromkeys(
     ("embed_model", "embedding", "embedder"), "the vector index embeds, nothing is embedded twice"
@@ -318,6 +324,7 @@ class HebbianRetriever(LivingRetriever):
         namespace: str = "default",
         keep_text: bool = True,
         seed_top_k: int = _SEEDS,
+        seed_vectors: SeedVectors = None,
         **options: Unpack[CommonOptions],
     ) -> HebbianRetriever:
         """Retrieve over an existing vector index; nothing is embedded twice.
@@ -337,12 +344,19 @@ class HebbianRetriever(LivingRetriever):
             any longer do not come back.
         seed_top_k : int
             How many seeds the vector index is asked for.
+        seed_vectors : callable or "embed", optional
+            Gives the vectors of nodes by id, so that nodes which the vector index did not return
+            are weighed by theirs. ``SimpleVectorStore``, FAISS and Chroma are read by themselves;
+            ``"embed"`` embeds some 300 texts a question with the index's model, and keeps their
+            vectors in memory.
         **options
             As for the constructor. ``filters`` are in force in both; what the vector store
             cannot do it must not be given.
         """
         check_options(options, known=_OVER_STORES, instead=_INSTEAD_OVER_STORES)
+        check_seed_vectors(seed_vectors)
         wrapped = Wrapped(vector_index)
+        vectors = vectors_of(wrapped, seed_vectors)
         index = HebbianIndex.open(
             location,
             namespace=namespace,
@@ -358,6 +372,7 @@ class HebbianRetriever(LivingRetriever):
         )
         made = cls(index, source=source, **options)
         made._wrapped, made._owns_index = wrapped, True
+        made._vectors, made._embed_model = vectors, vector_index._embed_model
         with made._closed_on_error():
             made._mirror(wrapped, nodes)
         return made

@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
@@ -29,6 +29,7 @@ from hebbgraph import (
 from hebbgraph.arguments import check_k
 from hebbgraph.calling import CALLER
 from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS
+from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.diversity import diverse_hits
 from llama_index.retrievers.hebbgraph.conversation import (
     ConversationBundle,
@@ -108,6 +109,7 @@ class RecallingRetriever(BaseRetriever):
         self.namespace = namespace
         self._source = source
         self._wrapped = wrapped
+        self._vectors: VectorSource | None = None
         self._embed_model = embed_model
         self._memory = memory
         self._latest: deque[tuple[HebbianIndex, Recall]] = deque(maxlen=_LATEST)
@@ -189,10 +191,13 @@ class RecallingRetriever(BaseRetriever):
             if asked.history and asked.query.strip():
                 text = asked.index.in_full(asked.query, asked.history)
                 full = asked_in_full(query_bundle, text)
-            asked.seeds = self._source.retrieve(full)
+            if self._compares(full) and (model := self._embed_model) is not None:
+                vector = model.get_agg_embedding_from_queries(full.embedding_strs)
+                full = replace(full, embedding=vector)
+            asked.seeds, asked.vector = self._source.retrieve(full), full.embedding
         if not asked.query.strip():
             return (asked.seeds or [])[: asked.k]
-        asked.vector = query_bundle.embedding
+        asked.vector = asked.vector or query_bundle.embedding
         if asked.vector is None and self._embed_model is not None and self._source is None:
             strings = query_bundle.embedding_strs
             asked.vector = self._embed_model.get_agg_embedding_from_queries(strings)
@@ -207,10 +212,13 @@ class RecallingRetriever(BaseRetriever):
             if asked.history and asked.query.strip():
                 text = await asked.index.ain_full(asked.query, asked.history)
                 full = asked_in_full(query_bundle, text)
-            asked.seeds = await self._source.aretrieve(full)
+            if self._compares(full) and (model := self._embed_model) is not None:
+                vector = await model.aget_agg_embedding_from_queries(full.embedding_strs)
+                full = replace(full, embedding=vector)
+            asked.seeds, asked.vector = await self._source.aretrieve(full), full.embedding
         if not asked.query.strip():
             return (asked.seeds or [])[: asked.k]
-        asked.vector = query_bundle.embedding
+        asked.vector = asked.vector or query_bundle.embedding
         if asked.vector is None and self._embed_model is not None and self._source is None:
             strings = query_bundle.embedding_strs
             asked.vector = await self._embed_model.aget_agg_embedding_from_queries(strings)
@@ -221,6 +229,14 @@ class RecallingRetriever(BaseRetriever):
             return self._found(asked)
 
         return await asyncio.to_thread(found)
+
+    def _compares(self, bundle: QueryBundle) -> bool:
+        """Return whether a question has to be embedded to be compared with the source's vectors."""
+        return (
+            self._vectors is not None
+            and bundle.embedding is None
+            and bool(bundle.query_str.strip())
+        )
 
     def _asked(self, bundle: QueryBundle) -> _Asked:
         check_k(self.similarity_top_k, "similarity_top_k")
@@ -264,6 +280,8 @@ class RecallingRetriever(BaseRetriever):
         options: dict[str, Any] = {} if asked.vector is None else {"vector": asked.vector}
         if asked.seeds is not None:
             options["seeds"] = _scored(asked.seeds)
+            if self._vectors is not None and asked.vector is not None:
+                options["vectors"] = self._vectors
         k = asked.k if self.mmr_threshold is None else min(MAX_K, _CHOICE * asked.k)
         return asked.index.recall(
             asked.query,

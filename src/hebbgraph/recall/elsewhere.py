@@ -1,0 +1,151 @@
+"""Vectors that another store keeps: read for one question, by id, for the chunks it comes to."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import FloatArray, IntArray
+from hebbgraph.errors import ParameterError
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.protocols import VectorSource
+from hebbgraph.store.truth import Truth
+
+__all__ = ["EmbeddedTexts", "VectorsElsewhere"]
+
+#: Vectors that one recall asks for at most; a recall comes to some 300 chunks.
+_MOST = 2_000
+#: Chunks whose mean cosine stands for that of all.
+_SAMPLE = 100
+
+
+class VectorsElsewhere:
+    """Cosines of chunks with one question, as far as they are known.
+
+    While the graph is held, a ranking asks for cosines and what is missing is noted;
+    :meth:`read` then asks the store for it, when nothing is held.
+
+    Parameters
+    ----------
+    vector : ndarray of float32, shape (dimension,), unit length
+        The question's.
+    source : VectorSource
+    """
+
+    def __init__(self, vector: NDArray[np.float32], source: VectorSource) -> None:
+        self._vector = vector
+        self._source = source
+        self._cosines: dict[int, float] = {}  # by row; NaN for what the store does not know
+        self._wanted: dict[int, None] = {}
+        self._sample: list[int] = []
+
+    def cosines(self, rows: IntArray) -> FloatArray:
+        """Return the cosine of each row, NaN where it is not known; then it is noted."""
+        found = self._cosines
+        self._wanted.update((row, None) for row in rows.tolist() if row not in found)
+        return np.array([found.get(row, np.nan) for row in rows.tolist()], np.float64)
+
+    def background(self, graph: TagGraph) -> float | None:
+        """Return the mean cosine of chunks in general; None if it is not known."""
+        if not self._sample:
+            rows = graph.rows[graph.alive]
+            self._sample = rows[:: -(-len(rows) // _SAMPLE)].tolist() if len(rows) else []
+        found = self.cosines(np.array(self._sample, np.int64))
+        known = found[~np.isnan(found)]
+        return float(known.mean()) if len(known) else None
+
+    def read(self, truth: Truth) -> None:
+        """Ask the store for what is missing."""
+        rows = list(self._wanted)[: _MOST - len(self._cosines)]
+        self._wanted.clear()
+        if not rows:
+            return
+        ids = truth.ids(rows)
+        vectors = self._source(list(ids.values()))
+        given = {
+            row: vector for row, id_ in ids.items() if (vector := vectors.get(id_)) is not None
+        }
+        self._cosines.update(dict.fromkeys(rows, np.nan))
+        self._cosines.update(zip(given, self._cosines_of(given.values()), strict=True))
+
+    def _cosines_of(self, vectors: Iterable[object]) -> list[float]:
+        try:
+            matrix = np.array(list(vectors), np.float32)
+        except (TypeError, ValueError) as error:
+            raise ParameterError(f"vectors(ids) returns a vector for each id: {error}") from error
+        if not len(matrix):
+            return []
+        if matrix.ndim != 2 or matrix.shape[1] != len(self._vector):
+            raise ParameterError(
+                f"vectors(ids) returned vectors of shape {matrix.shape[1:]}, and the question's "
+                f"has {len(self._vector)} numbers; both are of one model"
+            )
+        lengths = np.linalg.norm(matrix, axis=1)
+        # A vector without a direction, or that is not finite, tells nothing.
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cosines: list[float] = (matrix @ self._vector / lengths).tolist()
+        return cosines
+
+
+class EmbeddedTexts:
+    """Vectors of texts whose store gives none back: embedded when first wanted, then kept.
+
+    Parameters
+    ----------
+    texts : callable
+        From ids to texts, by id.
+    embed : callable
+        From texts to one vector each, as the store embeds them.
+    most : int
+        How many texts one call embeds at most; the others have no vector until the next.
+    kept : int
+        How many vectors are kept, those that were wanted last.
+
+    Examples
+    --------
+    >>> passages = {"petrel": "Built by Ida Moss.", "twin": "Built by Ida Moss."}
+    >>> def embed(texts):
+    ...     print("embedding", texts)
+    ...     return [[3.0, 4.0] for _ in texts]
+    >>> vectors = EmbeddedTexts(lambda ids: {id_: passages[id_] for id_ in ids}, embed)
+    >>> vectors(["petrel", "twin"]) == vectors(["petrel", "twin"])
+    embedding ['Built by Ida Moss.']
+    True
+    """
+
+    def __init__(
+        self,
+        texts: Callable[[Sequence[str]], Mapping[str, str]],
+        embed: Callable[[list[str]], Sequence[Any]],
+        *,
+        most: int = 500,
+        kept: int = 50_000,
+    ) -> None:
+        self._texts = texts
+        self._embed = embed
+        self._most = most
+        self._kept = kept
+        self._lock = threading.Lock()
+        self._held: dict[bytes, Any] = {}
+
+    def __call__(self, ids: Sequence[str], /) -> dict[str, Any]:
+        """Return the vectors of these ids."""
+        texts = self._texts(ids)
+        keys = {text: blake2b(text.encode(), digest_size=16).digest() for text in texts.values()}
+        new = [text for text, key in keys.items() if key not in self._held][: self._most]
+        embedded = self._embed(new) if new else ()
+        with self._lock:
+            held = self._held
+            held.update(zip(map(keys.__getitem__, new), embedded, strict=True))
+            for key in keys.values():  # wanted last
+                if (vector := held.pop(key, None)) is not None:
+                    held[key] = vector
+            found = {id_: held.get(keys[text]) for id_, text in texts.items()}
+            while len(held) > self._kept:
+                del held[next(iter(held))]
+        return found
