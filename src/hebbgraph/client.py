@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-import operator
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HebbianClient"]
 
-_Read: TypeAlias = Callable[[Any], Any]
+_Read: TypeAlias = Callable[[bytes], Any]
 
 #: Of the chunks of one request, about: the server parses that while others wait a few ms.
 _PAGE_CHARACTERS = 250_000
@@ -108,7 +108,7 @@ class HebbianClient(HebbianIndex):
 
         Where one is a callable of the server's own, its default stands here.
         """
-        told = self._ask("properties", None)["settings"]
+        told = self._ask("properties", None, _field("settings"))
         known = {}
         for name, value in told.items():
             try:
@@ -120,12 +120,12 @@ class HebbianClient(HebbianIndex):
     @property
     def embeds(self) -> bool:
         """Whether the server has an embedder for this index."""
-        return bool(self._ask("properties", None)["embeds"])
+        return bool(self._ask("properties", None, _field("embeds")))
 
     @property
     def repairs(self) -> tuple[str, ...]:
         """What the server found damaged since it opened the index, and rebuilt."""
-        return tuple(self._ask("properties", None)["repairs"])
+        return tuple(self._ask("properties", None, _field("repairs")))
 
     def add(
         self,
@@ -162,11 +162,15 @@ class HebbianClient(HebbianIndex):
             for page in _pages(accepted):
                 body = {"chunks": [one.chunk.model_dump(mode="json") for one in page]}
                 try:
-                    answer = self._ask("add", body | {"on_error": on_error, "strict": strict})
+                    more: AddReport = self._ask(
+                        "add",
+                        body | {"on_error": on_error, "strict": strict},
+                        AddReport.model_validate_json,
+                    )
                 except HebbgraphError as error:
                     error.add_note(f"{report.added + report.replaced} chunks were committed before")
                     raise
-                report = _with_page(report, AddReport.model_validate(answer), page)
+                report = _with_page(report, more, page)
                 taken += len(page)
                 tell(taken, total)
         intake.tell()
@@ -179,11 +183,11 @@ class HebbianClient(HebbianIndex):
             }
         )
 
-    def _ask(self, name: str, body: Mapping[str, Any] | None) -> Any:
-        """Ask the server for what a method returns."""
+    def _ask(self, name: str, body: Mapping[str, Any] | None, read: _Read) -> Any:
+        """Ask the server for what a method returns, and read it."""
         if self._closed:
             raise ClosedIndexError(f"{self!r} is closed; make another one")
-        return self._wire.ask(name, body, namespace=self._namespace)
+        return self._wire.ask(name, body, namespace=self._namespace, read=read)
 
     def close(self) -> None:
         """Close the connections; the index stays as it is."""
@@ -228,53 +232,59 @@ def _with_page(report: AddReport, more: AddReport, page: Sequence[Taken]) -> Add
 
 
 def _field(name: str) -> _Read:
-    return operator.itemgetter(name)
+    return lambda content: json.loads(content)[name]
 
 
 def _all_of(kind: type[BaseModel], name: str) -> _Read:
-    return lambda told: [kind.model_validate(one) for one in told[name]]
+    return lambda content: [kind.model_validate(one) for one in json.loads(content)[name]]
 
 
 def _maybe(kind: type[BaseModel], name: str) -> _Read:
-    return lambda told: None if told[name] is None else kind.model_validate(told[name])
+    def read(content: bytes) -> BaseModel | None:
+        told = json.loads(content)[name]
+        return None if told is None else kind.model_validate(told)
+
+    return read
+
+
+def _forgotten(content: bytes) -> int | ForgetPreview:
+    told = json.loads(content)
+    forgotten: int = told["forgotten"]
+    return forgotten if told["preview"] is None else ForgetPreview.model_validate(told["preview"])
 
 
 #: What a method makes of the server's answer. Those without arguments are asked for by GET.
 _READ: Mapping[str, _Read] = {
     "namespaces": _field("namespaces"),
-    "put_document": AddReport.model_validate,
+    "put_document": AddReport.model_validate_json,
     "document_fingerprints": _field("fingerprints"),
     "delete": _field("deleted"),
-    "reinforce": Feedback.model_validate,
+    "reinforce": Feedback.model_validate_json,
     "find_feedback": _all_of(Feedback, "feedback"),
-    "forget": lambda told: (
-        told["forgotten"]
-        if told["preview"] is None
-        else ForgetPreview.model_validate(told["preview"])
-    ),
-    "keep_answer": AnswerRecord.model_validate,
+    "forget": _forgotten,
+    "keep_answer": AnswerRecord.model_validate_json,
     "find_answer": _maybe(AnswerRecord, "answer"),
     "earlier_recalls": _all_of(Recall, "recalls"),
     "lessons": _all_of(LessonRecord, "lessons"),
-    "prune": PruneReport.model_validate,
-    "correct_tags": TagCorrection.model_validate,
+    "prune": PruneReport.model_validate_json,
+    "correct_tags": TagCorrection.model_validate_json,
     "tag_corrections": _all_of(TagCorrection, "corrections"),
     "undo_tag_correction": _field("undone"),
-    "recall": Recall.model_validate,
+    "recall": Recall.model_validate_json,
     "in_full": _field("query"),
     "get": _all_of(Chunk, "chunks"),
-    "holds": lambda told: set(told["ids"]),
+    "holds": lambda content: set(json.loads(content)["ids"]),
     "ids": _field("ids"),
     "find_recall": _maybe(Recall, "recall"),
-    "explain": Explanation.model_validate,
-    "trace": Trace.model_validate,
+    "explain": Explanation.model_validate_json,
+    "trace": Trace.model_validate_json,
     "tags": _all_of(TagCount, "tags"),
-    "neighborhood": Neighborhood.model_validate,
-    "learned": lambda told: tuple(LearnedParameter.model_validate(one) for one in told["learned"]),
-    "stats": Stats.model_validate,
+    "neighborhood": Neighborhood.model_validate_json,
+    "learned": lambda content: tuple(_all_of(LearnedParameter, "learned")(content)),
+    "stats": Stats.model_validate_json,
     "colonies": _all_of(Colony, "colonies"),
-    "compact": lambda told: None,
-    "doctor": DoctorReport.model_validate,
+    "compact": lambda content: None,
+    "doctor": DoctorReport.model_validate_json,
 }
 
 
@@ -293,7 +303,7 @@ def _asking(name: str, method: Callable[..., Any], read: _Read) -> Callable[...,
         body = _ALWAYS.get(name, {}) | {
             key: _plain(key, value) for key, value in given.items() if key != "self"
         }
-        return read(self._ask(name, None if is_get else body))
+        return self._ask(name, None if is_get else body, read)
 
     return call
 

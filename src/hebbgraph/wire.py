@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from email.message import Message
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlsplit
 
 import hebbgraph.errors
@@ -27,11 +27,39 @@ from hebbgraph.errors import (
 
 __all__ = ["Wire"]
 
+_T = TypeVar("_T")
+
 #: How often a request is sent that the server puts off, and how long it waits at most.
 _MAX_TRIES = 4
 _MAX_WAIT_SECONDS = 5.0
 #: Errors of a connection that the server closed while nobody used it.
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
+
+
+class _InOnePiece:
+    """Mixin of a connection that sends the head of a request together with its body.
+
+    The standard library sends them one after the other, which wakes the server twice.
+    """
+
+    def send(self, data: Any) -> None:
+        """Keep what is to be sent until the answer is asked for."""
+        self.__dict__.setdefault("_kept", []).append(data)
+
+    def getresponse(self) -> http.client.HTTPResponse:
+        """Send the request and return the answer."""
+        kept = b"".join(self.__dict__.pop("_kept", ()))
+        super().send(kept)  # type: ignore[misc]
+        response: http.client.HTTPResponse = super().getresponse()  # type: ignore[misc]
+        return response
+
+
+class _Connection(_InOnePiece, http.client.HTTPConnection):
+    pass
+
+
+class _SecureConnection(_InOnePiece, http.client.HTTPSConnection):
+    pass
 
 
 class _Answer(NamedTuple):
@@ -66,8 +94,15 @@ class Wire:
         self._idle: deque[http.client.HTTPConnection] = deque()
         self._process = os.getpid()
 
-    def ask(self, name: str, body: Mapping[str, Any] | None, *, namespace: str) -> Any:
-        """Return what the server answers: to a GET, or to a POST with a body.
+    def ask(
+        self,
+        name: str,
+        body: Mapping[str, Any] | None,
+        *,
+        namespace: str,
+        read: Callable[[bytes], _T],
+    ) -> _T:
+        """Return what ``read`` makes of the server's answer: to a GET, or to a POST with a body.
 
         Raises
         ------
@@ -85,7 +120,12 @@ class Wire:
                 time.sleep(min(_MAX_WAIT_SECONDS, float(wait)))
                 continue
             break
-        return self._read(answer)
+        if answer.status != 200:
+            raise self._problem(answer)
+        try:
+            return read(answer.content)
+        except (ValueError, TypeError, LookupError) as error:
+            raise self._stranger(answer) from error
 
     def _send(self, method: str, path: str, content: bytes | None) -> _Answer:
         connection, is_new = self._taken()
@@ -123,19 +163,20 @@ class Wire:
         lost.maybe_kept = True
         return lost
 
-    def _read(self, answer: _Answer) -> Any:
+    def _problem(self, answer: _Answer) -> HebbgraphError:
         try:
             told = json.loads(answer.content)
         except ValueError:
             told = None
-        if answer.status == 200 and told is not None:
-            return told
         if not isinstance(told, dict) or "error" not in told:
-            raise ConnectionLostError(
-                f"{self.url} answered {answer.status} without a problem of ours; is it a server "
-                "of hebbgraph, and nothing between?"
-            )
-        raise _error(answer.status, str(told["error"]), str(told.get("detail", "")))
+            return self._stranger(answer)
+        return _error(answer.status, str(told["error"]), str(told.get("detail", "")))
+
+    def _stranger(self, answer: _Answer) -> ConnectionLostError:
+        return ConnectionLostError(
+            f"{self.url} answered {answer.status} with nothing of ours; is it a server of "
+            "hebbgraph, of this version, and nothing between?"
+        )
 
     def close(self) -> None:
         """Close all idle connections; those in use return, and are closed by the next call."""
@@ -169,9 +210,9 @@ def _connector(
         raise ParameterError(f"timeout_seconds is above 0, got {timeout_seconds!r}")
     prefix = parts.path.rstrip("/")
     if parts.scheme == "http":
-        return lambda: http.client.HTTPConnection(host, port, timeout=timeout_seconds), prefix
+        return lambda: _Connection(host, port, timeout=timeout_seconds), prefix
     context = ssl.create_default_context()
     return (
-        lambda: http.client.HTTPSConnection(host, port, timeout=timeout_seconds, context=context),
+        lambda: _SecureConnection(host, port, timeout=timeout_seconds, context=context),
         prefix,
     )

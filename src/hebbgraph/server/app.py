@@ -28,7 +28,7 @@ from hebbgraph.server.indexes import Indexes
 from hebbgraph.server.mcp_tools import served_mcp
 from hebbgraph.server.observing import Metrics, Observed
 from hebbgraph.server.problems import handlers
-from hebbgraph.server.routes import own_schemas, router
+from hebbgraph.server.routes import Direct, own_schemas, router
 from hebbgraph.server.settings import ServerSettings
 from hebbgraph.server.threads import Threads
 from hebbgraph.server.visit import Service
@@ -94,6 +94,7 @@ def create_app(
         middleware=[
             Middleware(Observed, metrics=metrics),
             Middleware(Guard, settings=settings),
+            Middleware(Direct),
         ],
     )
     app.state.service = service

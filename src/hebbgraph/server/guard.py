@@ -13,7 +13,7 @@ import time
 from collections import OrderedDict
 from urllib.parse import urlsplit
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -38,13 +38,14 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'none'",
     )
 )
-_HEADERS = {
-    "Content-Security-Policy": CONTENT_SECURITY_POLICY,
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
-    "X-Content-Type-Options": "nosniff",
-}
+_PAGE_HEADERS = (
+    (b"content-security-policy", CONTENT_SECURITY_POLICY.encode()),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+)
+_API_HEADERS = (*_PAGE_HEADERS, (b"cache-control", b"no-store"))
 #: What needs no token: whether it lives, and how to speak to it.
 _OPEN = frozenset({"/v1/health", "/v1/openapi.json"})
 #: Callers whose rate is remembered.
@@ -235,14 +236,14 @@ def _host_name(host: str) -> str:
 
 def _protected(send: Send, *, private: bool) -> Send:
     """Add the headers that keep a browser from more than it needs."""
+    more = _API_HEADERS if private else _PAGE_HEADERS
 
     async def protected(message: Message) -> None:
         if message["type"] == "http.response.start":
-            headers = MutableHeaders(scope=message)
-            for name, value in _HEADERS.items():
-                headers.setdefault(name, value)
-            if private:
-                headers.setdefault("Cache-Control", "no-store")
+            headers = list(message.get("headers", ()))
+            known = {name.lower() for name, _ in headers}
+            headers += [header for header in more if header[0] not in known]
+            message = {**message, "headers": headers}
         await send(message)
 
     return protected

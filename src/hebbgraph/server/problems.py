@@ -32,7 +32,7 @@ from hebbgraph.errors import (
     TextSourceError,
 )
 
-__all__ = ["PROBLEM_JSON", "Problem", "handlers", "problem", "problem_of"]
+__all__ = ["PROBLEM_JSON", "Problem", "answer_of", "handlers", "problem", "problem_of"]
 
 logger = logging.getLogger(__name__)
 
@@ -112,9 +112,14 @@ def response(found: Problem, headers: Mapping[str, str] | None = None) -> Respon
     )
 
 
-async def _answer(request: Request, error: Exception) -> Response:
+def answer_of(error: Exception) -> Response:
+    """Return what a request gets that ended with an exception."""
     headers = error.headers if isinstance(error, HTTPException) else None
     return response(problem_of(error), headers)
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    return answer_of(error)
 
 
 def handlers() -> dict[int | type[Exception], Any]:

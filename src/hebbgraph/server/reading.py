@@ -10,10 +10,10 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.server import bodies
 from hebbgraph.server.access import Role
-from hebbgraph.server.visit import Service, Visiting
+from hebbgraph.server.visit import Service, Visit, as_response
 
 
-async def recall(body: bodies.RecallRequest, visit: Visiting) -> Response:
+async def recall(body: bodies.RecallRequest, visit: Visit) -> Response:
     """Return the k most active chunks for a question."""
     if body.k > (most := visit.service.settings.max_k):
         raise ParameterError(f"this server returns at most {most} hits, got k={body.k}")
@@ -21,57 +21,57 @@ async def recall(body: bodies.RecallRequest, visit: Visiting) -> Response:
     return await visit.answer(lambda index: index.recall(body.query, **arguments))
 
 
-async def in_full(body: bodies.InFullRequest, visit: Visiting) -> Response:
+async def in_full(body: bodies.InFullRequest, visit: Visit) -> Response:
     """Return a question with the earlier turns that it relies on."""
     return await visit.answer(
         lambda index: bodies.Question(query=index.in_full(body.query, body.history))
     )
 
 
-async def explain(body: bodies.ExplainRequest, visit: Visiting) -> Response:
+async def explain(body: bodies.ExplainRequest, visit: Visit) -> Response:
     """Explain why a recall ranked a chunk as it did."""
     return await visit.answer(lambda index: index.explain(body.recall, body.chunk_id))
 
 
-async def find_recall(body: bodies.FindRecallRequest, visit: Visiting) -> Response:
+async def find_recall(body: bodies.FindRecallRequest, visit: Visit) -> Response:
     """Return a recent recall by its id, or null."""
     return await visit.answer(
         lambda index: bodies.FoundRecall(recall=index.find_recall(body.recall_id))
     )
 
 
-async def get(body: bodies.ChunkIds, visit: Visiting) -> Response:
+async def get(body: bodies.ChunkIds, visit: Visit) -> Response:
     """Return chunks by id; unknown ids are left out."""
     return await visit.answer(lambda index: bodies.Chunks(chunks=index.get(body.ids)))
 
 
-async def holds(body: bodies.ChunkIds, visit: Visiting) -> Response:
+async def holds(body: bodies.ChunkIds, visit: Visit) -> Response:
     """Return which of these ids the namespace holds."""
     return await visit.answer(lambda index: bodies.ChunkIds(ids=sorted(index.holds(body.ids))))
 
 
-async def ids(body: bodies.IdsRequest, visit: Visiting) -> Response:
+async def ids(body: bodies.IdsRequest, visit: Visit) -> Response:
     """Return the ids of all chunks that pass a filter, sorted."""
     return await visit.answer(
         lambda index: bodies.ChunkIds.model_construct(ids=index.ids(body.where)), pool="long"
     )
 
 
-async def document_fingerprints(visit: Visiting) -> Response:
+async def document_fingerprints(visit: Visit) -> Response:
     """Return the fingerprints of documents, by document id."""
     return await visit.answer(
         lambda index: bodies.Fingerprints(fingerprints=index.document_fingerprints()), pool="long"
     )
 
 
-async def trace(body: bodies.TraceRequest, visit: Visiting) -> Response:
+async def trace(body: bodies.TraceRequest, visit: Visit) -> Response:
     """Replay how activation spread for the question of a recall."""
     return await visit.answer(
         lambda index: index.trace(body.recall, where=body.where, limit=body.limit)
     )
 
 
-async def tags(body: bodies.TagsRequest, visit: Visiting) -> Response:
+async def tags(body: bodies.TagsRequest, visit: Visit) -> Response:
     """Return tags that contain some characters, or those of a chunk, the most frequent first."""
     return await visit.answer(
         lambda index: bodies.Tags(
@@ -80,17 +80,17 @@ async def tags(body: bodies.TagsRequest, visit: Visiting) -> Response:
     )
 
 
-async def neighborhood(body: bodies.NeighborhoodRequest, visit: Visiting) -> Response:
+async def neighborhood(body: bodies.NeighborhoodRequest, visit: Visit) -> Response:
     """Return the tags around one, the strongest first."""
     return await visit.answer(lambda index: index.neighborhood(body.tag, limit=body.limit))
 
 
-async def tag_corrections(visit: Visiting) -> Response:
+async def tag_corrections(visit: Visit) -> Response:
     """Return the corrections of tags in force, the oldest first."""
     return await visit.answer(lambda index: bodies.Corrections(corrections=index.tag_corrections()))
 
 
-async def colonies(body: bodies.ColoniesRequest, visit: Visiting) -> Response:
+async def colonies(body: bodies.ColoniesRequest, visit: Visit) -> Response:
     """Return the communities of chunks, the largest first; finding them again takes ``write``."""
     if body.rebuild:
         visit.caller.check(Role.WRITE, visit.namespace)
@@ -99,12 +99,12 @@ async def colonies(body: bodies.ColoniesRequest, visit: Visiting) -> Response:
     )
 
 
-async def learned(visit: Visiting) -> Response:
+async def learned(visit: Visit) -> Response:
     """Return the parameters of the corpus that citations have moved."""
     return await visit.answer(lambda index: bodies.Learned(learned=list(index.learned())))
 
 
-async def properties(visit: Visiting) -> Response:
+async def properties(visit: Visit) -> Response:
     """Return the properties of the index: settings, whether it embeds, what was repaired."""
 
     def held(index: HebbianIndex) -> bodies.Properties:
@@ -119,19 +119,19 @@ async def properties(visit: Visiting) -> Response:
     return await visit.answer(held)
 
 
-async def stats(visit: Visiting) -> Response:
+async def stats(visit: Visit) -> Response:
     """Count chunks, tags and edges."""
     return await visit.answer(lambda index: index.stats(), pool="long")
 
 
-async def namespaces(request: Request) -> bodies.Namespaces:
+async def namespaces(request: Request) -> Response:
     """Return the namespaces that the token sees."""
     service: Service = request.app.state.service
     found = await service.threads.run("read", service.indexes.names)
     sees = request.state.caller.sees
-    return bodies.Namespaces(namespaces=[name for name in found if sees(name)])
+    return as_response(bodies.Namespaces(namespaces=[name for name in found if sees(name)]))
 
 
-async def health() -> bodies.Health:
+async def health(request: Request) -> Response:
     """Tell that the server answers; takes no token."""
-    return bodies.Health(version=__version__)
+    return as_response(bodies.Health(version=__version__))

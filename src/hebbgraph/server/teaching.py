@@ -10,10 +10,10 @@ from hebbgraph.errors import AccessError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.server import bodies
 from hebbgraph.server.access import Role
-from hebbgraph.server.visit import Visiting
+from hebbgraph.server.visit import Visit
 
 
-async def reinforce(body: bodies.ReinforceRequest, visit: Visiting) -> Response:
+async def reinforce(body: bodies.ReinforceRequest, visit: Visit) -> Response:
     """Learn from an answer: which of the chunks shown to the model it cites."""
     actor = visit.caller.actor_of(body.actor)
     if body.trusted and visit.caller.actor is not None:
@@ -31,7 +31,7 @@ async def reinforce(body: bodies.ReinforceRequest, visit: Visiting) -> Response:
     )
 
 
-async def find_feedback(body: bodies.FindFeedbackRequest, visit: Visiting) -> Response:
+async def find_feedback(body: bodies.FindFeedbackRequest, visit: Visit) -> Response:
     """Return the feedback with these ids, in the order of the log; of a token's actor, if any."""
     own = visit.caller.actor
 
@@ -42,7 +42,7 @@ async def find_feedback(body: bodies.FindFeedbackRequest, visit: Visiting) -> Re
     return await visit.answer(work)
 
 
-async def forget(body: bodies.ForgetRequest, visit: Visiting) -> Response:
+async def forget(body: bodies.ForgetRequest, visit: Visit) -> Response:
     """Tell what forgetting would change; with ``dry_run: false``, take feedback back.
 
     A token that acts as somebody takes back what that actor gave. Others of the role ``teach`` take
@@ -65,7 +65,7 @@ async def forget(body: bodies.ForgetRequest, visit: Visiting) -> Response:
     return await visit.answer(work, pool="long")
 
 
-async def keep_answer(body: bodies.KeepAnswerRequest, visit: Visiting) -> Response:
+async def keep_answer(body: bodies.KeepAnswerRequest, visit: Visit) -> Response:
     """Keep what links an answer to its lessons, for later verdicts and turns."""
     if visit.caller.actor is not None:
         for credit in body.record.credits:
@@ -73,19 +73,19 @@ async def keep_answer(body: bodies.KeepAnswerRequest, visit: Visiting) -> Respon
     return await visit.answer(lambda index: index.keep_answer(body.record), pool="write")
 
 
-async def find_answer(body: bodies.FindAnswerRequest, visit: Visiting) -> Response:
+async def find_answer(body: bodies.FindAnswerRequest, visit: Visit) -> Response:
     """Return the answer that was kept of a run, a recall or a feedback, by its id, or null."""
     return await visit.answer(lambda index: bodies.FoundAnswer(answer=index.find_answer(body.name)))
 
 
-async def earlier_recalls(body: bodies.EarlierRecallsRequest, visit: Visiting) -> Response:
+async def earlier_recalls(body: bodies.EarlierRecallsRequest, visit: Visit) -> Response:
     """Return what the latest turns of a conversation recalled, oldest first."""
     return await visit.answer(
         lambda index: bodies.Recalls(recalls=index.earlier_recalls(body.conversation))
     )
 
 
-async def lessons(body: bodies.LessonsRequest, visit: Visiting) -> Response:
+async def lessons(body: bodies.LessonsRequest, visit: Visit) -> Response:
     """List what the index was taught; a token that acts as somebody sees its own."""
     criteria = body.model_dump()
     criteria["actor"] = visit.caller.actor_of(body.actor)

@@ -2,24 +2,42 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, TypeVar
+from typing import TypeVar
 
-from fastapi import Depends, Query
 from pydantic import BaseModel
-from starlette.requests import Request
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from hebbgraph.errors import ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.server.access import Role, Token
 from hebbgraph.server.indexes import Indexes
 from hebbgraph.server.settings import ServerSettings
 from hebbgraph.server.threads import Pool, Threads
 
-__all__ = ["Service", "Visit", "Visiting", "needs"]
+__all__ = [
+    "DEFAULT_NAMESPACE",
+    "MAX_NAMESPACE",
+    "Service",
+    "Visit",
+    "as_json",
+    "as_response",
+    "body_of",
+    "visit_of",
+]
+
+DEFAULT_NAMESPACE = "default"
+MAX_NAMESPACE = 256
+
+#: Bytes of a body that is parsed in less time than a thread takes to wake up.
+_PARSED_AT_ONCE = 16_384
 
 _T = TypeVar("_T")
+_Body = TypeVar("_Body", bound=BaseModel)
 
 
 @dataclass(frozen=True)
@@ -40,11 +58,14 @@ class Visit:
     service : Service
     caller : Token
     namespace : str
+    accepts : str
+        The media types that the caller takes.
     """
 
     service: Service
     caller: Token
     namespace: str
+    accepts: str = ""
 
     async def run(
         self,
@@ -77,29 +98,60 @@ class Visit:
         return Response(content, media_type="application/json")
 
 
+def as_response(record: BaseModel) -> Response:
+    """Return a small record as a response."""
+    return Response(as_json(record), media_type="application/json")
+
+
 def as_json(record: BaseModel) -> bytes:
     """Write a record as JSON."""
     return record.model_dump_json().encode()
 
 
-# Both are coroutines, since FastAPI would run plain functions in a thread: two hops a request.
-async def visiting(
-    request: Request,
-    namespace: Annotated[
-        str, Query(min_length=1, max_length=256, description="the namespace asked")
-    ] = "default",
-) -> Visit:
-    """Return the visit of a request that has passed the guard."""
-    return Visit(request.app.state.service, request.state.caller, namespace)
+def visit_of(request: Request, role: Role) -> Visit:
+    """Return the visit of a request that has passed the guard.
+
+    Raises
+    ------
+    ParameterError
+        If its namespace has no name.
+    AccessError
+        If its token does not allow the role there.
+    """
+    namespace = request.query_params.get("namespace", DEFAULT_NAMESPACE)
+    if not 1 <= len(namespace) <= MAX_NAMESPACE:
+        raise ParameterError(
+            f"a namespace has 1 to {MAX_NAMESPACE} characters, got {len(namespace)}"
+        )
+    caller: Token = request.state.caller
+    caller.check(role, namespace)
+    service: Service = request.app.state.service
+    return Visit(service, caller, namespace, request.headers.get("accept", ""))
 
 
-Visiting = Annotated[Visit, Depends(visiting)]
+async def body_of(request: Request, kind: type[_Body], visit: Visit, pool: Pool) -> _Body:
+    """Read the body of a request and parse it, in a thread if it is large.
 
+    Parsing 8 MB takes longer than the event loop may wait.
 
-def needs(role: Role) -> Any:
-    """Return a dependency that lets only a role pass."""
+    Raises
+    ------
+    ParameterError
+        If it is no JSON.
+    pydantic.ValidationError
+        If it is wrong.
+    """
+    try:
+        content = await request.body()
+    except ClientDisconnect:
+        raise HTTPException(400, "the body broke off") from None
 
-    async def check(visit: Visiting) -> None:
-        visit.caller.check(role, visit.namespace)
+    def parse() -> _Body:
+        try:
+            return kind.model_validate(json.loads(content))
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ParameterError(f"the body is no JSON: {error}") from error
 
-    return Depends(check)
+    if len(content) <= _PARSED_AT_ONCE:
+        return parse()
+    return await visit.service.threads.run(pool, parse)

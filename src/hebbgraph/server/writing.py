@@ -1,7 +1,4 @@
-"""Routes of the role ``write``: chunks and documents, in and out.
-
-Large bodies are read and parsed in threads: parsing 8 MB takes longer than the event loop may wait.
-"""
+"""Routes of the role ``write``: chunks and documents, in and out."""
 
 from __future__ import annotations
 
@@ -9,18 +6,15 @@ import asyncio
 import json
 import logging
 from collections.abc import AsyncIterator
-from typing import Any, TypeVar
+from typing import Any
 
-from pydantic import BaseModel
-from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
-from hebbgraph.errors import ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.records import AddReport
 from hebbgraph.server import bodies
 from hebbgraph.server.problems import problem_of
-from hebbgraph.server.visit import Visit, Visiting, as_json
+from hebbgraph.server.visit import Visit, as_json
 
 NDJSON = "application/x-ndjson"
 
@@ -29,30 +23,14 @@ logger = logging.getLogger(__name__)
 #: The event loop itself holds tasks by weak references alone.
 _running: set[asyncio.Task[AddReport]] = set()
 
-_Body = TypeVar("_Body", bound=BaseModel)
 
-
-async def _parsed(request: Request, kind: type[_Body], visit: Visit) -> _Body:
-    """Read the body of a request, and parse it in a thread."""
-    content = await request.body()
-
-    def parse() -> _Body:
-        try:
-            return kind.model_validate(json.loads(content))
-        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise ParameterError(f"the body is no JSON: {error}") from error
-
-    return await visit.service.threads.run("write", parse)
-
-
-async def add(request: Request, visit: Visiting) -> Response:
+async def add(body: bodies.AddRequest, visit: Visit) -> Response:
     """Add chunks; a chunk whose id exists replaces the old one.
 
     With ``Accept: application/x-ndjson``, the answer is streamed: a line of progress after each
     batch, then one with the report, or with the problem that ended it.
     """
-    body = await _parsed(request, bodies.AddRequest, visit)
-    if NDJSON in request.headers.get("accept", ""):
+    if NDJSON in visit.accepts:
         return StreamingResponse(_told(*_started(body, visit)), media_type=NDJSON)
     return await visit.answer(lambda index: _add(index, body), pool="write", create=True)
 
@@ -103,9 +81,8 @@ async def _told(
     yield json.dumps(last).encode() + b"\n"
 
 
-async def put_document(request: Request, visit: Visiting) -> Response:
+async def put_document(body: bodies.PutDocumentRequest, visit: Visit) -> Response:
     """Replace all chunks of a document in one transaction."""
-    body = await _parsed(request, bodies.PutDocumentRequest, visit)
     return await visit.answer(
         lambda index: index.put_document(body.document_id, body.fingerprint, body.chunks),
         pool="write",
@@ -113,7 +90,7 @@ async def put_document(request: Request, visit: Visiting) -> Response:
     )
 
 
-async def delete(body: bodies.DeleteRequest, visit: Visiting) -> Response:
+async def delete(body: bodies.DeleteRequest, visit: Visit) -> Response:
     """Delete chunks by id, or all chunks of a document."""
     return await visit.answer(
         lambda index: bodies.Deleted(
@@ -123,7 +100,7 @@ async def delete(body: bodies.DeleteRequest, visit: Visiting) -> Response:
     )
 
 
-async def correct_tags(body: bodies.CorrectTagsRequest, visit: Visiting) -> Response:
+async def correct_tags(body: bodies.CorrectTagsRequest, visit: Visit) -> Response:
     """Merge, rename, mute or split tags."""
     actor = visit.caller.actor_of(body.actor)
     return await visit.answer(
@@ -134,7 +111,7 @@ async def correct_tags(body: bodies.CorrectTagsRequest, visit: Visiting) -> Resp
     )
 
 
-async def undo_tag_correction(body: bodies.UndoTagCorrectionRequest, visit: Visiting) -> Response:
+async def undo_tag_correction(body: bodies.UndoTagCorrectionRequest, visit: Visit) -> Response:
     """Undo a correction of tags."""
     return await visit.answer(
         lambda index: bodies.Undone(undone=index.undo_tag_correction(body.correction)),
@@ -142,19 +119,19 @@ async def undo_tag_correction(body: bodies.UndoTagCorrectionRequest, visit: Visi
     )
 
 
-async def prune(body: bodies.PruneRequest, visit: Visiting) -> Response:
+async def prune(body: bodies.PruneRequest, visit: Visit) -> Response:
     """Report which learned edges are too weak to count; without ``dry_run``, erase them."""
     return await visit.answer(
         lambda index: index.prune(body.min_weight, dry_run=body.dry_run), pool="long"
     )
 
 
-async def doctor(body: bodies.DoctorRequest, visit: Visiting) -> Response:
+async def doctor(body: bodies.DoctorRequest, visit: Visit) -> Response:
     """Check everything that must always hold."""
     return await visit.answer(lambda index: index.doctor(repair=body.repair), pool="long")
 
 
-async def compact(visit: Visiting) -> Response:
+async def compact(visit: Visit) -> Response:
     """Rewrite and shrink all files, without what was deleted and forgotten."""
 
     def work(index: HebbianIndex) -> bodies.Compacted:
