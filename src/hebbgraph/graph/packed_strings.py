@@ -88,9 +88,10 @@ class PackedStrings(Sequence[str]):
         for offset, byte in enumerate(wanted[1:].tolist(), start=1):
             at = at[self._data[at + offset] == byte]
         numbers = np.searchsorted(self._offsets, at, side="right") - 1
-        inside = at + len(wanted) <= self._offsets[numbers + 1]
+        numbers = numbers[at + len(wanted) <= self._offsets[numbers + 1]]
+        first = np.diff(numbers, prepend=-1) > 0  # they ascend, and np.unique would sort them
         added = [self._n_packed + n for n, key in enumerate(self._added) if text in key]
-        return np.concatenate((np.unique(numbers[inside]), np.array(added, np.int64)))
+        return np.concatenate((numbers[first], np.array(added, np.int64)))
 
     def take(self, numbers: IntArray) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Return the strings with these numbers (ascending), packed."""

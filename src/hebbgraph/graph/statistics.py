@@ -74,11 +74,10 @@ def graph_stats(
     live = np.flatnonzero(graph.alive)
     indptr, tags, _ = graph.postings(live)
     per_chunk = np.diff(indptr)
-    used = np.unique(tags)
+    used = np.flatnonzero(np.bincount(tags))
     joined = cooccurrence_edges(graph, live)
-    degrees = np.bincount(
-        np.searchsorted(used, np.concatenate((joined.source, joined.target))), minlength=len(used)
-    )
+    ends = np.concatenate((joined.source, joined.target))
+    degrees = np.bincount(ends, minlength=int(used.max(initial=0)) + 1)[used]
     possible = len(used) * (len(used) - 1) / 2
     percentiles = np.percentile(degrees, _PERCENTILES) if len(used) else [0.0] * len(_PERCENTILES)
     return Stats(

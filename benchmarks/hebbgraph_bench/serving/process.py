@@ -1,0 +1,94 @@
+"""A server in a process of its own, and what it says of itself."""
+
+from __future__ import annotations
+
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.request import urlopen
+
+from hebbgraph.client import HebbianClient
+from hebbgraph.errors import ConnectionLostError
+from hebbgraph.pool import IndexPool
+
+__all__ = ["Serving", "serving"]
+
+_START_SECONDS = 60.0
+_SAMPLE = re.compile(r"^(\w+)(?:\{([^}]*)\})? (\S+)$", re.M)
+
+
+class Serving:
+    """A running server.
+
+    Attributes
+    ----------
+    url : str
+    """
+
+    def __init__(self, url: str, process_id: int) -> None:
+        self.url = url
+        self._threads = Path(f"/proc/{process_id}/task")
+
+    def client(self) -> HebbianClient:
+        """Return a client of its own."""
+        return HebbianClient(self.url, timeout_seconds=120.0)
+
+    def cpu_seconds(self) -> float | None:
+        """Return the processor time it has taken, where the system tells it exactly."""
+        try:
+            times = [one.read_text() for one in self._threads.glob("*/schedstat")]
+        except OSError:
+            return None
+        return sum(int(one.split()[0]) for one in times) / 1e9 if times else None
+
+    def samples(self, name: str) -> dict[str, float]:
+        """Return the samples of a metric by their labels."""
+        with urlopen(f"{self.url}/v1/metrics") as answer:
+            told = answer.read().decode()
+        return {
+            labels: float(value) for found, labels, value in _SAMPLE.findall(told) if found == name
+        }
+
+    def request_seconds(self, route: str) -> float:
+        """Return the time all requests of a route have taken."""
+        return self.samples("hebbgraph_request_seconds_sum").get(f'route="/v1/{route}"', 0.0)
+
+
+@contextmanager
+def serving(db: Path) -> Iterator[Serving]:
+    """Serve an index until the end of the block."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen([sys.executable, "-m", __name__, str(db), str(port)])
+    try:
+        server = Serving(f"http://127.0.0.1:{port}", process.pid)
+        deadline = time.monotonic() + _START_SECONDS
+        with server.client() as client:
+            while process.poll() is None and time.monotonic() < deadline:
+                with suppress(ConnectionLostError):
+                    client.namespaces()
+                    break
+                time.sleep(0.1)
+        yield server
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def _serve(db: str, port: str) -> None:
+    from hebbgraph.server import ServerSettings, create_app
+    from hebbgraph.server.running import run
+
+    settings = ServerSettings(port=int(port), requests_per_minute=None)
+    with IndexPool(db) as pool:
+        run(create_app(pool, settings), settings)
+
+
+if __name__ == "__main__":
+    _serve(*sys.argv[1:])
