@@ -7,11 +7,13 @@
 ``match``      a partition and the vocabulary to postings
 ``lexical``    terms of some partitions to a segment of the lexical index
 ``assemble``   postings of all partitions to one graph
+``vectors``    the texts of a partition to vectors
 ``shelf``      results on disk, each whole or not there
 ``engines``    where tasks run: here, in processes, on Ray (``ray_engine``)
 ``driver``     hands out tasks and commits
 ``sources``    files of chunks to partitions
+``building``   :func:`build`: what ``hebbgraph build`` does; ``adding``: ``add(workers=)``
 =============  ==========================================================================
 
-The first five know no engine and no database: they are functions of files.
+The first six know no engine and no database: they are functions of files.
 """

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from hebbgraph.build.driver import Driver, Told
 from hebbgraph.build.engines import Engine
@@ -16,7 +17,7 @@ from hebbgraph.intake import ChunkLike, OnError
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, Chunk
 from hebbgraph.settings import Settings
-from hebbgraph.writer import OnProgress, progress
+from hebbgraph.writer import OnProgress, Writer, progress
 
 __all__ = ["add_with_workers", "check_buildable", "new_recipe"]
 
@@ -48,15 +49,27 @@ def add_with_workers(
         def told(now: Told) -> None:
             tell(now.chunks, total)
 
+        namespace.warn_without_model()
         driver = Driver(namespace, engine, Path(folder), recipe, told)
-        return driver.run(_partitions(chunks), None)
+        report = driver.run(_partitions(chunks), None)
+    if namespace.embedder is not None:  # it may hold a model or a connection, and stays here
+        Writer(namespace).reembed(None, show_progress=show_progress, on_progress=None)
+    return report
 
 
 def new_recipe(
-    settings: Settings, *, strict: bool = False, on_error: OnError = "raise", salt: bytes = b""
+    settings: Settings,
+    *,
+    strict: bool = False,
+    on_error: OnError = "raise",
+    salt: bytes = b"",
+    embedder: Callable[[], Any] | None = None,
 ) -> Recipe:
     """Return a recipe with a salt of its own, unless one is given."""
-    return Recipe(settings, salt or os.urandom(_SALT_BYTES), strict=strict, on_error=on_error)
+    if on_error not in ("raise", "skip"):
+        raise ParameterError(f"on_error is 'raise' or 'skip', got {on_error!r}")
+    salt = salt or os.urandom(_SALT_BYTES)
+    return Recipe(settings, salt, strict=strict, on_error=on_error, embedder=embedder)
 
 
 def check_buildable(namespace: Namespace) -> None:

@@ -29,9 +29,12 @@ from hebbgraph.build.merge import merge, write_vocabulary
 from hebbgraph.build.propose import propose, recount, rows_of
 from hebbgraph.build.recipe import Partition, Recipe
 from hebbgraph.build.shelf import Summary
+from hebbgraph.build.vectors import embed, vectors_of
+from hebbgraph.errors import SettingsMismatchError
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, FailedChunk
 from hebbgraph.store.chunks import chunk_of_row
+from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NEVER
 from hebbgraph.store.truth import ChunkWrite
 
@@ -101,8 +104,9 @@ class Driver:
     reused: int = 0
     _committed: list[_Committed] = field(default_factory=list)
     _report: AddReport = field(default_factory=AddReport)
-    _segments: list[Task[Summary]] = field(default_factory=list)
-    _bytes: int = 0
+    #: Bytes of text, and files that could not be read, with the reason.
+    size: int = 0
+    files_failed: list[tuple[str, str]] = field(default_factory=list)
 
     def run(self, partitions: Iterable[Partition], total_bytes: int | None) -> AddReport:
         """Build; ``total_bytes`` is for progress alone.
@@ -116,6 +120,7 @@ class Driver:
         """
         self._began = time.perf_counter()
         truth = self.namespace.truth
+        self._was_empty = not truth.count()
         with truth.acknowledging_at_the_end():
             try:
                 with self._timed("propose"):
@@ -135,8 +140,8 @@ class Driver:
 
     def _propose_and_commit(self, partitions: Iterable[Partition], total: int | None) -> None:
         done = 0
-        for partition, summary in self._in_order(partitions):
-            self._commit(summary)
+        for partition, summary, vectors in self._embedded(self._in_order(partitions)):
+            self._commit(summary, vectors)
             done += partition.size
             self._tell("propose", done / total if total else 0.0)
 
@@ -154,21 +159,51 @@ class Driver:
             partition, task = waiting.popleft()
             yield partition, self._result(task)
 
+    def _embedded(
+        self, proposed: Iterable[tuple[Partition, Summary]]
+    ) -> Iterator[tuple[Partition, Summary, Summary | None]]:
+        """Yield partitions with the summary of their vectors, if workers embed."""
+        factory, dtype = self.recipe.embedder, self.recipe.settings.vector_dtype
+        waiting: deque[tuple[Partition, Summary, Task[Summary] | None]] = deque()
+        most = self.engine.workers if factory is not None else 0
+        for partition, summary in proposed:
+            task = None
+            if factory is not None and summary["chunks"]:
+                name = summary["name"]
+                task = self.engine.submit(embed, self.shelf, name, factory, dtype)
+            waiting.append((partition, summary, task))
+            while len(waiting) > most:
+                yield self._with_vectors(*waiting.popleft())
+        while waiting:
+            yield self._with_vectors(*waiting.popleft())
+
+    def _with_vectors(
+        self, partition: Partition, summary: Summary, task: Task[Summary] | None
+    ) -> tuple[Partition, Summary, Summary | None]:
+        return partition, summary, None if task is None else self._result(task)
+
     def _result(self, task: Task[Summary]) -> Summary:
         summary = task.result()
         self.reused += bool(summary.get("reused"))
         return summary
 
-    def _commit(self, summary: Summary) -> None:
+    def _commit(self, summary: Summary, embedded: Summary | None) -> None:
         """Write a partition; whatever is held with the same content stays as it is."""
         report, truth = self._report, self.namespace.truth
         failed = tuple(FailedChunk(**one) for one in summary["failed"])
         rows = rows_of(self.shelf / summary["name"])
-        fingerprints = summary["documents"]
-        numbers = truth.insert_new(rows, fingerprints=fingerprints) if rows else _NONE
+        fingerprints: dict[str, str] = summary.get("documents", {})
+        vectors, state = self._vectors(embedded, len(rows))
+        numbers: NDArray[np.int64] | None = _NONE
+        if fingerprints and not self._was_empty:
+            numbers = None  # such a document may hold other chunks, which go
+        elif rows or fingerprints:
+            numbers = truth.insert_new(
+                rows, vectors=vectors, embedding=state, fingerprints=fingerprints
+            )
         added, replaced, deleted, unchanged = len(rows), 0, 0, 0
         if numbers is None:
-            numbers, outcome = self._replace(rows, fingerprints)
+            numbers, outcome = self._replace(rows, vectors, state, fingerprints)
             added, replaced, deleted, unchanged = outcome
         self._committed.append(_Committed(summary["name"], numbers))
         self._report = report.model_copy(
@@ -182,24 +217,48 @@ class Driver:
                 "batches": report.batches + 1,
             }
         )
-        self._bytes += summary["bytes"]
+        self.size += summary["bytes"]
+        self.files_failed += map(tuple, summary.get("files_failed", ()))
+
+    def _vectors(
+        self, embedded: Summary | None, n: int
+    ) -> tuple[list[bytes | None], EmbeddingState | None]:
+        """Return the vector of each chunk as it is stored, and their model."""
+        if embedded is None:
+            return [None] * n, None
+        vectors = vectors_of(self.shelf / embedded["name"])
+        held = self.namespace.truth.state().embedding
+        dtype = self.recipe.settings.vector_dtype
+        state = held or EmbeddingState(embedded["model"], embedded["dimension"], dtype)
+        if (state.name, state.dimension) != (embedded["model"], embedded["dimension"]):
+            raise SettingsMismatchError(
+                f"the index holds vectors of {state.name!r}, the workers gave those of "
+                f"{embedded['model']!r}; index.reembed() changes the model"
+            )
+        return [vector.tobytes() for vector in vectors.astype(state.dtype)], state
 
     def _replace(
-        self, rows: Sequence[Sequence[Any]], fingerprints: dict[str, str]
+        self,
+        rows: Sequence[Sequence[Any]],
+        vectors: Sequence[bytes | None],
+        state: EmbeddingState | None,
+        fingerprints: dict[str, str],
     ) -> tuple[NDArray[np.int64], tuple[int, int, int, int]]:
         """Write what is not held as it is."""
         truth = self.namespace.truth
         ids = [row[0] for row in rows]
         held = truth.digests(ids)
         writes = []
-        for row in rows:
+        for row, vector in zip(rows, vectors, strict=True):
             chunk, candidates, digest = chunk_of_row(row)
             if held.get(chunk.id) != digest:
-                writes.append(ChunkWrite(chunk, candidates, None, digest))
+                writes.append(ChunkWrite(chunk, candidates, vector, digest))
         gone: set[str] = set()
         for document in fingerprints:
             gone |= truth.ids_of_document(document)
-        outcome = truth.apply(writes, delete_ids=gone - set(ids), fingerprints=fingerprints)
+        outcome = truth.apply(
+            writes, delete_ids=gone - set(ids), fingerprints=fingerprints, embedding=state
+        )
         by_id = truth.rows_of(ids)
         numbers = np.array([by_id.get(id_, 0) for id_ in ids], np.int64)
         unchanged = len(rows) - len(writes)

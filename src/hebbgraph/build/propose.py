@@ -68,7 +68,7 @@ def propose(shelf: Path, partition: Partition, recipe: Recipe) -> Summary:
     -------
     dict
         ``name`` of the result, the number of ``chunks`` and ``phrases``, ``bytes`` of text, how
-        many were ``cleaned``, those that ``failed``, and the ``documents`` with fingerprints.
+        many were ``cleaned``, those that ``failed``, and the partition's notes.
     """
     name = name_of_proposed(partition, recipe)
     return made_once(shelf, name, lambda to: {"name": name, **_proposed(to, partition, recipe)})
@@ -183,7 +183,7 @@ def _proposed(to: Path, partition: Partition, recipe: Recipe) -> Summary:
         "bytes": written.bytes,
         "cleaned": intake.cleaned,
         "failed": [failed.model_dump() for failed in intake.failed],
-        "documents": partition.fingerprints(),
+        **partition.notes(),
     }
 
 

@@ -13,18 +13,17 @@ __all__ = ["Given", "Partition", "Recipe"]
 
 
 class Partition(Protocol):
-    """Some chunks of a source; it can be pickled, and any worker can read it.
+    """Some chunks of a source; it can be pickled, and any worker can read it."""
 
-    Attributes
-    ----------
-    size : int
-        About how much work it is, in a unit that all partitions of a build share.
-    first : int
-        The position of its first chunk among all, if that is known, for messages.
-    """
+    @property
+    def size(self) -> int:
+        """About how much work it is, in a unit that all partitions of a build share."""
+        ...
 
-    size: int
-    first: int
+    @property
+    def first(self) -> int:
+        """The position of its first chunk among all, if that is known, for messages."""
+        ...
 
     def identity(self) -> Any:
         """Return what the content follows from, as JSON: the same identity, the same chunks."""
@@ -34,8 +33,11 @@ class Partition(Protocol):
         """Yield the chunks, in order."""
         ...
 
-    def fingerprints(self) -> dict[str, str]:
-        """Return the fingerprints of the documents that were read, after reading."""
+    def notes(self) -> dict[str, Any]:
+        """Return, after reading, what else is to be told, as JSON.
+
+        ``documents`` holds fingerprints by document id, ``files_failed`` pairs of path and reason.
+        """
         ...
 
 
@@ -61,7 +63,7 @@ class Given:
         """Yield the chunks."""
         yield from self.chunks
 
-    def fingerprints(self) -> dict[str, str]:
+    def notes(self) -> dict[str, Any]:
         """Return nothing: chunks in memory have no files."""
         return {}
 

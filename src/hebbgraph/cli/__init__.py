@@ -16,6 +16,7 @@ import typer
 from hebbgraph._version import __version__
 from hebbgraph.cli import (
     asking,
+    building,
     lessons,
     operations,
     plugins,
@@ -38,7 +39,18 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for group in (reading, asking, teaching, lessons, tags, showing, operations, serving, plugins):
+for group in (
+    reading,
+    building,
+    asking,
+    teaching,
+    lessons,
+    tags,
+    showing,
+    operations,
+    serving,
+    plugins,
+):
     app.add_typer(group.app)
 
 

@@ -21,7 +21,14 @@ from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
 from hebbgraph.protocols import Progress
 from hebbgraph.records import AddReport, Chunk
 
-__all__ = ["DocumentIndex", "IngestReport", "ingest"]
+__all__ = [
+    "DocumentIndex",
+    "IngestReport",
+    "chunks_of_file",
+    "fingerprint_salt",
+    "identified",
+    "ingest",
+]
 
 _FORMAT = 2
 """Increase this when the same file gives other chunks than before."""
@@ -145,12 +152,12 @@ def ingest(
     root = None if base is None else Path(base).resolve()
     found = discover(paths, suffixes=suffixes)
     failed = list(found.unreadable)
-    identified = [(_document_id(file.real, root), file) for file in found]
+    files = identified(found, root)
     known = index.document_fingerprints()
-    salt = f"{_FORMAT}:{settings.signature}:{encoding or ''}"
+    salt = fingerprint_salt(settings, encoding)
     indexed, skipped, chunk_count = [], [], 0
     untagged: list[tuple[str, str]] = []
-    for done, (document_id, file) in enumerate(identified, start=1):
+    for done, (document_id, file) in enumerate(files, start=1):
         try:
             _check_id(document_id, file)
             data = read_bytes(file.real, max_bytes=max_bytes)
@@ -162,7 +169,7 @@ def ingest(
                     limits, data, path=file.real, max_bytes=max_bytes, encoding=encoding
                 )
                 del data
-                chunks = _chunks(document, document_id, file, settings, limits)
+                chunks = chunks_of_file(document, document_id, file, settings, limits)
                 put = index.put_document(document_id, print_, chunks)
                 if isinstance(put, AddReport) and put.tagging is not None:
                     untagged += put.tagging.failed
@@ -171,10 +178,10 @@ def ingest(
         except (ConversionError, MissingExtraError) as error:
             failed.append((shown_path(file.path), _reason(error, file)))
         if on_progress is not None:
-            on_progress(done, len(identified))
+            on_progress(done, len(files))
     removed = []
     if prune:
-        present = {document_id for document_id, _ in identified}
+        present = {document_id for document_id, _ in files}
         for document_id in sorted(set(known) - present):
             if _is_gone(document_id, root, found):
                 index.delete(document_id=document_id)
@@ -192,13 +199,24 @@ def ingest(
     )
 
 
-def _chunks(
+def identified(found: Discovery, root: Path | None) -> list[tuple[str, FoundFile]]:
+    """Return the files with their document ids; see :func:`ingest` for ``base``."""
+    return [(_document_id(file.real, root), file) for file in found]
+
+
+def fingerprint_salt(settings: ChunkSettings, encoding: str | None) -> str:
+    """Return what the chunks of a file depend on beside its bytes."""
+    return f"{_FORMAT}:{settings.signature}:{encoding or ''}"
+
+
+def chunks_of_file(
     document: Document,
     document_id: str,
     file: FoundFile,
     settings: ChunkSettings,
     limits: ConversionLimits | None,
 ) -> list[Chunk]:
+    """Split a document; raise ConversionError if it gives too many chunks."""
     made = iter_chunks(
         document, document_id=document_id, source=shown_path(file.path), settings=settings
     )

@@ -1,0 +1,139 @@
+"""What ``hebbgraph build`` does: partitions of files, on a shelf that outlives a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from hebbgraph.artifacts import remove, replace_file
+from hebbgraph.build.adding import check_buildable, new_recipe
+from hebbgraph.build.driver import Driver, Progress
+from hebbgraph.build.engines import Engine
+from hebbgraph.build.recipe import Partition, Recipe
+from hebbgraph.errors import ParameterError
+from hebbgraph.intake import OnError
+from hebbgraph.namespace import Namespace
+from hebbgraph.records import AddReport
+
+__all__ = ["BuildReport", "build"]
+
+_MANIFEST = "manifest.json"
+
+
+class BuildReport(BaseModel):
+    """What a build did.
+
+    Attributes
+    ----------
+    added : AddReport
+        What was committed.
+    partitions : int
+    reused : int
+        Results of an earlier, killed build that were whole.
+    workers : int
+    megabytes : float
+        Text and titles, as characters.
+    seconds : dict of str to float
+        Wall time by step; ``propose`` includes the commits.
+    files_failed : tuple of (path, reason)
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    added: AddReport
+    partitions: int
+    reused: int
+    workers: int
+    megabytes: float
+    seconds: dict[str, float]
+    files_failed: tuple[tuple[str, str], ...] = ()
+
+
+def build(
+    namespace: Namespace,
+    partitions: Sequence[Partition],
+    engine: Engine,
+    *,
+    work: str | os.PathLike[str] | None = None,
+    embedder: Callable[[], Any] | None = None,
+    on_error: OnError = "raise",
+    on_progress: Progress | None = None,
+) -> BuildReport:
+    """Build an index of partitions, or go on with a build that was killed.
+
+    Parameters
+    ----------
+    namespace : Namespace
+        ``index.parts`` of an open index, which may hold other chunks.
+    partitions : sequence of Partition
+        From :func:`hebbgraph.build.sources.partitions_of` or
+        :func:`hebbgraph.documents.batches.batches_of`.
+    engine : Engine
+        See :func:`hebbgraph.build.engines.engine_named`.
+    work : path, optional
+        The folder of results, which all workers share; by default ``build`` in the index. It is
+        removed when the build is complete.
+    embedder : callable, optional
+        Makes an embedder in each worker; it can be pickled, such as
+        ``functools.partial(SentenceTransformerEmbedder, name)``.
+    on_error : {"raise", "skip"}
+    on_progress : callable, optional
+        Gets a :class:`~hebbgraph.build.driver.Told`.
+
+    Raises
+    ------
+    ParameterError
+        If this index cannot be built by workers.
+    """
+    check_buildable(namespace)
+    if embedder is not None and not namespace.settings.keep_text:
+        raise ParameterError(
+            "workers embed texts that the index keeps, and this one keeps none: build without an "
+            "embedder, then index.reembed(embedder)"
+        )
+    if work is None and namespace.root is None:
+        raise ParameterError("an index without a folder of its own needs work=, a folder")
+    shelf = Path(work) if work is not None else Path(namespace.root or "") / "build"
+    recipe = _recipe_of(shelf, namespace, on_error, embedder)
+    driver = Driver(namespace, engine, shelf, recipe, on_progress)
+    added = driver.run(partitions, sum(one.size for one in partitions))
+    if embedder is not None:
+        namespace.derived.hold_vectors()
+        namespace.bring_up_to_date()
+    remove(shelf)
+    return BuildReport(
+        added=added,
+        partitions=len(partitions),
+        reused=driver.reused,
+        workers=engine.workers,
+        megabytes=driver.size / 1e6,
+        seconds=driver.seconds,
+        files_failed=tuple(driver.files_failed),
+    )
+
+
+def _recipe_of(
+    shelf: Path, namespace: Namespace, on_error: OnError, embedder: Callable[[], Any] | None
+) -> Recipe:
+    """Return the recipe of the build that was begun on a shelf, or a new one.
+
+    The salt of its hashes is kept in the manifest; without it nothing on the shelf fits.
+    """
+    made_for = [namespace.database.id, namespace.name]
+    salt = b""
+    try:
+        held = json.loads((shelf / _MANIFEST).read_bytes())
+        if held["index"] == made_for:
+            salt = bytes.fromhex(held["salt"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        remove(shelf)  # of another index, or no shelf: nothing on it would be found
+    recipe = new_recipe(namespace.settings, on_error=on_error, salt=salt, embedder=embedder)
+    shelf.mkdir(parents=True, exist_ok=True)
+    manifest = json.dumps({"index": made_for, "salt": recipe.salt.hex()})
+    replace_file(shelf / _MANIFEST, lambda to: to.write_text(manifest))
+    return recipe

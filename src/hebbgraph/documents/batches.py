@@ -1,0 +1,100 @@
+"""Files in portions, for workers that index them in parallel (:mod:`hebbgraph.build`)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from hebbgraph.documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, shown_path
+from hebbgraph.documents.ingesting import chunks_of_file, fingerprint_salt, identified
+from hebbgraph.documents.read import convert_within, read_bytes
+from hebbgraph.documents.split import ChunkSettings
+from hebbgraph.documents.walk import FoundFile, discover, fingerprint
+from hebbgraph.documents.worker import DEFAULT_LIMITS, ConversionLimits
+from hebbgraph.errors import ConversionError, MissingExtraError
+from hebbgraph.records import Chunk
+
+__all__ = ["Batch", "batches_of"]
+
+
+@dataclass
+class Batch:
+    """Some files; a worker reads and splits them.
+
+    Attributes
+    ----------
+    files : list of (document id, FoundFile, size, time of change)
+    settings : ChunkSettings
+    limits : ConversionLimits or None
+    size : int
+        Bytes of the files.
+    """
+
+    files: list[tuple[str, FoundFile, int, int]]
+    settings: ChunkSettings
+    limits: ConversionLimits | None
+    size: int
+    first: int = 0
+    _documents: dict[str, str] = field(default_factory=dict)
+    _failed: list[tuple[str, str]] = field(default_factory=list)
+
+    def identity(self) -> list[Any]:
+        """Return the files with size and time of change, and how they are split."""
+        files = [[id_, size, changed] for id_, _, size, changed in self.files]
+        limits = None if self.limits is None else repr(self.limits)
+        return ["files", fingerprint_salt(self.settings, None), limits, files]
+
+    def read(self) -> Iterator[Chunk]:
+        """Yield the chunks of all files that can be read."""
+        salt = fingerprint_salt(self.settings, None)
+        for document_id, file, _, _ in self.files:
+            try:
+                data = read_bytes(file.real, max_bytes=DEFAULT_MAX_BYTES)
+                document = convert_within(self.limits, data, path=file.real)
+                chunks = chunks_of_file(document, document_id, file, self.settings, self.limits)
+            except (ConversionError, MissingExtraError) as error:
+                self._failed.append((shown_path(file.path), str(error)))
+                continue
+            self._documents[document_id] = fingerprint(data, salt=salt)
+            for chunk in chunks:
+                yield chunk.model_copy(update={"document_id": document_id})
+
+    def notes(self) -> dict[str, Any]:
+        """Return the fingerprints of what was read, and the files that failed."""
+        return {"documents": self._documents, "files_failed": self._failed}
+
+
+def batches_of(
+    paths: Iterable[str | os.PathLike[str]],
+    *,
+    share: int,
+    base: str | os.PathLike[str] | None = None,
+    settings: ChunkSettings | None = None,
+    limits: ConversionLimits | None = DEFAULT_LIMITS,
+) -> tuple[list[Batch], list[tuple[str, str]]]:
+    """Divide the files at and below some paths into batches of about ``share`` bytes.
+
+    Returns
+    -------
+    batches : list of Batch
+    failed : list of (path, reason)
+        What cannot even be looked at.
+    """
+    found = discover(paths, suffixes=tuple(MEDIA_TYPES))
+    settings = settings or ChunkSettings()
+    batches: list[Batch] = []
+    failed = list(found.unreadable)
+    for document_id, file in identified(found, None if base is None else Path(base).resolve()):
+        try:
+            looks = os.stat(file.real)
+        except OSError as error:
+            failed.append((shown_path(file.path), str(error)))
+            continue
+        if not batches or batches[-1].size + looks.st_size > share:
+            batches.append(Batch([], settings, limits, 0))
+        batches[-1].files.append((document_id, file, looks.st_size, looks.st_mtime_ns))
+        batches[-1].size += looks.st_size
+    return batches, failed

@@ -1,0 +1,119 @@
+"""``hebbgraph build``: tables and documents to partitions, and what the command says."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+from hebbgraph import HebbianIndex
+from hebbgraph.build import sources
+from hebbgraph.build.building import build
+from hebbgraph.build.engines import Here
+from hebbgraph.build.sources import partitions_of
+from hebbgraph.cli import app
+
+_RECORDS = [
+    {
+        "id": f"r{number}",
+        "title": f"Lantern Keeper {number % 4}",
+        "text": f"The Salt Lantern burned {number} nights é. " * (1 + number % 3),
+        "year": 1900 + number,
+    }
+    for number in range(40)
+]
+
+
+def _lines(path: Path, end: str = "\n") -> str:
+    path.write_text("\n".join(map(json.dumps, _RECORDS)) + end, encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("share", [1, 50, 333, 10_000])
+@pytest.mark.parametrize("end", ["", "\n", "\n\n"])
+def test_each_line_is_in_one_range(
+    share: int, end: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(sources, "_LEAST", share)
+    found = partitions_of([_lines(tmp_path / "a.jsonl", end)])
+    read = [record for part in found for record in part.read()]
+    assert [record["id"] for record in read] == [record["id"] for record in _RECORDS]
+    assert read[3]["metadata"] == {"year": 1903}
+
+
+def test_row_groups_are_divided(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sources, "_LEAST", 1000)
+    pq.write_table(pa.Table.from_pylist(_RECORDS), tmp_path / "a.parquet", row_group_size=7)
+    found = partitions_of([str(tmp_path / "a.parquet")])
+    assert len(found) > 1
+    read = [record for part in found for record in part.read()]
+    assert [record["id"] for record in read] == [record["id"] for record in _RECORDS]
+
+
+def test_a_url_is_opened_by_fsspec(tmp_path: Path):
+    path = _lines(tmp_path / "a.jsonl")
+    (part,) = partitions_of([f"file://{path}"])
+    assert len(list(part.read())) == 40
+
+
+def test_a_changed_file_is_read_again(tmp_path: Path):
+    path = Path(_lines(tmp_path / "a.jsonl"))
+    (before,) = partitions_of([str(path)])
+    path.write_text(path.read_text() + json.dumps({"id": "more", "text": "More."}))
+    (after,) = partitions_of([str(path)])
+    assert before.identity() != after.identity()
+
+
+def test_a_line_that_is_no_chunk(tmp_path: Path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "Fine."}\nnot JSON\n[1]\n{"text": 5}\n')
+    with HebbianIndex.open(tmp_path / "index") as index:
+        report = build(index.parts, partitions_of([str(path)]), Here(), on_error="skip")
+        assert [one.position for one in report.added.failed] == [1, 2, 3]
+        assert index.stats().chunks == 1
+
+
+class _Named:
+    model_name = "letters"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0 + text.count(letter) for letter in "aeiou"] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+def test_workers_embed(tmp_path: Path):
+    parts = partitions_of([_lines(tmp_path / "a.jsonl")])
+    with HebbianIndex.open(tmp_path / "plain", embedder=_Named()) as plain:
+        plain.add(sources._as_chunk(record) for record in _RECORDS)
+        expected = [(hit.chunk.id, hit.score) for hit in plain.recall("salt", k=9).hits]
+    with HebbianIndex.open(tmp_path / "index", embedder=_Named()) as index:
+        build(index.parts, parts, Here(), embedder=_Named)
+        assert [(hit.chunk.id, hit.score) for hit in index.recall("salt", k=9).hits] == expected
+        assert index.doctor().ok
+
+
+def test_the_command(tmp_path: Path):
+    docs, db = tmp_path / "docs", str(tmp_path / "index")
+    docs.mkdir()
+    for number in range(3):
+        (docs / f"{number}.md").write_text(f"# Keeper {number}\n\nKept the Salt Lantern.\n")
+    (docs / "bad.pdf").write_bytes(b"no PDF")
+    table = _lines(tmp_path / "a.jsonl")
+    command = ["build", table, str(docs), "--db", db, "--workers", "1", "--base", str(tmp_path)]
+    done = CliRunner().invoke(app, command)
+    assert done.exit_code == 3, done.output
+    assert "43 chunks added" in done.output
+    assert "bad.pdf" in done.output
+    (docs / "1.md").write_text("# Keeper 1\n\nLeft for Saltmere.\n")
+    again = CliRunner().invoke(app, [*command, "--json"])
+    report = json.loads(again.stdout)["added"]
+    assert (report["added"], report["unchanged"], report["deleted"]) == (1, 42, 1)
+    with HebbianIndex.open(db) as index:
+        assert index.document_fingerprints().keys() == {f"docs/{n}.md" for n in range(3)}
+        assert index.doctor().ok
