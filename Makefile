@@ -8,6 +8,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 INTEGRATIONS := integrations/langchain integrations/llama_index
 # Distributions beside the core, each with its own tests and types.
 BESIDE := benchmarks $(INTEGRATIONS)
+# As many processes as processors; make test PYTEST_ARGS= takes one.
+PYTEST_ARGS ?= --numprocesses=auto --dist=loadfile
 DATASETS ?= $(wildcard ../shared/data/*)
 
 # A plain `make` lists what there is to make.
