@@ -15,7 +15,7 @@ DATASETS ?= $(wildcard ../shared/data/*)
 # A plain `make` lists what there is to make.
 .DEFAULT_GOAL := help
 
-.PHONY: help demo demo-ui ui screenshots test check format bench bench-minilm soak fuzz clean
+.PHONY: help demo demo-ui ui screenshots animation site dist release-check test check format bench bench-minilm soak fuzz clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -37,6 +37,10 @@ $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.t
 	$(PIP) $(BESIDE:%=--editable %) $(BESIDE:%=--group %/pyproject.toml:test)
 	@touch $@
 
+$(VENV)/.docs-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
+	$(PIP) --group docs
+	@touch $@
+
 $(VENV)/.check-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
 	$(PIP) --group check
 	@touch $@
@@ -56,6 +60,22 @@ ui:  ## Build the web page again from ui/, the same files on every machine (need
 screenshots: $(VENV)/.test-installed  ## Take the pictures of the page that the docs show (needs chromium).
 	HEBBGRAPH_BROWSER=required HEBBGRAPH_SCREENSHOTS=docs/images \
 		$(BIN)/python -m pytest tests/browser -k accessible
+
+animation: $(VENV)/.test-installed  ## Draw the animation of a recall that the README shows.
+	$(BIN)/python docs/_site/recall_animation.py > docs/images/recall.svg
+
+site: $(VENV)/.docs-installed  ## Build the documentation as a site, for a server or a folder: build/site/index.html
+	rm -rf build/site
+	$(BIN)/python -m sphinx -q -W --keep-going -j auto -c docs -d build/doctrees . build/site
+	$(BIN)/python docs/_site/check.py build/site
+
+dist: $(VENV)/.test-installed  ## Build every distribution into dist/.
+	rm -rf dist
+	@for dir in . $(BESIDE); do \
+		(cd $$dir && "$(abspath $(BIN))/python" -m hatchling build -d "$(abspath dist)") || exit 1; done
+
+release-check: dist  ## Install what dist/ holds in fresh environments, and ask it: PYTHONS="python3.11 python3.12".
+	$(BIN)/python tests/packaging/release.py dist $(or $(PYTHONS),$(PYTHON))
 
 test: $(VENV)/.test-installed  ## Run the default suite: the core, the benchmarks, each integration.
 	$(BIN)/python -m pytest $(PYTEST_ARGS)

@@ -22,8 +22,13 @@ from hebbgraph.cli import app
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-DOCS = sorted((ROOT / "docs").glob("*.md"))
-PAGES = [README, *DOCS, *sorted(ROOT.glob("integrations/*/README.md"))]
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [
+    *sorted(ROOT.glob("*.md")),
+    *DOCS,
+    ROOT / "benchmarks" / "README.md",
+    *sorted(ROOT.glob("integrations/*/README.md")),
+]
 
 DOCUMENTS = [
     {"id": "rooke", "title": "Anselm Rooke", "text": "He looked through the Halloran Refractor."},
@@ -31,7 +36,7 @@ DOCUMENTS = [
 ]
 
 #: Pages that the integrations' own tests run.
-OF_INTEGRATIONS = ("langchain.md", "llama_index.md")
+OF_INTEGRATIONS = ("langchain.md", "llama_index.md", "llama_index_store.md")
 #: Blocks that need what no test has.
 NOT_RUN = ("postgresql+psycopg://", "hebbgraph.neural")
 
@@ -130,7 +135,7 @@ def test_the_first_blocks_of_the_readme_run_as_they_stand(
 def test_pages_run(page: Path, names: dict[str, Any]) -> None:
     if "tenacity" in page.read_text("utf-8") or page.name == "taggers.md":
         pytest.importorskip("tenacity", reason="needs the extra hebbgraph[llm]")
-    if page.name == "serving.md":
+    if page.name in ("serving.md", "team.md"):
         pytest.importorskip("fastapi", reason="needs the extra hebbgraph[server]")
     for block in blocks(page, "python"):
         compile(block, page.name, "exec")
@@ -140,9 +145,38 @@ def test_pages_run(page: Path, names: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", page.read_text("utf-8")):
-        if "://" not in target:
-            assert (page.parent / target).exists(), target
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.S | re.M)
+    for target, anchor in re.findall(r"\]\(([^)#\s]*)(?:#([^)\s]*))?\)", text):
+        if "://" in target:
+            continue
+        other = page.parent / target if target else page
+        assert other.exists(), target
+        if anchor:
+            assert anchor in anchors(other), f"{target}#{anchor}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The names of a page's headings, as code hosts and the site make them."""
+    text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.S | re.M)
+    found: set[str] = set()
+    for heading in re.findall(r"^#+ (.+)$", text, re.M):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower()
+        slug = name = re.sub(r"[^\w\- ]", "", shown).replace(" ", "-")
+        for again in range(1, 100):
+            if name not in found:
+                break
+            name = f"{slug}-{again}"
+        found.add(name)
+    return found
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    front = (ROOT / "docs" / "index.md").read_text("utf-8")
+    listed = {
+        (ROOT / "docs" / target).resolve()
+        for target in re.findall(r"^- .*\]\((.*)\)$", front, re.M)
+    }
+    assert {page.resolve() for page in PAGES} - listed == {ROOT / "docs" / "index.md"}
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)

@@ -71,6 +71,18 @@ def test_the_page_leads_from_nothing_to_an_agent_that_learns(
     assert "net loft in Tessel Bay" in said
 
 
+def test_the_tutorial_over_a_store(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = ROOT.parents[1] / "docs" / "tutorials" / "llama_index_store.md"
+    if not page.exists():
+        pytest.skip("the page is in the repository alone")
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(), re.DOTALL)
+    said, _ = run("\n".join(blocks), capsys)
+    assert "{'learned': 1}" in said
+
+
 def test_readme(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
     assert len(blocks) == 11
