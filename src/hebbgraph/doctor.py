@@ -37,6 +37,11 @@ _ADDRESSES = 20
 
 def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
     """Check one namespace; see :meth:`hebbgraph.HebbianIndex.doctor`."""
+    with namespace.database.dialect.unchecked():
+        return _examined(namespace, repair)
+
+
+def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
     truth, derived, log = namespace.truth, namespace.derived, namespace.log
     memory, colonies, recalls = namespace.learned, namespace.colonies, namespace.recalls
     language = namespace.settings.language
@@ -189,10 +194,10 @@ def _feedback_problems(log: FeedbackLog) -> Iterator[str]:
 
 
 def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
-    state, memory = namespace.derived.feedback, namespace.learned
-    memory.refresh(state)
+    derived, memory = namespace.derived, namespace.learned
+    memory.refresh(derived.feedback, derived.corrections)
     fresh = Memory(namespace.log, namespace.truth, namespace.settings.learning)
-    fresh.refresh(state)
+    fresh.refresh(derived.feedback, derived.corrections)
     difference = _difference_of_weights(memory.weights, fresh.weights)
     if difference is not None:
         yield Finding(part="learned", problem=difference)

@@ -13,6 +13,7 @@ import itertools
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import sys
@@ -24,9 +25,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from kept_results import KeptResults
+
 from hebbgraph import HebbgraphError, HebbianIndex, Settings
 
-__all__ = ["Case", "Outcome", "cases_of", "examine", "made", "table"]
+__all__ = ["Case", "Outcome", "cases_of", "examine", "in_child", "made", "table"]
 
 QUESTIONS = ("Who built the Petrel?", "harbour mill rope", "Which ferry does Corin Vale keep?")
 _SECONDS = 120.0
@@ -203,10 +206,15 @@ def kind_of(file: str) -> str:
     if name.startswith("vectors"):
         return "vectors"
     if name.startswith("truth"):
-        return "database"
+        return "checksum of the database" if name.endswith(".sum") else "database"
     if name.startswith("recalls"):
         return "recent recalls"
     return name.split(".")[0]
+
+
+def shape_of(file: str) -> str:
+    """Return the name of a file without what is random in it."""
+    return re.sub(r"[0-9a-f]{12,}", "*", file)
 
 
 def cases_of(made: Made, count: int, seed: int = 1) -> list[Case]:
@@ -342,7 +350,7 @@ def _first_difference(one: Any, other: Any) -> str:
     return next((f"{a!r:.150} for {b!r:.150}" for a, b in pairs if a != b), "")
 
 
-def _in_child(work: Callable[[], Outcome]) -> Outcome:
+def in_child(work: Callable[[], Outcome], seconds: float = _SECONDS) -> Outcome:
     """Run in a forked process, so that a crash or a hang is an outcome."""
     reader, writer = os.pipe()
     child = os.fork()
@@ -361,7 +369,7 @@ def _in_child(work: Callable[[], Outcome]) -> Outcome:
         finally:
             os._exit(0)
     os.close(writer)
-    deadline = time.monotonic() + _SECONDS
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         done, status = os.waitpid(child, os.WNOHANG)
         if done:
@@ -395,7 +403,7 @@ def run_damage(
     """Examine one damage in a process of its own."""
     folder = Path(tempfile.mkdtemp(dir=scratch))
     try:
-        return _in_child(lambda: examine(made, folder, damage, truth=truth))
+        return in_child(lambda: examine(made, folder, damage, truth=truth))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -429,20 +437,31 @@ def main() -> int:
     parser.add_argument("--cases", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--checked-bytes", type=int, help="treat larger lexical indexes as large")
+    parser.add_argument("--kind", action="append", help="only such files: a row of the table")
+    parser.add_argument("--results", type=Path, help="keep outcomes here, and go on from them")
     options = parser.parse_args()
     if options.checked_bytes is not None:
         from hebbgraph.derived import lexical
 
         lexical._MAX_BYTES_TO_CHECK = options.checked_bytes
+    import rooms  # noqa: F401
+
     results: list[tuple[str, Outcome]] = []
+    kept = KeptResults(options.results)
     with tempfile.TemporaryDirectory() as root:
         ready = made_in_child(Path(root))
-        for what, damage in whole_folders(ready):
-            results.append(("whole folders", run_damage(ready, damage, Path(root))))
-            _tell(what, results[-1][1])
-        for case in cases_of(ready, options.cases - len(results), options.seed):
-            results.append((kind_of(case.file), run(ready, case, Path(root))))
-            _tell(str(case), results[-1][1])
+
+        def note(kind: str, name: str, work: Callable[..., Outcome], *args: Any) -> None:
+            if not options.kind or kind in options.kind:
+                results.append((kind, Outcome(*kept.of(name, work, *args))))
+                _tell(name, results[-1][1])
+
+        folders = whole_folders(ready)
+        for what, damage in folders:
+            note("whole folders", what, run_damage, ready, damage, Path(root))
+        for case in cases_of(ready, options.cases - len(folders), options.seed):
+            name = f"{shape_of(case.file)}: {case.damage}, {case.seed}"
+            note(kind_of(case.file), name, run, ready, case, Path(root))
     sys.stdout.write(f"{table(results)}\n")
     return any(not outcome.ok for _, outcome in results)
 

@@ -25,6 +25,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from kept_results import KeptResults
+
 from hebbgraph import HebbgraphError, HebbianIndex, Settings
 
 __all__ = ["Disk", "missing"]
@@ -132,8 +134,7 @@ def _do(index: HebbianIndex, step: dict[str, Any]) -> None:
 def _serve() -> None:
     """Fork a child for every line: it arms the shim, works, and ends."""
     shim = ctypes.CDLL(None)
-    import hebbgraph.doctor
-    import hebbgraph.recall.explain  # noqa: F401  # so that children need not
+    import rooms  # noqa: F401
 
     sys.stdout.write("ready\n")
     sys.stdout.flush()
@@ -373,14 +374,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--errors", type=int, default=300)
     parser.add_argument("--cuts", type=int, default=100)
+    parser.add_argument("--results", type=Path, help="keep outcomes here, and go on from them")
     options = parser.parse_args()
     if reason := missing():
         sys.stdout.write(f"skipped: {reason}\n")
         return 0
-    counted: Counter[str] = Counter()
+    import rooms  # noqa: F401
+
+    counted: Counter[tuple[str, bool]] = Counter()
+    kept = KeptResults(options.results)
     with tempfile.TemporaryDirectory() as root:
         disk = Disk(Path(root))
-        last = disk.points_known
+        last = kept.of("points", lambda: disk.points_known)
         sys.stdout.write(f"{last} points\n")
         cases: list[tuple[int, str, int, bool]] = []
         for n in range(options.errors):
@@ -388,10 +393,11 @@ def main() -> int:
             cases.append((1 + n * last // options.errors, kind, (1, 40)[n // 2 % 2], False))
         cases += [(1 + n * last // options.cuts, "cut", 1, n % 2 == 1) for n in range(options.cuts)]
         for at, kind, count, folders in cases:
-            wrong = disk.fail(at, kind, count, folders=folders)
+            case = f"point {at}, {kind} x {count}, folders={folders}"
+            wrong = kept.of(case, disk.fail, at, kind, count, folders=folders)
             counted[kind, bool(wrong)] += 1
             if wrong:
-                sys.stdout.write(f"point {at}, {kind} x {count}, folders={folders}: {wrong}\n")
+                sys.stdout.write(f"{case}: {wrong}\n")
                 sys.stdout.flush()
         disk.close()
     for (kind, wrong), number in sorted(counted.items()):

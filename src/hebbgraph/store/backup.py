@@ -28,6 +28,7 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.store.database import DATABASE_NAME, Database, translate_os
+from hebbgraph.store.file_sum import draw_number
 from hebbgraph.store.history import new_mark
 from hebbgraph.store.processes import restoring_prefix
 from hebbgraph.store.recalls import remove_recalls
@@ -140,6 +141,7 @@ def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
 
 def _name(connection: sqlite3.Connection, database_id: str) -> None:
     connection.execute("UPDATE meta SET value = ? WHERE key = 'database_id'", (database_id,))
+    draw_number(connection.execute)
 
 
 def _check(connection: sqlite3.Connection, place: Path) -> None:

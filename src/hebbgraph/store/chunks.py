@@ -16,7 +16,7 @@ from pydantic_core import to_json
 
 from hebbgraph.errors import DamagedIndexError, InvalidChunkError
 from hebbgraph.held_json import read_json
-from hebbgraph.nesting import read_metadata
+from hebbgraph.nesting import CutMetadata, read_metadata
 from hebbgraph.records import Chunk, text_hash
 from hebbgraph.store.database import Database, retried
 from hebbgraph.store.facts import facts_of
@@ -50,7 +50,9 @@ _FIELDS = (
     chunks.c.links,
     chunks.c.validity,
     chunks.c.version_of,
+    chunks.c.digest,
 )
+_MOST_VERIFIED = 100_000
 #: What a row holds of its chunk, in the order of :func:`row_of`.
 ROW_FIELDS = (
     "id",
@@ -130,6 +132,8 @@ class ChunkReader:
         self.database = database
         self.namespace = namespace
         self.text_store: Final[TextStore] = text_store or TextStore()
+        #: The hash of each row that was found to have its digest. Rows never change.
+        self._verified: dict[int, int] = {}
 
     @retried
     def saved_settings(self) -> dict[str, Any] | None:
@@ -256,25 +260,66 @@ class ChunkReader:
         """Return the chunk of each row."""
         return {row: chunk for row, chunk, _ in self.fetch_checked(rows)}
 
-    def fetch_checked(self, rows: Iterable[int]) -> Iterator[tuple[int, Chunk, TextState]]:
-        """Yield (row, chunk, state of its text), ascending."""
+    def fetch_checked(
+        self, rows: Iterable[int], *, verify: bool = True
+    ) -> Iterator[tuple[int, Chunk, TextState]]:
+        """Yield (row, chunk, state of its text), ascending.
+
+        Raises
+        ------
+        DamagedIndexError
+            If a chunk has another digest than when it was written; not without ``verify``.
+        """
         store = self.text_store
         for page in self._select(rows, *_FIELDS, store.column):
             checked = store.read([Passage(id_, title, held) for _, id_, _, title, *_, held in page])
-            for (row, *fields, _), (text, state) in zip(page, checked, strict=True):
-                yield row, _chunk(*fields, text=text), state
+            for told, (text, state) in zip(page, checked, strict=True):
+                row, *fields, written, _ = told
+                chunk = _chunk(*fields, text=text)
+                if verify and state is TextState.same:
+                    self._verify(chunk, told, written)
+                yield row, chunk, state
 
     def outlines(self, rows: Iterable[int]) -> dict[int, Outline]:
-        """Return the chunk of each row without asking a text source."""
-        store = self.text_store
-        return {
-            row: Outline(
-                _chunk(id_, document_id, title, *rest, text=held if store.here else ""),
-                None if store.here else hash_in(held),
+        """Return the chunk of each row without asking a text source.
+
+        Raises
+        ------
+        DamagedIndexError
+            As :meth:`fetch_checked`, but where texts are elsewhere.
+        """
+        store, outlines = self.text_store, {}
+        for page in self._select(rows, *_FIELDS, store.column):
+            for told in page:
+                row, *fields, written, held = told
+                chunk = _chunk(*fields, text=held if store.here else "")
+                if store.here:
+                    self._verify(chunk, told, written)
+                outlines[row] = Outline(chunk, None if store.here else hash_in(held))
+        return outlines
+
+    def _verify(self, chunk: Chunk, told: Sequence[Any], written: bytes) -> None:
+        """Raise DamagedIndexError unless a chunk is what was written.
+
+        Parameters
+        ----------
+        chunk : Chunk
+        told : sequence
+            The row it was read from: number, fields and text.
+        written : bytes
+            Its digest then.
+        """
+        looks = hash(tuple(told))  # of what was verified before: a tenth of the work
+        if self._verified.get(told[0]) == looks:
+            return
+        if digest(chunk) != written and not isinstance(chunk.metadata, CutMetadata):
+            raise DamagedIndexError(
+                f"{self.database.place}: chunk {chunk.id!r} is not what was written; delete it "
+                "and add it again, or restore a backup: hebbgraph doctor names all such chunks"
             )
-            for page in self._select(rows, *_FIELDS, store.column)
-            for row, id_, document_id, title, *rest, held in page
-        }
+        if len(self._verified) >= _MOST_VERIFIED:
+            self._verified.clear()
+        self._verified[told[0]] = looks
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, int]:
         """Return the row of each id held."""

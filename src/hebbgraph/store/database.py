@@ -70,6 +70,9 @@ class Dialect(Protocol):
     def ask_quick_check(self, connection: sa.Connection) -> list[str]: ...
     def is_refused(self, error: ConnectionLostError) -> bool: ...
     def check_place(self, *, written: bool = False) -> None: ...
+    def unchecked(self) -> contextlib.AbstractContextManager[None]: ...
+    def is_damaged(self) -> bool: ...
+    def let_go(self, *, keep: bool) -> None: ...
 
 
 class _HasDatabase(Protocol):
@@ -186,9 +189,10 @@ class Database:
 
     def _prepared(self) -> Database:
         try:
-            self.retrying(self._bring_up_to_date, unless=self.dialect.is_refused)
+            with self.dialect.unchecked():  # the doctor has to open it, too
+                self.retrying(self._bring_up_to_date, unless=self.dialect.is_refused)
         except BaseException:
-            self.dispose()
+            self._closed(keep=False)
             raise
         return self
 
@@ -401,8 +405,12 @@ class Database:
 
     def dispose(self) -> None:
         """Close every connection, though one in memory only when no thread uses it."""
+        self._closed(keep=True)
+
+    def _closed(self, *, keep: bool) -> None:
         with self._serialise:
             self.engine.dispose()
+        self.dialect.let_go(keep=keep)
 
 
 _DIALECTS: dict[str, Callable[..., Dialect]] = {

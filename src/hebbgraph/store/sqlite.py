@@ -26,6 +26,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
+from hebbgraph.store.file_sum import FileSum, draw_number
 from hebbgraph.store.processes import name_readers
 
 __all__ = ["SqliteDialect", "scrub"]
@@ -67,6 +68,7 @@ class SqliteDialect:
         self._path: Path | None = None
         self._file: tuple[int, int] | None = None  # device and inode
         self._has_log = False
+        self._sum: FileSum | None = None
 
     def engine(self, url: sa.URL) -> sa.Engine:
         """Create the engine."""
@@ -77,6 +79,7 @@ class SqliteDialect:
         if url.database:
             name = url.database.removeprefix("file:")
             self._path = Path(name if name is url.database else unquote(name))
+            self._sum = FileSum(self._path, self.place)
         else:
             options["poolclass"] = StaticPool
         engine = sa.create_engine(url.set(drivername="sqlite+hebbgraph"), **options)
@@ -109,15 +112,17 @@ class SqliteDialect:
         return found.st_dev, found.st_ino
 
     def check_place(self, *, written: bool = False) -> None:
-        """Raise StorageError if the files that are open are no longer those of the directory.
+        """Raise StorageError if the files that are open are damaged, or no longer there.
 
-        Whatever is written to them is lost; what is read is what once was.
+        Whatever is written to files that are gone is lost; what is read is what once was.
 
         Parameters
         ----------
         written : bool
             Whether something was, so that there is a write-ahead log.
         """
+        if self._sum is not None:
+            self._sum.check()
         if self._path is None or self._file is None:
             return
         there = self._file_there()
@@ -128,6 +133,25 @@ class SqliteDialect:
                 f"{self.place}: the database was {what} while it was open; this call does not "
                 "count: open the index again"
             )
+
+    def unchecked(self) -> contextlib.AbstractContextManager[None]:
+        """Let this thread read a damaged database."""
+        return contextlib.nullcontext() if self._sum is None else self._sum.unchecked()
+
+    def is_damaged(self) -> bool:
+        """Return whether the file is not what was written."""
+        return self._sum is not None and self._sum.is_damaged()
+
+    def let_go(self, *, keep: bool) -> None:
+        """Do what follows the closing of all connections: keep a checksum of the file.
+
+        Parameters
+        ----------
+        keep : bool
+            Whether it is a database of ours.
+        """
+        if self._sum is not None:
+            self._sum.close(keep=keep and not self.read_only)
 
     def _begin(self, connection: sa.Connection) -> None:
         writing = connection.get_execution_options().get("writing", False)
@@ -158,7 +182,10 @@ class SqliteDialect:
         return held
 
     def begin_writing(self, connection: sa.Connection) -> None:
-        """Do nothing: BEGIN IMMEDIATE has waited for other writers."""
+        """Give the state that is written a number: BEGIN IMMEDIATE has waited for other writers."""
+        if self._sum is not None:
+            self._sum.check(writing=True)
+        draw_number(connection.exec_driver_sql)
 
     def exclude_others(self, connection: sa.Connection) -> None:
         """Do nothing: there is one writer at a time."""

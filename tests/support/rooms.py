@@ -1,0 +1,10 @@
+"""Import this before forking many children, so that none of them needs half a second for it."""
+
+import hebbgraph.doctor
+import hebbgraph.graph.aliases
+import hebbgraph.namespace
+import hebbgraph.recall.explain
+import hebbgraph.recall.recaller
+import hebbgraph.recall.strategies.spreading
+import hebbgraph.teacher
+import hebbgraph.writer  # noqa: F401
