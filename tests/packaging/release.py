@@ -1,0 +1,63 @@
+"""Install what ``dist/`` holds in fresh environments, and ask it: ``make release-check``.
+
+Each version of Python gets an environment: first the core alone, which answers a question, then
+everything. Of other people's packages pip installs what it always would.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tarfile
+import tempfile
+from pathlib import Path
+
+ASK = """
+import sys, hebbgraph
+from hebbgraph import HebbianIndex
+assert "site-packages" in hebbgraph.__file__, hebbgraph.__file__
+with HebbianIndex.open("memory.hebb") as index:
+    index.add([
+        {"id": "petrel", "title": "Petrel", "text": "The Petrel was built by Ida Moss."},
+        {"id": "moss", "title": "Ida Moss", "text": "She was born in Tessel Bay."},
+    ])
+    recall = index.recall("Where was the builder of the Petrel born?", k=2)
+    assert [hit.chunk.id for hit in recall.hits] == ["petrel", "moss"], recall
+    index.reinforce(recall, cited=["moss"])
+print("python", sys.version.split()[0], "hebbgraph", hebbgraph.__version__, "ok")
+"""
+ALL = """
+import hebbgraph_bench, langchain_hebbgraph, llama_index.retrievers.hebbgraph
+from hebbgraph.server import create_app
+print("langchain_hebbgraph, llama_index.retrievers.hebbgraph, hebbgraph_bench, server: ok")
+"""
+CORE = "hebbgraph-"
+
+
+def main(folder: Path, pythons: list[str]) -> None:
+    """Check every distribution, with every Python."""
+    wheels = sorted(folder.resolve().glob("*.whl"))
+    assert len(wheels) == 4, f"expected four wheels in {folder}, found {len(wheels)}"
+    core = next(wheel for wheel in wheels if wheel.name.startswith(CORE))
+    for archive in folder.glob("*.tar.gz"):
+        with tarfile.open(archive) as opened:
+            assert any(name.endswith("/LICENSE") for name in opened.getnames()), archive
+    for python in pythons:
+        with tempfile.TemporaryDirectory() as place:
+            run(python, "-m", "venv", f"{place}/core")
+            own = f"{place}/core/{'Scripts' if sys.platform == 'win32' else 'bin'}/python"
+            run(own, "-m", "pip", "install", "--quiet", str(core), cwd=place)
+            run(own, "-c", ASK, cwd=place)
+            rest = [str(wheel) for wheel in wheels if wheel != core]
+            run(own, "-m", "pip", "install", "--quiet", f"{core}[server,files]", *rest, cwd=place)
+            run(own, "-c", ALL, cwd=place)
+            run(own, "-m", "pip", "check", cwd=place)
+
+
+def run(*words: str, cwd: str | None = None) -> None:
+    """Run a command, and stop if it fails."""
+    subprocess.run(words, cwd=cwd, check=True)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2:] or [sys.executable])

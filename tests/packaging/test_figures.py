@@ -1,0 +1,93 @@
+"""Figures that readers meet first are those that were stored, and each leads to its command."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+MEASUREMENTS = ROOT / "docs" / "measurements.md"
+#: What ``hebbgraph bench --json`` wrote, and ``make proof``.
+STORED = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+FIGURE = re.compile(r"(?<![\d.])\.\d{3}\b")
+
+SETS = {
+    "MuSiQue (2 to 4 hops)": "musique_train100",
+    "HotpotQA (2 hops)": "hotpotqa_train100",
+    "2WikiMultiHopQA": "2wiki_164",
+    "technical documentation with links": "docs_tech",
+}
+SYSTEMS = {
+    "BM25": "BM25",
+    "dense (MiniLM)": "dense",
+    "0.7 dense + 0.3 BM25": "0.7 dense + 0.3 BM25",
+    "hebbgraph, no model": "hebbgraph, no model at all",
+    "hebbgraph, MiniLM": "hebbgraph, with MiniLM",
+}
+
+
+def table(text: str) -> dict[tuple[str, str], str]:
+    """The first table of a text, by row and column."""
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    rows = [[cell.strip(" *") for cell in line.strip("|").split("|")] for line in lines]
+    return {
+        (row[0], heading): cell
+        for row in rows[2:]
+        for heading, cell in zip(rows[0][1:], row[1:], strict=False)
+    }
+
+
+def measured(name: str) -> dict[tuple[str, str], str]:
+    page = MEASUREMENTS.read_text("utf-8")
+    return table(re.split(rf"^### {name} \(", page, flags=re.M)[1].split("\n###")[0])
+
+
+def test_the_readmes_table_is_the_measured_one() -> None:
+    shown = table(README.read_text("utf-8"))
+    assert {row for row, _ in shown} == set(SETS)
+    for (row, column), figure in shown.items():
+        assert measured(SETS[row])[SYSTEMS[column], "R@5"] == figure, (row, column)
+
+
+@pytest.mark.parametrize("page", [README, ROOT / "docs" / "faq.md"], ids=lambda page: page.name)
+def test_a_figure_leads_to_where_it_was_measured(page: Path) -> None:
+    """What a paragraph claims stands on a page that it links to, and that has a command."""
+    for paragraph in re.split(r"\n\n|\n(?=- )", page.read_text("utf-8")):
+        figures = set(FIGURE.findall(paragraph))
+        if not figures or paragraph.startswith("|"):
+            continue
+        sources = [page.parent / link for link in re.findall(r"\]\(([^)#]+\.md)", paragraph)]
+        found = "\n".join(source.read_text("utf-8") for source in sources)
+        assert "hebbgraph bench" in found, f"no source for {figures}"
+        assert figures <= set(FIGURE.findall(found)), figures - set(FIGURE.findall(found))
+
+
+def stored() -> Iterator[tuple[str, str, dict[str, float]]]:
+    """Set, system and metrics of each stored result of ``hebbgraph bench``."""
+    for path in STORED:
+        content = json.loads(path.read_text("utf-8"))
+        model = content.get("settings", {}).get("embedder")
+        for one in content.get("sets", []) if isinstance(content, dict) else []:
+            for system in one.get("systems", []):
+                ours = "hebbgraph, with MiniLM" if model else "hebbgraph, no model at all"
+                name = ours if system["name"] == "hebbgraph spreading" else system["name"]
+                yield one["name"], name, system["metrics"]
+
+
+@pytest.mark.skipif(not STORED, reason="no results are stored in benchmarks/results")
+def test_the_measured_tables_are_the_stored_results() -> None:
+    compared = 0
+    for name, system, metrics in stored():
+        if f"### {name} (" not in MEASUREMENTS.read_text("utf-8"):
+            continue
+        shown = measured(name)
+        for metric, value in metrics.items():
+            if (system, metric) in shown and metric != "tokens":
+                assert shown[system, metric] == f"{value:.3f}".removeprefix("0"), (name, system)
+                compared += 1
+    assert compared, "no stored result is of a set that the page shows"

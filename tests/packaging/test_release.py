@@ -1,0 +1,65 @@
+"""What a release must agree on: versions, licences, how to cite."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import hebbgraph
+
+ROOT = Path(__file__).parents[2]
+PROJECTS = (".", "benchmarks", "integrations/langchain", "integrations/llama_index")
+
+
+def project(folder: str) -> dict[str, object]:
+    found: dict[str, object] = tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))[
+        "project"
+    ]
+    return found
+
+
+def test_the_citation_names_this_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert re.search(r"^version: (.+)$", citation, re.M)[1] == hebbgraph.__version__  # type: ignore[index]
+    assert re.search(r"^license: (.+)$", citation, re.M)[1] == project(".")["license"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("folder", PROJECTS)
+def test_a_distribution_says_its_licence_and_the_same_versions_of_python(folder: str) -> None:
+    own, core = project(folder), project(".")
+    assert (own["license"], own["requires-python"]) == (core["license"], core["requires-python"])
+    assert (ROOT / folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+@pytest.mark.parametrize("folder", PROJECTS[1:])
+def test_what_goes_with_the_core_takes_this_version_of_it(folder: str) -> None:
+    needed = [str(one) for one in project(folder)["dependencies"]]  # type: ignore[attr-defined]
+    (core,) = [one for one in needed if re.match(r"hebbgraph\b(?!-)", one)]
+    lowest, highest = re.findall(r"[><]=?\s*([\d.]+)", core)
+    version = [int(part) for part in hebbgraph.__version__.split(".")]
+    assert [int(part) for part in lowest.split(".")] <= version
+    assert version < [int(part) for part in highest.split(".")]
+
+
+def test_the_changelog_has_the_form_of_keep_a_changelog() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text("utf-8")
+    versions = re.findall(r"^## (.+)$", text, re.M)
+    assert versions[0] == "[Unreleased]"
+    assert all(re.fullmatch(r"\[\d+\.\d+\.\d+\] - \d{4}-\d\d-\d\d", one) for one in versions[1:])
+    for section in re.split(r"^## .+$", text, flags=re.M)[1:]:
+        kinds = re.findall(r"^### (.+)$", section, re.M)
+        assert len(kinds) == len(set(kinds)), kinds
+        assert set(kinds) <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def test_licences_of_what_the_page_carries_are_listed() -> None:
+    """The page's script holds other people's code, in the versions that ``ui/`` names."""
+    packages = json.loads((ROOT / "ui" / "package.json").read_text("utf-8"))["devDependencies"]
+    shipped = {name: version for name, version in packages.items() if name != "esbuild"}
+    page = ROOT / "src" / "hebbgraph" / "server" / "page"
+    listed = (page / "LICENSES.txt").read_text("utf-8").splitlines()
+    assert {f"{name} {version}" for name, version in shipped.items()} <= set(listed)
