@@ -125,7 +125,7 @@ def test_partitions_in_any_order_give_what_add_gives(n: int, tmp_path: Path, exp
 
 def test_an_index_that_was_built_takes_increments(tmp_path: Path, expected: object):
     with HebbianIndex.open(tmp_path / "index") as index:
-        _built(index, tmp_path / "shelf", [_CHUNKS[:40], _CHUNKS[40:60]])
+        _built(index, tmp_path / "shelf", [_CHUNKS[:40], [], _CHUNKS[40:60]])
         index.add(_CHUNKS[60:])
         index.delete(["c010"])
         index.add([_CHUNKS[10]])

@@ -93,6 +93,14 @@ class Driver:
         The folder of results; of this build, or of one that was killed.
     recipe : Recipe
     on_progress : callable, optional
+
+    Attributes
+    ----------
+    seconds : dict of str to float
+        Wall time by step; ``propose`` includes waiting for workers and ``commit``. With more than
+        one worker, ``lexical`` runs while the others do.
+    reused : int
+        Results that were whole already.
     """
 
     namespace: Namespace
@@ -141,7 +149,8 @@ class Driver:
     def _propose_and_commit(self, partitions: Iterable[Partition], total: int | None) -> None:
         done = 0
         for partition, summary, vectors in self._embedded(self._in_order(partitions)):
-            self._commit(summary, vectors)
+            with self._timed("commit"):
+                self._commit(summary, vectors)
             done += partition.size
             self._tell("propose", done / total if total else 0.0)
 
@@ -277,9 +286,12 @@ class Driver:
         if not partitions or covered != len(live):
             logger.info("%d of %d chunks are of this build: an ordinary step", covered, len(live))
             return
-        segments = self._submit_segments(partitions)
+        with self._timed("lexical"):
+            segments = self._submit_segments(partitions)
         with self._timed("merge"):
-            vocabulary = self._merge(partitions)
+            buckets = self._merge(partitions)
+        with self._timed("vocabulary"):
+            vocabulary = write_vocabulary(self.shelf, buckets, self.recipe.salt)["name"]
         with self._timed("match"):
             matched = self._match(partitions, vocabulary)
         with self._timed("assemble"):
@@ -324,7 +336,7 @@ class Driver:
         positions = self.namespace.truth.text_store.here
         return [self.engine.submit(_index_terms, self.shelf, group, positions) for group in groups]
 
-    def _merge(self, partitions: Sequence[_Committed]) -> str:
+    def _merge(self, partitions: Sequence[_Committed]) -> list[str]:
         counted = []
         for one in partitions:
             counts, alive = one.proposed, one.rows > 0
@@ -342,8 +354,7 @@ class Driver:
         for number, task in enumerate(tasks, start=1):
             names.append(self._result(task)["name"])
             self._tell("merge", number / n_buckets)
-        name: str = write_vocabulary(self.shelf, names, salt)["name"]
-        return name
+        return names
 
     def _match(self, partitions: Sequence[_Committed], vocabulary: str) -> list[str]:
         tasks = []

@@ -138,8 +138,7 @@ class _Written:
 
     def save(self, to: Path) -> int:
         """Write everything; return the number of phrases."""
-        columns = dict(zip(ROW_FIELDS, map(list, zip(*self._rows, strict=True)), strict=True))
-        columns = columns or {name: [] for name in ROW_FIELDS}
+        columns = {name: [row[at] for row in self._rows] for at, name in enumerate(ROW_FIELDS)}
         columns |= {"terms": self._terms, "facts": self._facts}
         write_table(to / "rows.arrow", columns, _BINARY)
         keys = list(self._phrases)

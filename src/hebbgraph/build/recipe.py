@@ -55,9 +55,9 @@ class Given:
     first: int
     size: int
 
-    def identity(self) -> int:
-        """Return the first position: such a build has a shelf of its own."""
-        return self.first
+    def identity(self) -> list[int]:
+        """Return which of the chunks they are: such a build has a shelf of its own."""
+        return [self.first, len(self.chunks)]
 
     def read(self) -> Iterator[ChunkLike]:
         """Yield the chunks."""

@@ -1,0 +1,206 @@
+"""How much sooner workers build: ``python -m hebbgraph_bench.building SET... [--chunks 200000]``.
+
+Chunks recombined from the sets (:mod:`hebbgraph_bench.scale.corpus`) lie in a JSON Lines file. In
+each round, ``add``, a build with one worker and a build with two index them, in turn and each in a
+fresh process; the times are of the whole, from opening a new index to closing it, embedding left
+out. The ratio of two is the median of the rounds.
+
+From the steps of one worker follows a model, which predicts two workers (to compare with what was
+measured), eight and 64. It assumes that a worker on a processor of its own is as fast as one alone,
+so memory and disk are not shared: a prediction, not a measurement.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hebbgraph import HebbianIndex
+from hebbgraph.build.building import build
+from hebbgraph.build.engines import EngineName, engine_named
+from hebbgraph.build.sources import partitions_of
+
+from hebbgraph_bench.datasets import load
+from hebbgraph_bench.scale.corpus import Recombined
+
+__all__ = ["main", "predicted", "write_chunks"]
+
+_START_SECONDS = 1.2  # of a worker: Python, NumPy, SQLAlchemy, Arrow
+
+
+def predicted(one: Mapping[str, float], workers: int) -> float:
+    """Return the seconds that a build takes, from the steps of one worker.
+
+    Committing is done by the driver alone, while workers propose. The vocabulary and the arrays
+    are put together by the driver, while nobody else has anything to do.
+
+    Parameters
+    ----------
+    one : mapping
+        Seconds of one worker: ``propose`` (with ``commit``), ``commit``, ``merge``,
+        ``vocabulary``, ``match``, ``lexical``, ``assemble`` and ``whole``.
+    workers : int
+
+    Examples
+    --------
+    >>> steps = {"propose": 90, "commit": 10, "merge": 2, "vocabulary": 1, "match": 8,
+    ...     "lexical": 8, "assemble": 1, "whole": 112}
+    >>> round(predicted(steps, 1)), round(predicted(steps, 2)), round(predicted(steps, 64))
+    (112, 59, 17)
+    """
+    if workers == 1:
+        return one["whole"]
+    commits = max(one["propose"] / workers, one["commit"])
+    shared = (one["merge"] + one["match"] + one["lexical"]) / workers
+    known = sum(
+        one[step] for step in ("propose", "merge", "vocabulary", "match", "lexical", "assemble")
+    )
+    rest = one["whole"] - known  # opening, closing, the snapshot
+    alone = one["vocabulary"] + one["assemble"] + rest
+    return commits + shared + alone + _START_SECONDS
+
+
+def _once(how: str, source: str, directory: str, engine: EngineName) -> dict[str, Any]:
+    """Index a file in this process, and its workers; return the times."""
+    began = time.perf_counter()
+    steps: dict[str, float] = {}
+    with HebbianIndex.open(directory) as index:
+        if how == "add":
+            index.add(record for part in partitions_of([source]) for record in part.read())
+        else:
+            running = engine_named(engine, int(how))
+            try:
+                steps = dict(build(index.parts, partitions_of([source]), running).seconds)
+            finally:
+                running.close()
+        chunks = index.stats().chunks
+    usages = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return {
+        "how": how,
+        "chunks": chunks,
+        "whole": time.perf_counter() - began,
+        "cpu": sum(usage.ru_utime + usage.ru_stime for usage in usages),
+        "largest_mb": [usage.ru_maxrss / 1024 for usage in usages],
+        **steps,
+    }
+
+
+def _in_child(how: str, source: str, directory: str, engine: str) -> dict[str, Any]:
+    command = [sys.executable, "-m", "hebbgraph_bench.building", "--once", how, source, directory]
+    done = subprocess.run(
+        [*command, "--engine", engine], capture_output=True, text=True, check=False
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    measured: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return measured
+
+
+def write_chunks(sets: Sequence[Path], n: int, path: Path) -> float:
+    """Write chunks as JSON lines; return megabytes of text."""
+    size = 0
+    with path.open("w", encoding="utf-8") as file:
+        for chunk in Recombined([load(one) for one in sets], n).chunks():
+            fields = {"id": chunk.id, "title": chunk.title, "text": chunk.text}
+            file.write(json.dumps(fields | {"metadata": chunk.metadata}) + "\n")
+            size += len(chunk.text) + len(chunk.title)
+    return size / 1e6
+
+
+def _measure(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    source = folder / "chunks.jsonl"
+    megabytes = write_chunks(given.sets, given.chunks, source)
+    rounds: list[dict[str, dict[str, Any]]] = []
+    kinds = ["add", "1", str(given.workers)]
+    for number in range(given.rounds):
+        measured = {}
+        for how in kinds if number % 2 == 0 else reversed(kinds):
+            name = folder / f"{number}-{how}"
+            measured[how] = _in_child(how, str(source), str(name), given.engine)
+            subprocess.run(["rm", "-rf", str(name)], check=True)
+            _say(f"round {number + 1}, {_named(how)}: {measured[how]['whole']:.1f} s")
+        rounds.append(measured)
+    one = {
+        step: median(float(each["1"][step]) for each in rounds)
+        for step in rounds[0]["1"]
+        if isinstance(rounds[0]["1"][step], int | float)
+    }
+    many = str(given.workers)
+    return {
+        "chunks": given.chunks,
+        "megabytes": megabytes,
+        "processors": os.cpu_count(),
+        "engine": given.engine,
+        "rounds": rounds,
+        "workers_over_one": median(each["1"]["whole"] / each[many]["whole"] for each in rounds),
+        "one_over_add": median(each["add"]["whole"] / each["1"]["whole"] for each in rounds),
+        "one_over_add_cpu": median(each["add"]["cpu"] / each["1"]["cpu"] for each in rounds),
+        "steps_of_one": one,
+        "predicted_seconds": {n: predicted(one, n) for n in (given.workers, 8, 64)},
+    }
+
+
+def _show(found: Mapping[str, Any], workers: int) -> None:
+    one = found["steps_of_one"]
+    _say(
+        f"\n{found['chunks']:,} chunks, {found['megabytes']:.1f} MB, {found['processors']} "
+        f"processors, {found['engine']}\n"
+        f"{workers} workers are {found['workers_over_one']:.2f} times as fast as one; one is "
+        f"{found['one_over_add']:.2f} times as fast as add "
+        f"({found['one_over_add_cpu']:.2f} by processor time)\n"
+        "one worker, seconds by step: "
+        + ", ".join(f"{name} {value:.1f}" for name, value in one.items() if name != "chunks")
+    )
+    for n, seconds in found["predicted_seconds"].items():
+        _say(
+            f"predicted, {n} workers on as many processors: {seconds:.1f} s, "
+            f"{one['whole'] / seconds:.2f} times as fast as one"
+        )
+
+
+def _named(how: str) -> str:
+    return how if how == "add" else f"{how} workers"
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)  # noqa: T201
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; see the module."""
+    parser = argparse.ArgumentParser(description=__doc__, prog="hebbgraph_bench.building")
+    parser.add_argument("sets", nargs="*", type=Path, help="directories of evaluation sets")
+    parser.add_argument("--chunks", type=int, default=200_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--engine", choices=("processes", "ray"), default="processes")
+    parser.add_argument("--to", type=Path, help="also write everything as JSON")
+    parser.add_argument("--folder", help="where the indexes are made")
+    parser.add_argument("--once", nargs=3, help=argparse.SUPPRESS)
+    given = parser.parse_args(arguments)
+    if given.once:
+        how, source, directory = given.once
+        _say(json.dumps(_once(how, source, directory, given.engine)))
+        return 0
+    if not given.sets:
+        parser.error("name sets")
+    with TemporaryDirectory(prefix="hebbgraph-building-", dir=given.folder) as folder:
+        found = _measure(given, Path(folder))
+    _show(found, given.workers)
+    if given.to is not None:
+        given.to.write_text(json.dumps(found, indent=2), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
