@@ -1235,6 +1235,11 @@ class HebbianIndex:
         works like any index. See :meth:`restore`. For SQLite; PostgreSQL has ``pg_dump``.
         """
         self._check_open()
+        if len(self._parts.truth.databases) > 1:
+            raise ParameterError(
+                "shards are backed up one by one: open each directory, the coordinator's too, as "
+                "an index of its own and call backup() there"
+            )
         from hebbgraph.store.backup import back_up
         from hebbgraph.store.places import as_directory
 

@@ -10,6 +10,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -22,9 +23,13 @@ from hebbgraph.embedders import QuestionVectors, embed_passages, embedder_name
 from hebbgraph.errors import ParameterError, SettingsMismatchError
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.snapshot import SNAPSHOT_NAME
-from hebbgraph.protocols import Embedder
+from hebbgraph.protocols import BatchTagger, Embedder
 from hebbgraph.records import Chunk, Recall
 from hebbgraph.settings import Settings
+from hebbgraph.shards.derived import ShardedDerived
+from hebbgraph.shards.plan import ShardPlace, ShardPlan, is_plan
+from hebbgraph.shards.shard import open_shards
+from hebbgraph.shards.truth import ShardedTruth
 from hebbgraph.store.answers import AnswerLog
 from hebbgraph.store.database import Database, translate_os, translated_os
 from hebbgraph.store.embeddings import EmbeddingState
@@ -144,6 +149,16 @@ class Namespace:
         if isinstance(edges, str):
             raise ParameterError(f"edges is a sequence of field names; write edges=({edges!r},)")
         checked = settings.edges if edges is None else Settings(edges=edges).edges
+        plan = ShardPlan.read(Path(location)) if is_plan(location) else None
+        if plan is not None:
+            if cache_dir is not None:
+                raise ParameterError("cache_dir goes with a database URL, not with shards")
+            if isinstance(tagger, BatchTagger):
+                raise ParameterError(
+                    "a tagger that keeps answers in the index cannot be used over shards; tag the "
+                    "chunks before, and hand the tags over: Chunk(tags=...)"
+                )
+            location = plan.coordinator
         database, root = _open_database(location, cache_dir, settings.write_wait_seconds)
         try:
             with database.dialect.unchecked():  # the doctor has to open it, too
@@ -158,8 +173,11 @@ class Namespace:
                 text_store = (
                     TextStore() if settings.keep_text else TextsElsewhere(texts, database.place)
                 )
-                truth = Truth(database, name, text_store)
-                truth.settle(settings.build(), before=Settings().build())
+                if plan is None:
+                    truth = Truth(database, name, text_store)
+                    _settle(truth, settings)
+                else:
+                    truth = _open_shards(plan, database, name, text_store, settings)
                 embedding = truth.state().embedding
                 if embedder is not None:
                     _check_embedder(embedder, embedding)
@@ -167,15 +185,22 @@ class Namespace:
                     truth.answers.settle(tagger_name(tagger))
                 writable = not database.read_only
                 directory = None if root is None else derived_directory(root, name, database.id)
-                derived = Derived(
-                    truth,
+                derive = (
+                    partial(ShardedDerived, truth)
+                    if isinstance(truth, ShardedTruth)
+                    else partial(
+                        Derived,
+                        truth,
+                        older=None if root is None else derived_directory(root, name),
+                    )
+                )
+                derived = derive(
                     directory,
                     language=settings.language,
                     writable=writable,
                     wait_seconds=settings.write_wait_seconds,
                     with_vectors=embedder is not None,
                     vector_search=settings.vector_search,
-                    older=None if root is None else derived_directory(root, name),
                 )
                 log = FeedbackLog(database, name)
                 seal = Seal(database.recall_key)
@@ -326,6 +351,30 @@ def tagger_name(tagger: Tagger) -> str:
     if isinstance(own := getattr(tagger, "__qualname__", None), str):
         return f"{getattr(tagger, '__module__', None) or kind.__module__}.{own}"
     return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _settle(truth: Truth, settings: Settings) -> None:
+    truth.settle(settings.build(), before=Settings().build())
+
+
+def _open_shards(
+    plan: ShardPlan, database: Database, name: str, text_store: TextStore, settings: Settings
+) -> ShardedTruth:
+    """Open the shards of a namespace, and read them as one truth."""
+    _settle(Truth(database, name), settings)
+
+    def open_database(place: ShardPlace, create: bool) -> Database:
+        return Database.in_directory(
+            place.path, wait_seconds=settings.write_wait_seconds, create=create
+        )
+
+    def open_truth(of: Database) -> Truth:
+        truth = Truth(of, name, text_store)
+        _settle(truth, settings)
+        return truth
+
+    shards = open_shards(plan.of(name), database, open_database, open_truth)
+    return ShardedTruth(database, name, text_store, shards)
 
 
 def _check_name(name: str) -> None:

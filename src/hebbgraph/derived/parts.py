@@ -91,6 +91,8 @@ class Derived:
     vector_search : {"exact", "quantized", "ivf"} or callable
     older : Path, optional
         Where earlier versions kept them; it is removed.
+    lock : RLock, optional
+        Held while arrays are read or changed, if others are read together with these.
     """
 
     def __init__(
@@ -104,6 +106,7 @@ class Derived:
         with_vectors: bool = False,
         vector_search: VectorSearchName | VectorSearchFactory = "exact",
         older: Path | None = None,
+        lock: threading.RLock | None = None,
     ) -> None:
         self._truth = truth
         if with_vectors:
@@ -127,7 +130,7 @@ class Derived:
             older, self._directory
         )
         #: Held while arrays are read or changed; never for long.
-        self.lock = threading.RLock()
+        self.lock = lock or threading.RLock()
         self._refreshing = threading.RLock()
         self._graph: TagGraph | None = None
         #: Corrections to tags, as of the last refresh, and the rows of the chunks they name.

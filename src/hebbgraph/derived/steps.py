@@ -18,7 +18,7 @@ import numpy as np
 from hebbgraph.arrays import IntArray, unique
 from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
-from hebbgraph.store.history import NEVER
+from hebbgraph.store.history import NEVER, Commit
 from hebbgraph.store.truth import Changes, Truth
 from hebbgraph.text import lexical_terms
 from hebbgraph.text.reader import TextReader, TokenizedTexts
@@ -36,8 +36,9 @@ _PAGE = 500  # texts that are matched together
 class StagedStep(NamedTuple):
     """What :meth:`Steps.stage` leaves for :meth:`Steps.settle`."""
 
-    changes: Changes
-    removed: IntArray
+    commit: Commit
+    gone: IntArray  # rows
+    removed: IntArray  # their slots
     first_slot: int
 
 
@@ -82,7 +83,7 @@ class Steps:
             for row, id_, by_kind in self._truth.candidates(changes.added)
         )
         vocabulary = graph.stage(removed, candidates, lock=self._lock)
-        return StagedStep(changes, removed, first_slot), vocabulary
+        return StagedStep(changes.commit, changes.removed, removed, first_slot), vocabulary
 
     def settle(
         self,
@@ -94,7 +95,7 @@ class Steps:
         both: bool,
     ) -> None:
         """Match what came and what the change of the vocabulary concerns, the second half."""
-        changes, removed, first_slot = staged
+        commit, gone, removed, first_slot = staged
         tagged = TaggedChunks()
         to_rematch = self._slots_to_rematch(graph, lexical, vocabulary)
         older = np.setdiff1d(to_rematch, removed, assume_unique=True)
@@ -102,16 +103,16 @@ class Steps:
         fresh = np.arange(first_slot, graph.n_slots)
         new = self._matched(graph, fresh, tagged, terms=both)
         if both:
-            lexical.update(changes.commit, removed=changes.removed.tolist(), added=new)
+            lexical.update(commit, removed=gone.tolist(), added=new)
         else:
             for _ in new:
                 pass
         incidence = graph.incidence_after(removed, tagged)
         with self._lock:
-            graph.commit(changes.commit.generation, removed, incidence, mark=changes.commit.mark)
+            graph.commit(commit.generation, removed, incidence, mark=commit.mark)
         logger.debug(
             "generation %d: %d chunks added, %d removed, %d matched again",
-            changes.commit.generation,
+            commit.generation,
             len(fresh),
             len(removed),
             len(older),

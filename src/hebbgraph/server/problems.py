@@ -28,6 +28,7 @@ from hebbgraph.errors import (
     NotFoundError,
     ReadOnlyIndexError,
     SettingsMismatchError,
+    ShardDownError,
     StorageError,
     TextSourceError,
 )
@@ -50,6 +51,7 @@ _STATUS: tuple[tuple[type[HebbgraphError], int], ...] = (
     (ClosedIndexError, 503),
     (IndexLockedError, 503),
     (ConnectionLostError, 503),
+    (ShardDownError, 503),
     (DiskFullError, 507),
     (StorageError, 500),
     (HebbgraphError, 422),

@@ -1,0 +1,105 @@
+"""Documents moved from shard to shard while the index is asked and written to."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+import sqlalchemy as sa
+
+from hebbgraph.errors import ParameterError
+from hebbgraph.shards.plan import ROWS, home_of
+from hebbgraph.shards.shard import Shard
+from hebbgraph.shards.truth import ShardedTruth
+from hebbgraph.store.chunks import pages
+from hebbgraph.store.schema import chunks
+from hebbgraph.store.truth import ChunkWrite
+
+__all__ = ["rebalance"]
+
+#: Documents are moved so many chunks at a time; nobody waits longer than for these.
+_CHUNKS = 500
+
+
+def rebalance(truth: ShardedTruth, tell: Callable[[int], object] = lambda moved: None) -> int:
+    """Move each document to the shard where a new one of its name would go.
+
+    A document is copied before it is deleted, with its vectors and tags, so one that is moved
+    when the process dies is moved by the next call. Nobody in this process sees it twice.
+
+    Parameters
+    ----------
+    truth : ShardedTruth
+    tell : callable
+        Called with the number of chunks moved so far.
+
+    Returns
+    -------
+    int
+        How many chunks were moved.
+    """
+    if not truth.text_store.here:
+        raise ParameterError(
+            "texts are kept elsewhere (keep_text=False), and a move would have to read each; "
+            "delete and add what is to move"
+        )
+    moved = 0
+    for source in truth.shards:
+        for names in pages(_away_from_home(truth, source), _CHUNKS):
+            moved += _move(truth, source, names)
+            tell(moved)
+    return moved
+
+
+def _away_from_home(truth: ShardedTruth, source: Shard) -> Iterator[tuple[str | None, str]]:
+    """Yield document and id of the chunks of a shard that belong to another one."""
+    places = [shard.place for shard in truth.shards]
+    after = source.number * ROWS
+    while True:
+        query = (
+            sa.select(chunks.c.row, chunks.c.document_id, chunks.c.id, chunks.c.version_of)
+            .where(chunks.c.namespace == truth.namespace, chunks.c.row > after)
+            .order_by(chunks.c.row)
+            .limit(_CHUNKS)
+        )
+        page = source.truth._ask(query)
+        if not page:
+            return
+        for _, document, id_, subject in page:
+            if home_of(document or subject or id_, places) != source.number:
+                yield document, id_
+        after = page[-1][0]
+
+
+def _move(truth: ShardedTruth, source: Shard, names: list[tuple[str | None, str]]) -> int:
+    """Move chunks, and with each all others of its document."""
+    documents = dict.fromkeys(document for document, _ in names if document is not None)
+    places = [shard.place for shard in truth.shards]
+    with truth.steps:
+        held = source.truth
+        ids = {id_ for document, id_ in names if document is None}
+        ids.update(chain.from_iterable(map(held.ids_of_document, documents)))
+        rows = sorted(held.rows_of(ids).values())
+        state = held.state().embedding
+        vectors = dict(held.embeddings.vectors(rows, state.epoch)) if state else {}
+        candidates = {row: found for row, _, found in held.candidates(rows)}
+        digests, fingerprints = held.digests(ids), held.fingerprints()
+        writes: dict[int, list[ChunkWrite]] = {}
+        for row, chunk in held.fetch(rows).items():
+            name = chunk.document_id or chunk.version_of or chunk.id
+            writes.setdefault(home_of(name, places), []).append(
+                ChunkWrite(chunk, candidates[row], vectors.get(row), digests[chunk.id])
+            )
+        for target in truth.shards:
+            if mine := writes.get(target.number):
+                target.truth.apply(
+                    mine,
+                    embedding=state,
+                    fingerprints={
+                        name: fingerprints[name]
+                        for name in documents
+                        if name in fingerprints and home_of(name, places) == target.number
+                    },
+                )
+        source.truth.apply(delete_ids=ids)
+    return len(rows)

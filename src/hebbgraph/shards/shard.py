@@ -1,0 +1,244 @@
+"""One shard: opened when it answers, and down while it does not."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+
+from hebbgraph.errors import (
+    DamagedIndexError,
+    IndexLockedError,
+    ParameterError,
+    ShardDownError,
+    StorageError,
+)
+from hebbgraph.shards.plan import ROWS, ShardPlace
+from hebbgraph.store.database import Database
+from hebbgraph.store.history import NOTHING
+from hebbgraph.store.schema import chunks, meta, tombstones
+from hebbgraph.store.truth import FeedbackState, State, Truth
+
+__all__ = ["Shard", "open_shards"]
+
+logger = logging.getLogger(__name__)
+
+#: A shard that is down is tried again after so long.
+_TRY_AGAIN_SECONDS = 2.0
+
+
+class Shard:
+    """One shard of one namespace.
+
+    Parameters
+    ----------
+    place : ShardPlace
+    known : str, optional
+        The id of its database, if it was opened before: another one is not this shard.
+    open_database : callable
+        Opens the database of a place; ``create=True`` makes it.
+    open_truth : callable
+        Reads a namespace of it, and checks its settings.
+    """
+
+    def __init__(
+        self,
+        place: ShardPlace,
+        known: str | None,
+        open_database: Callable[[ShardPlace, bool], Database],
+        open_truth: Callable[[Database], Truth],
+    ) -> None:
+        self.place = place
+        self._known = known
+        self._open_database, self._open_truth = open_database, open_truth
+        self._truth: Truth | None = None
+        self._last = State(NOTHING, None, FeedbackState(), 0)
+        self._try_again_at = 0.0
+        #: Why it is down; None if it answers.
+        self.problem: str | None = None
+
+    @property
+    def number(self) -> int:
+        """Its number, by which rows tell it."""
+        return self.place.number
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.place.name
+
+    @property
+    def opened(self) -> Truth | None:
+        """Its chunks, if it was ever opened, down or not."""
+        return self._truth
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it answered when it was last asked."""
+        return self.problem is None
+
+    @property
+    def truth(self) -> Truth:
+        """Its chunks.
+
+        Raises
+        ------
+        ShardDownError
+        """
+        if self.problem is not None or self._truth is None:
+            raise self._error(self.problem or "it was not opened")
+        return self._truth
+
+    def state(self) -> State:
+        """Return its state; the last known one while it is down."""
+        if self.problem is not None and time.monotonic() < self._try_again_at:
+            return self._last
+        try:
+            self._last = self._asked()
+        except IndexLockedError:
+            raise  # it is there, and busy
+        except (StorageError, OSError) as error:
+            self.goes_down(error)
+            return self._last
+        if self.problem is not None:
+            logger.warning("shard %r answers again", self.name)
+            self.problem = None
+        return self._last
+
+    def _asked(self) -> State:
+        if self._truth is not None:
+            try:
+                return self._truth.state()
+            except StorageError:
+                if self.problem is None:
+                    raise
+        # Its files may have come back as other files.
+        opened = self._open()
+        if self._truth is not None:
+            self._truth.database.dispose()
+        self._truth = opened
+        return opened.state()
+
+    @contextmanager
+    def watched(self) -> Iterator[Truth]:
+        """Yield its chunks; what fails meanwhile takes it down.
+
+        Raises
+        ------
+        ShardDownError
+        """
+        truth = self.truth
+        try:
+            yield truth
+        except (IndexLockedError, ShardDownError):
+            raise
+        except (StorageError, OSError) as error:
+            self.goes_down(error)
+            raise self._error(str(error)) from error
+
+    def goes_down(self, error: Exception) -> None:
+        """Take part in nothing until it answers again."""
+        if self.problem is None:
+            logger.warning("shard %r is down: %s", self.name, error)
+        self.problem = " ".join(str(error).split()) or type(error).__name__
+        self._try_again_at = time.monotonic() + _TRY_AGAIN_SECONDS
+
+    def _error(self, problem: str) -> ShardDownError:
+        return ShardDownError(
+            f"shard {self.name!r} at {self.place.path} is down: {problem}; recalls go on without "
+            "it, and what has to read or write it works again when it is back"
+        )
+
+    def _open(self) -> Truth:
+        database = self._open_database(self.place, self._known is None)
+        try:
+            if self._known is not None and database.id != self._known:
+                raise DamagedIndexError(
+                    f"{self.place.path} holds another database than shard {self.name!r} had"
+                )
+            self._known = database.id
+            _settle_rows(database, self.place)
+            return self._open_truth(database)
+        except BaseException:
+            database.dispose()
+            raise
+
+    @property
+    def known(self) -> str | None:
+        """The id of its database, if it was ever opened."""
+        return self._known
+
+
+def open_shards(
+    places: Sequence[ShardPlace],
+    coordinator: Database,
+    open_database: Callable[[ShardPlace, bool], Database],
+    open_truth: Callable[[Database], Truth],
+) -> list[Shard]:
+    """Open shards and remember in the coordinator's database which they are.
+
+    Raises
+    ------
+    ParameterError
+        If the file lists a shard at the place of another one.
+    """
+    with coordinator.read() as connection:
+        query = sa.select(meta.c.key, meta.c.value).where(meta.c.key.startswith("shard:"))
+        held = {key: json.loads(value) for key, value in connection.execute(query)}
+    shards = []
+    for place in places:
+        name, known = held.get(f"shard:{place.number}", (place.name, None))
+        if name != place.name:
+            raise ParameterError(
+                f"the shard in place {place.number + 1} was {name!r}, and is {place.name!r} now; "
+                "keep names and order, and add new shards at the end"
+            )
+        shards.append(Shard(place, known, open_database, open_truth))
+    for shard in shards:
+        shard.state()
+    new = {
+        f"shard:{shard.number}": json.dumps([shard.name, shard.known])
+        for shard in shards
+        if shard.known is not None and f"shard:{shard.number}" not in held
+    }
+    if new and not coordinator.read_only:
+        with coordinator.write() as connection:
+            coordinator.dialect.exclude_others(connection)
+            connection.execute(sa.delete(meta).where(meta.c.key.in_(list(new))))
+            connection.execute(
+                sa.insert(meta), [{"key": key, "value": value} for key, value in new.items()]
+            )
+    return shards
+
+
+def _settle_rows(database: Database, place: ShardPlace) -> None:
+    """Have the database number rows in the range of its shard.
+
+    Raises
+    ------
+    ParameterError
+        If rows of it lie elsewhere.
+    """
+    first, last = place.number * ROWS + 1, (place.number + 1) * ROWS - 1
+    with database.read() as connection:
+        for table in (chunks, tombstones):
+            query = sa.select(sa.func.min(table.c.row), sa.func.max(table.c.row))
+            lowest, highest = connection.execute(query).one()
+            if lowest is not None and not first <= lowest <= highest <= last:
+                raise ParameterError(
+                    f"shard {place.name!r}: the rows of {place.path} are not those of a shard in "
+                    f"place {place.number + 1}; an index that was built alone can be the first "
+                    "shard only: add its chunks to a new one instead"
+                )
+    if place.number == 0 or database.read_only:
+        return
+    with database.write() as connection:
+        connection.exec_driver_sql(
+            "INSERT INTO sqlite_sequence (name, seq) SELECT 'chunks', ? "
+            "WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'chunks')",
+            (first - 1,),
+        )

@@ -1,0 +1,353 @@
+"""The chunks of all shards, read and written as those of one namespace."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from hashlib import blake2b
+from heapq import merge
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from hebbgraph.records import Chunk, Finding
+from hebbgraph.shards.plan import home_of, number_of
+from hebbgraph.shards.shard import Shard
+from hebbgraph.store.chunks import ChunkReader, Dated, pages
+from hebbgraph.store.database import Database
+from hebbgraph.store.embeddings import Embeddings, EmbeddingState
+from hebbgraph.store.history import Commit
+from hebbgraph.store.schema import chunks, documents
+from hebbgraph.store.texts import TextStore
+from hebbgraph.store.truth import ChunkWrite, Outcome, Standing, State, Truth
+
+__all__ = ["ShardedTruth", "joined_commit"]
+
+
+def joined_commit(own: Commit, of_shards: Iterable[Commit]) -> Commit:
+    """Return the commit of the whole: as many as all together, marked by all marks."""
+    commits = [own, *of_shards]
+    digest = blake2b(repr([tuple(one) for one in commits]).encode(), digest_size=8).digest()
+    return Commit(
+        sum(max(one.generation, 0) for one in commits), int.from_bytes(digest, "big") >> 2
+    )
+
+
+class _OverShards(ChunkReader):
+    """Reads rows from the shards that they belong to, and asks all for anything else.
+
+    A shard that is down is left out where all are asked; reading a row of it raises
+    ShardDownError.
+    """
+
+    shards: Sequence[Shard]
+
+    @property
+    def up(self) -> list[Shard]:
+        """The shards that answer."""
+        return [shard for shard in self.shards if shard.is_up]
+
+    def by_shard(self, rows: Iterable[int]) -> list[tuple[Shard, list[int]]]:
+        """Return the rows of each shard, in the order of the shards."""
+        mine: dict[int, list[int]] = {}
+        for row in map(int, rows):
+            mine.setdefault(number_of(row), []).append(row)
+        return [(shard, mine[shard.number]) for shard in self.shards if shard.number in mine]
+
+    def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
+        for shard, mine in self.by_shard(rows):
+            with shard.watched() as truth:
+                yield from truth._select(mine, *columns)
+
+    def _ask(self, query: sa.Select[Any]) -> Sequence[Any]:
+        found: list[Any] = []
+        for shard in self.up:
+            with shard.watched() as truth:
+                found += truth._ask(query)
+        return found
+
+
+class _ShardedEmbeddings(_OverShards, Embeddings):
+    """The vectors of all shards."""
+
+    def __init__(
+        self, database: Database, namespace: str, text_store: TextStore, shards: Sequence[Shard]
+    ) -> None:
+        super().__init__(database, namespace, text_store)
+        self.shards = shards
+
+    def begin_epoch(self, state: EmbeddingState) -> EmbeddingState:
+        truths = [shard.truth for shard in self.shards]  # all of them, or none
+        held = [one for truth in truths if (one := truth.state().embedding) is not None]
+        begun = state
+        if held:
+            begun = state._replace(
+                epoch=max(one.epoch for one in held) + 1,
+                revision=max(one.revision for one in held) + 1,
+            )
+        for truth in truths:
+            begun = truth.embeddings.begin_epoch(begun)
+        return begun
+
+    def rows_to_embed(self, epoch: int, limit: int, *, after: int = 0) -> list[int]:
+        found: list[int] = []
+        for shard in self.shards:
+            if len(found) < limit:
+                found += shard.truth.embeddings.rows_to_embed(
+                    epoch, limit - len(found), after=after
+                )
+        return found
+
+    def by_content(self, ids: Iterable[str], epoch: int) -> dict[bytes, bytes]:
+        wanted = list(ids)
+        held: dict[bytes, bytes] = {}
+        for shard in self.up:
+            held |= shard.truth.embeddings.by_content(wanted, epoch)
+        return held
+
+    def count_to_embed(self, epoch: int) -> int:
+        return sum(shard.truth.embeddings.count_to_embed(epoch) for shard in self.up)
+
+    def write_vectors(self, epoch: int, vectors: Mapping[int, bytes]) -> None:
+        for shard, mine in self.by_shard(vectors):
+            shard.truth.embeddings.write_vectors(epoch, {row: vectors[row] for row in mine})
+
+
+class _Share(NamedTuple):
+    """What of a batch concerns one shard."""
+
+    writes: list[ChunkWrite]
+    ids: list[str]
+    documents: list[str]
+    fingerprints: dict[str, str]
+    #: Chunks that it gives to another shard, once that has them.
+    given_away: list[str]
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.writes or self.ids or self.documents or self.fingerprints)
+
+
+class ShardedTruth(_OverShards, Truth):
+    """One namespace whose chunks lie in several databases.
+
+    Its own database, the coordinator's, holds everything else: the settings, the log of
+    feedback, and corrections to tags. A batch is one transaction in each shard that it concerns.
+
+    Parameters
+    ----------
+    database : Database
+        The coordinator's.
+    namespace : str
+    text_store : TextStore
+    shards : sequence of Shard
+    """
+
+    def __init__(
+        self, database: Database, namespace: str, text_store: TextStore, shards: Sequence[Shard]
+    ) -> None:
+        super().__init__(database, namespace, text_store)
+        self.shards = shards
+        self.embeddings = _ShardedEmbeddings(database, namespace, text_store, shards)
+        #: Held by whoever takes a step, so that none sees half of a batch.
+        self.steps = threading.RLock()
+
+    @property
+    def databases(self) -> tuple[Database, ...]:
+        opened = (shard.opened for shard in self.shards)
+        return (self.database, *(truth.database for truth in opened if truth is not None))
+
+    # -- state ----------------------------------------------------------------------
+
+    def states(self) -> tuple[State, list[State]]:
+        """Return the coordinator's state and that of each shard; the last known of one down."""
+        return super().state(), [shard.state() for shard in self.shards]
+
+    def state(self) -> State:
+        return self.joined(*self.states())
+
+    @staticmethod
+    def joined(own: State, states: Sequence[State]) -> State:
+        """Return the state of the whole."""
+        embedding = None
+        held = [one.embedding for one in states if one.embedding is not None]
+        if held:
+            digest = blake2b(repr([tuple(one) for one in held]).encode(), digest_size=8).digest()
+            embedding = held[0]._replace(
+                revision=sum(one.revision for one in held),
+                mark=int.from_bytes(digest, "big") >> 2,
+            )
+        commit = joined_commit(own.commit, (one.commit for one in states))
+        return State(commit, embedding, own.feedback, own.floor)
+
+    def namespaces(self) -> list[str]:
+        return Truth(self.database, self.namespace).namespaces()
+
+    # -- writing --------------------------------------------------------------------
+
+    def apply(
+        self,
+        writes: Sequence[ChunkWrite] = (),
+        *,
+        delete_ids: Iterable[str] = (),
+        delete_documents: Iterable[str] = (),
+        fingerprints: Mapping[str, str] | None = None,
+        embedding: EmbeddingState | None = None,
+        instead_of: Mapping[str, int] | None = None,
+        standing: Standing | None = None,
+    ) -> Outcome:
+        """Write, replace and delete, in one transaction for each shard concerned.
+
+        What a shard gives to another is deleted last: a failure between leaves it twice, and the
+        same call again mends that.
+
+        Raises
+        ------
+        ShardDownError
+            If any shard is down: it may hold the chunk that is to be replaced.
+        """
+        with self.steps:
+            before = self.state().commit
+            for shard in self.shards:
+                _ = shard.truth
+            shares = self._shares(
+                writes,
+                list(delete_ids),
+                list(delete_documents),
+                dict(fingerprints or {}),
+                instead_of,
+            )
+            added = replaced = deleted = moved = 0
+            for shard in self.shards:
+                share = shares[shard.number]
+                if share.is_empty:
+                    continue
+                with shard.watched() as truth:
+                    outcome = truth.apply(
+                        share.writes,
+                        delete_ids=share.ids,
+                        delete_documents=share.documents,
+                        fingerprints=share.fingerprints,
+                        embedding=embedding,
+                        instead_of=instead_of,
+                        standing=None if standing is None else _standing_in(standing, shard),
+                    )
+                added, replaced = added + outcome.added, replaced + outcome.replaced
+                deleted += outcome.deleted
+            for shard in self.shards:
+                if given := shares[shard.number].given_away:
+                    with shard.watched() as truth:
+                        moved += truth.apply(delete_ids=given).deleted
+            commit = self.state().commit
+            if not (replaced or deleted or moved):
+                for generation in range(before.generation + 1, commit.generation + 1):
+                    self._note(Commit(generation, commit.mark))
+            return Outcome(added - moved, replaced + moved, deleted, commit.generation)
+
+    def _shares(
+        self,
+        writes: Sequence[ChunkWrite],
+        ids: list[str],
+        named_documents: list[str],
+        fingerprints: dict[str, str],
+        instead_of: Mapping[str, int] | None,
+    ) -> dict[int, _Share]:
+        shares = {shard.number: _Share([], [], [], {}, []) for shard in self.shards}
+        subjects = {write.chunk.version_of or write.chunk.id for write in writes}
+        rows = self.rows_of({*ids, *subjects, *(write.chunk.id for write in writes)})
+        named = {write.chunk.document_id for write in writes if write.chunk.document_id}
+        held_in = self._documents_in({*named, *named_documents, *fingerprints})
+        places = [shard.place for shard in self.shards]
+
+        def home(chunk: Chunk) -> int:
+            if instead_of is not None:
+                return number_of(instead_of[chunk.id])
+            if chunk.document_id is not None:
+                held = held_in.get(chunk.document_id)
+                return min(held) if held else home_of(chunk.document_id, places)
+            subject = chunk.version_of or chunk.id
+            return number_of(rows[subject]) if subject in rows else home_of(subject, places)
+
+        for write in writes:
+            target = home(write.chunk)
+            shares[target].writes.append(write)
+            row = rows.get(write.chunk.id)
+            if row is not None and number_of(row) != target:
+                shares[number_of(row)].given_away.append(write.chunk.id)
+        for id_ in ids:
+            if id_ in rows:
+                shares[number_of(rows[id_])].ids.append(id_)
+        for document in named_documents:
+            for number in held_in.get(document, ()):
+                shares[number].documents.append(document)
+        for document, fingerprint in fingerprints.items():
+            held = held_in.get(document)
+            number = min(held) if held else home_of(document, places)
+            shares[number].fingerprints[document] = fingerprint
+        return shares
+
+    def _documents_in(self, names: set[str]) -> dict[str, set[int]]:
+        """Return the shards that hold something of each document."""
+        found: dict[str, set[int]] = {}
+        for page in pages(sorted(names)):
+            for shard in self.shards:
+                for table in (chunks, documents):
+                    query = (
+                        sa.select(table.c.document_id)
+                        .where(table.c.namespace == self.namespace, table.c.document_id.in_(page))
+                        .distinct()
+                    )
+                    for (name,) in shard.truth._ask(query):
+                        found.setdefault(name, set()).add(shard.number)
+        return found
+
+    def drop_tombstones(self) -> None:
+        super().drop_tombstones()
+        for shard in self.up:
+            shard.truth.drop_tombstones()
+
+    def problems(self) -> Iterator[Finding]:
+        for shard in self.shards:
+            if shard.problem is not None:
+                yield Finding(part="database", problem=f"shard {shard.name!r}: {shard.problem}")
+                continue
+            for found in shard.truth.problems():
+                yield found.model_copy(update={"problem": f"shard {shard.name!r}: {found.problem}"})
+
+    # -- reading --------------------------------------------------------------------
+
+    def count(self) -> int:
+        return sum(shard.truth.count() for shard in self.up)
+
+    def dated(self, after: int, last: int) -> list[Dated]:
+        found: list[Dated] = []
+        for shard in self.up:
+            with shard.watched() as truth:
+                found += truth.dated(after, last)
+        return found
+
+    def ids_of_document(self, document_id: str) -> set[str]:
+        return set().union(*(shard.truth.ids_of_document(document_id) for shard in self.up))
+
+    def rows_by_id(self) -> Iterator[int]:
+        for _, row in merge(*map(_by_id, self.up)):
+            yield row
+
+    def fingerprints(self) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for shard in self.up:
+            found |= shard.truth.fingerprints()
+        return found
+
+
+def _standing_in(standing: Standing, shard: Shard) -> Standing:
+    return Standing(
+        standing.ids, frozenset(row for row in standing.rows if number_of(row) == shard.number)
+    )
+
+
+def _by_id(shard: Shard) -> Iterator[tuple[str, int]]:
+    truth = shard.truth
+    for page in pages(truth.rows_by_id()):
+        ids = truth.ids(page)
+        yield from ((ids[row], row) for row in page if row in ids)

@@ -1,0 +1,157 @@
+"""An index over shards holds and ranks what one index does, whatever happened on the way."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from hebbgraph import Chunk, HebbianIndex, Settings, ShardedIndex
+
+NAMES = ["Ash Fenn", "Ash Fenn Mill", "Fenn Mill", "Gull Rock", "Gull", "Ida Moss", "Tessel Bay"]
+IDS = [f"c{n}" for n in range(9)]
+QUESTIONS = (
+    "Who met Ash Fenn at Gull Rock?",
+    "Did Ida Moss own Fenn Mill?",
+    "What lies in Tessel Bay, gull or mill?",
+)
+
+texts = st.lists(
+    st.sampled_from([*NAMES, "met", "the", "and then", ".", "gull rock", "fenn", "rope"]),
+    min_size=1,
+    max_size=9,
+).map(" ".join)
+chunks = st.builds(
+    Chunk,
+    id=st.sampled_from(IDS),
+    title=st.sampled_from(["", "", *NAMES[:4]]),
+    text=texts,
+    document_id=st.sampled_from([None, "d1", "d2", "d3"]),
+    references=st.sampled_from([(), (), ("a.md",)]),
+    addresses=st.sampled_from([(), (), (), ("a.md",)]),
+)
+batches = st.lists(chunks, min_size=1, max_size=6, unique_by=lambda chunk: chunk.id)
+questions = st.integers(0, len(QUESTIONS) - 1)
+steps = st.one_of(
+    st.tuples(st.just("add"), batches),
+    st.tuples(st.just("add"), batches),
+    st.tuples(st.just("delete"), st.lists(st.sampled_from(IDS), max_size=3)),
+    st.tuples(st.just("delete document"), st.sampled_from(["d1", "d2"])),
+    st.tuples(st.just("put document"), batches),
+    st.tuples(st.just("cite"), st.tuples(questions, st.integers(0, 8))),
+    st.tuples(st.just("cite"), st.tuples(questions, st.integers(0, 8))),
+    st.tuples(st.just("forget"), st.sampled_from(["ida", "corin"])),
+    st.tuples(st.just("grow"), st.none()),
+    st.tuples(st.just("reopen"), st.none()),
+    st.tuples(st.just("compact"), st.none()),
+)
+
+
+class Letters:
+    """Vectors from the letters of a text."""
+
+    name = "letters"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return [1.0 + text.lower().count(letter) for letter in "aeioumnrst"]
+
+
+class _Both:
+    """One index and a sharded one, to which the same happens."""
+
+    def __init__(self, folder: Path, shards: int, options: dict[str, Any]) -> None:
+        self.options = options
+        self.plan = folder / "many" / "shards.toml"
+        self.n_shards = shards
+        self.one = HebbianIndex.open(folder / "one", **options)
+        self.many = ShardedIndex.create(self.plan, shards, **options)
+
+    def apply(self, verb: str, value: Any) -> None:
+        if verb == "add":
+            first, second = self.one.add(value), self.many.add(value)
+            assert (first.added, first.replaced) == (second.added, second.replaced)
+        elif verb == "delete":
+            assert self.one.delete(value) == self.many.delete(value)
+        elif verb == "delete document":
+            assert self.one.delete(document_id=value) == self.many.delete(document_id=value)
+        elif verb == "put document":
+            first = self.one.put_document("d1", "print", value)
+            second = self.many.put_document("d1", "print", value)
+            assert (first.added, first.deleted) == (second.added, second.deleted)
+        elif verb == "cite":
+            self._cite(*value)
+        elif verb == "forget":
+            assert self.one.forget(actor=value) == self.many.forget(actor=value)
+        elif verb == "compact":
+            self.one.compact()
+            self.many.compact()
+        else:
+            self.many.close()
+            if verb == "grow":
+                entry = f'\n[[shard]]\nname = "more-{self.n_shards}"\npath = "m{self.n_shards}"\n'
+                self.plan.write_text(self.plan.read_text() + entry)
+                self.n_shards += 1
+            self.many = ShardedIndex.open(self.plan, **self.options)
+            if verb == "grow":
+                self.many.rebalance()
+                assert self.many.rebalance() == 0
+
+    def _cite(self, question: int, position: int) -> None:
+        for index in (self.one, self.many):
+            recall = index.recall(QUESTIONS[question])
+            if recall.hits:
+                cited = recall.hits[position % len(recall.hits)].chunk.id
+                index.reinforce(recall, [cited], actor=("ida", "corin")[position % 2])
+
+    def check(self, content: Callable[[HebbianIndex], Any]) -> None:
+        assert content(self.many) == content(self.one)
+        self.one.compact()  # BM25 counts deleted chunks until then
+        self.many.compact()
+        assert content(self.many) == content(self.one)
+        for question in QUESTIONS:
+            expected, found = self.one.recall(question), self.many.recall(question)
+            assert [hit.chunk for hit in found.hits] == [hit.chunk for hit in expected.hits]
+            assert [hit.score for hit in found.hits] == pytest.approx(
+                [hit.score for hit in expected.hits], abs=1e-9
+            )
+            assert found.cues == expected.cues
+            assert not found.partial
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],  # a history takes too long to shrink
+)
+@given(
+    sequence=st.lists(steps, min_size=3, max_size=9),
+    shards=st.sampled_from([2, 3]),
+    with_vectors=st.booleans(),
+)
+def test_shards_equal_one_index(
+    content: Callable[[HebbianIndex], Any],
+    sequence: list[tuple[str, Any]],
+    shards: int,
+    with_vectors: bool,
+) -> None:
+    options: dict[str, Any] = {"settings": Settings(batch_size=4)}
+    if with_vectors:
+        options["embedder"] = Letters()
+    with tempfile.TemporaryDirectory() as folder:
+        both = _Both(Path(folder), shards, options)
+        try:
+            for verb, value in sequence:
+                both.apply(verb, value)
+            both.check(content)
+        finally:
+            both.many.close()
+            both.one.close()
