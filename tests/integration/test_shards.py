@@ -1,0 +1,262 @@
+"""Shards as their users meet them: opened, lost, found again, added, refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from hebbgraph import (
+    Chunk,
+    DamagedIndexError,
+    HebbianIndex,
+    NotAnIndexError,
+    ParameterError,
+    Settings,
+    ShardDownError,
+    ShardedIndex,
+)
+from hebbgraph.shards import shard as shard_module
+
+QUESTION = "Where was the builder of the Petrel born?"
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Path:
+    return tmp_path / "many" / "shards.toml"
+
+
+@pytest.fixture
+def many(plan: Path, corpus: list[Chunk]) -> Iterator[ShardedIndex]:
+    with ShardedIndex.create(plan, 3) as index:
+        index.add(corpus)
+        yield index
+
+
+@pytest.fixture
+def one(tmp_path: Path, corpus: list[Chunk]) -> Iterator[HebbianIndex]:
+    with HebbianIndex.open(tmp_path / "one") as index:
+        index.add(corpus)
+        yield index
+
+
+@pytest.fixture
+def tried_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shard_module, "_TRY_AGAIN_SECONDS", 0.0)
+
+
+def _ranked(index: HebbianIndex, **options: object) -> list[tuple[str, float]]:
+    recall = index.recall(QUESTION, **options)  # type: ignore[arg-type]
+    return [(hit.chunk.id, round(hit.score, 9)) for hit in recall.hits]
+
+
+def _largest(index: ShardedIndex) -> Path:
+    return max(index.shards(), key=lambda shard: shard.chunks or 0).path
+
+
+def test_documents_stay_together_in_several_shards(many: ShardedIndex, corpus: list[Chunk]) -> None:
+    chunks = [shard.chunks or 0 for shard in many.shards()]
+    assert sum(chunks) == len(corpus)
+    assert sum(map(bool, chunks)) > 1
+    rows = many.parts.truth.rows_of(chunk.id for chunk in corpus)
+    for document in {chunk.document_id for chunk in corpus if chunk.document_id}:
+        own = [chunk.id for chunk in corpus if chunk.document_id == document]
+        assert len({rows[id_] >> 40 for id_ in own}) == 1
+
+
+def test_opened_again_nothing_is_tagged_anew(
+    many: ShardedIndex, one: HebbianIndex, plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many.close()
+    monkeypatch.setattr("hebbgraph.derived.steps.Steps.settle", None)
+    with HebbianIndex.open(plan) as again:
+        assert _ranked(again) == _ranked(one)
+        assert again.repairs == ()
+
+
+def test_filters_corrections_and_explanations_are_those_of_one_index(
+    many: ShardedIndex, one: HebbianIndex
+) -> None:
+    for index in (many, one):
+        index.correct_tags("merge", ["corin vale"], into="ida moss")
+    assert _ranked(many) == _ranked(one)
+    where = {"kind": {"$in": ["ship", "person"]}}
+    assert _ranked(many, where=where) == _ranked(one, where=where)
+    assert many.ids(where) == one.ids(where)
+    assert many.tags() == one.tags()
+    found, expected = (
+        index.explain(index.recall(QUESTION, id="r"), "moss") for index in (many, one)
+    )
+    assert found.causes == expected.causes
+    assert many.doctor().ok
+
+
+def test_a_shard_that_is_lost_is_told_and_taken_up_again(
+    many: ShardedIndex, tried_at_once: None, corpus: list[Chunk]
+) -> None:
+    before = _ranked(many)
+    lost = _largest(many)
+    lost.rename(lost.with_name("away"))
+    recall = many.recall(QUESTION)
+    assert recall.partial
+    assert any(repr(lost.name) in note for note in recall.notes)
+    held = many.holds(chunk.id for chunk in corpus)
+    assert {hit.chunk.id for hit in recall.hits} <= held < {chunk.id for chunk in corpus}
+    with pytest.raises(ShardDownError, match=lost.name):
+        many.add(["A new text could be a new version of what is lost."])
+    lost.with_name("away").rename(lost)
+    assert _ranked(many) == before
+    assert not many.recall(QUESTION).partial
+
+
+def test_opened_without_a_shard_the_others_answer(
+    many: ShardedIndex, plan: Path, tried_at_once: None
+) -> None:
+    before = _ranked(many)
+    lost = _largest(many)
+    many.close()
+    lost.rename(lost.with_name("away"))
+    with ShardedIndex.open(plan) as index:
+        assert index.recall(QUESTION).partial
+        assert [shard.chunks for shard in index.shards() if shard.problem] == [None]
+        assert not lost.exists()  # it is not made anew, empty
+        lost.with_name("away").rename(lost)
+        assert _ranked(index) == before
+
+
+def test_another_database_is_not_that_shard(many: ShardedIndex, plan: Path) -> None:
+    lost = _largest(many)
+    many.close()
+    lost.rename(lost.with_name("away"))
+    HebbianIndex.open(lost).close()
+    with ShardedIndex.open(plan) as index:
+        assert "another database" in "".join(index.recall(QUESTION).notes)
+
+
+def test_two_processes_see_each_other(many: ShardedIndex, one: HebbianIndex, plan: Path) -> None:
+    with ShardedIndex.open(plan) as other:
+        for index in (other, one):
+            index.add([{"id": "new", "title": "Lighthouse", "text": "Ida Moss lit Tessel Bay."}])
+        assert _ranked(many) == _ranked(other) == _ranked(one)
+
+
+def test_a_new_shard_takes_its_share(
+    many: ShardedIndex, one: HebbianIndex, plan: Path, corpus: list[Chunk]
+) -> None:
+    many.close()
+    plan.write_text(plan.read_text() + '[[shard]]\nname = "new-one"\npath = "new"\n')
+    with ShardedIndex.open(plan) as index:
+        index.add([{"id": f"n{at}", "text": f"Note {at} of Ida Moss."} for at in range(30)])
+        one.add([{"id": f"n{at}", "text": f"Note {at} of Ida Moss."} for at in range(30)])
+        index.rebalance()
+        assert all(shard.chunks for shard in index.shards()[-1:])
+        assert sum(shard.chunks or 0 for shard in index.shards()) == len(corpus) + 30
+        index.compact()
+        assert _ranked(index) == _ranked(one)
+        assert index.rebalance() == 0
+
+
+def test_an_index_becomes_the_first_shard(one: HebbianIndex, tmp_path: Path, plan: Path) -> None:
+    expected = _ranked(one)
+    one.close()
+    with ShardedIndex.create(plan, [tmp_path / "one", "second"]) as index:
+        assert _ranked(index) == expected
+    with pytest.raises(ParameterError, match="first shard only"):
+        ShardedIndex.create(tmp_path / "shards.toml", ["third", tmp_path / "one"])
+
+
+def test_old_versions_stay_with_their_chunk(tmp_path: Path) -> None:
+    settings = Settings(keep_versions=True)
+    with (
+        HebbianIndex.open(tmp_path / "one", settings=settings) as one,
+        ShardedIndex.create(tmp_path / "shards.toml", 2, settings=settings) as many,
+    ):
+        for index in (one, many):
+            for mayor, year in (("Ida Moss", 1901), ("Corin Vale", 1905)):
+                text = f"The mayor of Tessel Bay is {mayor}."
+                index.add([{"id": "mayor", "text": text, "valid_from": f"{year}-01-01"}])
+        asked = "Who is mayor of Tessel Bay?"
+        found, expected = (
+            [(hit.chunk.text, hit.stale is None) for hit in index.recall(asked).hits]
+            for index in (many, one)
+        )
+        assert found == expected
+        assert len(found) == 2
+
+
+def test_namespaces_have_shards_of_their_own(tmp_path: Path) -> None:
+    plan = tmp_path / "shards.toml"
+    plan.write_text(
+        '[[shard]]\nname = "all"\npath = "all"\n'
+        '[[shard]]\nname = "acme"\npath = "acme"\nnamespaces = ["acme"]\n'
+    )
+    for namespace, shard in (("acme", "acme"), ("other", "all")):
+        with ShardedIndex.open(plan, namespace=namespace) as index:
+            index.add([f"A note of {namespace}."])
+            assert [one.name for one in index.shards()] == [shard]
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "one \\[\\[shard\\]\\]"),
+        ("nonsense", "no TOML"),
+        ('[[shard]]\nname = "a"\n', "name and path"),
+        ('[[shard]]\nname = "a"\npath = "a"\ncolour = 1\n', "name and path"),
+        ('[[shard]]\nname = "a"\npath = "https://elsewhere"\n', "not supported"),
+        ('[[shard]]\nname = "a"\npath = "a"\n' * 2, "same name"),
+        ('[[shard]]\nname = "a"\npath = "a"\nnamespaces = "x"\n', "list of str"),
+    ],
+)
+def test_a_plan_that_says_something_else_is_refused(tmp_path: Path, text: str, says: str) -> None:
+    (tmp_path / "shards.toml").write_text(text)
+    with pytest.raises(ParameterError, match=says):
+        HebbianIndex.open(tmp_path / "shards.toml")
+
+
+def test_what_shards_cannot_do_is_refused(many: ShardedIndex, plan: Path, tmp_path: Path) -> None:
+    with pytest.raises(ParameterError, match="one by one"):
+        many.backup(tmp_path / "copy")
+    with pytest.raises(ParameterError, match="there already"):
+        ShardedIndex.create(plan, 2)
+    with pytest.raises(ParameterError, match="opened by its shards"):
+        ShardedIndex.open(tmp_path / "single")
+    with pytest.raises(NotAnIndexError):
+        HebbianIndex.open(tmp_path / "none.toml")
+    many.close()
+    plan.write_text(plan.read_text().replace("shard-0", "renamed"))
+    with pytest.raises(ParameterError, match="keep names and order"):
+        ShardedIndex.open(plan)
+
+
+def test_damage_of_one_lexical_index_is_mended(
+    many: ShardedIndex, one: HebbianIndex, plan: Path
+) -> None:
+    place = _largest(many)
+    many.close()
+    file = max(place.glob("derived/*/lexical/*.idx"), key=lambda path: path.stat().st_size)
+    file.write_bytes(bytes(file.stat().st_size))
+    with HebbianIndex.open(plan) as index:
+        assert _ranked(index) == _ranked(one)
+
+
+Check = Callable[[HebbianIndex], None]
+
+
+def test_a_lost_snapshot_is_built_anew(
+    many: ShardedIndex, one: HebbianIndex, plan: Path, assert_like_rebuilt: Check
+) -> None:
+    many.close()
+    for file in plan.parent.glob("coordinator/derived/*/shards.json"):
+        file.unlink()
+    with HebbianIndex.open(plan) as index:
+        assert _ranked(index) == _ranked(one)
+        assert_like_rebuilt(index)
+
+
+def test_a_damaged_coordinator_is_an_error(many: ShardedIndex, plan: Path) -> None:
+    many.close()
+    (plan.parent / "coordinator" / "truth.sqlite3").write_bytes(b"no database at all" * 100)
+    with pytest.raises(DamagedIndexError):
+        HebbianIndex.open(plan)
