@@ -218,6 +218,8 @@ def test_a_plan_that_says_something_else_is_refused(tmp_path: Path, text: str, s
 def test_what_shards_cannot_do_is_refused(many: ShardedIndex, plan: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="one by one"):
         many.backup(tmp_path / "copy")
+    with pytest.raises(ParameterError, match="one directory"):
+        many.add(["A text."], workers=2)
     with pytest.raises(ParameterError, match="there already"):
         ShardedIndex.create(plan, 2)
     with pytest.raises(ParameterError, match="opened by its shards"):

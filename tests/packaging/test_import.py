@@ -31,7 +31,8 @@ PUBLIC = [
     "Neighborhood", "NeuralRecall", "NewerVersionError", "NotAnIndexError", "NotFoundError",
     "ParameterError",
     "PathStep", "PruneReport", "Ranking", "ReadOnlyIndexError", "Recall", "RecallSettings",
-    "Request", "RerankSettings", "Settings", "SettingsMismatchError", "SpreadingParameters",
+    "Request", "RerankSettings", "Settings", "SettingsMismatchError", "ShardDownError",
+    "ShardedIndex", "SpreadingParameters",
     "Stale", "Stats", "StorageError", "Strategy", "TagCorrection", "TagCount", "TaggingReport",
     "TextSourceError", "TooManyRequestsError", "Trace", "Turn", "__version__",
 ]  # fmt: skip

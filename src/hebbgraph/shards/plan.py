@@ -120,7 +120,7 @@ def home_of(document: str, places: Sequence[ShardPlace]) -> int:
     --------
     >>> places = [ShardPlace(at, name, Path(name)) for at, name in enumerate("abc")]
     >>> [home_of(f"document {at}", places) for at in range(6)]
-    [1, 1, 1, 0, 0, 2]
+    [0, 2, 0, 0, 2, 1]
     """
     return max(places, key=lambda place: (_hash(place.name, document), place.number)).number
 
