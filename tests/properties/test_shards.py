@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import SOAK
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from hebbgraph import Chunk, HebbianIndex, Settings, ShardedIndex
 
+SOAK = bool(os.environ.get("HEBBGRAPH_SOAK"))
 NAMES = ["Ash Fenn", "Ash Fenn Mill", "Fenn Mill", "Gull Rock", "Gull", "Ida Moss", "Tessel Bay"]
 IDS = [f"c{n}" for n in range(9)]
 QUESTIONS = (
