@@ -49,6 +49,7 @@ from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.index import HebbianIndex
 from hebbgraph.inspection import (
     ForgetPreview,
+    Forgetting,
     LessonReport,
     Neighborhood,
     TagCorrection,
@@ -110,6 +111,7 @@ __all__ = [
     "FilterError",
     "Finding",
     "ForgetPreview",
+    "Forgetting",
     "HebbgraphError",
     "HebbianIndex",
     "Hit",

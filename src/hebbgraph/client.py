@@ -25,7 +25,14 @@ from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
 from hebbgraph.graph.statistics import Stats
 from hebbgraph.index import HebbianIndex
-from hebbgraph.inspection import ForgetPreview, Neighborhood, TagCorrection, TagCount, Trace
+from hebbgraph.inspection import (
+    ForgetPreview,
+    Forgetting,
+    Neighborhood,
+    TagCorrection,
+    TagCount,
+    Trace,
+)
 from hebbgraph.intake import ChunkLike, Intake, OnError, Taken
 from hebbgraph.records import (
     AddReport,
@@ -262,6 +269,8 @@ _READ: Mapping[str, _Read] = {
     "reinforce": Feedback.model_validate_json,
     "find_feedback": _all_of(Feedback, "feedback"),
     "forget": _forgotten,
+    "forgotten": _all_of(Forgetting, "forgotten"),
+    "undo_forget": _field("undone"),
     "keep_answer": AnswerRecord.model_validate_json,
     "find_answer": _maybe(AnswerRecord, "answer"),
     "earlier_recalls": _all_of(Recall, "recalls"),
@@ -312,7 +321,7 @@ def _plain(name: str, value: Any) -> Any:
     """Return an argument as JSON has it; raise ParameterError if it has no such form."""
     if value is None or isinstance(value, str | int | float):
         return value
-    if isinstance(value, Feedback):
+    if isinstance(value, Feedback | Forgetting):
         return value.id
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")

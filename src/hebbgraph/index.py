@@ -15,6 +15,7 @@ from hebbgraph.errors import ClosedIndexError, HebbgraphError, NotFoundError, Pa
 from hebbgraph.inspection import (
     CorrectionKind,
     ForgetPreview,
+    Forgetting,
     LessonReport,
     Neighborhood,
     TagCorrection,
@@ -508,7 +509,8 @@ class HebbianIndex:
         """Take back feedback and what it taught; return how many records were removed or changed.
 
         Afterwards recalls are as if it had never been given. Criteria combine:
-        ``forget(actor="eve", since=yesterday)``.
+        ``forget(actor="eve", since=yesterday)``. For some minutes, :meth:`undo_forget` is the way
+        back.
 
         Parameters
         ----------
@@ -539,8 +541,51 @@ class HebbianIndex:
         touched = self._teacher.forget(feedback, actor, chunk, since, until, everything)
         self._parts.recalls.discard(self.namespace, [one.recall_id for one in touched])
         if erase:
+            self._teacher.drop_forgotten()
             self._erase(self._parts.scrub)
         return len(touched)
+
+    def forgotten(self) -> list[Forgetting]:
+        """List what :meth:`undo_forget` can put back, the latest first.
+
+        That is what this object forgot in the last ten minutes: at most twenty times, and 64 MB.
+        """
+        self._check_open()
+        return self._teacher.forgotten()
+
+    def undo_forget(self, forgetting: Forgetting | str) -> int:
+        """Put back what one :meth:`forget` took; return how many records.
+
+        They return to their places in the log, so what was learned is as if nothing had been
+        forgotten. What the same actor has said since of the same recall stands, and names of what
+        was deleted since are not brought back. It is kept in memory alone: there is no way back
+        after ``close``, :meth:`compact` or ``erase=True``.
+
+        Parameters
+        ----------
+        forgetting : Forgetting or its id
+
+        Raises
+        ------
+        NotFoundError
+            If it is not kept, or no longer.
+        ParameterError
+            If more of the same feedback was forgotten since then; undo that first.
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add(["Synapses learn.", "Owls hunt voles."])
+        ...     recall = index.recall("what do synapses do", k=1)
+        ...     feedback = index.reinforce(recall, cited=[recall.hits[0].chunk.id])
+        ...     taken = index.forget(feedback)
+        ...     back = index.undo_forget(index.forgotten()[0])
+        ...     taken, back, len(index.lessons())
+        (1, 1, 1)
+        """
+        self._check_open()
+        id_ = forgetting.id if isinstance(forgetting, Forgetting) else forgetting
+        return self._teacher.undo_forget(_check_ids([id_], "the id of a forgetting")[0])
 
     def lessons(
         self,
@@ -1200,6 +1245,7 @@ class HebbianIndex:
         self._parts.truth.drop_tombstones()
         self._teacher.expire_queries()
         self._teacher.erase_gone_phrases()
+        self._teacher.drop_forgotten()
         self._parts.scrub()
 
     def doctor(self, *, repair: bool = False) -> DoctorReport:
@@ -1271,6 +1317,8 @@ class HebbianIndex:
     aretag = _in_thread(retag)
     areinforce = _in_thread(reinforce)
     aforget = _in_thread(forget)
+    aforgotten = _in_thread(forgotten)
+    aundo_forget = _in_thread(undo_forget)
     alessons = _in_thread(lessons)
     alesson_report = _in_thread(lesson_report)
     akeep_answer = _in_thread(keep_answer)

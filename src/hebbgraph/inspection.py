@@ -15,6 +15,7 @@ __all__ = [
     "CorrectionKind",
     "EdgeChange",
     "ForgetPreview",
+    "Forgetting",
     "LessonPoint",
     "LessonReport",
     "MeanChange",
@@ -281,6 +282,29 @@ class ForgetPreview(BaseModel):
     removed: int = 0
     changed: int = 0
     changes: tuple[EdgeChange, ...] = ()
+
+
+class Forgetting(BaseModel):
+    """What ``forget`` removed and ``undo_forget`` can put back.
+
+    Attributes
+    ----------
+    id : str
+    created_at, until : float
+        When it was forgotten, and until when it can be undone: seconds since the epoch.
+    feedback : tuple of str
+        Ids of the feedback that was removed or changed, the oldest first.
+    actors : dict of str to int
+        How much of it each actor gave; the application itself is ``""``.
+    """
+
+    model_config = _FROZEN
+
+    id: str
+    created_at: float
+    until: float
+    feedback: tuple[str, ...]
+    actors: dict[str, int]
 
 
 class MeanChange(BaseModel):

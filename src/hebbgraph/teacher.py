@@ -16,9 +16,10 @@ from typing import IO, Any, TypeAlias
 from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.formulas.homeostasis import MIN_WEIGHT
-from hebbgraph.inspection import ForgetPreview
+from hebbgraph.inspection import ForgetPreview, Forgetting
 from hebbgraph.learning.actors import voice_of
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms, read_feedback
+from hebbgraph.learning.forgotten import Forgotten
 from hebbgraph.learning.preview import preview
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
@@ -55,6 +56,7 @@ class Teacher:
         self._derived = namespace.derived
         self._settings = namespace.settings.learning
         self._expired_at = 0.0
+        self._forgotten = Forgotten()
 
     def reinforce(
         self,
@@ -214,12 +216,16 @@ class Teacher:
         selection = _selection(feedback, actor, chunk, since, until, everything)
         if everything:
             self._answers.forget(everything=True)
-            return self._log.remove(selection)
-        removed = (
+            taken = self._log.remove(selection)
+            self._forgotten.keep(taken)
+            return [one.feedback for one in taken]
+        taken = (
             self._log.remove(selection)
             if chunk is None
             else self._log.remove_chunk(chunk, selection)
         )
+        self._forgotten.keep(taken)
+        removed = [one.feedback for one in taken]
         self._answers.forget(
             named=[one.id for one in removed],
             actor=actor,
@@ -231,6 +237,25 @@ class Teacher:
             # No error: what is forgotten twice is forgotten.
             logger.warning("forget: no feedback is known by %s", reprlib.repr(selection.ids))
         return removed
+
+    def forgotten(self) -> list[Forgetting]:
+        """See :meth:`hebbgraph.HebbianIndex.forgotten`."""
+        return self._forgotten.records()
+
+    def undo_forget(self, forgetting: str) -> int:
+        """See :meth:`hebbgraph.HebbianIndex.undo_forget`."""
+        back = []
+        for one in self._forgotten.removed_by(forgetting):
+            kept = one.feedback if one.feedback.origin else self._without_gone_phrases(one.feedback)
+            back.append(one if kept is one.feedback else one.rewritten(kept))
+        restored = self._log.restore(back)
+        self._forgotten.drop(forgetting)
+        self.expire_queries()
+        return restored
+
+    def drop_forgotten(self) -> None:
+        """Keep nothing of what was forgotten."""
+        self._forgotten.clear()
 
     def preview(
         self,

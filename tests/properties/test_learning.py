@@ -136,6 +136,49 @@ def test_forgetting_everything_leaves_the_static_index(
             assert index.recall(question).hits == plain.hits
 
 
+_SAID = st.one_of(
+    st.tuples(st.just("cite"), _question, st.sets(_position, min_size=1, max_size=3), _actor),
+    st.tuples(st.just("reject"), _question, _position, _actor),
+)
+
+
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    before=st.lists(_SAID, min_size=1, max_size=8),
+    taken=st.lists(
+        st.one_of(
+            st.tuples(st.just("forget one"), _position),
+            st.tuples(st.just("forget actor"), st.sampled_from(["ann", "bob"])),
+            st.tuples(st.just("forget chunk"), _position),
+        ),
+        min_size=1,
+        max_size=3,
+    ),
+)
+def test_undoing_what_was_forgotten_leaves_the_log_as_it_was(
+    before: list[tuple[Any, ...]], taken: list[tuple[Any, ...]], corpus: list[Chunk]
+) -> None:
+    with HebbianIndex.open(":memory:") as index:
+        steps = _Steps(index, corpus)
+        for kind, *arguments in before:
+            steps.apply(kind, *arguments)
+
+        def state() -> tuple[str, Any, Any]:
+            log = io.StringIO()
+            index.export_feedback(log)
+            return log.getvalue(), _weights(index), _rankings(index)
+
+        was = state()
+        for kind, *arguments in taken:
+            steps.apply(kind, *arguments)
+        for one in index.forgotten():  # the latest first
+            assert index.undo_forget(one) == len(one.feedback)
+        assert index.forgotten() == []
+        assert state() == was
+
+
 def _found(recall: Recall) -> list[tuple[str, float, list[str]]]:
     return [
         (hit.chunk.id, pytest.approx(hit.score, abs=1e-9), [step.value for step in hit.path])

@@ -123,6 +123,7 @@ class Attack:
             "restore": {"backup": self._scratch / "none", "location": self._scratch / "there"},
             "trace": {"recall": recall},
             "undo_tag_correction": {"correction": "x"},
+            "undo_forget": {"forgetting": "x"},
         }.get(method, {})
 
     def _shaped(self, method: str, argument: str, text: str) -> Any:

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, SkipValidation
 
-from hebbgraph.inspection import CorrectionKind, ForgetPreview, TagCorrection, TagCount
+from hebbgraph.inspection import CorrectionKind, ForgetPreview, Forgetting, TagCorrection, TagCount
 from hebbgraph.limits import MAX_ID, MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS, MAX_TAG
 from hebbgraph.records import (
     AnswerRecord,
@@ -42,6 +42,7 @@ __all__ = [
     "FindRecallRequest",
     "Fingerprints",
     "ForgetRequest",
+    "Forgettings",
     "Forgotten",
     "FoundAnswer",
     "FoundRecall",
@@ -62,9 +63,11 @@ __all__ = [
     "RecallRequest",
     "Recalls",
     "ReinforceRequest",
+    "Restored",
     "Tags",
     "TagsRequest",
     "TraceRequest",
+    "UndoForgetRequest",
     "UndoTagCorrectionRequest",
     "Undone",
 ]
@@ -320,6 +323,24 @@ class Forgotten(_Body):
 
     forgotten: int | None = None
     preview: ForgetPreview | None = None
+
+
+class Forgettings(_Body):
+    """What can be put back, the latest first."""
+
+    forgotten: list[Forgetting]
+
+
+class UndoForgetRequest(_Body):
+    """See ``HebbianIndex.undo_forget``."""
+
+    forgetting: Id
+
+
+class Restored(_Body):
+    """How many records of feedback were put back."""
+
+    undone: int
 
 
 class Tags(_Body):

@@ -74,8 +74,8 @@ def _read(name: str, answer: type[BaseModel], method: str = "POST") -> Route:
     return Route(method, f"/{name}", getattr(reading, name), answer, Role.READ)
 
 
-def _teach(name: str, answer: type[BaseModel]) -> Route:
-    return Route("POST", f"/{name}", getattr(teaching, name), answer, Role.TEACH)
+def _teach(name: str, answer: type[BaseModel], method: str = "POST") -> Route:
+    return Route(method, f"/{name}", getattr(teaching, name), answer, Role.TEACH)
 
 
 def _write(name: str, answer: type[BaseModel], **more: Any) -> Route:
@@ -105,6 +105,8 @@ ROUTES = (
     _teach("reinforce", Feedback),
     _teach("find_feedback", bodies.Feedbacks),
     _teach("forget", bodies.Forgotten),
+    _teach("forgotten", bodies.Forgettings, "GET"),
+    _teach("undo_forget", bodies.Restored),
     _teach("keep_answer", AnswerRecord),
     _teach("find_answer", bodies.FoundAnswer),
     _teach("earlier_recalls", bodies.Recalls),

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from hebbgraph.errors import AccessError
 from hebbgraph.index import HebbianIndex
+from hebbgraph.inspection import Forgetting
 from hebbgraph.server import bodies
 from hebbgraph.server.access import Role
 from hebbgraph.server.visit import Visit
@@ -63,6 +64,37 @@ async def forget(body: bodies.ForgetRequest, visit: Visit) -> Response:
         return bodies.Forgotten(forgotten=index.forget(**criteria, erase=body.erase))
 
     return await visit.answer(work, pool="long")
+
+
+def _may_undo(visit: Visit, one: Forgetting) -> bool:
+    """Tell whether a caller may put something back: a token with an actor, what that one gave."""
+    own = visit.caller.actor
+    return own is None or set(one.actors) == {own}
+
+
+async def forgotten(visit: Visit) -> Response:
+    """List what was forgotten lately and can be put back."""
+    if visit.caller.actor is None:
+        visit.caller.check(Role.WRITE, visit.namespace)
+    return await visit.answer(
+        lambda index: bodies.Forgettings(
+            forgotten=[one for one in index.forgotten() if _may_undo(visit, one)]
+        )
+    )
+
+
+async def undo_forget(body: bodies.UndoForgetRequest, visit: Visit) -> Response:
+    """Put back what one forgetting took."""
+    if visit.caller.actor is None:
+        visit.caller.check(Role.WRITE, visit.namespace)
+
+    def work(index: HebbianIndex) -> bodies.Restored:
+        for one in index.forgotten():
+            if one.id == body.forgetting and not _may_undo(visit, one):
+                raise AccessError("others taught some of this; it takes a token without an actor")
+        return bodies.Restored(undone=index.undo_forget(body.forgetting))
+
+    return await visit.answer(work, pool="write")
 
 
 async def keep_answer(body: bodies.KeepAnswerRequest, visit: Visit) -> Response:

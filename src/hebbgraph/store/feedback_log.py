@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import sqlalchemy as sa
@@ -27,6 +27,7 @@ from hebbgraph.store.schema import namespaces
 
 __all__ = [
     "FeedbackLog",
+    "Removed",
     "Selection",
     "anonymized",
     "names_chunk",
@@ -60,6 +61,22 @@ class Selection:
     recall: str | None = None
     since: float | None = None
     until: float | None = None
+
+
+class Removed(NamedTuple):
+    """A feedback that was deleted or rewritten, as it was, and the row that held it."""
+
+    feedback: Feedback
+    row: Mapping[str, Any]
+
+    @property
+    def size(self) -> int:
+        """Bytes, about."""
+        return sum(len(one) for one in self.row.values() if isinstance(one, str | bytes))
+
+    def rewritten(self, feedback: Feedback) -> Removed:
+        """Return it with another content."""
+        return Removed(feedback, {**self.row, "body": _body(feedback), "query": feedback.query})
 
 
 #: Statements of the hot path are built once.
@@ -190,18 +207,18 @@ class FeedbackLog:
             "vector": None if vector is None else np.array(vector, np.float16).tobytes(),
         }
 
-    def remove(self, selection: Selection) -> list[Feedback]:
+    def remove(self, selection: Selection) -> list[Removed]:
         """Delete feedback and return it."""
 
-        def erase(connection: sa.Connection) -> list[Feedback]:
+        def erase(connection: sa.Connection) -> list[Removed]:
             found = list(self._select(connection, selection))
-            for page in pages(feedback.id for feedback in found):
+            for page in pages(one.feedback.id for one in found):
                 connection.execute(sa.delete(log).where(self._mine(), log.c.id.in_(page)))
             return found
 
         return self._erasing(erase)
 
-    def remove_chunk(self, chunk_id: str, selection: Selection) -> list[Feedback]:
+    def remove_chunk(self, chunk_id: str, selection: Selection) -> list[Removed]:
         """Rewrite feedback as if a chunk had never been shown; return the feedback affected.
 
         Feedback that then neither cites nor rejects anything is deleted.
@@ -212,6 +229,33 @@ class FeedbackLog:
             return None if kept is None else {"body": _body(kept)}
 
         return self._rewriting(selection, lambda one: names_chunk(one, chunk_id), rest)
+
+    @retried
+    def restore(self, removed: Sequence[Removed]) -> int:
+        """Put feedback back in its place in the log, as it was; return how much.
+
+        What was said of the same recall by the same actor since then stands.
+        """
+        restored = 0
+        with self.database.write() as connection:
+            self._count(connection, log_removed=1)  # readers start over
+            for page in pages(removed):
+                held, by_id = self._held(
+                    connection, [(one.feedback, one.row["digest"]) for one in page]
+                )
+                for feedback, row in page:
+                    if (now := held.get(row["digest"])) is None and feedback.id not in by_id:
+                        connection.execute(_INSERT, row)
+                    elif now is not None and now.id == feedback.id:  # it had lost a chunk
+                        mine = sa.and_(self._mine(), log.c.id == feedback.id)
+                        values = {name: row[name] for name in ("body", "query")}
+                        connection.execute(sa.update(log).where(mine).values(values))
+                    else:
+                        continue
+                    restored += 1
+            if not restored:
+                connection.rollback()
+        return restored
 
     def phrases(self) -> set[str]:
         """Return the phrases that feedback of this index names, in questions and on paths."""
@@ -243,12 +287,14 @@ class FeedbackLog:
         selection: Selection,
         is_concerned: Callable[[Feedback], bool],
         rest: Callable[[Feedback], dict[str, Any] | None],
-    ) -> list[Feedback]:
+    ) -> list[Removed]:
         """Change the columns of feedback, or delete it; return the feedback as it was."""
 
-        def erase(connection: sa.Connection) -> list[Feedback]:
-            found = [one for one in self._select(connection, selection) if is_concerned(one)]
-            for feedback in found:
+        def erase(connection: sa.Connection) -> list[Removed]:
+            found = [
+                one for one in self._select(connection, selection) if is_concerned(one.feedback)
+            ]
+            for feedback, _ in found:
                 row = sa.and_(self._mine(), log.c.id == feedback.id)
                 if (values := rest(feedback)) is not None:
                     connection.execute(sa.update(log).where(row).values(values))
@@ -258,15 +304,15 @@ class FeedbackLog:
 
         return self._erasing(erase)
 
-    def _erasing(self, erase: Callable[[sa.Connection], list[Feedback]]) -> list[Feedback]:
+    def _erasing(self, erase: Callable[[sa.Connection], list[Removed]]) -> list[Removed]:
         """Erase in one transaction; return the feedback affected."""
-        touched: dict[str, Feedback] = {}  # including a commit whose answer was lost
+        touched: dict[str, Removed] = {}  # including a commit whose answer was lost
 
-        def attempt() -> list[Feedback]:
+        def attempt() -> list[Removed]:
             with self.database.write() as connection:
                 self._count(connection, log_removed=1)
                 found = erase(connection)
-                touched.update((feedback.id, feedback) for feedback in found)
+                touched.update((one.feedback.id, one) for one in found)
                 if not found:
                     connection.rollback()
             return list(touched.values())
@@ -329,7 +375,7 @@ class FeedbackLog:
     def select(self, selection: Selection) -> list[Feedback]:
         """Return selected feedback, in order."""
         with self.database.read() as connection:
-            return list(self._select(connection, selection))
+            return [one.feedback for one in self._select(connection, selection)]
 
     @retried
     def count(self, *, until: int | None = None) -> int:
@@ -340,7 +386,7 @@ class FeedbackLog:
                 query = query.where(log.c.seq <= until)
             return connection.execute(query).scalar_one()
 
-    def _select(self, connection: sa.Connection, selection: Selection) -> Iterator[Feedback]:
+    def _select(self, connection: sa.Connection, selection: Selection) -> Iterator[Removed]:
         query = sa.select(log).where(self._mine()).order_by(log.c.seq)
         if selection.actor is not None:
             query = query.where(log.c.actor == selection.actor)
@@ -351,10 +397,13 @@ class FeedbackLog:
         if selection.until is not None:
             query = query.where(log.c.created_at < selection.until)
         if selection.ids is None:
-            yield from map(self._read, connection.execute(query).all())
+            yield from map(self._whole, connection.execute(query).all())
             return
         for page in pages(selection.ids):
-            yield from map(self._read, connection.execute(query.where(log.c.id.in_(page))).all())
+            yield from map(self._whole, connection.execute(query.where(log.c.id.in_(page))).all())
+
+    def _whole(self, row: sa.Row[Any]) -> Removed:
+        return Removed(self._read(row), dict(row._mapping))
 
     def _mine(self) -> sa.ColumnElement[bool]:
         return log.c.namespace == self._namespace

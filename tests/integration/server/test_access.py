@@ -38,6 +38,7 @@ BODIES: dict[str, Any] = {
     "/earlier_recalls": {"conversation": "c"},
     "/correct_tags": {"kind": "mute", "tags": "nothing"},
     "/undo_tag_correction": {"correction": "c"},
+    "/undo_forget": {"forgetting": "f"},
     "/prune": {},
     "/find_feedback": {"ids": []},
     "/lessons": {},
@@ -49,7 +50,7 @@ BODIES: dict[str, Any] = {
     "/compact": {},
 }
 #: With a token that acts as nobody in particular, these take more than the table says.
-MORE = {"/lessons": Role.WRITE}
+MORE = {"/lessons": Role.WRITE, "/forgotten": Role.WRITE, "/undo_forget": Role.WRITE}
 
 
 def secret(name: str) -> str:
@@ -138,6 +139,18 @@ def test_taking_back_needs_the_id_the_actor_or_the_role(serve: Serve) -> None:
     assert len(post("eve", "forget", everything=True)["preview"]["feedback"]) == 1
     assert post("eve", "forget", everything=True, dry_run=False)["forgotten"] == 1
     assert post("eve", "forget", everything=True, dry_run=False, erase=True) == 403
+    # She puts back her own, and nobody else's.
+    eves, writing = ({"Authorization": f"Bearer {secret(name)}"} for name in ("eve", "WRITE-all"))
+    (hers,) = api.get("/v1/forgotten", headers=eves).json()["forgotten"]
+    assert post("eve", "undo_forget", forgetting=hers["id"]) == {"undone": 1}
+    assert post("WRITE-all", "forget", everything=True, dry_run=False)["forgotten"] == 2
+    (all_,) = api.get("/v1/forgotten", headers=writing).json()["forgotten"]
+    assert api.get("/v1/forgotten", headers=eves).json()["forgotten"] == []
+    assert post("eve", "undo_forget", forgetting=all_["id"]) == 403
+    assert post("TEACH-all", "undo_forget", forgetting=all_["id"]) == 403
+    assert post("WRITE-all", "undo_forget", forgetting=all_["id"]) == {"undone": 2}
+    assert post("WRITE-all", "undo_forget", forgetting=all_["id"]) == 404
+    assert post("eve", "forget", everything=True, dry_run=False)["forgotten"] == 1
     # The application takes back what it can name, and all of it with the role write.
     assert post("TEACH-all", "forget", everything=True, dry_run=False) == 403
     assert post("TEACH-all", "forget", everything=True)["preview"]["actors"] == {"bob": 1}
