@@ -7,7 +7,7 @@ import json
 import shutil
 from pathlib import Path
 
-from hebbgraph import HebbianIndex
+from hebbgraph import HebbianIndex, LearningSettings, Settings
 from hebbgraph.documents import ingest
 from hebbgraph.server import ServerSettings, create_app
 from hebbgraph.server.running import run
@@ -16,12 +16,13 @@ CORPUS = Path(__file__).parent / "corpus"
 INDEX = Path("demo-ui.hebb")
 ACTORS = ("ada", "ben", "cleo")
 SHOWN = 10  # passages in a prompt
+SETTINGS = Settings(learning=LearningSettings(store_queries=True))  # so that lessons show them
 
 
 def build(location: Path) -> None:
     """Index the corpus, answer some of its questions, and find its colonies."""
     questions = json.loads((CORPUS / "QUESTIONS.json").read_text("utf-8"))
-    with HebbianIndex.open(location) as index:
+    with HebbianIndex.open(location, settings=SETTINGS) as index:
         ingest([CORPUS], index, base=CORPUS, suffixes=[".md"])
         for number, asked in enumerate(questions):
             recall = index.recall(asked["question"], k=SHOWN)
@@ -40,7 +41,7 @@ def main() -> None:
     settings = ServerSettings(port=arguments.parse_args().port)
     shutil.rmtree(INDEX, ignore_errors=True)
     build(INDEX)
-    with HebbianIndex.open(INDEX) as index:
+    with HebbianIndex.open(INDEX, settings=SETTINGS) as index:
         print(f"look: http://localhost:{settings.port} (stop with Ctrl-C)", flush=True)
         run(create_app(index, settings), settings)
 

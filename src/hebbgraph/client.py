@@ -28,6 +28,7 @@ from hebbgraph.index import HebbianIndex
 from hebbgraph.inspection import (
     ForgetPreview,
     Forgetting,
+    LessonReport,
     Neighborhood,
     TagCorrection,
     TagCount,
@@ -275,6 +276,7 @@ _READ: Mapping[str, _Read] = {
     "find_answer": _maybe(AnswerRecord, "answer"),
     "earlier_recalls": _all_of(Recall, "recalls"),
     "lessons": _all_of(LessonRecord, "lessons"),
+    "lesson_report": LessonReport.model_validate_json,
     "prune": PruneReport.model_validate_json,
     "correct_tags": TagCorrection.model_validate_json,
     "tag_corrections": _all_of(TagCorrection, "corrections"),

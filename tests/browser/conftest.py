@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from hebbgraph import HebbianIndex
+from hebbgraph import HebbianIndex, LearningSettings, Settings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request
@@ -145,7 +145,8 @@ def demo(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def index(demo: Path, tmp_path: Path) -> Iterator[HebbianIndex]:
     """The demo's index, a copy for each test."""
     shutil.copytree(demo, tmp_path / "index")
-    with HebbianIndex.open(tmp_path / "index") as opened:
+    settings = Settings(learning=LearningSettings(store_queries=True))  # as the demo has it
+    with HebbianIndex.open(tmp_path / "index", settings=settings) as opened:
         yield opened
 
 

@@ -242,6 +242,25 @@ def test_lessons_are_previewed_and_taken_back(window: Window, index: HebbianInde
     assert index.forget(actor="ada", dry_run=True).feedback == ()
     left = len(everything.feedback) - len(told.feedback)
     page.locator(f'[data-lessons="{left}"]').wait_for()
+    # And put back.
+    (taken,) = index.forgotten()
+    page.locator(f'[data-forgetting="{taken.id}"]').get_by_role("button").click()
+    page.locator(f'[data-undone="{len(told.feedback)}"]').wait_for()
+    page.locator(f'[data-lessons="{len(everything.feedback)}"]').wait_for()
+    assert index.forget(everything=True, dry_run=True) == everything
+
+
+def test_the_curve_of_the_report(window: Window, index: HebbianIndex) -> None:
+    report = index.lesson_report()
+    page = window.go("learning")
+    page.get_by_role("button", name="Replay the log").click()
+    told = page.locator("[data-verdict]")
+    assert told.get_attribute("data-verdict") == report.verdict
+    assert str(report).splitlines()[0] in told.inner_text()
+    assert _numbers(page, "[data-point]", "data-point") == [one.lessons for one in report.points]
+    for name in ("recall", "mrr"):
+        shown = _numbers(page, f"[data-{name}]", f"data-{name}")
+        assert shown == pytest.approx([getattr(one, name) for one in report.points])
 
 
 def test_ranks_with_and_without_lessons(window: Window, index: HebbianIndex) -> None:

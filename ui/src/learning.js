@@ -11,16 +11,19 @@ export function showLearning(view) {
   const lessons = h("div", { "aria-live": "polite" });
   const edges = h("div");
   const forgetting = h("div", { "aria-live": "polite" });
+  const taken = h("div", { "aria-live": "polite" });
   put(view,
     h("section", h("h2", "Lessons"), lessons),
     h("section", h("h2", "With and without what was learned"), comparison()),
+    h("section", h("h2", "Did it help here?"), report()),
     h("div.pair",
       h("section", h("h2", "What it moved"), edges),
-      h("section", h("h2", "Take back"), forget(forgetting, () => list()), forgetting)));
+      h("section", h("h2", "Take back"), forget(forgetting, () => list()), forgetting, taken)));
   list();
 
   async function list() {
     put(lessons, h("p.quiet", "Reading …"));
+    undoable(taken, list);
     try {
       const [{ preview }, { lessons: known }, { learned }] = await Promise.all([
         post("forget", { everything: true, dry_run: true }), post("lessons", {}), get("learned")]);
@@ -177,6 +180,83 @@ async function preview_(place, criteria, done) {
     put(place, h("p.refused", { role: "alert" }, problem.message));
   }
 }
+
+/** What was taken back lately, and the way back. */
+async function undoable(place, done) {
+  const { forgotten } = await get("forgotten").catch(() => ({ forgotten: [] })); // not for every role
+  put(place, forgotten.length > 0 && [h("h3", "Taken back lately"), h("ul.plain", forgotten.map((one) => {
+    const button = h("button", {
+      type: "button",
+      "aria-label": `Put back what was taken at ${moment(one.created_at)}`,
+      onclick: async () => {
+        button.disabled = true;
+        try {
+          const { undone } = await post("undo_forget", { forgetting: one.id });
+          await done();
+          place.prepend(h("p.note", { role: "status", "data-undone": undone }, `${some(undone, "lesson")} put back, where it was.`));
+        } catch (problem) {
+          button.replaceWith(h("span.refused", { role: "alert" }, problem.message));
+        }
+      },
+    }, "Put back");
+    const names = Object.entries(one.actors).map(([name, n]) => `${name || "no name"} (${count(n)})`);
+    return h("li.row", { "data-forgetting": one.id }, h("span", `${some(one.feedback.length, "lesson")} by `,
+      h("span", { dir: "auto" }, names.slice(0, 4).join(", "), names.length > 4 && " …"),
+      h("span.quiet", `, until ${moment(one.until)}`)), button);
+  }))]);
+}
+
+// -- what lessons did for later questions ---------------------------------------------
+
+const VERDICTS = {
+  helped: "Learning helped here.",
+  harmed: "Learning harmed here.",
+  mixed: "Learning helped one figure here and harmed the other.",
+  unclear: "Whether learning helped here cannot be told: the intervals hold 0.",
+  too_few: "Whether learning helped here cannot be told: too few questions.",
+  no_questions: "Whether learning helped here cannot be told: no questions are kept.",
+  no_lessons: "Nothing was learned here yet.",
+};
+
+function report() {
+  const place = h("div", { "aria-live": "polite" });
+  const button = h("button", {
+    type: "button",
+    onclick: async () => {
+      button.disabled = true;
+      put(place, h("p.quiet", "Asking the later questions again, after none of the lessons, an eighth, …"));
+      try {
+        put(place, curve(await post("lesson_report", {})));
+      } catch (problem) {
+        put(place, h("p.refused", { role: "alert" }, problem.message));
+      }
+      button.disabled = false;
+    },
+  }, "Replay the log");
+  return h("div", h("p.quiet", "The later half of the questions is asked again: of an index that was never taught, and after more and "
+    + "more of the lessons before them. What was cited then counts as right. Nothing is changed."), h("div.row", button), place);
+}
+
+function curve(told) {
+  const figures = [["recall", `Recall@${told.k}`, "graph"], ["mrr", "Reciprocal rank", "learned"]];
+  return [h("p.note", { "data-verdict": told.verdict }, h("b", VERDICTS[told.verdict]), " ", told.advice),
+    told.points.length > 0 && [
+      lines("Recall and reciprocal rank by number of lessons", told.points.map((one) => count(one.lessons)),
+        figures.map(([name, label, colour]) => ({ label, colour, values: told.points.map((one) => one[name]) }))),
+      h("table", h("caption.quiet", `${some(told.asked, "later question")}; ${count(told.repeated)} of them were asked before in the same words. `
+        + "In brackets the change, with its 95 % interval."),
+      h("thead", h("tr", h("th.number", { scope: "col" }, "lessons"),
+        figures.map(([, label, colour]) => h("th.number", { scope: "col" }, h(`i.swatch.${colour}`, { "aria-hidden": "true" }), label)))),
+      h("tbody", told.points.map((one) => h("tr", { "data-point": one.lessons }, h("td.number", count(one.lessons)),
+        figures.map(([name]) => h("td.number", { [`data-${name}`]: one[name] }, score(one[name]), " ",
+          one.lessons > 0 && h("small.quiet", between(one[`${name}_change`])))))))),
+      told.moved.length > 0 && h("details", h("summary", "Questions that moved most"), h("ul.plain", told.moved.map((one) => h("li",
+        h("span", { dir: "auto" }, one.question), h("span.quiet", ` ${rank(one.before)} → ${rank(one.after)}`))))),
+    ]];
+}
+
+const between = ({ mean, low, high }) => `(${signed(mean)}, ${signed(low)} to ${signed(high)})`;
+const rank = (value) => (value === null ? "beyond" : count(value));
 
 // -- static against learned ---------------------------------------------------------
 

@@ -51,6 +51,7 @@ __all__ = [
     "InFullRequest",
     "KeepAnswerRequest",
     "Learned",
+    "LessonReportRequest",
     "Lessons",
     "LessonsRequest",
     "Namespaces",
@@ -183,6 +184,13 @@ class UndoTagCorrectionRequest(_Body):
     """See ``HebbianIndex.undo_tag_correction``."""
 
     correction: TagCorrection | Id
+
+
+class LessonReportRequest(_Body):
+    """See ``HebbianIndex.lesson_report``."""
+
+    questions: int = Field(default=200, ge=1, le=1000)
+    k: int = Field(default=5, ge=1, le=MAX_K)
 
 
 class KeepAnswerRequest(_Body):

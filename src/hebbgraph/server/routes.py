@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from hebbgraph.graph.statistics import Stats
-from hebbgraph.inspection import Neighborhood, TagCorrection, Trace
+from hebbgraph.inspection import LessonReport, Neighborhood, TagCorrection, Trace
 from hebbgraph.records import (
     AddReport,
     AnswerRecord,
@@ -111,6 +111,7 @@ ROUTES = (
     _teach("find_answer", bodies.FoundAnswer),
     _teach("earlier_recalls", bodies.Recalls),
     _teach("lessons", bodies.Lessons),
+    Route("POST", "/lesson_report", teaching.lesson_report, LessonReport, Role.WRITE),
     _write("add", AddReport, streams=bodies.Progress),
     _write("put_document", AddReport),
     _write("delete", bodies.Deleted),

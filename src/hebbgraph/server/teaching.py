@@ -126,3 +126,10 @@ async def lessons(body: bodies.LessonsRequest, visit: Visit) -> Response:
     return await visit.answer(
         lambda index: bodies.Lessons(lessons=index.lessons(**criteria)), pool="long"
     )
+
+
+async def lesson_report(body: bodies.LessonReportRequest, visit: Visit) -> Response:
+    """Replay the log on its own later questions; it shows what all actors asked."""
+    return await visit.answer(
+        lambda index: index.lesson_report(questions=body.questions, k=body.k), pool="long"
+    )

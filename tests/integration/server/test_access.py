@@ -42,6 +42,7 @@ BODIES: dict[str, Any] = {
     "/prune": {},
     "/find_feedback": {"ids": []},
     "/lessons": {},
+    "/lesson_report": {},
     "/forget": {"feedback": "f"},
     "/trace": {"recall": "r"},
     "/tags": {"containing": "moss"},
