@@ -706,7 +706,7 @@ class LearnedEffect(BaseModel):
 
 
 class Causes(BaseModel):
-    """What a score is made of; the four parts add up to it.
+    """What a score is made of; the parts add up to it.
 
     Attributes
     ----------
@@ -716,6 +716,9 @@ class Causes(BaseModel):
         Activation that arrived over what the texts say.
     learned : float
         What past citations changed; below 0 if they speak against the chunk.
+    other : float
+        In an explanation of a hit, what its score owes to what a replay does not know: ``seeds=``,
+        a reranker, a filter of your own, earlier versions, changes since the recall. 0 if nothing.
     """
 
     model_config = _FROZEN
@@ -724,6 +727,7 @@ class Causes(BaseModel):
     dense: float = 0.0
     graph: float = 0.0
     learned: float = 0.0
+    other: float = 0.0
 
 
 class Explanation(BaseModel):

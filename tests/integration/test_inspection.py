@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 
 import pytest
@@ -242,3 +242,21 @@ def test_a_dry_run_of_one_chunk(make_index: Callable[..., HebbianIndex]) -> None
     edges = index.prune().edges
     index.forget(chunk="bay")
     assert sum(edges.values()) - sum(index.prune().edges.values()) == told.removed
+
+
+@pytest.mark.parametrize("how", ["plain", "seeds", "reranker"])
+def test_causes_add_up_to_the_score_of_a_hit(how: str, corpus: list[Chunk]) -> None:
+    def backwards(question: str, texts: Sequence[str]) -> list[float]:
+        return [float(number) for number in range(len(texts))]
+
+    with HebbianIndex.open(":memory:", reranker=backwards if how == "reranker" else None) as index:
+        index.add(corpus)
+        seeds = [("vale", 1.0), ("bare", 0.4)] if how == "seeds" else None
+        recall = index.recall(QUESTION, k=6, seeds=seeds)
+        other = 0.0
+        for hit in recall.hits:
+            causes = index.explain(recall, hit.chunk.id).causes
+            assert sum(causes.model_dump().values()) == pytest.approx(hit.score, abs=1e-9)
+            other += abs(causes.other)
+        assert (other > 0) is (how != "plain")
+        assert len(index.trace(recall).hits) <= len(recall.hits)

@@ -136,7 +136,7 @@ function card(hit, told, longest, marks, changed, before) {
       h("h3", chunkLink(chunk.id, chunk.title || chunk.text.slice(0, 60))),
       before && moved(hit.rank, was),
       h("span.score", { title: "Score" }, score(hit.score))),
-    told && causesBar(told, longest),
+    told && causesBar(hit, told, longest),
     hit.path.length > 1 && pathLine(hit.path),
     text,
     h("div.row",

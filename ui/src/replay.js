@@ -151,7 +151,7 @@ function film(stage, told) {
     h("section", h("h2", "Where it ended"), legend(),
       h("ol.ends", told.hits.map((hit) => h("li", { "data-chunk": hit.chunk_id },
         h("span.rank", `${hit.rank}`), chunkLink(hit.chunk_id, hit.title),
-        h("span.score", score(hit.score)), causesBar(hit, longest))))));
+        h("span.score", score(hit.score)), causesBar(hit, hit, longest))))));
   show(0);
   return pause;
 }

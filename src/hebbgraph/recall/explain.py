@@ -17,6 +17,9 @@ from hebbgraph.text import display
 
 __all__ = ["explain"]
 
+#: Scores of one index that differ by less are the same.
+_SAME = 1e-9
+
 
 def explain(namespace: Namespace, recaller: Recaller, recall: Recall, chunk_id: str) -> Explanation:
     """See :meth:`hebbgraph.HebbianIndex.explain`."""
@@ -45,10 +48,13 @@ def _explained(
         _, tags, _ = graph.tags_of(slots)
         hit = recall.hit(chunk_id)
         lexical, dense = request.evidence.parts(slot)
+        causes, score = replay.causes(slot), replay.score(slot)
+        if hit is not None and abs(hit.score - score) > _SAME:
+            causes = causes.model_copy(update={"other": hit.score - score})
         return Explanation(
             chunk_id=chunk_id,
             rank=None if hit is None else hit.rank,
-            score=replay.score(slot),
+            score=score,
             direct=0.0 if at is None else float(found.direct[at]),
             activation=0.0 if at is None else float(found.arrived[at]),
             reranked=None if hit is None else hit.reranked,
@@ -57,7 +63,7 @@ def _explained(
             lexical=lexical,
             dense=dense,
             dense_share=request.evidence.dense_share,
-            causes=replay.causes(slot),
+            causes=causes,
             path=path_steps(graph, nodes, chunks, request.question)
             if len(chunks) == len(rows)
             else (),

@@ -27,6 +27,8 @@ from hebbgraph.text import display
 __all__ = ["trace"]
 
 _MAX_EVENTS = 10_000
+#: Hits of a recall that had none.
+_HITS = 10
 #: Cuts listed for each step and reason.
 _MAX_CUTS = 20
 
@@ -79,7 +81,7 @@ def trace(
             key=lambda flow: (flow.step, flow.phase, -flow.mass, flow.source, flow.target),
         )
         cuts = list(_cuts(replay, graph, recaller))
-        ranked = _ranked(namespace.truth, graph, replay, max(len(recall.hits), 10))
+        ranked = _ranked(namespace.truth, graph, replay, len(recall.hits) or _HITS)
         nodes = list(dict.fromkeys([_QUERY, *(end for flow in kept for end in flow[3:5])]))
         named = _named(
             namespace.truth,
