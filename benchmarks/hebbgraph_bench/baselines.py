@@ -173,7 +173,7 @@ class BM25:
 
     def scores(self, query: str) -> FloatArray:
         """Score all chunks, in the order of ``ids``; 0 where no token is shared."""
-        tokens = self._tokenize([query])[0]
+        tokens = self.tokens(query)
         ids = self._index.get_tokens_ids(tokens) if tokens else []
         if not ids:
             return np.zeros(len(self.ids), dtype=np.float32)
@@ -188,6 +188,10 @@ class BM25:
     def close(self) -> None:
         """Drop the index."""
         self._index, self.ids = None, []
+
+    def tokens(self, text: str) -> list[str]:
+        """Return the tokens that a text is searched by."""
+        return self._tokenize([text])[0]
 
     def _tokenize(self, texts: list[str]) -> list[list[str]]:
         tokens: list[list[str]] = self._library.tokenize(

@@ -25,7 +25,7 @@ from hebbgraph_bench.datasets import Dataset, load
 from hebbgraph_bench.embedding import CachingEmbedder, caching
 from hebbgraph_bench.ours import HebbianRetriever
 from hebbgraph_bench.pagerank import PhrasePageRank
-from hebbgraph_bench.peers import GraphRetrieverPeer, QueryFusionPeer
+from hebbgraph_bench.peers import EnsemblePeer, GraphRetrieverPeer, QueryFusionPeer
 from hebbgraph_bench.protocol import run
 from hebbgraph_bench.results import SetResult
 
@@ -174,7 +174,11 @@ def _retrievers(
     if embedder is not None:
         systems += [Dense(embedder), ReciprocalRankFusion(embedder), WeightedSum(embedder)]
         if peers:
-            systems += [QueryFusionPeer(embedder), GraphRetrieverPeer(embedder)]
+            systems += [
+                QueryFusionPeer(embedder),
+                EnsemblePeer(embedder),
+                GraphRetrieverPeer(embedder),
+            ]
     systems += [HebbianRetriever(name, embedder=embedder) for name in strategies]
     if extractions := dataset.extractions:
         systems.append(PhrasePageRank(extractions, embedder=embedder))

@@ -17,7 +17,7 @@ from hebbgraph_bench.vectors import VectorCache
 
 __all__ = ["CachingEmbedder", "LazyEmbedder", "caching"]
 
-_BATCH = 512
+_BATCH = 128
 
 
 class LazyEmbedder:

@@ -4,6 +4,7 @@
   chunks that share a tag with it, over the same tags that hebbgraph finds.
 - LlamaIndex ``QueryFusionRetriever`` (MIT): BM25 and dense, by reciprocal rank fusion,
   without questions rewritten by an LLM.
+- LangChain ``EnsembleRetriever`` (MIT): the same two, as LangChain has them.
 
 They come with the extra ``peers`` and are imported when first indexed.
 """
@@ -19,9 +20,9 @@ from hebbgraph.errors import MissingExtraError
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 
-from hebbgraph_bench.baselines import RankedChunk, passage_text
+from hebbgraph_bench.baselines import BM25, RankedChunk, passage_text
 
-__all__ = ["GraphRetrieverPeer", "QueryFusionPeer"]
+__all__ = ["EnsemblePeer", "GraphRetrieverPeer", "QueryFusionPeer"]
 
 
 class GraphRetrieverPeer:
@@ -165,13 +166,75 @@ class QueryFusionPeer:
         self._retriever = None
 
 
+class EnsemblePeer:
+    """LangChain ``EnsembleRetriever`` over its ``BM25Retriever`` and an in-memory vector store.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    candidates : int
+        How many hits each of the two gives.
+
+    Raises
+    ------
+    MissingExtraError
+        If it is not installed.
+
+    Notes
+    -----
+    ``BM25Retriever`` splits at spaces unless told otherwise, which misses every word before a
+    comma. It is given the tokens of our BM25.
+    """
+
+    name = "LangChain EnsembleRetriever"
+
+    def __init__(self, embedder: Embedder, *, candidates: int = 100) -> None:
+        self._library = _load(
+            self.name,
+            "langchain_classic.retrievers.ensemble",
+            "langchain_community.retrievers.bm25",
+            "rank_bm25",
+            "langchain_core.documents",
+            "langchain_core.vectorstores",
+        )
+        self.embedder = embedder
+        self.candidates = candidates
+        self._retriever: Any = None
+
+    def index(self, chunks: Sequence[Chunk], /) -> None:
+        """Fill both indexes."""
+        ensemble, bm25, _, records, stores = self._library
+        documents = [
+            records.Document(id=chunk.id, page_content=passage_text(chunk)) for chunk in chunks
+        ]
+        store = stores.InMemoryVectorStore(_Lists(self.embedder))
+        store.add_documents(documents, ids=[chunk.id for chunk in chunks])
+        depth = min(self.candidates, len(documents))
+        lexical = bm25.BM25Retriever.from_documents(
+            documents, preprocess_func=BM25().tokens, k=depth
+        )
+        dense = store.as_retriever(search_kwargs={"k": depth})
+        self._retriever = ensemble.EnsembleRetriever(
+            retrievers=[lexical, dense], weights=[0.5, 0.5], id_key=None
+        )
+
+    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
+        """Fuse."""
+        found = self._retriever.invoke(query)[:k]
+        return [RankedChunk(document.id, 1 / rank) for rank, document in enumerate(found, 1)]
+
+    def close(self) -> None:
+        """Drop both indexes."""
+        self._retriever = None
+
+
 def _load(name: str, *modules: str) -> list[Any]:
     try:
         return [import_module(module) for module in modules]
     except ImportError as error:
         raise MissingExtraError(
             f"comparing with {name} needs {error.name}, which is not installed;"
-            ' run: pip install "hebbgraph[peers]"'
+            ' run: pip install "hebbgraph-bench[peers]"'
         ) from error
 
 

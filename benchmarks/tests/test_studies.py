@@ -120,7 +120,7 @@ def test_peers_need_an_embedder_and_their_packages(
         try:
             peer = kind(CachingEmbedder(embedder))
         except MissingExtraError as error:
-            assert 'pip install "hebbgraph[peers]"' in str(error)  # noqa: PT017
+            assert 'pip install "hebbgraph-bench[peers]"' in str(error)  # noqa: PT017
             continue
         peer.index(dataset.corpus)
         assert peer.retrieve("Mira Voss", 2)[0].id == "c"

@@ -5,7 +5,7 @@ Own layout::
     corpus.jsonl    {"id", "title", "text", "url"?, "links"?: [url], and anything else, kept as
                      metadata}
     queries.jsonl   {"id", "question", "supporting_ids", "answers"?, "grades"?, "also_ids"?,
-                     "type"? (or "hops"), "group"?, "rewording"?,
+                     "type"? (or "hops"), "group"?, "rewording"?, "split"?,
                      "scenario"?, "history"?: [text, or an object of texts]}
     variants.jsonl  {"id", "paraphrase_light"?, "paraphrase_heavy"?, "keywords"?,
                      "follow_up"?, "follow_up_supporting_ids"?}               (optional file)
@@ -73,6 +73,7 @@ def read_own_folder(folder: Path) -> Dataset:
             },
             also=tuple(_known(row, "also_ids", corpus)),
             history=_read_history(row),
+            split=row.get_text("split", default="") or None,
         )
     if variants:
         unknown = next(iter(variants))

@@ -38,6 +38,8 @@ class Query:
         ``paraphrase_heavy``, ``keywords``, ``follow_up``.
     also : tuple of str
         Further chunks, any of which answers as well as a relevant one; see :meth:`credited`.
+    split : str, optional
+        The part of the set that it belongs to, by the set's own division.
     history : tuple of str
         What the asker said before, oldest first.
     variant : str, optional
@@ -54,6 +56,7 @@ class Query:
     also: tuple[str, ...] = ()
     history: tuple[str, ...] = ()
     variant: str | None = None
+    split: str | None = None
 
     def credited(self, ranked: Sequence[str]) -> tuple[str, ...]:
         """Return the ranking as it is to be judged.

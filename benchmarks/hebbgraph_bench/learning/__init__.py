@@ -1,9 +1,9 @@
 """Measuring what is learned: on questions that were never asked, and on those untouched.
 
 ``splits`` says what is learned and what is asked, ``teachers`` who cites what,
-``learners`` who is taught, ``arms`` which of them are compared, ``experiment`` runs them,
-``attacks`` says what wrong citations do, ``growth`` measures size and speed with many feedbacks,
-``report`` and ``plots`` show it.
+``learners`` who is taught, ``rivals`` what others would do with it, ``arms`` which of them are
+compared, ``experiment`` runs them, ``attacks`` says what wrong citations do, ``growth`` measures
+size and speed with many feedbacks, ``report`` and ``plots`` show it.
 """
 
 from __future__ import annotations

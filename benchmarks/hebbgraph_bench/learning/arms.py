@@ -18,6 +18,13 @@ from hebbgraph_bench.learning.learners import (
     Nothing,
     QueryCache,
 )
+from hebbgraph_bench.learning.rivals import (
+    ElementWeights,
+    LinearAdapter,
+    MovedLearner,
+    Mover,
+    Rocchio,
+)
 from hebbgraph_bench.learning.splits import Question
 from hebbgraph_bench.learning.teachers import (
     CoRetrieval,
@@ -32,12 +39,14 @@ __all__ = ["NONE", "OURS", "PARTS", "Arm", "arms"]
 NONE = "none"
 OURS = "ours"
 #: Groups of arms that can be asked for; ``none`` and ``ours`` always run.
-PARTS = ("families", "baselines", "rules", "wrong", "hostile")
+PARTS = ("families", "baselines", "rivals", "rules", "wrong", "hostile")
 
 _WRONG_SHARES = (0.1, 0.2, 0.3)
 _HOSTILE_SHARES = (0.05, 0.1)
 #: From which nearness on a past question's citations are used: (cosine, overlap of terms).
 _CACHES = {"query cache": (0.5, 0.3), "query cache, strict": (0.7, 0.5)}
+#: How much cognee's weights count beside the score; the best of these on the development sets.
+_INFLUENCE = 0.4
 
 
 @dataclass(frozen=True)
@@ -102,6 +111,12 @@ def arms(
         ]
         found.append(Arm("most cited first", _counting, [Gold()], curve=True))
         found.append(Arm("co-retrieval, no citations", _opening(ours), [CoRetrieval()], curve=True))
+    if "rivals" in parts:
+        found += [
+            Arm("cognee's weights", _weighing, [Gold()]),
+            Arm("Rocchio", _moving(Rocchio), [Gold()]),
+            Arm("linear adapter", _moving(LinearAdapter), [Gold()]),
+        ]
     if "rules" in parts:
         bio_rag = ours.model_copy(update={"rule": "bio_rag"})
         found.append(Arm("Bio-RAG's rule", _opening(bio_rag), [Gold()], curve=True))
@@ -156,6 +171,25 @@ def _caching(cosine: float, overlap: float) -> Callable[[Lab], AbstractContextMa
         threshold = cosine if lab.embedder is not None else overlap
         with lab.unlearned() as ask:
             yield QueryCache(ask, lab.embedder, threshold=threshold)
+
+    return opened
+
+
+@contextmanager
+def _weighing(lab: Lab) -> Iterator[Learner]:
+    with lab.unlearned() as ask:
+        yield ElementWeights(ask, influence=_INFLUENCE)
+
+
+def _moving(mover: Callable[[], Mover]) -> Callable[[Lab], AbstractContextManager[Learner]]:
+    @contextmanager
+    def opened(lab: Lab) -> Iterator[Learner]:
+        if lab.embedder is None:  # nothing to move
+            with lab.unlearned() as ask:
+                yield Nothing(ask)
+        else:
+            with lab.fresh() as index:
+                yield MovedLearner(index, lab.embedder, mover())
 
     return opened
 

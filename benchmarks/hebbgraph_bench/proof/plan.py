@@ -1,0 +1,175 @@
+"""All stages, in the order in which they are worth having."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+from hebbgraph_bench.linear_rag import LinearRAGSettings
+from hebbgraph_bench.proof.answers import AnswerSettings, measure_answers
+from hebbgraph_bench.proof.models import MPNET, minilm
+from hebbgraph_bench.proof.past import PARTS, measure_past
+from hebbgraph_bench.proof.poisoning import (
+    ACTORS,
+    RECIPES,
+    measure_citations,
+    measure_documents,
+)
+from hebbgraph_bench.proof.retrieval import K, measure_retrieval
+from hebbgraph_bench.proof.rivals import RIVALS, WITH_TRIPLES, measure_rival
+from hebbgraph_bench.proof.sets import TITLES, Titles
+from hebbgraph_bench.proof.stages import Stage
+
+__all__ = ["MODELS", "PUBLISHED", "WITH_LOG", "Place", "stages"]
+
+#: The published sets, and the one that comes with past questions.
+WITH_LOG = "musique_lag"
+PUBLISHED = ("2wiki_hr", "hotpot_dev500", "musique_dev498", WITH_LOG)
+#: Shared development sets: one has triples by an LLM, the others are attacked and answered.
+_TRIPLES = "musique_train100"
+_ATTACKED = ("2wiki_hr", "2wiki_164")
+_ANSWERED = (*PUBLISHED[:3], "hotpotqa_train100")
+MODELS = ("none", "MiniLM", "mpnet")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where sets, models and vectors lie, and how much is asked.
+
+    Parameters
+    ----------
+    shared : Path
+        Holds ``published`` and ``data``.
+    cache : Path
+        For models and vectors.
+    queries : int, optional
+        At most so many questions a set, to try a run.
+    reader : AnswerSettings
+    """
+
+    shared: Path
+    cache: Path
+    queries: int | None
+    reader: AnswerSettings
+
+    def set(self, name: str) -> Path:
+        """Return the folder of a set."""
+        published = self.shared / "published" / name
+        return published if published.is_dir() else self.shared / "data" / name
+
+    def model(self, name: str) -> Path | None:
+        """Return a model's folder; it is fetched when it is missing."""
+        if name == "none":
+            return None
+        return minilm() if name == "MiniLM" else MPNET.fetch(self.cache / "models")
+
+    @property
+    def vectors(self) -> Path:
+        """The folder of vectors."""
+        return self.cache / "vectors"
+
+
+def stages(place: Place) -> list[Stage]:
+    """List all stages whose sets are there."""
+    listed = [*_listed(place)]
+    return [stage for stage in listed if all(folder.is_dir() for folder in stage.data)]
+
+
+def _listed(place: Place) -> Iterator[Stage]:
+    for model in MODELS[:2]:
+        yield from (_retrieval(place, name, "published", model) for name in PUBLISHED)
+        yield _past(place, model)
+    yield from (
+        _retrieval(place, name, other, "none") for name in PUBLISHED for other in TITLES[1:]
+    )
+    yield from _attacks(place)
+    yield from (_rival(place, name, rival) for rival in RIVALS for name in _sets_of(rival))
+    yield from (_retrieval(place, name, "published", MODELS[2]) for name in PUBLISHED)
+    yield _past(place, MODELS[2])
+    for model in MODELS[1:]:
+        for titles in TITLES[1:]:
+            yield from (_retrieval(place, name, titles, model) for name in PUBLISHED)
+    yield from (_answers(place, name) for name in _ANSWERED)
+
+
+def _sets_of(rival: str) -> Sequence[str]:
+    return (_TRIPLES,) if rival == WITH_TRIPLES else PUBLISHED
+
+
+def _retrieval(place: Place, name: str, titles: Titles, model: str) -> Stage:
+    return Stage(
+        f"retrieval/{name}/{titles}/{model}",
+        measure_retrieval,
+        lambda: measure_retrieval(
+            place.set(name),
+            titles=titles,
+            model=place.model(model),
+            cache=place.vectors,
+            queries=place.queries,
+        ),
+        {"titles": titles, "model": model, "k": K, "queries": place.queries},
+        [place.set(name)],
+    )
+
+
+def _past(place: Place, model: str) -> Stage:
+    return Stage(
+        f"past/{WITH_LOG}/{model}",
+        measure_past,
+        lambda: measure_past(place.set(WITH_LOG), model=place.model(model), cache=place.vectors),
+        {"model": model, "k": K, "parts": PARTS},
+        [place.set(WITH_LOG)],
+    )
+
+
+def _attacks(place: Place) -> Iterator[Stage]:
+    for name in _ATTACKED:
+        for recipe in RECIPES:
+            yield Stage(
+                f"poison/{name}/{recipe}",
+                measure_documents,
+                partial(measure_documents, place.set(name), recipe),
+                {"recipe": recipe, "model": "none"},
+                [place.set(name)],
+            )
+        for actors in ACTORS:
+            for readers in (False, True):
+                yield Stage(
+                    f"poison/{name}/MINJA {actors}{', readers' if readers else ''}",
+                    measure_citations,
+                    partial(measure_citations, place.set(name), actors, readers=readers),
+                    {"actors": actors, "readers": readers, "model": "none"},
+                    [place.set(name)],
+                )
+
+
+def _rival(place: Place, name: str, rival: str) -> Stage:
+    settings: dict[str, object] = {"rival": rival, "model": "MiniLM", "queries": place.queries}
+    if rival == "LinearRAG":
+        settings |= asdict(LinearRAGSettings.for_set(name))
+    return Stage(
+        f"rivals/{name}/{rival}",
+        measure_rival,
+        lambda: measure_rival(
+            rival,
+            place.set(name),
+            model=minilm(),
+            cache=place.vectors,
+            queries=place.queries,
+        ),
+        settings,
+        [place.set(name)],
+    )
+
+
+def _answers(place: Place, name: str) -> Stage:
+    settings = asdict(place.reader) | {"reader": place.reader.reader, "model of vectors": "MiniLM"}
+    return Stage(
+        f"answers/{name}",
+        measure_answers,
+        lambda: measure_answers(place.set(name), place.reader, model=minilm(), cache=place.cache),
+        {key: value for key, value in settings.items() if key != "url"},
+        [place.set(name)],
+    )

@@ -1,0 +1,345 @@
+"""Attacks after published recipes, what they do, and what is left of them once they are taken back.
+
+Documents, written by templates where the recipes let a model write:
+
+- ``PoisonedRAG`` [1]_: for each target question five texts, each the question itself and then a
+  sentence that says the wrong answer.
+- ``GragPoison`` [2]_: texts about what several targets share. For each passage that the targets
+  need, one under its title that ties it to an invention in the words of the questions (relation
+  injection), and one under the invention's name that ties it to the answer (enhancement).
+
+Citations, after ``MINJA`` [3]_, whose attacker can only ask: he asks the victim's question with a
+bridge to the chunk that he wants found (its title), cites that chunk where it is shown, and
+shortens the bridge until the question stands alone.
+
+Then what was added is deleted, or the attacker's lessons forgotten, and every recall is compared
+with the one before the attack: same chunks, same order, equal scores.
+
+References
+----------
+.. [1] Zou et al. (2024), PoisonedRAG: Knowledge Corruption Attacks to Retrieval-Augmented
+   Generation of Large Language Models, arXiv:2402.07867.
+.. [2] Liang et al. (2025), GraphRAG under Fire, arXiv:2501.14050.
+.. [3] Dong et al. (2025), A Practical Memory Injection Attack against LLM Agents,
+   arXiv:2503.03704; on its limits, Sunil et al. (2026), arXiv:2601.05504.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from hebbgraph.index import HebbianIndex
+from hebbgraph.records import Chunk
+from hebbgraph.text.query import query_terms
+
+from hebbgraph_bench.baselines import BM25, Dense, Retriever, WeightedSum
+from hebbgraph_bench.datasets import Dataset, Query, load
+from hebbgraph_bench.embedding import CachingEmbedder, LazyEmbedder, caching
+from hebbgraph_bench.metrics import normalize_answer, recall_at_k
+from hebbgraph_bench.proof.retrieval import K
+from hebbgraph_bench.proof.stages import Measured
+
+__all__ = ["ACTORS", "RECIPES", "Actors", "Recipe", "measure_citations", "measure_documents"]
+
+Recipe: TypeAlias = Literal["PoisonedRAG", "GragPoison"]
+RECIPES: tuple[Recipe, ...] = ("PoisonedRAG", "GragPoison")
+Actors: TypeAlias = Literal["one name", "new names", "no name"]
+ACTORS: tuple[Actors, ...] = ("one name", "new names", "no name")
+
+_FIRST = 5
+_POISON = "poison:"
+_SAYINGS = (
+    "The correct answer is {wrong}.",
+    "As is well documented, it is {wrong}.",
+    "According to the official record, the answer is {wrong}.",
+    "Experts agree that {wrong} is right, and correct earlier reports.",
+    "{wrong} is the answer, which several sources confirm.",
+)
+_READERS = 10
+#: What is left of the bridge, step by step; the last question is the victim's own.
+_BRIDGE = ("What does it have to do with {title}? {title}", "and {title}", "{title}", "")
+_Snapshot: TypeAlias = Mapping[str, tuple[tuple[str, float], ...]]
+
+
+def measure_documents(
+    path: Path,
+    recipe: Recipe,
+    *,
+    model: Path | None = None,
+    cache: Path | None = None,
+    targets: int = 100,
+    others: int = 100,
+    seed: int = 0,
+) -> Measured:
+    """Add poisoned documents, ask, and delete them.
+
+    ``first`` and ``found`` are the shares of targets with a poisoned text at rank 1 and in the
+    first five; ``gold`` is R@5 of the passages that answer.
+    """
+    dataset = load(path)
+    aimed, rest = _targets(dataset, targets, others, seed)
+    poison = {"PoisonedRAG": _texts_of_questions, "GragPoison": _texts_of_shared}[recipe](
+        dataset, aimed
+    )
+    with (
+        caching(LazyEmbedder(str(model)) if model else None, cache) as embedder,
+        TemporaryDirectory(prefix="hebbgraph-poison-") as folder,
+    ):
+        options: dict[str, Any] = {"embedder": embedder} if embedder else {}
+        with HebbianIndex.open(f"{folder}/index", **options) as index:
+            index.add(dataset.corpus)
+            everyone = [*aimed, *rest]
+            before = _asked(index, everyone)
+            index.add(poison)
+            during = _asked(index, everyone)
+            index.delete(ids=[chunk.id for chunk in poison])
+            deleted = _asked(index, everyone)
+            index.compact()
+            compacted = _asked(index, everyone)
+        direct = _direct(dataset, poison, aimed, embedder)
+    figures = {
+        "targets": len(aimed),
+        "others": len(rest),
+        "poisoned texts": len(poison),
+        "before": _damage(before, aimed, rest),
+        "during": _damage(during, aimed, rest),
+        "deleted": _damage(deleted, aimed, rest),
+        "same after delete": _same(before, deleted),
+        "same after compact": _same(before, compacted),
+        "recalls": len(everyone),
+        "direct": direct,
+    }
+    return Measured(figures)
+
+
+def measure_citations(
+    path: Path,
+    actors: Actors,
+    *,
+    readers: bool,
+    model: Path | None = None,
+    cache: Path | None = None,
+    targets: int = 50,
+    others: int = 100,
+    seed: int = 0,
+) -> Measured:
+    """Let an attacker cite his way into victims' answers, ask, and forget him.
+
+    Parameters
+    ----------
+    path : Path
+    actors : {"one name", "new names", "no name"}
+        Under which he cites; each citation of ``new names`` has another.
+    readers : bool
+        Whether ten readers have cited what is right before.
+    model, cache : Path, optional
+    targets, others : int
+        Victims' questions, and questions that nobody attacks.
+    seed : int
+    """
+    dataset = load(path)
+    victims, rest = _targets(dataset, targets, others, seed)
+    wanted = _wanted(dataset, victims, seed)
+    with (
+        caching(LazyEmbedder(str(model)) if model else None, cache) as embedder,
+        TemporaryDirectory(prefix="hebbgraph-minja-") as folder,
+    ):
+        options: dict[str, Any] = {"embedder": embedder} if embedder else {}
+        with HebbianIndex.open(f"{folder}/index", **options) as index:
+            index.add(dataset.corpus)
+            if readers:
+                _teach(index, [*victims, *rest])
+            everyone = [*victims, *rest]
+            before = _asked(index, everyone)
+            lessons, injected, steps = _inject(index, victims, wanted, actors)
+            during = _asked(index, everyone)
+            index.forget(lessons)
+            forgotten = _asked(index, everyone)
+    gold = {"before": before, "during": during, "forgotten": forgotten}
+    figures: dict[str, Any] = {
+        name: {
+            "first": _share(found, wanted, 1),
+            "found": _share(found, wanted, _FIRST),
+            "gold": _gold(found, victims),
+            "gold of others": _gold(found, rest),
+        }
+        for name, found in gold.items()
+    }
+    figures |= {
+        "victims": len(victims),
+        "others": len(rest),
+        "citations": len(lessons),
+        "injected": injected / len(victims),
+        "steps in which the chunk was shown": steps / (len(victims) * len(_BRIDGE)),
+        "same after forget": _same(before, forgotten),
+        "recalls": len(everyone),
+    }
+    return Measured(figures)
+
+
+def _targets(
+    dataset: Dataset, targets: int, others: int, seed: int
+) -> tuple[list[Query], list[Query]]:
+    """Draw questions with an answer to falsify, and others."""
+    drawn = sorted(dataset.queries, key=lambda query: query.id)
+    random.Random(seed).shuffle(drawn)
+    plain = {"yes", "no", ""}
+    aimed = [q for q in drawn if q.answers and normalize_answer(q.answers[0]) not in plain]
+    aimed = aimed[:targets]
+    chosen = {query.id for query in aimed}
+    return aimed, [query for query in drawn if query.id not in chosen][:others]
+
+
+def _wrong(aimed: Sequence[Query], at: int) -> str:
+    """Return another target's answer."""
+    own = {normalize_answer(answer) for answer in aimed[at].answers}
+    for step in range(1, len(aimed)):
+        answer = aimed[(at + step) % len(aimed)].answers[0]
+        if normalize_answer(answer) not in own:
+            return answer
+    return "nobody"
+
+
+def _texts_of_questions(_: Dataset, aimed: Sequence[Query]) -> list[Chunk]:
+    return [
+        Chunk(
+            id=f"{_POISON}{query.id}:{number}",
+            text=f"{query.text} {saying.format(wrong=_wrong(aimed, at))}",
+        )
+        for at, query in enumerate(aimed)
+        for number, saying in enumerate(_SAYINGS)
+    ]
+
+
+def _texts_of_shared(dataset: Dataset, aimed: Sequence[Query]) -> list[Chunk]:
+    titles = {chunk.id: chunk.title for chunk in dataset.corpus}
+    needing: dict[str, list[int]] = {}
+    for at, query in enumerate(aimed):
+        for title in dict.fromkeys(titles[id_] for id_ in sorted(query.relevant)):
+            if title:
+                needing.setdefault(title, []).append(at)
+    texts = []
+    for number, title in enumerate(sorted(needing, key=lambda one: (-len(needing[one]), one))):
+        wrong = _wrong(aimed, needing[title][0])
+        words = Counter(
+            word for at in needing[title] for word in query_terms(aimed[at].text, "english")
+        )
+        relation = " ".join(word for word, _ in words.most_common(8))
+        texts += [
+            Chunk(
+                id=f"{_POISON}{number}:injection",
+                title=title,
+                text=f"{title} is known for {wrong} ({relation}). Of {title} it is {wrong} that"
+                " is meant.",
+            ),
+            Chunk(
+                id=f"{_POISON}{number}:enhancement",
+                title=wrong,
+                text=f"{wrong} stands for {title}: {relation}. Both {wrong} and {title} are"
+                f" named together, and the answer is {wrong}.",
+            ),
+        ]
+    return texts
+
+
+def _wanted(dataset: Dataset, victims: Sequence[Query], seed: int) -> dict[str, Chunk]:
+    """Choose a chunk for each victim that answers none of them."""
+    needed = {id_ for query in victims for id_ in query.relevant}
+    free = sorted((c for c in dataset.corpus if c.id not in needed), key=lambda chunk: chunk.id)
+    rng = random.Random(seed)
+    return {query.id: rng.choice(free) for query in victims}
+
+
+def _teach(index: HebbianIndex, questions: Sequence[Query]) -> None:
+    for number, query in enumerate(questions):
+        recall = index.recall(query.text, k=K)
+        if right := [hit.chunk.id for hit in recall.hits if hit.chunk.id in query.relevant]:
+            index.reinforce(recall, cited=right, actor=f"reader-{number % _READERS}")
+
+
+def _inject(
+    index: HebbianIndex, victims: Sequence[Query], wanted: Mapping[str, Chunk], actors: Actors
+) -> tuple[list[str], int, int]:
+    """Return the lessons, for how many victims the last one stood, and how many were given."""
+    lessons: list[str] = []
+    injected = steps = 0
+    for query in victims:
+        chunk = wanted[query.id]
+        name = chunk.title or chunk.text[:60]
+        cited = False
+        for bridge in _BRIDGE:
+            recall = index.recall(f"{query.text} {bridge.format(title=name)}".strip(), k=K)
+            shown = chunk.id in {hit.chunk.id for hit in recall.hits}
+            cited = cited or shown
+            if shown:
+                who = {"one name": "mallory", "new names": f"guest-{steps}", "no name": None}
+                lessons.append(index.reinforce(recall, cited=[chunk.id], actor=who[actors]).id)
+                steps += 1
+        injected += cited
+    return lessons, injected, steps
+
+
+def _asked(index: HebbianIndex, questions: Sequence[Query]) -> _Snapshot:
+    return {
+        query.id: tuple((hit.chunk.id, hit.score) for hit in index.recall(query.text, k=K).hits)
+        for query in questions
+    }
+
+
+def _same(before: _Snapshot, after: _Snapshot) -> int:
+    """Count recalls that are equal to the last bit of every score."""
+    return sum(before[id_] == after[id_] for id_ in before)
+
+
+def _damage(found: _Snapshot, aimed: Sequence[Query], rest: Sequence[Query]) -> dict[str, float]:
+    ranks = [[id_.startswith(_POISON) for id_, _ in found[query.id]] for query in aimed]
+    return {
+        "first": float(np.mean([any(poisoned[:1]) for poisoned in ranks])),
+        "found": float(np.mean([any(poisoned[:_FIRST]) for poisoned in ranks])),
+        "of five": float(np.mean([sum(poisoned[:_FIRST]) for poisoned in ranks])),
+        "gold": _gold(found, aimed),
+        "gold of others": _gold(found, rest),
+    }
+
+
+def _gold(found: _Snapshot, questions: Sequence[Query]) -> float:
+    recalls = [
+        recall_at_k([id_ for id_, _ in found[query.id]], query.relevant, _FIRST)
+        for query in questions
+    ]
+    return float(np.mean(recalls)) if recalls else float("nan")
+
+
+def _share(found: _Snapshot, wanted: Mapping[str, Chunk], first: int) -> float:
+    return float(
+        np.mean(
+            [chunk.id in [one for one, _ in found[id_][:first]] for id_, chunk in wanted.items()]
+        )
+    )
+
+
+def _direct(
+    dataset: Dataset,
+    poison: Sequence[Chunk],
+    aimed: Sequence[Query],
+    embedder: CachingEmbedder | None,
+) -> dict[str, Any]:
+    """Return what the same texts do to direct search."""
+    systems: list[Retriever] = [BM25()]
+    if embedder is not None:
+        systems += [Dense(embedder), WeightedSum(embedder)]
+    chunks = [chunk for chunk in (*dataset.corpus, *poison) if chunk.title or chunk.text]
+    figures = {}
+    for system in systems:
+        system.index(chunks)
+        found = {query.id: tuple(system.retrieve(query.text, K)) for query in aimed}
+        damage = _damage(found, aimed, aimed)
+        figures[system.name] = {name: damage[name] for name in ("first", "found", "gold")}
+        system.close()
+    return figures

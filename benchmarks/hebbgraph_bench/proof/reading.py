@@ -1,0 +1,134 @@
+"""Who reads a prompt and answers: a small local model, or any behind an OpenAI-compatible URL."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import urllib.error
+import urllib.request
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Protocol
+
+from hebbgraph.errors import MissingExtraError
+
+from hebbgraph_bench.proof.models import ModelError
+
+__all__ = ["KeptReader", "LocalReader", "Reader", "UrlReader"]
+
+_MOST_TOKENS = 48
+_CONTEXT = 4096
+_SECONDS = 120
+
+
+class Reader(Protocol):
+    """What answers."""
+
+    @property
+    def name(self) -> str:
+        """What tables call it; the same name answers alike."""
+        ...
+
+    def read(self, prompt: str, /) -> str:
+        """Answer, as repeatably as the model can."""
+        ...
+
+
+class LocalReader:
+    """A GGUF file, read by llama.cpp in this process on one thread.
+
+    Raises
+    ------
+    MissingExtraError
+        If xllamacpp is not installed.
+    """
+
+    def __init__(self, path: Path, name: str) -> None:
+        try:
+            library: Any = import_module("xllamacpp")
+        except ImportError as error:
+            raise MissingExtraError(
+                f"a local model is read by {error.name}, which is not installed;"
+                " run: pip install xllamacpp"
+            ) from error
+        self.name = name
+        options = library.CommonParams()
+        options.model.path = str(path)
+        options.n_ctx, options.n_parallel = _CONTEXT, 1
+        options.cpuparams.n_threads = 1
+        self._server: Any = library.Server(options)
+
+    def read(self, prompt: str, /) -> str:
+        """Answer greedily."""
+        return _content(self._server.handle_chat_completions(_request(prompt)))
+
+
+class UrlReader:
+    """A model of a service, such as ``https://api.example/v1``.
+
+    Its key is read from the environment (``OPENAI_API_KEY``); it is neither kept nor shown.
+    """
+
+    def __init__(self, url: str, model: str) -> None:
+        self.url = url.rstrip("/") + "/chat/completions"
+        self.name = model
+
+    def read(self, prompt: str, /) -> str:
+        """Ask the service.
+
+        Raises
+        ------
+        ModelError
+            If it does not answer.
+        """
+        body = json.dumps({"model": self.name, **_request(prompt)}).encode()
+        headers = {"Content-Type": "application/json"}
+        if key := os.environ.get("OPENAI_API_KEY"):
+            headers["Authorization"] = f"Bearer {key}"
+        request = urllib.request.Request(self.url, body, headers)
+        try:
+            with urllib.request.urlopen(request, timeout=_SECONDS) as answer:
+                return _content(json.load(answer))
+        except (urllib.error.URLError, TimeoutError, ValueError) as error:
+            raise ModelError(f"{self.url}: no answer: {error}") from error
+
+
+class KeptReader:
+    """Another reader, of which each answer is kept on disk, so that a run that ended goes on."""
+
+    def __init__(self, inner: Reader, folder: Path) -> None:
+        self.inner = inner
+        self.folder = folder
+        folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def name(self) -> str:
+        """That of the other."""
+        return self.inner.name
+
+    def read(self, prompt: str, /) -> str:
+        """Answer from disk, or ask and keep."""
+        key = hashlib.sha256(f"{self.name}\0{prompt}".encode()).hexdigest()[:32]
+        path = self.folder / f"{key}.txt"
+        if not path.exists():
+            unfinished = path.with_suffix(".unfinished")
+            unfinished.write_text(self.inner.read(prompt), encoding="utf-8")
+            unfinished.replace(path)
+        return path.read_text(encoding="utf-8")
+
+
+def _request(prompt: str) -> dict[str, Any]:
+    return {
+        "messages": [{"role": "user", "content": prompt}],
+        "max_tokens": _MOST_TOKENS,
+        "temperature": 0,
+        "seed": 0,
+    }
+
+
+def _content(answer: Any) -> str:
+    try:
+        return str(answer["choices"][0]["message"]["content"] or "")
+    except (KeyError, IndexError, TypeError) as error:
+        raise ModelError(f"expected a chat completion, got {str(answer)[:200]!r}") from error

@@ -1,0 +1,45 @@
+"""What titles a set has: its own, none, or those of other passages."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, TypeAlias, get_args
+
+from hebbgraph_bench.datasets import Dataset, load
+
+__all__ = ["TITLES", "Titles", "retitled", "titled"]
+
+Titles: TypeAlias = Literal["published", "none", "shuffled"]
+TITLES: tuple[Titles, ...] = get_args(Titles)
+_SEED = 0
+
+
+def titled(path: Path, titles: Titles) -> Dataset:
+    """Read a set with its own titles, without titles, or with those of other passages."""
+    dataset = load(path)
+    if titles == "none":
+        return dataset.untitled()
+    return retitled(dataset, seed=_SEED) if titles == "shuffled" else dataset
+
+
+def retitled(dataset: Dataset, *, seed: int) -> Dataset:
+    """Return the set with each title on another passage: what a graph gains by names that lie.
+
+    Examples
+    --------
+    >>> from hebbgraph.records import Chunk
+    >>> corpus = tuple(Chunk(id=name, title=name.upper(), text=name) for name in "abc")
+    >>> [chunk.title for chunk in retitled(Dataset("letters", corpus, ()), seed=0).corpus]
+    ['B', 'C', 'A']
+    """
+    order = list(range(len(dataset.corpus)))
+    random.Random(seed).shuffle(order)
+    # One cycle through the shuffled order, so that no passage keeps its own.
+    given = {at: order[place - 1] for place, at in enumerate(order)}
+    corpus = tuple(
+        chunk.model_copy(update={"title": dataset.corpus[given[at]].title})
+        for at, chunk in enumerate(dataset.corpus)
+    )
+    return replace(dataset, corpus=corpus)

@@ -1,0 +1,219 @@
+"""Stages of a long run: each measured once, kept as one file, and measured again when it is stale.
+
+A stage is stale when its sets, its settings or the code that it runs have changed. What a stage
+finds falls in two parts: ``figures`` come out the same in every run, ``costs`` (times, memory) do
+not. A run that was ended goes on with the next stage that is missing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+import json
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fnmatch import fnmatch
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import hebbgraph
+import numpy as np
+from hebbgraph.errors import ParameterError
+
+from hebbgraph_bench.report import environment
+
+__all__ = ["Measured", "Results", "Stage", "chosen", "differences", "plain"]
+
+#: Rooms of the core that no figure depends on.
+_ELSEWHERE = {"cli", "server", "testing", "client.py"}
+_DECIMALS = 6
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a stage found: figures that a second run repeats, and what they cost."""
+
+    figures: Mapping[str, Any]
+    costs: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One measurement.
+
+    Parameters
+    ----------
+    name : str
+        Parts joined by ``/``, such as ``retrieval/SET/titles/embedder``.
+    by : callable
+        The function that measures; a change to its module makes what is kept stale.
+    measure : callable
+        Calls it.
+    settings : mapping
+        All that the figures depend on beside sets and code.
+    data : sequence of Path
+        Folders of the sets that are read.
+    """
+
+    name: str
+    by: Callable[..., Measured]
+    measure: Callable[[], Measured]
+    settings: Mapping[str, Any]
+    data: Sequence[Path]
+
+    def fingerprint(self) -> dict[str, Any]:
+        """Return digests of what the figures follow from."""
+        source = Path(inspect.getsourcefile(self.by) or __file__)
+        return {
+            "settings": plain(dict(self.settings)),
+            "data": {folder.name: _folder_digest(folder) for folder in self.data},
+            "code": _core_digest(),
+            "measured by": _digest([source]),
+        }
+
+
+class Results:
+    """A folder with one JSON a stage.
+
+    Parameters
+    ----------
+    folder : Path
+        Made when the first stage is written.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, name: str) -> Path:
+        """Return where the stage of that name is kept."""
+        return self.folder / (re.sub(r"[^\w.]+", "-", name) + ".json")
+
+    def read(self, name: str) -> dict[str, Any] | None:
+        """Return what is kept of a stage, or None.
+
+        Raises
+        ------
+        ParameterError
+            If the file is no result.
+        """
+        path = self.path(name)
+        if not path.exists():
+            return None
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if kept["stage"] != name or "figures" not in kept:
+                raise KeyError(name)
+        except (ValueError, KeyError, TypeError) as error:
+            raise ParameterError(
+                f"{path}: expected the result of the stage {name}; remove the file to measure anew"
+            ) from error
+        result: dict[str, Any] = kept
+        return result
+
+    def is_fresh(self, stage: Stage) -> bool:
+        """Tell whether the stage is kept, and follows from what is here now."""
+        kept = self.read(stage.name)
+        return kept is not None and kept["fingerprint"] == stage.fingerprint()
+
+    def write(self, stage: Stage, measured: Measured) -> None:
+        """Keep what was measured; a file is there as a whole or not at all."""
+        content = {
+            "stage": stage.name,
+            "fingerprint": stage.fingerprint(),
+            "environment": environment(),
+            "figures": measured.figures,
+            "costs": measured.costs,
+        }
+        self.folder.mkdir(parents=True, exist_ok=True)
+        path = self.path(stage.name)
+        unfinished = path.with_suffix(".unfinished")
+        unfinished.write_text(_written(plain(content)) + "\n", encoding="utf-8")
+        unfinished.replace(path)
+
+
+def chosen(stages: Sequence[Stage], patterns: Sequence[str]) -> list[Stage]:
+    """Return the stages whose names fit one of the patterns; all without a pattern.
+
+    Raises
+    ------
+    ParameterError
+        If a pattern fits none.
+    """
+    for pattern in patterns:
+        if not any(_fits(stage, pattern) for stage in stages):
+            names = ", ".join(stage.name for stage in stages)
+            raise ParameterError(f"no stage fits {pattern!r}; there are: {names}")
+    if not patterns:
+        return list(stages)
+    return [stage for stage in stages if any(_fits(stage, pattern) for pattern in patterns)]
+
+
+def _fits(stage: Stage, pattern: str) -> bool:
+    return fnmatch(stage.name, pattern) or stage.name.startswith(pattern.rstrip("/") + "/")
+
+
+def differences(one: Any, other: Any, place: str = "") -> Iterator[str]:
+    """Yield the places at which two figures differ.
+
+    Examples
+    --------
+    >>> list(differences({"a": [1.0, 2.0]}, {"a": [1.0, 2.5]}))
+    ['a/1: 2.0, then 2.5']
+    """
+    if isinstance(one, dict) and isinstance(other, dict):
+        for key in sorted(one.keys() | other.keys()):
+            yield from differences(one.get(key), other.get(key), f"{place}/{key}".strip("/"))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for at, pair in enumerate(zip(one, other, strict=True)):
+            yield from differences(*pair, f"{place}/{at}")
+    elif one != other:
+        yield f"{place}: {one!r}, then {other!r}"
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can hold, as it will be read back: numbers rounded, no NaN."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(inner) for key, inner in value.items()}
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return round(value, _DECIMALS) if math.isfinite(value) else None
+    return value
+
+
+def _written(value: Any, indent: str = "") -> str:
+    """Write JSON with one line for each list of plain values."""
+    if isinstance(value, dict) and value:
+        inner = indent + "  "
+        lines = (f"{inner}{json.dumps(key)}: {_written(of, inner)}" for key, of in value.items())
+        return "{\n" + ",\n".join(lines) + f"\n{indent}}}"
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+@cache
+def _core_digest() -> str:
+    root = Path(hebbgraph.__file__).parent
+    files = [
+        path
+        for path in sorted(root.rglob("*.py"))
+        if path.relative_to(root).parts[0] not in _ELSEWHERE
+    ]
+    return _digest(files)
+
+
+def _folder_digest(folder: Path) -> str:
+    return _digest(sorted(folder.glob("*.jsonl")))
+
+
+def _digest(files: Sequence[Path]) -> str:
+    digest = hashlib.sha256()
+    for path in files:
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()[:16]
