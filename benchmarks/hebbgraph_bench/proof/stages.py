@@ -123,7 +123,7 @@ class Results:
         content = {
             "stage": stage.name,
             "fingerprint": stage.fingerprint(),
-            "environment": environment(),
+            "environment": {key: of for key, of in environment().items() if key != "platform"},
             "figures": measured.figures,
             "costs": measured.costs,
         }
