@@ -49,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             grid = measure_clients(db, asked, clients=given.clients, seconds=given.seconds)
         else:
             grid = measure_views(db, asked)
-    Console(width=120).print(grid.table())
+    grid.print(Console())
 
 
 if __name__ == "__main__":
