@@ -24,7 +24,7 @@ _DOCUMENT_BLOCKS = frozenset({"document", "search_result", "file", "text-plain"}
 _NO_TEXT = frozenset({"type", "id", "index", "media_type", "mime_type", "source_type"})
 
 
-def exchange_of(trace: Trace, *, actor: str | None) -> Exchange:
+def exchange_of(trace: Trace, *, actor: str | None, trusted: bool) -> Exchange:
     """Read a complete trace."""
     thread = trace.metadata.get("thread_id")
     return Exchange(
@@ -40,6 +40,7 @@ def exchange_of(trace: Trace, *, actor: str | None) -> Exchange:
         earlier=trace.earlier,
         foreign=list(_foreign(trace)),
         actor=actor,
+        trusted=trusted,
         conversation=None if thread is None else str(thread),
         ids=[
             *(str(run_id) for run_id in (trace.root, *trace.recalls, *trace.calls)),

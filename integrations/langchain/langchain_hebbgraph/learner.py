@@ -14,12 +14,15 @@ from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
 from hebbgraph.citations import (
     Actor,
     Exchange,
+    Judge,
     Learner,
     Outcome,
     Reason,
     Recalled,
     Rendered,
     Reply,
+    Trusted,
+    check_trusted,
     sources_of,
     user_id,
 )
@@ -67,6 +70,12 @@ class CitationLearner(TracingHandler):
         Takes the root run's metadata and returns the name that the lesson is attributed
         to, or None. Left out, ``metadata["user_id"]`` and the like, where also the
         ``configurable`` of a call arrives, or the ``user_id`` of LangGraph's runtime context.
+    trusted : bool or callable
+        Whether the application vouches for what answers cite, as where editors alone ask; a
+        callable takes what ``actor`` takes. Such lessons count in full at once.
+    judge : callable, optional
+        ``judge(sentence, text)`` says whether a source supports a sentence that names it: True,
+        False, or None to leave it to the rule.
     learn_on : {"citation", "approval"}
         ``"approval"``: lessons wait until :meth:`feedback` says that the answer was good.
     background : bool
@@ -93,6 +102,8 @@ class CitationLearner(TracingHandler):
         index: HebbianIndex | BaseRetriever | VectorStore | None = None,
         *,
         actor: Actor | None = None,
+        trusted: Trusted = False,
+        judge: Judge | None = None,
         learn_on: Literal["citation", "approval"] = "citation",
         background: bool = True,
         remember: int = 1_000,
@@ -102,6 +113,7 @@ class CitationLearner(TracingHandler):
         super().__init__()
         self.index = _index_of(index)
         self.actor = actor or user_id
+        self.trusted = check_trusted(trusted)
         self.background = background
         # Noting references is faster than switching to a thread; learning is not.
         self.run_inline = background
@@ -112,6 +124,7 @@ class CitationLearner(TracingHandler):
             on_lesson=on_lesson,
             on_answer=on_answer,
             expects_actor=actor is None,
+            judge=judge,
         )
 
     def __deepcopy__(self, memo: dict[int, Any] | None = None) -> CitationLearner:
@@ -183,7 +196,9 @@ class CitationLearner(TracingHandler):
         if (thread := trace.metadata.get("thread_id")) is not None:
             recalls = list(trace.recalls.values())
             trace.earlier = self._learner.earlier(str(thread), but=recalls)
-        return exchange_of(trace, actor=self.actor({**trace.context, **trace.metadata}))
+        metadata = {**trace.context, **trace.metadata}
+        trusted = self.trusted(metadata) if callable(self.trusted) else self.trusted
+        return exchange_of(trace, actor=self.actor(metadata), trusted=trusted)
 
     # -- what was learned -------------------------------------------------------------
 
@@ -233,6 +248,7 @@ class CitationLearner(TracingHandler):
         prompt: str | Sequence[BaseMessage] | None = None,
         index: HebbianIndex | None = None,
         actor: str | None = None,
+        trusted: bool = False,
     ) -> list[Any]:
         """Learn from one answer, where there is no chain to listen to.
 
@@ -247,6 +263,8 @@ class CitationLearner(TracingHandler):
         index : HebbianIndex, optional
             Left out, the learner's.
         actor : str, optional
+        trusted : bool
+            Whether the application vouches for it.
 
         Returns
         -------
@@ -269,7 +287,9 @@ class CitationLearner(TracingHandler):
             reply = Reply(structured=[_said(answer)], rendered=rendered)
         else:
             reply = reply_to(prompt, answer)
-        outcome = self._learner.learn(Exchange(recalls=recalled, replies=[reply], actor=actor))
+        outcome = self._learner.learn(
+            Exchange(recalls=recalled, replies=[reply], actor=actor, trusted=trusted)
+        )
         return list(outcome.feedback)
 
     async def alearn(self, *args: Any, **kwargs: Any) -> list[Any]:
@@ -283,6 +303,7 @@ class CitationLearner(TracingHandler):
         *,
         cited: Sequence[str] | None = None,
         actor: str | None = None,
+        trusted: bool = False,
     ) -> list[Any]:
         """Say what became of an answer: thumbs up or down. The last verdict holds.
 
@@ -300,6 +321,8 @@ class CitationLearner(TracingHandler):
             answer is not remembered, ``run_id`` must be a retriever's.
         actor : str, optional
             Left out, the run's.
+        trusted : bool
+            Whether the application vouches for it, as for an editor's word.
 
         Returns
         -------
@@ -313,7 +336,12 @@ class CitationLearner(TracingHandler):
         """
         return list(
             self._learner.feedback(
-                _plain_id(run_id), good, cited=cited, actor=actor, index=self.index
+                _plain_id(run_id),
+                good,
+                cited=cited,
+                actor=actor,
+                trusted=trusted,
+                index=self.index,
             )
         )
 

@@ -42,6 +42,7 @@ class Lesson:
     rejected: list[str]
     shown: list[str]
     actor: str | None
+    trusted: bool = False
 
     @property
     def id(self) -> str:
@@ -62,10 +63,13 @@ class RecordingIndex(HebbianIndex):
         rejected: Iterable[str] | None = None,
         shown: Iterable[str] | None = None,
         actor: str | None = None,
+        trusted: bool = False,
     ) -> Lesson:
         assert isinstance(recall, Recall)
         ids = {hit.chunk.id for hit in recall.hits}
-        lesson = Lesson(recall, list(cited), list(rejected or ()), list(shown or ()), actor)
+        lesson = Lesson(
+            recall, list(cited), list(rejected or ()), list(shown or ()), actor, trusted
+        )
         assert ids >= {*lesson.cited, *lesson.rejected, *lesson.shown}
         assert set(lesson.cited) <= set(lesson.shown)
         self.lessons.append(lesson)

@@ -58,6 +58,7 @@ class RecordingIndex(HebbianIndex):
         rejected: Any = None,
         shown: Any = None,
         actor: str | None = None,
+        trusted: bool = False,
     ) -> Any:
         assert isinstance(recall, Recall)
         taught = {
@@ -68,6 +69,7 @@ class RecordingIndex(HebbianIndex):
             "rejected": list(rejected or ()),
             "shown": list(shown),
             "actor": actor,
+            "trusted": trusted,
             "thread": threading.current_thread().name,
         }
         self.lessons.append(taught)

@@ -61,6 +61,33 @@ def learner(index: RecordingIndex) -> Iterator[CitationLearner]:
         yield installed
 
 
+def test_the_application_vouches_for_some_and_a_judge_decides(
+    index: RecordingIndex, retriever: HebbianRetriever
+) -> None:
+    asked: list[str] = []
+
+    def judge(sentence: str, text: str) -> bool | None:
+        asked.append(text)
+        return True
+
+    learner = CitationLearner(
+        index, judge=judge, trusted=lambda tags: tags.get("user_id") == "editor"
+    )
+    with learner:
+        for user in ("editor", "visitor"):
+            with instrument_tags({"user_id": user}):
+                response = engine_of(retriever).query(QUESTION)
+        assert [one["trusted"] for one in index.lessons] == [True, False]
+        assert asked
+        learner.feedback(index.lessons[-1]["recall"], True, trusted=True)
+    assert index.lessons[-1]["trusted"]
+    assert response.source_nodes
+    with CitationLearner(index, judge=lambda sentence, text: False) as strict:
+        engine_of(retriever).query(MARKET)
+        assert len(index.lessons) == 3
+        assert sum(strict.counts.values()) == 1
+
+
 def engine_of(retriever: HebbianRetriever, **options: Any) -> RetrieverQueryEngine:
     options = {"llm": RuleLLM(), "node_postprocessors": [CitationFormatter()], **options}
     return RetrieverQueryEngine.from_args(

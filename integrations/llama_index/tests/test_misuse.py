@@ -139,6 +139,8 @@ def set_top_k(retriever: HebbianRetriever, k: Any) -> list[NodeWithScore]:
         (lambda r, s: citing_tool(r.index), r"write HebbianRetriever\(index\)"),
         (lambda r, s: citing_tool(r, prefx="always"), "did you mean 'prefix'"),
         (lambda r, s: CitationLearner("memory.hebb"), "got 'memory.hebb'"),
+        (lambda r, s: CitationLearner(r, trusted="ida"), "trusted is True, False, or a callable"),
+        (lambda r, s: CitationLearner(r, judge="gpt"), "judge is a callable from a sentence"),
         (lambda r, s: s.query(VectorStoreQuery(query_embedding=[0.5])), "query as query_str"),
         (lambda r, s: s.query(VectorStoreQuery(query_str="x", mode="svm")), "is not supported"),
         (lambda r, s: s.delete_nodes(), r"clear\(\) deletes all"),

@@ -111,14 +111,27 @@ class Answered:
         return found
 
     def judge(
-        self, good: bool, tell: Callable[[Feedback], None], actor: str | None = None
+        self,
+        good: bool,
+        tell: Callable[[Feedback], None],
+        actor: str | None = None,
+        *,
+        trusted: bool = False,
     ) -> tuple[list[Feedback], list[Exception]]:
-        """Teach the lessons, or their opposite; return the records and the errors."""
+        """Teach the lessons, or their opposite; return the records and the errors.
+
+        What is vouched for is taught again, if it was taught without.
+        """
         errors: list[Exception] = []
         with self._lock:
-            if actor is not None:
-                self.lessons = tuple(lesson.by(actor) for lesson in self.lessons)
-            if self._verdict is not good:
+            if actor is not None or trusted:
+                self.lessons = tuple(
+                    one.by(actor or one.actor, trusted=trusted or one.trusted)
+                    for one in self.lessons
+                )
+            if self._verdict is not good or (
+                trusted and not all(feedback.trusted for _, feedback in self._given)
+            ):
                 self._take_back()
                 for lesson in self.lessons:
                     try:

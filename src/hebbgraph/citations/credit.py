@@ -23,6 +23,7 @@ class TeachableIndex(Protocol):
         rejected: Iterable[str] | None = None,
         shown: Iterable[str] | None = None,
         actor: str | None = None,
+        trusted: bool = False,
     ) -> Feedback:
         """See :meth:`hebbgraph.HebbianIndex.reinforce`."""
         ...
@@ -85,6 +86,8 @@ class Lesson:
         Chunks that were wrong.
     actor : str, optional
         Whom the lesson is attributed to.
+    trusted : bool
+        Whether the application vouches for it.
     """
 
     recalled: Recalled
@@ -92,15 +95,16 @@ class Lesson:
     shown: tuple[str, ...]
     rejected: tuple[str, ...] = ()
     actor: str | None = None
+    trusted: bool = False
 
     @property
     def is_indifferent(self) -> bool:
         """Whether it cites all of many, so that it says nothing of any."""
         return len(self.shown) >= MANY_SHOWN and len(self.cited) == len(self.shown)
 
-    def by(self, actor: str | None) -> Lesson:
+    def by(self, actor: str | None, *, trusted: bool = False) -> Lesson:
         """Return the same lesson, attributed to an actor."""
-        return replace(self, actor=actor)
+        return replace(self, actor=actor, trusted=trusted)
 
     def as_rejection(self) -> Lesson:
         """Return the opposite lesson: what was cited is wrong."""
@@ -114,6 +118,7 @@ class Lesson:
             rejected=self.rejected,
             shown=self.shown,
             actor=self.actor,
+            trusted=self.trusted,
         )
 
 

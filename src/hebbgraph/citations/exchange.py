@@ -96,6 +96,8 @@ class Exchange:
         Says whether a source supports a sentence that names it; see :data:`Judge`.
     actor : str, optional
         Whom lessons are attributed to.
+    trusted : bool
+        Whether the application vouches for them.
     conversation : str, optional
         Later turns of it may cite what these recalls found.
     ids : sequence of str
@@ -128,6 +130,7 @@ class Exchange:
     asked: Sequence[str] = ()
     judge: Judge | None = None
     actor: str | None = None
+    trusted: bool = False
     conversation: str | None = None
     ids: Sequence[str] = ()
     failed: bool = False
@@ -169,7 +172,7 @@ class Exchange:
         telling = [one for one in lessons if not one.is_indifferent]
         if not telling:
             return Outcome(reason=Reason.ALL_OF_MANY, shown=shown, cited=cited)
-        lessons = [one.by(self.actor) for one in telling]
+        lessons = [one.by(self.actor, trusted=self.trusted) for one in telling]
         return Outcome(tuple(lessons), None, shown, cited, dismissed=denied)
 
     def _asked(self) -> str:

@@ -22,7 +22,7 @@ from hebbgraph.citations.worker import Worker
 from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
 from hebbgraph.records import Feedback
 
-__all__ = ["Actor", "Learner", "user_id"]
+__all__ = ["Actor", "Learner", "Trusted", "check_trusted", "user_id"]
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +30,9 @@ _T = TypeVar("_T")
 
 Actor: TypeAlias = Callable[[Mapping[str, Any]], str | None]
 """From a request's metadata to the name that its lessons are attributed to, or None."""
+
+Trusted: TypeAlias = bool | Callable[[Mapping[str, Any]], bool]
+"""Whether the application vouches for what answers cite, or how a request's metadata says so."""
 
 
 #: Where frameworks and tracers put the user of a request.
@@ -52,6 +55,16 @@ def user_id(metadata: Mapping[str, Any]) -> str | None:
         if found is not None and not isinstance(found, bool) and str(found).strip():
             return str(found)
     return None
+
+
+def check_trusted(trusted: Trusted) -> Trusted:
+    """Return it; raise ParameterError for anything else, such as a name."""
+    if not (isinstance(trusted, bool) or callable(trusted)):
+        raise ParameterError(
+            "trusted is True, False, or a callable that says so of a request's metadata; "
+            f"got {trusted!r:.80}"
+        )
+    return trusted
 
 
 class Learner:
@@ -111,6 +124,11 @@ class Learner:
     ) -> None:
         if learn_on not in ("citation", "approval"):
             raise ParameterError(f"learn_on is 'citation' or 'approval', got {learn_on!r}")
+        if not (judge is None or callable(judge)):
+            raise ParameterError(
+                "judge is a callable from a sentence and the text of a source to whether that "
+                f"supports it; got {judge!r:.80}"
+            )
         self.learn_on = learn_on
         self.remember = remember
         self.on_lesson = on_lesson
@@ -263,6 +281,7 @@ class Learner:
         *,
         cited: Sequence[str] | None = None,
         actor: str | None = None,
+        trusted: bool = False,
         index: TeachableIndex | None = None,
     ) -> list[Feedback]:
         """Judge an answer: thumbs up or down. The last verdict counts.
@@ -278,6 +297,8 @@ class Learner:
             Chunk ids to judge instead of those the answer cited.
         actor : str, optional
             By default, that of the exchange.
+        trusted : bool
+            Whether the application vouches for it, as for an editor's word.
         index : TeachableIndex, optional
             Where to look for a recall with this ``id``, if ``cited`` is given and the answer is not
             remembered.
@@ -297,6 +318,8 @@ class Learner:
         """
         if not isinstance(good, bool):
             raise ParameterError(f"good is True (thumbs up) or False (thumbs down), got {good!r}")
+        if not isinstance(trusted, bool):
+            raise ParameterError(f"trusted is True or False, got {trusted!r:.80}")
         if isinstance(cited, str):
             raise ParameterError(f"cited is a list of chunk ids, got {cited!r}; put it in a list")
         self.flush()
@@ -308,7 +331,7 @@ class Learner:
             raise NotFoundError(
                 f"{self._unknown(id)}; name the chunks by cited=[...] with a retriever's run"
             )
-        feedback, errors = answered.judge(good, self._tell, actor)
+        feedback, errors = answered.judge(good, self._tell, actor, trusted=trusted)
         answered.keep(("learned" if good else "rejected") if feedback else "waiting")
         if errors:
             raise errors[0]
@@ -376,7 +399,8 @@ class Learner:
         if not recalls:
             return None
         label = known.label if known is not None else Label((id,))
-        return Answered([lesson.by(actor) for lesson in found], label)
+        vouched = bool(lessons) and lessons[0].trusted
+        return Answered([lesson.by(actor, trusted=vouched) for lesson in found], label)
 
 
 def _reading(read: Callable[[str], _T], name: str) -> _T | None:

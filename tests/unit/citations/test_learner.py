@@ -136,6 +136,25 @@ def test_thumbs() -> None:
     assert heard == index.given == [up, down, again]
 
 
+def test_what_is_vouched_for_is_taught_again_if_it_was_taught_without() -> None:
+    index, learner = Notes(), Learner()
+    learner.learn(exchange(index, actor="ida"))
+    (plain,) = index.given
+    assert not plain.trusted
+    (vouched,) = learner.feedback("run", True, trusted=True)
+    assert (vouched.cited, vouched.actor, vouched.trusted) == (("a",), "ida", True)
+    assert index.forgotten == [plain.id]
+    assert learner.feedback("run", True, trusted=True) == [vouched]
+    learner.learn(exchange(index, trusted=True, ids=["other"]))
+    (about,) = learner.feedback("other", True, cited=["b"])
+    assert index.given[-2].trusted
+    assert about.trusted
+    with pytest.raises(ParameterError, match="trusted is True or False, got 'ida'"):
+        learner.feedback("run", True, trusted="ida")  # type: ignore[arg-type]
+    with pytest.raises(ParameterError, match="judge is a callable"):
+        Learner(judge="gpt")  # type: ignore[arg-type]
+
+
 def test_learning_on_approval() -> None:
     index = Notes()
     learner = Learner(learn_on="approval")

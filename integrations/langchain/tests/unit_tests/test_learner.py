@@ -64,6 +64,33 @@ def test_a_learner_that_was_made_for_one_call_learns(index: RecordingIndex, chat
     assert index.lessons[0].cited == ["petrel"]
 
 
+def test_the_application_vouches_for_some_and_a_judge_decides(
+    index: RecordingIndex, chat: Chat
+) -> None:
+    asked: list[tuple[str, str]] = []
+
+    def judge(sentence: str, text: str) -> bool | None:
+        asked.append((sentence, text))
+        return "Petrel" in text
+
+    learner = CitationLearner(
+        index, judge=judge, trusted=lambda metadata: metadata["user_id"] == "editor"
+    )
+    for user in ("editor", "visitor"):
+        _, run_id = run(index, learner, chat(citing("petrel", "bay")), user_id=user)
+    assert [(one.cited, one.trusted) for one in index.lessons] == [
+        (["petrel"], True),
+        (["petrel"], False),
+    ]
+    assert {text for _, text in asked} >= {
+        hit.chunk.text for hit in index.lessons[0].recall.hits[:1]
+    }
+    learner.feedback(run_id, True, trusted=True)
+    assert index.lessons[-1].trusted
+    recall = index.lessons[0].recall
+    learner.learn(AIMessage(f"See {recall.hits[0].chunk.id}."), recall, trusted=True)
+
+
 def test_a_later_turn_may_cite_what_an_earlier_one_has_found(
     index: RecordingIndex, chat: Chat
 ) -> None:

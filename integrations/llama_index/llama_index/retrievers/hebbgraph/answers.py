@@ -74,7 +74,7 @@ class Answer:
     silent: bool = False  # nothing was said
 
 
-def exchange_of(answer: Answer, *, actor: str | None) -> Exchange:
+def exchange_of(answer: Answer, *, actor: str | None, trusted: bool) -> Exchange:
     """Read an answer."""
     thread = answer.tags.get("thread_id")
     reply = Reply(
@@ -88,6 +88,7 @@ def exchange_of(answer: Answer, *, actor: str | None) -> Exchange:
         replies=[] if answer.silent else [reply],
         earlier=answer.earlier,
         actor=actor,
+        trusted=trusted,
         conversation=None if thread is None else str(thread),
         failed=answer.request.failed,
         ids=[seen.recall.id for seen in answer.recalls],

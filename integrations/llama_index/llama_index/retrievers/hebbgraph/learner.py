@@ -15,7 +15,17 @@ from llama_index.core.base.response.schema import RESPONSE_TYPE, PydanticRespons
 from llama_index.core.schema import NodeWithScore
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
-from hebbgraph.citations import Actor, Exchange, Learner, Outcome, Reason, user_id
+from hebbgraph.citations import (
+    Actor,
+    Exchange,
+    Judge,
+    Learner,
+    Outcome,
+    Reason,
+    Trusted,
+    check_trusted,
+    user_id,
+)
 from hebbgraph.records import Feedback
 from llama_index.retrievers.hebbgraph.answers import Answer, contents, exchange_of, text_of
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
@@ -41,6 +51,12 @@ class CitationLearner(Listener):
         Takes the request's instrument tags and returns the name that the lesson is
         attributed to, or None. Left out, the tag ``user_id``, which
         ``with instrument_tags({"user_id": ...}):`` sets, or one like it.
+    trusted : bool or callable
+        Whether the application vouches for what answers cite, as where editors alone ask; a
+        callable takes what ``actor`` takes. Such lessons count in full at once.
+    judge : callable, optional
+        ``judge(sentence, text)`` says whether a source supports a sentence that names it: True,
+        False, or None to leave it to the rule.
     learn_on : {"citation", "approval"}
         ``"approval"``: lessons wait until :meth:`feedback` says that the answer was good.
     on_lesson : callable, optional
@@ -87,6 +103,8 @@ class CitationLearner(Listener):
         | None = None,
         *,
         actor: Actor | None = None,
+        trusted: Trusted = False,
+        judge: Judge | None = None,
         background: bool = False,
         learn_on: Literal["citation", "approval"] = "citation",
         on_lesson: Callable[[Feedback], object] | None = None,
@@ -99,10 +117,12 @@ class CitationLearner(Listener):
             on_lesson=on_lesson,
             on_answer=on_answer,
             expects_actor=actor is None,
+            judge=judge,
         )
         super().__init__(own, self._learner.conversations)
         self._background = background
         self._actor = actor or user_id
+        self._trusted = check_trusted(trusted)
 
     # -- installing -----------------------------------------------------------------
 
@@ -178,6 +198,7 @@ class CitationLearner(Listener):
         *,
         cited: Sequence[str] | None = None,
         actor: str | None = None,
+        trusted: bool = False,
     ) -> list[Feedback]:
         """Say what became of an answer: thumbs up or down. The last verdict holds.
 
@@ -196,6 +217,8 @@ class CitationLearner(Listener):
             Node ids that the thumb is about, in place of what the answer cited.
         actor : str, optional
             Left out, the request's.
+        trusted : bool
+            Whether the application vouches for it, as for an editor's word.
 
         Returns
         -------
@@ -207,7 +230,12 @@ class CitationLearner(Listener):
             For a recall whose answer is not, or no longer, remembered, or cited nothing.
         """
         return self._learner.feedback(
-            self._id_of(recall), good, cited=cited, actor=actor, index=self.index
+            self._id_of(recall),
+            good,
+            cited=cited,
+            actor=actor,
+            trusted=trusted,
+            index=self.index,
         )
 
     async def afeedback(self, *args: Any, **kwargs: Any) -> list[Feedback]:
@@ -284,7 +312,8 @@ class CitationLearner(Listener):
     def _read(self, answer: Answer) -> Exchange:
         if (thread := answer.tags.get("thread_id")) is not None:
             answer.earlier = self._learner.earlier(str(thread), but=answer.recalls)
-        return exchange_of(answer, actor=self._actor(answer.tags))
+        trusted = self._trusted(answer.tags) if callable(self._trusted) else self._trusted
+        return exchange_of(answer, actor=self._actor(answer.tags), trusted=trusted)
 
 
 def _index_of(given: object) -> HebbianIndex | None:
