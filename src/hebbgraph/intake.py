@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from hebbgraph.errors import InvalidChunkError, ParameterError
 from hebbgraph.limits import MAX_METADATA_DEPTH
-from hebbgraph.records import Chunk, FailedChunk, storable
+from hebbgraph.records import Chunk, FailedChunk, storable, unstorable
 
 __all__ = ["ChunkLike", "Intake", "OnError", "Taken", "clean_chunk"]
 
@@ -20,7 +19,6 @@ OnError: TypeAlias = Literal["raise", "skip"]
 
 _TEXTS = ("text", "title")
 _LISTS = ("tags", "addresses", "references")
-_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class Taken(NamedTuple):
@@ -104,7 +102,11 @@ class Intake:
 
     def _chunk(self, value: ChunkLike) -> Chunk:
         try:
-            return Chunk.coerce(value)
+            chunk = Chunk.coerce(value)
+            if not chunk.metadata or (found := _odd(chunk.metadata)) is None:
+                return chunk
+            if self.strict:
+                raise InvalidChunkError(f"chunk {chunk.id!r}: metadata: {found}; remove it")
         except InvalidChunkError:
             if self.strict:
                 raise
@@ -133,6 +135,8 @@ def clean_chunk(value: ChunkLike) -> Chunk:
     """
     if isinstance(value, str):
         value = {"text": value}
+    if isinstance(value, Chunk):
+        return value.model_copy(update={"metadata": _cleaned(value.metadata)})
     if not isinstance(value, dict):
         return Chunk.coerce(value)
     fields: dict[str, Any] = dict(value)
@@ -141,7 +145,7 @@ def clean_chunk(value: ChunkLike) -> Chunk:
         if isinstance(held := fields.get(name), list | tuple):
             fields[name] = [clean for one in held if (clean := _clean(one)) == one or clean.strip()]
     if isinstance(fields.get("metadata"), dict):
-        fields["metadata"] = _encodable(fields["metadata"])
+        fields["metadata"] = _cleaned(fields["metadata"])
     return Chunk.coerce(fields)
 
 
@@ -149,16 +153,30 @@ def _clean(value: Any) -> Any:
     return storable(value) if isinstance(value, str) else value
 
 
-def _encodable(value: Any, depth: int = 0) -> Any:
-    """Replace lone surrogates, the only characters that JSON cannot carry."""
+def _odd(metadata: dict[str, Any]) -> str | None:
+    """Describe a character in metadata that some databases cannot store, if any."""
+    parts: list[Any] = [metadata]
+    for part in parts:  # which grows meanwhile
+        if isinstance(part, str):
+            if (found := unstorable(part)) is not None:
+                return f"{found} of {part!r:.80}"
+        elif isinstance(part, dict):
+            parts += (*part, *part.values())
+        elif isinstance(part, list):
+            parts += part
+    return None
+
+
+def _cleaned(value: Any, depth: int = 0) -> Any:
+    """Replace in metadata what :func:`hebbgraph.records.storable` replaces in texts."""
     if isinstance(value, str):
-        return _SURROGATE.sub(" ", value)
+        return storable(value)
     if depth > MAX_METADATA_DEPTH:
         return value  # refused as too deep
     if isinstance(value, dict):
-        return {_encodable(key): _encodable(part, depth + 1) for key, part in value.items()}
+        return {_cleaned(key): _cleaned(part, depth + 1) for key, part in value.items()}
     if isinstance(value, list):
-        return [_encodable(part, depth + 1) for part in value]
+        return [_cleaned(part, depth + 1) for part in value]
     return value
 
 

@@ -31,7 +31,7 @@ from hebbgraph.shards.plan import ShardPlace, ShardPlan, is_plan
 from hebbgraph.shards.shard import open_shards
 from hebbgraph.shards.truth import ShardedTruth
 from hebbgraph.store.answers import AnswerLog
-from hebbgraph.store.database import Database, translate_os, translated_os
+from hebbgraph.store.database import DATABASE_NAME, Database, translate_os, translated_os
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.packing import content
@@ -45,7 +45,7 @@ from hebbgraph.store.truth import Truth
 if TYPE_CHECKING:
     from hebbgraph.protocols import CueModel, Search, Tagger, TextSource
 
-__all__ = ["Namespace", "tagger_name"]
+__all__ = ["Namespace", "namespaces_at", "tagger_name"]
 
 logger = logging.getLogger(__name__)
 
@@ -334,6 +334,17 @@ class Namespace:
             self.recalls.close()
             for database in self.truth.databases:
                 database.dispose()
+
+
+def namespaces_at(location: str | Path, wait_seconds: float) -> list[str]:
+    """Return the names of all namespaces at a location, sorted; it is not made an index."""
+    if not is_url(location) and not (as_directory(location) / DATABASE_NAME).exists():
+        return []
+    database, _ = _open_database(location, None, wait_seconds)
+    try:
+        return Truth(database, "").namespaces()
+    finally:
+        database.dispose()
 
 
 def tagger_name(tagger: Tagger) -> str:

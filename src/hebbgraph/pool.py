@@ -17,6 +17,8 @@ from hebbgraph.arguments import check_names
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, ParameterError
 from hebbgraph.index import HebbianIndex
+from hebbgraph.namespace import namespaces_at
+from hebbgraph.settings import Settings
 
 __all__ = ["IndexPool", "PooledIndex"]
 
@@ -78,9 +80,13 @@ class IndexPool:
 
     def __getitem__(self, namespace: str) -> PooledIndex:
         """Return the index of a namespace, which opens when it is used."""
+        if not isinstance(namespace, str):
+            raise ParameterError(
+                f"a namespace is named by a str, got {namespace!r:.80}; write pool[str(tenant)]"
+            )
         return PooledIndex(self, namespace)
 
-    #: A pool is asked by name: which namespaces there are, ``index.namespaces()`` says.
+    #: A pool is asked by name: which namespaces there are, :meth:`namespaces` says.
     __iter__ = None
     __contains__ = None
 
@@ -91,6 +97,12 @@ class IndexPool:
 
     def __repr__(self) -> str:
         return f"IndexPool({str(self.location)!r}, max_open={self.max_open})"
+
+    def namespaces(self) -> list[str]:
+        """Return the names of all namespaces at the location, sorted; none of them is opened."""
+        settings = self._options.get("settings")
+        waited = settings if isinstance(settings, Settings) else Settings()
+        return namespaces_at(self.location, waited.write_wait_seconds)
 
     @contextmanager
     def lend(self, namespace: str) -> Iterator[HebbianIndex]:

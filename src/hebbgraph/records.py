@@ -64,6 +64,7 @@ __all__ = [
     "readable_links",
     "storable",
     "text_hash",
+    "unstorable",
 ]
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
@@ -77,7 +78,7 @@ _MEANT = {
 }
 
 
-def _unstorable(text: str) -> str | None:
+def unstorable(text: str) -> str | None:
     """Describe the first character that some databases cannot store, if any."""
     found = _UNSTORABLE.search(text)
     if found is None:
@@ -182,6 +183,8 @@ class Chunk(BaseModel):
     @field_validator("id", "document_id")
     @classmethod
     def _id_is_printable(cls, value: str | None) -> str | None:
+        if value == "":
+            raise ValueError("an id is not empty; leave it out where there is none")
         if value and not value.isprintable():
             raise ValueError("an id takes printable characters only")
         return value
@@ -189,8 +192,10 @@ class Chunk(BaseModel):
     @field_validator("text", "title")
     @classmethod
     def _text_is_storable(cls, value: str) -> str:
-        if (found := _unstorable(value)) is not None:
-            raise ValueError(f"{found}; remove it, or hand the text over as a str or dict")
+        if (found := unstorable(value)) is not None:
+            raise ValueError(
+                f"{found}; remove it, or let add() replace it (in a str or dict, unless strict)"
+            )
         if len(value) > MAX_TEXT:  # pydantic's max_length would hide the message on surrogates
             raise ValueError(f"{len(value)} characters, at most {MAX_TEXT}; split the text")
         return value
@@ -214,11 +219,18 @@ class Chunk(BaseModel):
                 )
         return value
 
+    @field_validator("tags", "addresses", "references", "supersedes", mode="before")
+    @classmethod
+    def _is_no_text(cls, value: object) -> object:
+        if isinstance(value, str):
+            raise ValueError(f"a list of str, got {value!r:.80}; put it in a list")
+        return value
+
     @field_validator("tags")
     @classmethod
     def _tags_are_storable(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         for tag in value:
-            if not tag.strip() or _unstorable(tag) is not None:
+            if not tag.strip() or unstorable(tag) is not None:
                 raise ValueError(f"a tag takes visible characters, got {tag!r}")
             if len(tag) > MAX_TAG:
                 raise ValueError(f"a tag has at most {MAX_TAG} characters, got {len(tag)}")
@@ -246,7 +258,7 @@ class Chunk(BaseModel):
         if len(value) > most:
             raise ValueError(f"{len(value)} of them, at most {most}; split the chunk")
         for link in value:
-            if not link.strip() or _unstorable(link) is not None:
+            if not link.strip() or unstorable(link) is not None:
                 raise ValueError(f"an address takes visible characters, got {link!r:.80}")
             if len(link) > MAX_ADDRESS:
                 raise ValueError(
@@ -286,7 +298,8 @@ class Chunk(BaseModel):
             first = error.errors(include_url=False, include_input=False)[0]
             field = ".".join(str(part) for part in first["loc"][:5]) or "chunk"
             name = repr(value["id"])[:80] if value.get("id") else "without id"
-            raise InvalidChunkError(f"chunk {name}: {field}: {first['msg']}") from error
+            message = first["msg"].removeprefix("Value error, ")
+            raise InvalidChunkError(f"chunk {name}: {field}: {message}") from error
         except UnicodeEncodeError as error:
             raise InvalidChunkError(f"chunk {value.get('id')!r}: {error}") from error
 

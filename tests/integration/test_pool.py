@@ -22,6 +22,20 @@ def test_a_pool_is_asked_by_name_alone(tmp_path: Path) -> None:
                 wrong()
 
 
+def test_a_namespace_is_named_by_a_str_and_listed(tmp_path: Path) -> None:
+    place = tmp_path / "new"
+    with IndexPool(place) as pool:
+        assert pool.namespaces() == []
+        assert not place.exists()
+        for wrong in (3, None, b"anna"):
+            with pytest.raises(ParameterError, match=r"named by a str, got .*pool\[str"):
+                pool[wrong]  # type: ignore[index]
+        for tenant in ("bert", "anna"):
+            pool[tenant].add(["A note."])
+        assert pool.namespaces() == ["anna", "bert"]
+        assert len(pool) == 2
+
+
 def test_tenants_stay_apart_and_few_stay_open(tmp_path: Path) -> None:
     tenants = [f"tenant-{n}" for n in range(5)]
     with IndexPool(tmp_path, max_open=2) as pool:

@@ -40,6 +40,17 @@ def test_strict_refuses_what_it_would_replace() -> None:
         assert index.stats().chunks == 0
 
 
+def test_metadata_is_cleaned_as_texts_are(caplog: pytest.LogCaptureFixture) -> None:
+    odd = {"by\x00": "Ida\x92s", "in": [{"n": "\x07"}, 5]}
+    with HebbianIndex.open(":memory:") as index:
+        given = [{"id": "d", "text": "Owls.", "metadata": odd}, Chunk(text="Voles.", metadata=odd)]
+        assert index.add(given).cleaned == 2
+        assert index.get(["d"])[0].metadata == {"by ": "Ida’s", "in": [{"n": " "}, 5]}
+        assert index.ids({"by ": "Ida’s"}) == sorted(index.ids())
+        with pytest.raises(InvalidChunkError, match=r"'d': metadata: control character U\+0000"):
+            index.add(given, strict=True)
+
+
 @pytest.mark.parametrize("lazy", [False, True])
 def test_the_others_go_in_if_those_that_fail_are_skipped(lazy: bool) -> None:
     chunks: list[Any] = [

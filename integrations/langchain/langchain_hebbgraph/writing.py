@@ -120,7 +120,9 @@ def with_ids(documents: Iterable[Document], ids: Sequence[str | None] | None) ->
         raise ParameterError(f"ids is a list of str, got {ids!r}; put it in a list")
     if ids is not None and len(ids) != len(own):
         raise ParameterError(f"as many ids as documents are needed, got {len(ids)} for {len(own)}")
-    given = ids or [None] * len(own)
+    given = ids or [document.id for document in own]
+    if "" in given:
+        raise ParameterError("an id is not empty; leave it out (None) where there is none")
     return [
         document.model_copy(update={"id": id_ or stable_id(document)})
         for document, id_ in zip(own, given, strict=True)

@@ -144,6 +144,8 @@ def set_top_k(retriever: HebbianRetriever, k: Any) -> list[NodeWithScore]:
         (lambda r, s: s.query(VectorStoreQuery(query_embedding=[0.5])), "query as query_str"),
         (lambda r, s: s.query(VectorStoreQuery(query_str="x", mode="svm")), "is not supported"),
         (lambda r, s: s.delete_nodes(), r"clear\(\) deletes all"),
+        (lambda r, s: r.add([Document(id_="", text="Owls.")]), "an id is not empty"),
+        (lambda r, s: r.add([TextNode(id_="", text="Owls.")]), "an id is not empty"),
         (lambda r, s: r.refresh(), "refresh takes documents"),
         (lambda r, s: r.refresh("Hello world"), "documents is a list of Document"),
         (lambda r, s: r.add(DOCUMENTS[0]), "got one Document; put it in a list"),

@@ -87,6 +87,9 @@ class Outcome:
             return self.reason.code
         return "learned" if self.feedback else "waiting"
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {self}>"
+
     def __str__(self) -> str:
         """Tell it in one line, without a word of the question or the answer."""
         name = f"run {self.names[0]}: " if self.names else ""

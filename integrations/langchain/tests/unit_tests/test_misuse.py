@@ -168,6 +168,8 @@ OTHER = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
         (lambda r, s: CitationLearner(OTHER.as_retriever()), "a retriever or vector store over"),
         (lambda r, s: r.add("Hello world"), "a list of Document, got 'Hello world'"),
         (lambda r, s: r.add(DOCUMENTS, on_error="ignore"), "on_error is 'raise' or 'skip'"),
+        (lambda r, s: r.add([Document("Owls.", id="")]), "an id is not empty"),
+        (lambda r, s: r.add(DOCUMENTS, ids=["a", ""]), "an id is not empty"),
         (lambda r, s: r.refresh(), "refresh takes documents"),
         (lambda r, s: r.delete(), "ids or a document_id, got neither"),
         (lambda r, s: r.why(3), "why takes a document that came back, or its id; got 3"),
