@@ -15,7 +15,7 @@ DATASETS ?= $(wildcard ../shared/data/*)
 # A plain `make` lists what there is to make.
 .DEFAULT_GOAL := help
 
-.PHONY: help demo demo-ui ui screenshots animation site dist release-check test check format bench bench-minilm proof soak fuzz clean
+.PHONY: help demo demo-ui ui screenshots animation site sizes dist release-check test check format bench bench-minilm proof soak fuzz clean
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -72,6 +72,9 @@ site: $(VENV)/.docs-installed  ## Build the documentation as a site, for a serve
 	rm -rf build/site
 	$(BIN)/python -m sphinx -q -W --keep-going -j auto -c docs -d build/doctrees . build/site
 	$(BIN)/python docs/_site/check.py build/site
+
+sizes: $(VENV)/.test-installed  ## Print what each distribution and extra weighs, and what importing it costs.
+	$(BIN)/python tests/packaging/sizes.py
 
 dist: $(VENV)/.test-installed  ## Build every distribution into dist/.
 	rm -rf dist

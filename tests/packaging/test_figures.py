@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 MEASUREMENTS = ROOT / "docs" / "measurements.md"
-#: What ``hebbgraph bench --json`` wrote, and ``make proof``.
-STORED = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+#: What ``hebbgraph bench SET… --json`` wrote for the README's table, less its times.
+STORED = sorted((ROOT / "benchmarks" / "results").glob("readme-*.json"))
 FIGURE = re.compile(r"(?<![\d.])\.\d{3}\b")
 
 SETS = {
@@ -71,15 +71,15 @@ def stored() -> Iterator[tuple[str, str, dict[str, float]]]:
     """Set, system and metrics of each stored result of ``hebbgraph bench``."""
     for path in STORED:
         content = json.loads(path.read_text("utf-8"))
-        model = content.get("settings", {}).get("embedder")
-        for one in content.get("sets", []) if isinstance(content, dict) else []:
-            for system in one.get("systems", []):
+        model = content["settings"]["embedder"]
+        for one in content["sets"]:
+            for system in one["systems"]:
                 ours = "hebbgraph, with MiniLM" if model else "hebbgraph, no model at all"
                 name = ours if system["name"] == "hebbgraph spreading" else system["name"]
-                yield one["name"], name, system["metrics"]
+                if model or name in (ours, "BM25"):  # the others are shown with the model
+                    yield one["name"], name, system["metrics"]
 
 
-@pytest.mark.skipif(not STORED, reason="no results are stored in benchmarks/results")
 def test_the_measured_tables_are_the_stored_results() -> None:
     compared = 0
     for name, system, metrics in stored():
@@ -90,4 +90,4 @@ def test_the_measured_tables_are_the_stored_results() -> None:
             if (system, metric) in shown and metric != "tokens":
                 assert shown[system, metric] == f"{value:.3f}".removeprefix("0"), (name, system)
                 compared += 1
-    assert compared, "no stored result is of a set that the page shows"
+    assert compared > 50

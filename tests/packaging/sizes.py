@@ -1,0 +1,158 @@
+"""Print what each distribution and extra weighs, and what importing it costs: ``make sizes``.
+
+Sizes are those of the files that pip installs, without compiled bytecode, for this platform; what
+an extra needs follows from the metadata of what is installed here. Times are processor time of a
+fresh process in user mode, less that of one that imports nothing: the least of several, so that
+other load counts little.
+"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import Any
+
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+RUNS = 3
+#: Folder of each distribution, its packages, and what a program imports of it.
+OWN = {
+    "hebbgraph": (".", "src/hebbgraph", "hebbgraph"),
+    "langchain-hebbgraph": (
+        "integrations/langchain",
+        "langchain_hebbgraph",
+        "langchain_hebbgraph",
+    ),
+    "llama-index-retrievers-hebbgraph": (
+        "integrations/llama_index",
+        "llama_index",
+        "llama_index.retrievers.hebbgraph",
+    ),
+    "hebbgraph-bench": ("benchmarks", "hebbgraph_bench", "hebbgraph_bench.cli"),
+}
+#: What an extra lets a program import, beside the core.
+BROUGHT = {
+    "build": "pyarrow.parquet",
+    "ray": "ray",
+    "llm": "tenacity",
+    "spacy": "spacy",
+    "gliner": "gliner",
+    "files": "bs4, mammoth, markdownify, pypdfium2",
+    "sentence-transformers": "sentence_transformers",
+    "postgres": "psycopg",
+    "neural": "hebbgraph.neural.training, torch",
+    "quantized": "numkong",
+    "ivf": "faiss",
+    "server": "hebbgraph.server",
+    "agents": "langchain.agents",
+    "langgraph": "langgraph.graph",
+    "plots": "matplotlib.figure",
+}
+
+
+def main(chosen: list[str]) -> None:
+    """Print the table in Markdown: all rows, or those named."""
+    nothing = user_seconds("pass")
+    print("| installed | own MB | with all it needs, MB | packages | import, ms |")
+    print("|---|---:|---:|---:|---:|")
+    for name, (folder, package, module) in OWN.items():
+        project = project_of(folder)
+        own = size_of_folder(ROOT / folder / package)
+        extras: dict[str, list[str]] = project.get("optional-dependencies", {})
+        rows: dict[str, tuple[list[str], str]] = {name: ([], f"import {module}")}
+        for extra, requirements in extras.items():
+            if extra in BROUGHT:
+                code = f"import {module}, {BROUGHT[extra]}"
+                rows[f"{name}[{extra}]"] = (requirements, code)
+        for shown, (requirements, code) in rows.items():
+            if not chosen or shown in chosen:
+                names = needed([*project["dependencies"], *requirements]) | {name}
+                print(row(shown, own, names, code, nothing), flush=True)
+
+
+def row(name: str, own: int, names: set[str], code: str, nothing: float) -> str:
+    """Lay out one row; what is not installed here is said."""
+    missing = sorted(one for one in names if one not in OWN and not installed(one))
+    if missing:
+        return f"| {name} | {own / 1e6:.1f} | not installed here: {', '.join(missing)} | | |"
+    whole = sum(size_of(one) for one in names)
+    cost = 1000 * (user_seconds(code) - nothing)
+    return f"| {name} | {own / 1e6:.1f} | {whole / 1e6:,.0f} | {len(names)} | {cost:,.0f} |"
+
+
+def needed(requirements: list[str]) -> set[str]:
+    """Return the names of all that requirements bring, as installed here."""
+    found: dict[tuple[str, str], None] = {}
+    waiting = [Requirement(one) for one in requirements]
+    while waiting:
+        one = waiting.pop()
+        name = str(canonicalize_name(one.name))
+        for extra in ("", *one.extras):
+            if (name, extra) not in found:
+                found[name, extra] = None
+                waiting += dependencies(name, extra)
+    return {name for name, _ in found}
+
+
+def dependencies(name: str, extra: str) -> Iterator[Requirement]:
+    """Yield what a distribution asks for on this platform."""
+    if name in OWN:
+        project = project_of(OWN[name][0])
+        extras = project.get("optional-dependencies", {})
+        yield from map(Requirement, extras[extra] if extra else project["dependencies"])
+    elif installed(name):
+        for one in map(Requirement, distribution(name).requires or ()):
+            if one.marker is None or one.marker.evaluate({"extra": extra}):
+                yield one
+
+
+def size_of(name: str) -> int:
+    """Return the bytes of a distribution's files."""
+    if name in OWN:
+        folder, package, _ = OWN[name]
+        return size_of_folder(ROOT / folder / package)
+    files = distribution(name).files or ()
+    return sum(one.size or 0 for one in files if one.suffix != ".pyc")
+
+
+def size_of_folder(folder: Path) -> int:
+    """Return the bytes of a package's own files."""
+    files = (one for one in folder.rglob("*") if one.is_file() and one.suffix != ".pyc")
+    return sum(one.stat().st_size for one in files)
+
+
+def installed(name: str) -> bool:
+    """Tell whether a distribution is there."""
+    try:
+        distribution(name)
+    except PackageNotFoundError:
+        return False
+    return True
+
+
+def project_of(folder: str) -> dict[str, Any]:
+    """Return the table ``project`` of a distribution."""
+    text = (ROOT / folder / "pyproject.toml").read_text("utf-8")
+    found: dict[str, Any] = tomllib.loads(text)["project"]
+    return found
+
+
+def user_seconds(code: str) -> float:
+    """Return the least time in user mode that a fresh process takes to run some code."""
+    times = []
+    for _ in range(RUNS):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+        times.append(resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before)
+    return min(times)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
