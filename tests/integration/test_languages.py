@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from hebbgraph import Chunk, HebbianIndex, ParameterError, Settings
 
@@ -188,3 +191,103 @@ def test_a_glossary_joins_names_and_reads_questions() -> None:
 def test_a_glossary_that_tells_nothing_apart_is_refused(glossary: dict[str, object]) -> None:
     with pytest.raises(ParameterError, match="glossary: "):
         Settings(glossary=glossary)
+
+
+class _Multilingual:
+    """As multilingual embedders do, it says what a text is about, and its language louder."""
+
+    model_name = "multilingual"
+    topics = (
+        ("lighthouse", "leuchtturm", "маяк"), ("born", "geboren", "родился"),
+        ("nets", "netze", "сети"), ("boats", "boote", "лодки"), ("rain", "regen", "дождь"),
+    )  # fmt: skip
+    languages = ("the", "die", "и")
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        words = text.lower().replace(".", " ").replace("?", " ").split()
+        about = [any(word in words for word in names) for names in self.topics]
+        said = [2.0 * (word in words) for word in self.languages]
+        return np.array([*about, *said, 0.1], np.float32)
+
+    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
+        return np.stack([self.embed_query(text) for text in texts])
+
+
+_WORLD = [
+    Chunk(id="en-nets", text="The men of the harbour mend the nets in spring."),
+    Chunk(id="en-boats", text="The boats are made of pine, and so is the jetty."),
+    Chunk(id="en-house", text="The rain of the harbour fell upon the house there."),
+    Chunk(id="de-light", text="Die Leute sehen die Bucht und die Küste vom Leuchtturm aus."),
+    Chunk(id="de-born", text="Die Frau, die dort geboren ist, und die Leute von der Küste."),
+    Chunk(id="ru-boats", text="Летом и весной лодки стоят и в бухте, и на берегу."),
+    Chunk(id="ru-nets", text="Весной чинят сети и сушат рыбу, и так каждый год."),
+    *(Chunk(id=f"en-{at}", text=f"The rain of the day {at} was on the hill.") for at in range(8)),
+    *(Chunk(id=f"de-{at}", text=f"Der Regen, die Tage und die Nacht {at}.") for at in range(8)),
+    *(Chunk(id=f"ru-{at}", text=f"Дождь и ветер, и ночь {at}.") for at in range(8)),
+]
+_ACROSS = Settings(across_languages=True)
+
+
+def _ranked(index: HebbianIndex, question: str, **more: object) -> list[tuple[str, float]]:
+    hits = index.recall(question, **more).hits  # type: ignore[arg-type]
+    return [(hit.chunk.id, round(hit.score, 9)) for hit in hits]
+
+
+def test_a_question_finds_what_is_written_in_another_language() -> None:
+    question = "Where is the lighthouse of the harbour?"
+    with HebbianIndex.open(":memory:", embedder=_Multilingual()) as index:
+        index.add(_WORLD)
+        assert _ranked(index, question)[0][0].startswith("en-"), "the language is louder"
+    with HebbianIndex.open(":memory:", embedder=_Multilingual(), settings=_ACROSS) as index:
+        index.add(_WORLD)
+        recall = index.recall(question)
+        assert recall.hits[0].chunk.id == "de-light"
+        assert not recall.nothing_known
+        assert index.recall("Где стоят лодки и сети?", k=4).hits[0].chunk.id[3:] in {
+            "boats",
+            "nets",
+        }
+        without = index.recall(question, where={"$id": {"$ne": "de-light"}})
+        assert "de-light" not in {hit.chunk.id for hit in without.hits}
+
+
+def test_in_one_language_nothing_changes() -> None:
+    english = [chunk for chunk in _WORLD if chunk.id.startswith("en")]
+    found = []
+    for settings in (Settings(), _ACROSS):
+        with HebbianIndex.open(":memory:", embedder=_Multilingual(), settings=settings) as index:
+            index.add(english)
+            found.append(_ranked(index, "Who mends the nets of the harbour?"))
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_languages_do_not_remember_what_was_deleted(seed: int) -> None:
+    order = random.Random(seed).sample(_WORLD, len(_WORLD))
+    with HebbianIndex.open(":memory:", embedder=_Multilingual(), settings=_ACROSS) as index:
+        for chunk in order:
+            index.add([chunk])
+            index.recall("Wo sind die Boote und die Netze?")
+        index.delete([order[0].id, order[3].id])
+        index.add([order[3]])
+        after = _ranked(index, "Wo sind die Boote und die Netze?")
+    with HebbianIndex.open(":memory:", embedder=_Multilingual(), settings=_ACROSS) as index:
+        index.add([chunk for chunk in _WORLD if chunk.id != order[0].id])
+        assert _ranked(index, "Wo sind die Boote und die Netze?") == after
+
+
+def test_citations_teach_across_languages() -> None:
+    with HebbianIndex.open(":memory:", embedder=_Multilingual(), settings=_ACROSS) as index:
+        index.add(_WORLD)
+        german = "Wo ist die Netze Fabrik und die Boote?"
+        before = dict(_ranked(index, german, k=9))
+        for _ in range(3):
+            taught = index.recall("Where are the nets and the boats of the harbour?", k=7)
+            index.reinforce(taught, cited=["ru-nets"], actor="ann")
+        after = dict(_ranked(index, german, k=9))
+        assert after["ru-nets"] > before["ru-nets"]
+
+
+def test_languages_are_read_off_texts() -> None:
+    with pytest.raises(ParameterError, match="across_languages takes keep_text"):
+        Settings(across_languages=True, keep_text=False)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hebbgraph.arrays import FloatArray, IntArray, top_n, unique_inverse
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, top_n, unique_inverse
 from hebbgraph.formulas.parameters import check_range
 
 __all__ = [
@@ -232,6 +232,7 @@ def fuse(
     n_chunks: int = 0,
     covered: float = 1.0,
     weights: EvidenceWeights | None = None,
+    foreign: BoolArray | None = None,
     floor: float = 0.05,
 ) -> Evidence:
     """Fuse lexical and dense scores into direct evidence.
@@ -257,6 +258,9 @@ def fuse(
     covered : float, in [0, 1]
         See :func:`dense_share`.
     weights : EvidenceWeights, optional
+    foreign : ndarray of bool, indexed by chunk, optional
+        Chunks in another language than the question. Lexical search cannot know them, so what it
+        did not find of them is left to dense search alone, and they do not judge either.
     floor : float, in [0, 1]
         Without dense scores, the evidence of chunks that lexical search did not return, so
         that activation can reach passages that share no word with the query.
@@ -298,17 +302,24 @@ def fuse(
         low = beyond = high - 1.0
     width = high - low
     dense = (np.maximum(dense, beyond if similarity is None else low) - low) / width
+    words = lexical
+    if foreign is not None:
+        unheard = foreign[chunks]
+        words = np.where(unheard, np.maximum(lexical, dense), lexical)
+        heard = np.flatnonzero(~unheard)
+        judged = heard if isinstance(judged, slice) else np.intersect1d(judged, heard)
     share = dense_share(lexical[judged], dense[judged], covered, weights)
 
     def elsewhere(others: IntArray) -> FloatArray:
+        shares = share if foreign is None else np.where(foreign[others], 1.0, share)
         if similarity is None:
-            return np.full(len(others), share * (beyond - low) / width)
+            return shares * np.full(len(others), (beyond - low) / width)
         scaled: FloatArray = np.clip((similarity(others) - low) / width, 0.0, 1.0)
-        return share * scaled
+        return shares * scaled
 
     return Evidence(
         chunks,
-        share * dense + (1.0 - share) * lexical,
+        share * dense + (1.0 - share) * words,
         elsewhere,
         lexical=lexical,
         dense=dense,

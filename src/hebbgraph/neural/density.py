@@ -4,8 +4,9 @@ Whether a chunk is dense needs its ``min_samples`` nearest alone, and which dens
 together follows from a few neighbours of each. These come from trees [1]_: chunks are halved by
 the direction from one of them to another, again and again, and those of one leaf are compared. One
 tree separates neighbours; several seldom do. Where a chunk's nearest are all of its own topic, they
-miss the few pairs that join two topics; so of clusters with centres near each other, the members
-that face one another are compared.
+do not tell of the few pairs that join two topics. So each leaf also shows whether chunks of
+different clusters are near, and of clusters with centres near each other, the members that face
+one another are compared.
 
 Up to :data:`EXACT` chunks all pairs are compared, as scikit-learn does.
 
@@ -17,6 +18,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +34,8 @@ EXACT = 4000
 _PURPOSE = "finding clusters"
 _NEIGHBOURS = 24
 _TREES, _LEAF, _VIEW = 16, 256, 32
+#: After so many trees, it is seen again what hangs together.
+_LOOK_AFTER = 4
 #: Of each cluster, so many nearest others are looked at, and so many members of each side.
 _NEAR_CLUSTERS, _FACING = 16, 64
 _SEED = 0
@@ -56,18 +60,21 @@ def density_labels(vectors: FloatArray, *, eps: float, min_samples: int) -> NDAr
 
 def by_neighbours(vectors: FloatArray, *, eps: float, min_samples: int) -> NDArray[np.int64]:
     """Return what :func:`density_labels` does, from neighbours, however few chunks there are."""
-    n, k = len(vectors), max(_NEIGHBOURS, min_samples)
-    found, cosines = nearest_neighbours(vectors, k)
-    chunk, place = np.nonzero(cosines >= 1.0 - eps)
-    other, cosine = found[chunk, place], cosines[chunk, place]
-    core = np.bincount(chunk, minlength=n) >= min_samples  # itself is among its neighbours
-    joined = core[chunk] & core[other]
-    one, two = chunk[joined], other[joined]
-    labels = _components(n, one, two)
-    labels[~core] = -1
-    labels = _bridged(vectors, _numbered(labels), 1.0 - eps)
+    vectors = np.ascontiguousarray(vectors, dtype=np.float32)
+    n, least = len(vectors), 1.0 - eps
+    near = _Neighbours.none(n, max(_NEIGHBOURS, min_samples))
+    rng = np.random.default_rng(_SEED)
+    bridges = np.empty((2, 0), dtype=np.int64)
+    labels = None
+    for tree in range(_TREES):
+        if tree and tree % _LOOK_AFTER == 0:
+            labels = near.clusters(least, min_samples, bridges)
+        pairs = near.look_into(vectors, _leaves(vectors, rng), labels, least)
+        bridges = np.concatenate((bridges, pairs), axis=1)
+    labels = _bridged(vectors, _numbered(near.clusters(least, min_samples, bridges)), least)
     # What is not dense joins the nearest dense chunk within eps, if there is one.
-    border = np.flatnonzero(~core[chunk] & core[other])
+    chunk, other, cosine = near.within(least)
+    border = np.flatnonzero((labels[chunk] < 0) & (labels[other] >= 0))
     order = border[np.lexsort((other[border], -cosine[border], chunk[border]))]
     edge, first = np.unique(chunk[order], return_index=True)
     labels[edge] = labels[other[order[first]]]
@@ -92,22 +99,89 @@ def nearest_neighbours(
     """
     vectors = np.ascontiguousarray(vectors, dtype=np.float32)
     rng = np.random.default_rng(_SEED)
-    n = len(vectors)
-    found = np.zeros((n, k), dtype=np.int64)
-    cosines = np.full((n, k), -np.inf, dtype=np.float32)
+    near = _Neighbours.none(len(vectors), k)
     for _ in range(_TREES):
+        near.look_into(vectors, _leaves(vectors, rng))
+    return near.found, near.cosines
+
+
+@dataclass
+class _Neighbours:
+    """The k nearest of each vector that were seen so far; see :func:`nearest_neighbours`."""
+
+    found: NDArray[np.int64]
+    cosines: NDArray[np.float32]
+
+    @classmethod
+    def none(cls, n: int, k: int) -> _Neighbours:
+        return cls(np.zeros((n, k), dtype=np.int64), np.full((n, k), -np.inf, dtype=np.float32))
+
+    def look_into(
+        self,
+        vectors: NDArray[np.float32],
+        leaves: Iterator[IntArray],
+        labels: NDArray[np.int64] | None = None,
+        least: float = 0.0,
+    ) -> NDArray[np.int64]:
+        """Compare the vectors of each leaf; return a close pair of each two clusters seen."""
+        n, k = self.found.shape
         more = np.zeros((n, k), dtype=np.int64)
         nearer = np.full((n, k), -np.inf, dtype=np.float32)
-        for leaf in _leaves(vectors, rng):
+        pairs = [np.empty((2, 0), dtype=np.int64)]
+        for leaf in leaves:
             products = vectors[leaf] @ vectors[leaf].T
             some = min(k, len(leaf))
             best = np.argpartition(products, -some, axis=1)[:, -some:]
             more[leaf, :some] = leaf[best]
             nearer[leaf, :some] = np.take_along_axis(products, best, axis=1)
-        found, cosines = _best_of(
-            np.concatenate((found, more), axis=1), np.concatenate((cosines, nearer), axis=1), k
+            if labels is not None:
+                pairs.append(_apart(products, leaf, labels[leaf], least))
+        self.found, self.cosines = _best_of(
+            np.concatenate((self.found, more), axis=1),
+            np.concatenate((self.cosines, nearer), axis=1),
+            k,
         )
-    return found, cosines
+        return np.concatenate(pairs, axis=1)
+
+    def within(
+        self, least: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float32]]:
+        """Return chunk, neighbour and cosine of the pairs that are near enough."""
+        chunk, place = np.nonzero(self.cosines >= least)
+        return chunk, self.found[chunk, place], self.cosines[chunk, place]
+
+    def clusters(
+        self, least: float, min_samples: int, bridges: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return what hangs together by what was seen; -1 for what is not dense.
+
+        More neighbours only add to it, so what is joined early is joined rightly.
+        """
+        n = len(self.found)
+        chunk, other, _ = self.within(least)
+        core = np.bincount(chunk, minlength=n) >= min_samples  # itself is among its neighbours
+        joined = core[chunk] & core[other]
+        one, two = (
+            np.concatenate((chunk[joined], bridges[0])),
+            np.concatenate((other[joined], bridges[1])),
+        )
+        labels = _components(n, one, two)
+        labels[~core] = -1
+        return labels
+
+
+def _apart(
+    products: NDArray[np.float32], leaf: IntArray, labels: NDArray[np.int64], least: float
+) -> NDArray[np.int64]:
+    """Return one pair of near vectors for each two clusters in a leaf that have one."""
+    dense = labels >= 0
+    if not dense.any() or labels[dense].min() == labels[dense].max():
+        return np.empty((2, 0), dtype=np.int64)
+    close = (products >= least) & (labels[:, None] < labels) & dense[:, None]
+    one, two = np.nonzero(close)
+    ends = np.stack((labels[one], labels[two]))
+    _, first = np.unique(ends, axis=1, return_index=True)
+    return np.stack((leaf[one[first]], leaf[two[first]]))
 
 
 def _leaves(vectors: NDArray[np.float32], rng: np.random.Generator) -> Iterator[IntArray]:

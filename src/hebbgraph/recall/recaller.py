@@ -21,6 +21,7 @@ from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
 from hebbgraph.arguments import check_k
+from hebbgraph.derived.languages import Languages
 from hebbgraph.derived.timeline import Timelines
 from hebbgraph.embedders import unit_vector
 from hebbgraph.errors import FilterError, HebbgraphError, IndexLockedError, ParameterError
@@ -118,7 +119,11 @@ class Recaller:
         settings = namespace.settings
         self._foreign = ForeignNames(settings.glossary, scripts="scripts" in settings.aliases)
         self._masks = Masks(namespace.truth, namespace.colony_of, self._stale_now)
-        self._search = DirectSearch(namespace.derived, namespace.settings.evidence)
+        self._search = DirectSearch(
+            namespace.derived,
+            settings.evidence,
+            Languages(namespace.truth) if settings.across_languages else None,
+        )
         self._features = Features(namespace.derived)
         self._second_look = (
             None

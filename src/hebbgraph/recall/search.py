@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray, is_in_sorted
+from hebbgraph.derived.languages import Languages
 from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ParameterError
@@ -43,11 +44,16 @@ class DirectSearch:
     ----------
     derived : Derived
     weights : EvidenceWeights
+    languages : Languages, optional
+        Given, vectors are compared without their languages.
     """
 
-    def __init__(self, derived: Derived, weights: EvidenceWeights) -> None:
+    def __init__(
+        self, derived: Derived, weights: EvidenceWeights, languages: Languages | None = None
+    ) -> None:
         self._derived = derived
         self._weights = weights
+        self._languages = languages
         self._slots = _Slots.none()
 
     def evidence(
@@ -77,6 +83,7 @@ class DirectSearch:
             covered=covered,
             weights=self._weights.shifted(question.dense_shift),
         )
+        foreign: BoolArray | None = None
         if question.given is not None:
             rows = np.fromiter(question.given, dtype=np.int64)
             scores = np.fromiter(question.given.values(), dtype=np.float64)
@@ -86,12 +93,19 @@ class DirectSearch:
             else:
                 evidence, near = _by_cosines(graph, *seeds, question.elsewhere, fused)
         else:
-            evidence, near = self._dense(
-                graph, question.vector, passing.mask, vectors or self._derived.vectors, fused
-            )
+            table, vector = vectors or self._derived.vectors, question.vector
+            if self._languages is not None and table is not None and vector is not None:
+                neutral = self._languages.neutral(graph, table, question.query, vector)
+                if neutral is not None:
+                    table, vector, foreign = neutral
+                    fused = partial(fused, foreign=foreign)
+            evidence, near = self._dense(graph, vector, passing.mask, table, fused)
+        sure: float | None = confidence(covered, near)
+        if foreign is not None and _is_best(evidence, foreign):
+            sure = None  # a question shares no words with what is written in another language
         return replace(
             evidence,
-            confidence=confidence(covered, near),
+            confidence=sure,
             covered=covered,
             near=near,
             words=RareWords(self._derived.lexical, graph, question.terms),
@@ -170,6 +184,11 @@ def _by_cosines(
 
     near = None if background is None else nearness(nearest, background)
     return fused(seeds[known], own[known], similarity=similarity), near
+
+
+def _is_best(evidence: Evidence, among: BoolArray) -> bool:
+    """Return whether the chunk with the most evidence is among some."""
+    return bool(len(evidence.values)) and bool(among[evidence.chunks[evidence.values.argmax()]])
 
 
 class RareWords:

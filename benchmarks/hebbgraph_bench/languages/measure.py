@@ -1,0 +1,114 @@
+"""How many of the chunks that answer a question in another language are among the first five."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any, NamedTuple
+
+import numpy as np
+from hebbgraph import Chunk, HebbianIndex, Settings
+from hebbgraph.embedders import embed_passages
+
+from hebbgraph_bench.metrics import recall_at_k
+
+__all__ = ["Question", "Scores", "arms", "chunks", "dense", "measure", "questions"]
+
+K = 5
+
+
+class Question(NamedTuple):
+    """A question, its language, and the chunks that answer it: one or two."""
+
+    id: str
+    language: str
+    text: str
+    gold: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """R@5 of each question."""
+
+    by_question: Mapping[str, float]
+
+    def mean(self, *, hops: int, language: str | None = None) -> float:
+        """Return the mean over questions of so many hops (and in a language)."""
+        found = [
+            self.by_question[one.id]
+            for one in questions()
+            if len(one.gold) == hops and language in (None, one.language)
+        ]
+        return float(np.mean(found))
+
+
+def _lines(name: str) -> Iterator[dict[str, Any]]:
+    file = resources.files(__package__) / name
+    yield from map(json.loads, file.read_text("utf-8").splitlines())
+
+
+@cache
+def chunks() -> tuple[Chunk, ...]:
+    """Return the chunks in random order: neighbours in the file belong together."""
+    found = [Chunk(id=one["id"], title=one["title"], text=one["text"])
+             for one in _lines("corpus.jsonl")]  # fmt: skip
+    random.Random(0).shuffle(found)
+    return tuple(found)
+
+
+@cache
+def questions() -> tuple[Question, ...]:
+    """Return the questions."""
+    return tuple(
+        Question(one["id"], one["language"], one["question"], tuple(one["supporting_ids"]))
+        for one in _lines("queries.jsonl")
+    )
+
+
+def glossary() -> dict[str, tuple[str, ...]]:
+    """Return what things are called in the language of a question."""
+    held = json.loads((resources.files(__package__) / "glossary.json").read_text("utf-8"))
+    return {name: tuple(others) for name, others in held.items()}
+
+
+def arms(*, dense: bool) -> dict[str, Settings]:
+    """Return what is compared, by name; ``dense`` with an embedder."""
+    rest = {"keep_recalls": 0, "across_languages": dense}
+    with_names = {
+        "scripts": Settings(aliases=("scripts",), **rest),
+        "scripts, glossary": Settings(aliases=("scripts",), glossary=glossary(), **rest),
+    }
+    if not dense:
+        return {"words": Settings(**rest), **with_names}
+    return {
+        "as usual": Settings(keep_recalls=0),
+        "across languages": Settings(**rest),
+        **{f"across languages, {name}": settings for name, settings in with_names.items()},
+    }
+
+
+def measure(settings: Settings, embedder: Any = None) -> Scores:
+    """Ask an index with these settings."""
+    with HebbianIndex.open(":memory:", embedder=embedder, settings=settings) as index:
+        index.add(chunks())
+        ranked = ([hit.chunk.id for hit in index.recall(one.text, k=K).hits] for one in questions())
+        return _scored(ranked)
+
+
+def dense(embedder: Any) -> Scores:
+    """Rank by cosine alone."""
+    matrix = np.asarray(embed_passages(embedder, list(chunks())))
+    ids = [chunk.id for chunk in chunks()]
+    asked = (np.asarray(embedder.embed_query(one.text), np.float32) for one in questions())
+    return _scored([ids[at] for at in np.argsort(-(matrix @ vector))[:K]] for vector in asked)
+
+
+def _scored(ranked: Iterator[Sequence[str]] | Any) -> Scores:
+    return Scores({
+        one.id: recall_at_k(ids, dict.fromkeys(one.gold, 1), K)
+        for one, ids in zip(questions(), ranked, strict=True)
+    })  # fmt: skip

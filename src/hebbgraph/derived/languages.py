@@ -1,0 +1,112 @@
+"""The language of each chunk, and the vectors without it; derived when recalls ask for them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import BoolArray, GrowableArray, IntArray
+from hebbgraph.formulas.languages import LanguageMeans, language_means
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.store.truth import Truth
+from hebbgraph.text.languages import language_of
+from hebbgraph.vectors.table import VectorTable
+
+__all__ = ["Languages", "Neutral"]
+
+
+class Neutral(NamedTuple):
+    """Vectors and a question without their languages.
+
+    Attributes
+    ----------
+    table : VectorTable
+    vector : ndarray of float32, shape (dimension,), unit length
+        The question's.
+    foreign : ndarray of bool, shape (n_slots,)
+        Which chunks are in another language than the question.
+    """
+
+    table: VectorTable
+    vector: NDArray[np.float32]
+    foreign: BoolArray
+
+
+class Languages:
+    """Keeps the languages of a namespace in step with its graph.
+
+    Texts are read once in each process.
+    """
+
+    def __init__(self, truth: Truth) -> None:
+        self._truth = truth
+        self._names: dict[str, int] = {"": 0}
+        self._rows = GrowableArray(np.int64)
+        self._codes = GrowableArray(np.int64)
+        self._breaks = truth.history.breaks
+        self._of: tuple[TagGraph, int] | None = None
+        self._by_slot: IntArray = np.empty(0, np.int64)
+        self._several = False
+        self._made: tuple[VectorTable, int, TagGraph, int, VectorTable, LanguageMeans] | None = None
+
+    def neutral(
+        self, graph: TagGraph, table: VectorTable, question: str, vector: NDArray[np.float32]
+    ) -> Neutral | None:
+        """Return vectors and a question to compare; None if the chunks are in one language.
+
+        The caller holds the graph.
+        """
+        codes = self.by_slot(graph)
+        if not self._several:
+            return None
+        asked = self._names.get(language_of(question), 0)
+        neutral, means = self._table(graph, table, codes)
+        without = means.without(vector[None], np.array([asked]))[0]
+        foreign = (codes != asked) & (codes > 0) if asked else np.zeros(len(codes), np.bool_)
+        return Neutral(neutral, without, foreign)
+
+    def by_slot(self, graph: TagGraph) -> IntArray:
+        """Return a number for the language of each slot; 0 where it is not known."""
+        if self._of is None or self._of[0] is not graph or self._of[1] != graph.generation:
+            self._read(graph)
+            self._by_slot = self._codes.view[np.searchsorted(self._rows.view, graph.rows)]
+            known = self._by_slot[graph.alive]
+            self._several = len(np.unique(known[known > 0])) > 1
+            self._of = (graph, graph.generation)
+        return self._by_slot
+
+    def _read(self, graph: TagGraph) -> None:
+        """Read the texts of new rows. A row keeps its text, unless the database is another."""
+        if self._breaks != self._truth.history.breaks:
+            self._rows, self._codes = GrowableArray(np.int64), GrowableArray(np.int64)
+            self._breaks = self._truth.history.breaks
+        last = int(self._rows.view[-1]) if len(self._rows) else -1
+        rows = graph.rows[np.searchsorted(graph.rows, last, "right") :]
+        codes = np.zeros(len(rows), np.int64)
+        for row, title, text in self._truth.texts(rows):
+            language = language_of(f"{title} {text}")
+            codes[np.searchsorted(rows, row)] = self._names.setdefault(language, len(self._names))
+        self._rows.extend(rows)
+        self._codes.extend(codes)
+
+    def _table(
+        self, graph: TagGraph, table: VectorTable, codes: IntArray
+    ) -> tuple[VectorTable, LanguageMeans]:
+        now = (table, len(table.rows), graph, graph.generation)
+        made = self._made
+        if (
+            made is None
+            or made[0] is not table
+            or made[2] is not graph
+            or (made[1], made[3]) != now[1::2]
+        ):
+            slots = np.minimum(np.searchsorted(graph.rows, table.rows), graph.n_slots - 1)
+            live = (graph.rows[slots] == table.rows) & graph.alive[slots]
+            languages = codes[slots]
+            # Means of what is there now, so that it does not matter what was there before.
+            means = language_means(table.matrix[live], languages[live], len(self._names))
+            neutral = table.replaced(table.rows, means.without(table.matrix, languages))
+            made = self._made = (*now, neutral, means)
+        return made[4], made[5]

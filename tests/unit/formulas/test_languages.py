@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hebbgraph.formulas.evidence import EvidenceWeights, fuse
+from hebbgraph.formulas.languages import language_means
+
+
+def test_a_language_of_few_texts_stays_near_the_mean_of_all() -> None:
+    vectors = np.array([[1, 0]] * 15 + [[0, 1]] * 5, np.float32)
+    found = language_means(vectors, np.repeat([0, 1], [15, 5]), 3).means
+    # (15 · (1, 0) + 5 · (.75, .25)) / 20, (5 · (0, 1) + 5 · (.75, .25)) / 10, the mean itself
+    assert found.tolist() == [[0.9375, 0.0625], [0.375, 0.625], [0.75, 0.25]]
+
+
+@given(st.permutations(range(12)))
+def test_the_order_of_texts_is_irrelevant(order: list[int]) -> None:
+    vectors = np.random.default_rng(0).normal(size=(12, 4)).astype(np.float32)
+    languages = np.arange(12) % 3
+    expected = language_means(vectors, languages, 3).means
+    found = language_means(vectors[order], languages[order], 3).means
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_what_is_in_another_language_is_judged_by_dense_search_alone() -> None:
+    # Chunk 1 has the question's words by chance, 0 is in another language and nearest.
+    some = np.array([0, 1, 2])
+    fused = fuse(
+        np.array([1]), np.array([5.0]), some, np.array([0.9, 0.5, 0.1]), n_chunks=3,
+        weights=EvidenceWeights(dense=0.5, agreement=0.0, coverage=0.0),
+        similarity=lambda chunks: np.zeros(len(chunks)),
+        foreign=np.array([True, False, False, True]),
+    )  # fmt: skip
+    assert fused.values.tolist() == [1.0, 0.75, 0.0]
+    assert fused.lexical is not None
+    assert fused.lexical.tolist() == [0.0, 1.0, 0.0], "what was found stays as it was"
+    assert fused.of(np.array([3])).tolist() == [0.0]
