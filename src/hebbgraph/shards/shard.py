@@ -12,10 +12,13 @@ import sqlalchemy as sa
 
 from hebbgraph.errors import (
     DamagedIndexError,
+    DiskFullError,
     IndexLockedError,
     ParameterError,
+    ReadOnlyIndexError,
     ShardDownError,
     StorageError,
+    TextSourceError,
 )
 from hebbgraph.shards.plan import ROWS, ShardPlace
 from hebbgraph.store.database import Database
@@ -27,6 +30,14 @@ __all__ = ["Shard", "open_shards"]
 
 logger = logging.getLogger(__name__)
 
+#: Errors that say nothing about whether a shard can be read.
+_NOT_DOWN = (
+    DiskFullError,
+    IndexLockedError,
+    ReadOnlyIndexError,
+    ShardDownError,
+    TextSourceError,
+)
 #: A shard that is down is tried again after so long.
 _TRY_AGAIN_SECONDS = 2.0
 
@@ -134,7 +145,7 @@ class Shard:
         truth = self.truth
         try:
             yield truth
-        except (IndexLockedError, ShardDownError):
+        except _NOT_DOWN:
             raise
         except (StorageError, OSError) as error:
             self.goes_down(error)
