@@ -37,6 +37,8 @@ class Embedded:
 
     def of(self, chunk: Chunk) -> bytes | None:
         """Return the vector of a chunk's content."""
+        if not self.vectors:
+            return None
         return self.vectors.get(content_key(chunk.title, chunk.text))
 
 

@@ -81,6 +81,8 @@ def acronym_expansions(text: str) -> list[tuple[str, str]]:
     .. [1] Schwartz, Hearst (2003), A simple algorithm for identifying abbreviation
        definitions in biomedical text. Pacific Symposium on Biocomputing.
     """
+    if "(" not in text:
+        return []
     pairs: dict[tuple[str, str], None] = {}
     for match in _BRACKETED.finditer(text):
         inside = match[1].strip()

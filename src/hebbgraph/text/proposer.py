@@ -48,10 +48,11 @@ from hebbgraph.text.shapes import (
     MIN_MARKERS,
     ShapedText,
     dominant_language,
-    split_words,
+    end_lines,
     word_analyser,
 )
 from hebbgraph.text.syllables import is_syllabic
+from hebbgraph.text.word_table import END, WordTable, split_page
 from hebbgraph.text.words import MAX_CACHED_CHARACTERS, Interner, WordCounts
 
 __all__ = ["Proposer"]
@@ -62,7 +63,6 @@ _Source: TypeAlias = tuple[str, str, Iterable[str]]
 _PAGE = 500  # chunks processed together
 _PAGE_CHARACTERS = 1 << 20  # bounds the memory of a page of long texts
 _FEW = 16  # smaller pages are processed chunk by chunk, which is then faster
-_END = "\n"  # follows every text; no word equals it
 _UNREAD = "?"  # shape of a word too long to be cached
 _LONG_WORD = 1  # number shared by all such words
 _KEPT_SHARE = 2  # forgetting keeps at most this fraction (one in two) of the capacity
@@ -124,6 +124,7 @@ class Proposer:
         self._capacity = capacity
         self._word_shape = word_analyser("english").analyse
         self._words = _Words()
+        self._table = WordTable(lambda words: [self._words[word] for word in words])
         self._counts = WordCounts()
         self._units_of_words = RaggedArray(np.int32)
         self._codes_of_words = GrowableArray(np.uint8)
@@ -135,14 +136,15 @@ class Proposer:
         #: Whether a unit is plain, so that joining such units by spaces yields a key.
         self._usual = GrowableArray(np.bool_)
         self._verbal = GrowableArray(np.bool_)
-        self._keep([(("",), _END), (("",), _UNREAD)])
-        self._words.update({_END: 0, _UNREAD * (MAX_CACHED_CHARACTERS + 1): _LONG_WORD})
+        self._keep([(("",), END), (("",), _UNREAD)])
+        self._words.update({END: 0, _UNREAD * (MAX_CACHED_CHARACTERS + 1): _LONG_WORD})
 
     def _forget(self, most: int) -> None:
         """Keep the ``most`` most frequent words that occurred more than once; forget the rest."""
         often = self._counts.most_frequent(most)
         kept = np.concatenate((np.arange(_LONG_WORD + 1), often[often > _LONG_WORD]))
         words = list(self._words)
+        self._table.clear()
         self._words.clear()
         self._words.update({words[at]: number for number, at in enumerate(kept.tolist())})
         _, places = self._units_of_words.positions(kept)
@@ -214,13 +216,8 @@ class Proposer:
     def _read(self, chunks: Sequence[_Source]) -> _Page:
         if len(self._words) > self._capacity:
             self._forget(self._capacity // _KEPT_SHARE)
-        words: list[str] = []
-        for text, title, _ in chunks:
-            words += split_words(text)
-            words.append(_END)
-            words += split_words(title)
-            words.append(_END)
-        numbers = self._words.intern(words)
+        texts = [end_lines(text) for text, title, _ in chunks for text in (text, title)]
+        numbers = self._table.number(split_page(texts))
         if self._words.fresh:
             self._keep(list(map(self._word_shape, self._words.fresh)))
             self._words.fresh = []
@@ -228,7 +225,7 @@ class Proposer:
         _, places = self._units_of_words.positions(numbers)
         codes = self._codes_of_words.view[places]
         units = self._units_of_words.values.astype(np.int32, copy=False)[places]
-        return _Page(units, codes, np.flatnonzero(codes == ord(_END)))
+        return _Page(units, codes, np.flatnonzero(codes == ord(END)))
 
     def _keep(self, records: Sequence[tuple[tuple[str, ...], str]]) -> None:
         """Append the units and shapes of new words."""
@@ -351,7 +348,13 @@ class _Names:
         for key in self._codes[start:stop]:
             names.setdefault(key, "code")
         start, stop = self._bounds[text : text + 2]
-        for key, kind in zip(self._keys[start:stop], self._kinds[start:stop], strict=True):
+        keys, kinds = self._keys[start:stop], self._kinds[start:stop]
+        if not names:
+            names.update(zip(keys, kinds, strict=True))
+            if len(names) == len(keys):
+                return
+            names.clear()  # some repeat, and the strongest evidence counts
+        for key, kind in zip(keys, kinds, strict=True):
             if names.setdefault(key, kind) in WEAKER[kind]:
                 names[key] = kind
 
@@ -413,5 +416,5 @@ def _table(characters: str) -> BoolArray:
 _MARKERS = {marker: number for number, marker in enumerate(ENGLISH_MARKERS)}
 _MAY_BE_NAMES = _table("CAX")
 _NOT_PLAIN = _table("u" + _UNREAD)
-_SENTENCE_STARTS = _table(SENTENCE_STARTS + _END)
-_SENTENCE_ENDS = _table(SENTENCE_ENDS + _END)
+_SENTENCE_STARTS = _table(SENTENCE_STARTS + END)
+_SENTENCE_ENDS = _table(SENTENCE_ENDS + END)

@@ -13,6 +13,7 @@ from hebbgraph.arrays import GrowableArray, IntArray, RaggedArray, prefix_sums
 from hebbgraph.text.characters import is_unspaced
 from hebbgraph.text.hashing import PhraseHasher
 from hebbgraph.text.tokens import lexical_terms, simple_token, tokenize, tokenize_word
+from hebbgraph.text.word_table import WordTable, split_page
 from hebbgraph.text.words import Interner, WordCounts
 
 __all__ = ["TextReader", "TokenizedTexts"]
@@ -58,7 +59,7 @@ class _Words(Interner):
     def __missing__(self, word: str) -> int:
         token = simple_token(word)
         if token is not None and token != word:
-            return self.setdefault(word, self[token])
+            return self[token]
         self.fresh.append(word)
         self.usual.append(token is not None)
         self._size += 1
@@ -95,6 +96,7 @@ class TextReader:
         self._language = language
         self._capacity = capacity
         self._words = _Words()
+        self._table = WordTable(lambda words: [self._words[word] for word in words])
         self._tokens = RaggedArray(np.uint64)
         self._terms = RaggedArray(np.uint8)
         self._context_dependent = GrowableArray(np.bool_)
@@ -111,6 +113,7 @@ class TextReader:
         renumbered = np.full(len(self._context_dependent), -1, dtype=np.int64)
         renumbered[kept] = np.arange(len(kept))
         words, places = list(self._words), renumbered[list(self._words.values())]
+        self._table.clear()
         self._words = _Words(len(kept))
         for at in np.flatnonzero(places >= 0).tolist():
             self._words[words[at]] = int(places[at])
@@ -126,20 +129,15 @@ class TextReader:
             self._forget(self._capacity // _KEPT_SHARE)
             if len(self._tokens.values) > _TOKENS_OF_A_WORD * self._capacity:
                 self._forget()
-        words: list[str] = []
-        ends = []
-        for texts in chunks:
-            for text in texts:
-                words += text.split()
-                ends.append(len(words))
-        numbers = self._words.intern(words)
+        page = split_page([text for texts in chunks for text in texts])
+        numbers = self._table.number(page)
         if self._words.fresh:
             self._learn(self._words.fresh, self._words.usual)
             self._words.fresh, self._words.usual = [], []
         self._counts.add(numbers)
         n_texts = np.fromiter(map(len, chunks), np.int64, len(chunks))
         counts, tokens = self._tokens.positions(numbers)
-        bounds = np.array([0, *ends], dtype=np.int64)
+        bounds = prefix_sums(np.diff(page.ends, prepend=-1))  # what ends a text is no token
         lengths = np.diff(prefix_sums(counts)[bounds])
         last_words = bounds[np.cumsum(n_texts)]
         return TokenizedTexts(

@@ -36,6 +36,7 @@ __all__ = [
     "ShapedText",
     "WordShape",
     "dominant_language",
+    "end_lines",
     "is_english",
     "shape_text",
     "split_words",
@@ -331,14 +332,21 @@ def dominant_language(tokens: list[str]) -> str:
 
 def split_words(text: str) -> list[str]:
     """Split at whitespace; end short lines (headings, list items) like sentences."""
+    return end_lines(text).split()
+
+
+def end_lines(text: str) -> str:
+    r"""Return a text with a full stop, as a word of its own, after each short line.
+
+    Examples
+    --------
+    >>> end_lines("Owls\nhunt")
+    'Owls .\nhunt .'
+    """
     if "\n" not in text:
-        return text.split()
-    words: list[str] = []
-    for line in text.split("\n"):
-        words += line.split()
-        if len(line) < _HEADING_CHARACTERS:
-            words.append(".")
-    return words
+        return text
+    lines = text.split("\n")
+    return "\n".join([f"{line} ." if len(line) < _HEADING_CHARACTERS else line for line in lines])
 
 
 def shape_text(text: str, language: str) -> ShapedText:

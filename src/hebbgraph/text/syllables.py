@@ -18,6 +18,8 @@ SYLLABIC = "vietnamese"
 _SAMPLE = 1500  # characters
 #: Letters of no other language in wide use; Yoruba and Igbo share those with a dot below.
 _LETTER = re.compile("[ơưảẻỉỏủỷấầẩẫậắằẳẵặếềểễệốồổỗộớờởỡợứừửữự]", re.IGNORECASE)
+#: These letters, or what they are composed of.
+_MAY_HOLD_LETTER = re.compile("[\u01a0-\u1eff]")
 _WORDS_PER_LETTER = 12
 #: A syllable without its marks: at most one consonant or group before and after its vowels.
 _SYLLABLE = re.compile(
@@ -41,7 +43,7 @@ def is_syllabic(text: str) -> bool:
     >>> is_syllabic("Ngư dân vá lưới và sơn lại thuyền."), is_syllabic("Pál Gábor à Đakovo")
     (True, False)
     """
-    if text.isascii():
+    if text.isascii() or not _MAY_HOLD_LETTER.search(text, 0, _SAMPLE):
         return False
     sample = unicodedata.normalize("NFC", text[:_SAMPLE])
     found = len(_LETTER.findall(sample))

@@ -255,6 +255,13 @@ def key_from_tokens(tokens: list[str]) -> str:
     if len(tokens) == 1 and (len(tokens[0]) < 2 or tokens[0] in _ANY_LANGUAGE):
         return ""
     key = " ".join(tokens)
+    if (  # the common case: short words in plain letters
+        len(key) < MAX_TOKEN_CHARACTERS
+        and len(tokens) <= MAX_PHRASE_WORDS
+        and key.isascii()
+        and key.islower()
+    ):
+        return key
     if len(key) > MAX_PHRASE_CHARACTERS:
         return ""
     if key.isascii():

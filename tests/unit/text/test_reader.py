@@ -46,5 +46,5 @@ def test_words_that_come_again_outlive_those_met_once() -> None:
     texts = [["owl moth, " + " ".join(f"w{at}x{i}" for i in range(6))] for at in range(9)]
     for text in texts:
         assert _hashes(reader.read([text])) == [_HASHER.hash_tokens(tokenize(text[0])).tolist()]
-    assert {"owl", "moth", "moth,"} <= reader._words.keys()
+    assert {"owl", "moth"} <= reader._words.keys()
     assert len(reader._words) < 20
