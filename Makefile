@@ -21,18 +21,18 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "hebbgraph needs Python 3.11 or later; run make PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade "pip>=25.1"
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable .
 	@touch $@
 
-$(VENV)/.server-installed: pyproject.toml constraints.txt $(VENV)/.installed
+$(VENV)/.server-installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable ".[server]"
-	@touch $@
+	@touch $(VENV)/.installed $@
 
 $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.toml) \
 		$(VENV)/.installed
+	$(PIP) --upgrade "pip>=25.1"  # which knows --group
 	$(PIP) --editable ".[build,files,ivf,neural,postgres,quantized,server]" --group test
 	$(PIP) $(BESIDE:%=--editable %) $(BESIDE:%=--group %/pyproject.toml:test)
 	@touch $@
