@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ pytest.importorskip("fastapi", reason="the extra server is not installed")
 
 from hebbgraph import HebbianIndex
 
+from hebbgraph_bench.serving.__main__ import main
 from hebbgraph_bench.serving.clients import measure_clients
 from hebbgraph_bench.serving.overhead import measure_overhead
 from hebbgraph_bench.serving.views import measure_views
@@ -47,3 +49,16 @@ def test_all_views_are_asked_for(db: Path) -> None:
     rows = measure_views(db, QUESTIONS, lessons=1).rows
     assert {row[0].partition(",")[0] for row in rows} == {"ask", "replay", "map"}
     assert {row[1] for row in rows} == {"2"}
+
+
+def test_the_command_line_measures_a_set(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "boats"
+    folder.mkdir()
+    chunk = {"id": "p", "title": "Petrel", "text": "The Petrel was built by Ida Moss in May."}
+    asked = {"id": "q", "question": QUESTIONS[0], "answers": ["Ida"], "supporting_ids": ["p"]}
+    (folder / "corpus.jsonl").write_text(json.dumps(chunk))
+    (folder / "queries.jsonl").write_text(json.dumps(asked))
+    main(["overhead", str(folder)])
+    assert "difference" in capsys.readouterr().out
