@@ -108,8 +108,9 @@ class ShardedIndex(HebbianIndex):
         """Move documents to where new ones of their names would go; return how many chunks moved.
 
         After a shard was added to the file, this fills it. The index can be asked and written to
-        meanwhile, and ranks the same before, during and after. A call that was interrupted is
-        finished by the next one.
+        meanwhile. As after any delete, BM25 counts what has moved twice until :meth:`compact`;
+        then the ranking is that of before. A call that was interrupted is finished by the next
+        one.
 
         Raises
         ------

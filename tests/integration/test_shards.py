@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,6 +20,7 @@ from hebbgraph import (
     ShardedIndex,
 )
 from hebbgraph.shards import shard as shard_module
+from hebbgraph.store.truth import Truth
 
 QUESTION = "Where was the builder of the Petrel born?"
 
@@ -155,6 +158,69 @@ def test_a_new_shard_takes_its_share(
         index.compact()
         assert _ranked(index) == _ranked(one)
         assert index.rebalance() == 0
+
+
+def _grown(plan: Path) -> ShardedIndex:
+    with ShardedIndex.open(plan) as index:
+        index.add([{"id": f"n{at}", "text": f"Note {at} of Ida Moss."} for at in range(30)])
+    plan.write_text(plan.read_text() + '[[shard]]\nname = "new-one"\npath = "new"\n')
+    return ShardedIndex.open(plan)
+
+
+def _found(index: HebbianIndex, question: str) -> list[str]:
+    """Return the hits that were found; others only fill up."""
+    hits = index.recall(question, k=100).hits
+    return sorted(hit.chunk.id for hit in hits if hit.score > 0)
+
+
+def test_while_documents_move_nobody_misses_or_sees_one_twice(
+    many: ShardedIndex, plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many.close()
+    monkeypatch.setattr("hebbgraph.shards.moving._CHUNKS", 2)
+    with _grown(plan) as index:
+        asked = "Which notes are of Ida Moss?"
+        everything = _found(index, asked)
+        assert len(everything) > 30
+        seen: list[list[str]] = []
+        done = threading.Event()
+
+        def ask() -> None:
+            while not done.is_set():
+                seen.append(_found(index, asked))
+
+        reader = threading.Thread(target=ask)
+        reader.start()
+        try:
+            assert index.rebalance() > 4
+        finally:
+            done.set()
+            reader.join()
+        assert seen
+        assert all(ids == everything for ids in seen)
+
+
+def test_a_move_that_was_killed_is_finished_by_the_next(
+    many: ShardedIndex, plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many.close()
+    plain = Truth.apply
+
+    def apply(self: Truth, *args: Any, **options: Any) -> Any:
+        if options.get("delete_ids"):
+            raise KeyboardInterrupt
+        return plain(self, *args, **options)
+
+    with _grown(plan) as index:
+        everything = index.ids()
+        with monkeypatch.context() as patched:
+            patched.setattr(Truth, "apply", apply)
+            with pytest.raises(KeyboardInterrupt):
+                index.rebalance()
+        assert index.rebalance() > 0
+        hits = index.recall(QUESTION, k=100).hits
+        assert sorted(hit.chunk.id for hit in hits) == everything
+        assert sum(shard.chunks or 0 for shard in index.shards()) == len(everything)
 
 
 def test_an_index_becomes_the_first_shard(one: HebbianIndex, tmp_path: Path, plan: Path) -> None:
