@@ -204,7 +204,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
     given = parser.parse_args(arguments)
     model = LazyEmbedder(given.embedder) if given.embedder else None
-    output = Output(given.json, Console(width=120))
+    output = Output(given.json, Console())
     results = []
     with caching(model, given.cache) as embedder:
         for path in given.sets:

@@ -44,7 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name, settings in arms(dense=embedder is not None).items():
         rows.append(_row(name, measure(settings, embedder), languages))
     head = ("R@5", "1 hop", *languages, "2 hops", *languages)
-    Console(width=140).print(Grid("Questions in another language", head, rows).table())
+    Grid("Questions in another language", head, rows).print(Console())
 
 
 if __name__ == "__main__":
