@@ -439,7 +439,13 @@ def main() -> int:
     parser.add_argument("--checked-bytes", type=int, help="treat larger lexical indexes as large")
     parser.add_argument("--kind", action="append", help="only such files: a row of the table")
     parser.add_argument("--results", type=Path, help="keep outcomes here, and go on from them")
+    parser.add_argument("--table", type=Path, nargs="+", help="only print what is kept in these")
     options = parser.parse_args()
+    if options.table:
+        held = dict(json.loads(line) for one in options.table for line in one.open())
+        told = [(_kind_in(name), Outcome(*outcome)) for name, outcome in held.items()]
+        sys.stdout.write(f"{table(told)}\n")
+        return any(not outcome.ok for _, outcome in told)
     if options.checked_bytes is not None:
         from hebbgraph.derived import lexical
 
@@ -464,6 +470,11 @@ def main() -> int:
             note(kind_of(case.file), name, run, ready, case, Path(root))
     sys.stdout.write(f"{table(results)}\n")
     return any(not outcome.ok for _, outcome in results)
+
+
+def _kind_in(name: str) -> str:
+    file, _, damage = name.partition(": ")
+    return kind_of(file) if damage else "whole folders"
 
 
 def made_in_child(root: Path) -> Made:
