@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.derived.colonies import Colonies
-from hebbgraph.derived.parts import Derived, derived_directory
+from hebbgraph.derived.folder import derived_directory
+from hebbgraph.derived.parts import Derived
 from hebbgraph.embedders import QuestionVectors, embed_passages, embedder_name
 from hebbgraph.errors import ParameterError, SettingsMismatchError
 from hebbgraph.learning.memory import Memory

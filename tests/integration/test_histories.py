@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from hebbgraph import HebbianIndex, Settings
-from hebbgraph.derived.parts import derived_directory
+from hebbgraph.derived.folder import derived_directory
 from hebbgraph.store.database import DATABASE_NAME
 from hebbgraph.vectors import table as vectors
 

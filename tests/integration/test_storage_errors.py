@@ -24,8 +24,8 @@ from hebbgraph import (
     StorageError,
     errors,
 )
+from hebbgraph.derived import folder, snapshot
 from hebbgraph.derived import lexical as lexical_module
-from hebbgraph.derived import parts, snapshot
 from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.derived.lexical_faults import LexicalDamageError, translated
 
@@ -333,9 +333,9 @@ def test_a_folder_of_derived_parts_that_cannot_be_locked(
 ) -> None:
     error = PermissionError(errno.EACCES, "Permission denied", str(place / "derived"))
     told = pytest.raises(ReadOnlyIndexError, match="derived")
-    with _failing(monkeypatch, parts.FileLock, "acquire", error, 99), told:
+    with _failing(monkeypatch, folder.FileLock, "acquire", error, 99), told:
         HebbianIndex.open(place).recall(QUESTION)
-    with _failing(monkeypatch, parts, "make_way", error, 99), told:
+    with _failing(monkeypatch, folder, "make_way", error, 99), told:
         HebbianIndex.open(place)
 
 

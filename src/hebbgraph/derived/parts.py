@@ -10,30 +10,25 @@ to repair that the next one would not do anyway.
 from __future__ import annotations
 
 import contextlib
-import errno
-import hashlib
 import logging
 import math
-import os
 import threading
-import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from filelock import FileLock, Timeout
 
 from hebbgraph.arrays import IntArray
-from hebbgraph.artifacts import make_way, remove
-from hebbgraph.derived.lexical import LexicalIndex, LexicalRow, stamp_problem
+from hebbgraph.derived.folder import Folder, FolderLockedError
+from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
 from hebbgraph.derived.lexical_faults import LexicalDamageError
-from hebbgraph.derived.neural_store import NEURAL_FILE, NeuralStore
-from hebbgraph.derived.segments import damaged_files
+from hebbgraph.derived.lexical_part import LexicalPart
+from hebbgraph.derived.neural_store import NeuralStore
 from hebbgraph.derived.snapshot import has_snapshot, load_snapshot, save_snapshot
 from hebbgraph.derived.steps import Steps
 from hebbgraph.derived.vector_steps import VectorSteps
-from hebbgraph.errors import DamagedIndexError, HebbgraphError, IndexLockedError, StorageError
+from hebbgraph.errors import DamagedIndexError, HebbgraphError, StorageError
 from hebbgraph.graph.corrections import CorrectedGraph
 from hebbgraph.graph.neural_layer import LayerInGraph
 from hebbgraph.graph.tag_graph import TagGraph
@@ -48,7 +43,7 @@ from hebbgraph.vectors.file import VectorFile
 from hebbgraph.vectors.searches import search_factory
 from hebbgraph.vectors.table import VectorTable
 
-__all__ = ["Derived", "derived_directory"]
+__all__ = ["Derived"]
 
 logger = logging.getLogger(__name__)
 
@@ -60,8 +55,17 @@ _MOST_REBUILDS = 2
 _ATTEMPTS = 3
 
 
-class _FolderLockedError(IndexLockedError):
-    """Another process works on the derived parts."""
+class _Rebuilds:
+    """How often parts were built anew at one commit."""
+
+    def __init__(self) -> None:
+        self._commit, self._times = NEVER, 0
+
+    def may_help(self, commit: Commit) -> bool:
+        """Count one more; False if at this commit so many have not helped."""
+        self._times = self._times + 1 if commit == self._commit else 1
+        self._commit = commit
+        return self._times <= _MOST_REBUILDS
 
 
 class _Corrected(NamedTuple):
@@ -116,19 +120,21 @@ class Derived:
         #: last refresh.
         self.embedding: EmbeddingState | None = None
         self.feedback = FeedbackState()
-        self._directory = directory if writable else None
         #: What was found broken and rebuilt.
         self.repairs: list[str] = []
-        self._shared = directory
-        self._wait_seconds = wait_seconds
-        self._folder_lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
-        if self._directory is not None:
-            if make_way(self._directory / "lock", for_file=True):
-                self.repairs.append("something else lay where derived parts belong")
-            self._folder_lock = FileLock(self._directory / "lock", timeout=wait_seconds)
-        self._replaced_older = self._directory is not None and _replace_older(
-            older, self._directory
+        folder = Folder(
+            directory,
+            writable=writable,
+            wait_seconds=wait_seconds,
+            place=truth.database.place,
         )
+        if folder.was_blocked:
+            self.repairs.append("something else lay where derived parts belong")
+        self._shared, self._directory = folder.shared, folder.directory
+        self._locked = folder.locked
+        #: Where the parts lie, for messages.
+        self.place = folder.place
+        self._replaced_older = folder.replace(older)
         #: Held while arrays are read or changed; never for long.
         self.lock = lock or threading.RLock()
         self._refreshing = threading.RLock()
@@ -138,6 +144,9 @@ class Derived:
         self._rows_of_corrections: dict[str, int] = {}
         self._corrected: _Corrected | None = None
         self._lexical: LexicalIndex | None = None
+        self._lexical_part = LexicalPart(
+            folder, positions=truth.text_store.here, repairs=self.repairs
+        )
         self._vectors: VectorTable | None = None
         self._steps = Steps(truth, language, self.lock, self._repaired)
         self._vector_steps = VectorSteps(
@@ -153,12 +162,8 @@ class Derived:
         self._snapshot_is_trusted = True
         #: The commit that readers see: that of the last complete refresh.
         self._commit = NEVER
-        #: The commit at which derived parts were last found wrong, and how often.
-        self._distrusted = (NEVER, 0)
-        #: The commit at which searches last found the lexical index damaged, and how often.
-        self._mended = (NEVER, 0)
-        #: A lexical index, and those of its files that the background found damaged.
-        self._doubted: tuple[LexicalIndex, list[str]] | None = None
+        #: How often derived parts were found wrong, and searches found the lexical index damaged.
+        self._distrusted, self._mended = _Rebuilds(), _Rebuilds()
         #: Whether some reader saw less than the truth held since the last refresh.
         self.readers_lag = False
         #: The trained NAKG layer, if there is one.
@@ -244,7 +249,7 @@ class Derived:
                 return current
             try:
                 return self.refresh()
-            except _FolderLockedError as error:
+            except FolderLockedError as error:
                 if self._graph is None:
                     raise
                 logger.warning("an older generation answers: %s", error)
@@ -255,7 +260,7 @@ class Derived:
         state = self._truth.state()
         needed = self._truth.acknowledged(state.commit)
         held, newest = self._commit, state.commit.generation
-        if self._graph is None or self._lexical is None or self._doubted is not None:
+        if self._graph is None or self._lexical is None or self._lexical_part.is_doubted:
             return None
         if not needed <= held.generation <= newest:
             return None
@@ -313,7 +318,7 @@ class Derived:
                     raise
                 except OSError as error:
                     # A file that was open may be gone; anything else may pass, once.
-                    if attempt and not self._is_lexical_damage(error, attempt):
+                    if attempt and not (attempt == 1 and self._lexical_part.is_to_blame(error)):
                         raise translate_os(error, self.place) from error
                     logger.warning("derived parts failed (%s): reading them again", error)
                     self.repairs.append(f"derived parts failed while open: {error}")
@@ -331,24 +336,6 @@ class Derived:
         """Whether nothing is kept on disk."""
         return self._directory is None
 
-    @property
-    def place(self) -> str:
-        """Where the parts lie, for messages."""
-        return str(self._shared or self._truth.database.place)
-
-    def _is_lexical_damage(self, error: OSError, attempt: int) -> bool:
-        """Return whether Tantivy failed because of damaged files, and put those aside.
-
-        Its writer does not tell why it ended.
-        """
-        if self._directory is None or error.errno != errno.EIO or attempt > 1:
-            return False
-        with self._locked():
-            damaged = damaged_files(self._directory / "lexical")
-        if damaged:
-            self.discard_lexical(f"checksum of {damaged[0]}")
-        return bool(damaged)
-
     def mending(self, search: Callable[[], _R]) -> _R:
         """Search, and once more on a lexical index built anew if that one is damaged.
 
@@ -364,52 +351,16 @@ class Derived:
                 self._mend_lexical(error)
 
     def _mend_lexical(self, error: LexicalDamageError) -> None:
-        commit = self._truth.state().commit
-        times = self._mended[1] if self._mended[0] == commit else 0
-        if times == _MOST_REBUILDS:
+        if not self._mended.may_help(self._truth.state().commit):
             raise error
-        self._mended = commit, times + 1
         with self._refreshing:
             self.discard_lexical(str(error))
 
     def discard_lexical(self, problem: str) -> None:
         """Drop the lexical index, on disk too: the next refresh builds it from the truth."""
-        logger.warning("%s: building the lexical index anew", problem)
-        self.repairs.append(problem)
-        if self._directory is not None:
-            with self._locked():
-                LexicalIndex.discard(self._directory / "lexical")
+        self._lexical_part.put_aside(problem)
         with self.lock:
             self._lexical = None
-
-    def _read_rest(self, opened: LexicalIndex) -> None:
-        """Read in the background what opening a large lexical index did not."""
-        directory = self._directory
-        if not opened.unread or directory is None:
-            return
-        held = weakref.ref(self)
-
-        def read() -> None:
-            try:
-                damaged = opened.read_rest()
-            except OSError as error:  # of the file system, which says nothing about the content
-                logger.warning("%s could not be read through: %s", directory, error)
-                return
-            if damaged and (mine := held()) is not None:
-                mine._doubted = opened, damaged
-
-        threading.Thread(target=read, name="hebbgraph-checksums", daemon=True).start()
-
-    def _settle_doubt(self) -> None:
-        """Discard the lexical index if reading in the background found damage."""
-        if (doubted := self._doubted) is None:
-            return
-        self._doubted = None
-        if doubted[0] is self._lexical and self._directory is not None:
-            with self._locked():  # nobody merges now: a file that is gone was not damaged
-                damaged = damaged_files(self._directory / "lexical", doubted[1])
-            if damaged:
-                self.discard_lexical(f"the lexical index was damaged: checksum of {damaged[0]}")
 
     def distrust(self) -> None:
         """Start over, because derived parts name chunks that cannot be read.
@@ -419,15 +370,12 @@ class Derived:
         DamagedIndexError
             If that did not help twice: the truth itself lists chunks that it does not hold.
         """
-        commit = self._truth.state().commit
-        times = self._distrusted[1] if self._distrusted[0] == commit else 0
-        if times == _MOST_REBUILDS:
+        if not self._distrusted.may_help(self._truth.state().commit):
             raise DamagedIndexError(
                 f"{self._truth.database.place}: the database lists chunks that it cannot read, "
                 f"and rebuilding derived parts has not helped; hebbgraph doctor "
                 "tells how many: restore a backup, or delete and add them again"
             )
-        self._distrusted = commit, times + 1
         self.start_over()
 
     def start_over(self, why: str = "derived parts did not belong to this truth") -> None:
@@ -444,13 +392,15 @@ class Derived:
 
     def _refreshed(self) -> int:
         try:
-            self._settle_doubt()
+            if not self._lexical_part.settled(self._lexical):
+                with self.lock:
+                    self._lexical = None
             self._load()
             self.readers_lag = False
             self._commit = self._catch_up()
             self._truth.text_store.forget(self._commit.generation)
             return self._commit.generation
-        except _FolderLockedError:
+        except FolderLockedError:
             raise  # nothing has changed
         except BaseException:
             self._drop()
@@ -467,41 +417,7 @@ class Derived:
             with self.lock:
                 self._graph = graph or TagGraph.empty()
         if self._lexical is None:
-            self._lexical = self._open_lexical()
-
-    def _open_lexical(self) -> LexicalIndex:
-        if self._directory is not None:
-            with self._locked():
-                opened = self._lexical_index(self._directory / "lexical")
-            if opened.damage is not None:
-                self.repairs.append(f"the lexical index was damaged: {opened.damage}")
-            self._read_rest(opened)
-            return opened
-        if self._shared is not None and (self._shared / "lexical").is_dir():
-            return LexicalIndex.copy_of(
-                self._shared / "lexical", positions=self._truth.text_store.here
-            )
-        return self._lexical_index(None)
-
-    def _lexical_index(self, directory: Path | None) -> LexicalIndex:
-        # Terms with their positions are the text, all but its endings.
-        return LexicalIndex(directory, positions=self._truth.text_store.here)
-
-    @contextlib.contextmanager
-    def _locked(self) -> Iterator[None]:
-        try:
-            self._folder_lock.__enter__()
-        except Timeout as error:
-            raise _FolderLockedError(
-                f"{self._directory}: another process worked on the derived parts for more "
-                f"than {self._wait_seconds:g} s; try again, or raise write_wait_seconds"
-            ) from error
-        except OSError as error:
-            raise translate_os(error, self.place) from error
-        try:
-            yield
-        finally:
-            self._folder_lock.__exit__(None, None, None)
+            self._lexical = self._lexical_part.open()
 
     # -- one step forward -----------------------------------------------------------
 
@@ -611,13 +527,7 @@ class Derived:
 
     def lexical_problems(self) -> list[str]:
         """Return what is wrong with the files of the lexical index."""
-        if self._shared is None or not (self._shared / "lexical").is_dir():
-            return []
-        with self._locked():
-            if problem := stamp_problem(self._shared / "lexical"):
-                return [problem]
-            damaged = damaged_files(self._shared / "lexical")
-        return [f"damaged: {', '.join(damaged)}"] if damaged else []
+        return self._lexical_part.problems()
 
     def filed_vectors(self) -> tuple[VectorTable | None, str | None]:
         """Return the vectors in the files, and what is wrong with the files.
@@ -660,9 +570,7 @@ class Derived:
                     vectors = vectors.kept(graph.rows, _commit_of(graph))
                 # Rewritten, so that its statistics count live chunks only, and the terms of
                 # deleted ones are gone from the disk.
-                lexical = self._lexical_index(
-                    None if self._directory is None else self._directory / "lexical"
-                )
+                lexical = self._lexical_part.begun()
                 self._steps.advance_lexical(graph, lexical, rewrite=True)
             with self.lock:
                 self._graph, self._vectors, self._lexical = graph, vectors, lexical
@@ -689,23 +597,3 @@ class Derived:
 
 def _commit_of(graph: TagGraph) -> Commit:
     return Commit(graph.generation, graph.mark)
-
-
-def _replace_older(older: Path | None, directory: Path) -> bool:
-    """Remove an older version's folder, but move a trained layer; return whether there was one."""
-    if older is None or not older.is_dir():
-        return False
-    with contextlib.suppress(OSError):
-        os.replace(older / NEURAL_FILE, directory / NEURAL_FILE)
-    remove(older)
-    return True
-
-
-def derived_directory(root: Path, namespace: str, database_id: str = "") -> Path:
-    """Return where a namespace's derived parts lie below an index directory.
-
-    The name is a hash, as a namespace may hold any character. Without a database id, it is
-    the folder of versions that had none.
-    """
-    named = f"{database_id}/{namespace}" if database_id else namespace
-    return root / "derived" / hashlib.blake2b(named.encode(), digest_size=10).hexdigest()

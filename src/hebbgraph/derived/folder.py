@@ -1,0 +1,94 @@
+"""The folder of a namespace's derived parts, which all processes of a machine share."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from hebbgraph.artifacts import make_way, remove
+from hebbgraph.derived.neural_store import NEURAL_FILE
+from hebbgraph.errors import IndexLockedError
+from hebbgraph.store.database import translate_os
+
+__all__ = ["Folder", "FolderLockedError", "derived_directory"]
+
+
+class FolderLockedError(IndexLockedError):
+    """Another process works on the derived parts."""
+
+
+class Folder:
+    """A folder and the lock on it.
+
+    Parameters
+    ----------
+    shared : Path, optional
+        None keeps everything in memory.
+    writable : bool
+    wait_seconds : float
+        How long to wait for another process that works on it.
+    place : str
+        What messages name where there is no folder.
+
+    Attributes
+    ----------
+    shared : Path or None
+    directory : Path or None
+        The same, if it may be written.
+    was_blocked : bool
+        Whether something else lay in its place, and was removed.
+    """
+
+    def __init__(
+        self, shared: Path | None, *, writable: bool, wait_seconds: float, place: str
+    ) -> None:
+        self.shared = shared
+        self.directory = shared if writable else None
+        self.place = str(shared or place)
+        self.was_blocked = False
+        self._wait_seconds = wait_seconds
+        self._lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+        if self.directory is not None:
+            self.was_blocked = make_way(self.directory / "lock", for_file=True)
+            self._lock = FileLock(self.directory / "lock", timeout=wait_seconds)
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes from working on it; FolderLockedError if one does for too long."""
+        try:
+            self._lock.__enter__()
+        except Timeout as error:
+            raise FolderLockedError(
+                f"{self.directory}: another process worked on the derived parts for more "
+                f"than {self._wait_seconds:g} s; try again, or raise write_wait_seconds"
+            ) from error
+        except OSError as error:
+            raise translate_os(error, self.place) from error
+        try:
+            yield
+        finally:
+            self._lock.__exit__(None, None, None)
+
+    def replace(self, older: Path | None) -> bool:
+        """Remove an older version's folder, all but its trained layer; False if there is none."""
+        if self.directory is None or older is None or not older.is_dir():
+            return False
+        with contextlib.suppress(OSError):
+            os.replace(older / NEURAL_FILE, self.directory / NEURAL_FILE)
+        remove(older)
+        return True
+
+
+def derived_directory(root: Path, namespace: str, database_id: str = "") -> Path:
+    """Return where a namespace's derived parts lie below an index directory.
+
+    The name is a hash, as a namespace may hold any character. Without a database id, it is
+    the folder of versions that had none.
+    """
+    named = f"{database_id}/{namespace}" if database_id else namespace
+    return root / "derived" / hashlib.blake2b(named.encode(), digest_size=10).hexdigest()
