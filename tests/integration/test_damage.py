@@ -11,7 +11,7 @@ import faults
 import pytest
 from hostile_strings import Attack
 
-from hebbgraph import HebbianIndex, ParameterError
+from hebbgraph import HebbianIndex, ParameterError, StorageError
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="runs each case in a fork")
 
@@ -76,6 +76,11 @@ def test_what_hostile_strings_have_found(index_of_one: HebbianIndex, call: objec
     assert callable(call)
     with pytest.raises(ParameterError):
         call(index_of_one)
+
+
+def test_a_backup_whose_name_is_too_long(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="too long"):
+        HebbianIndex.restore(tmp_path / ("x" * 300), tmp_path / "new")
 
 
 @pytest.fixture

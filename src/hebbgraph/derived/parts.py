@@ -115,19 +115,15 @@ class Derived:
         self._truth = truth
         if with_vectors:
             search_factory(vector_search)  # so that a missing library raises at once
-        self._with_vectors = with_vectors
+        self._with_vectors, self._wait_seconds = with_vectors, wait_seconds
         #: The model of the vectors in the truth, and the state of its feedback log, as of the
         #: last refresh.
         self.embedding: EmbeddingState | None = None
         self.feedback = FeedbackState()
         #: What was found broken and rebuilt.
         self.repairs: list[str] = []
-        folder = Folder(
-            directory,
-            writable=writable,
-            wait_seconds=wait_seconds,
-            place=truth.database.place,
-        )
+        place = truth.database.place
+        folder = Folder(directory, writable=writable, wait_seconds=wait_seconds, place=place)
         if folder.was_blocked:
             self.repairs.append("something else lay where derived parts belong")
         self._shared, self._directory = folder.shared, folder.directory
@@ -392,9 +388,6 @@ class Derived:
 
     def _refreshed(self) -> int:
         try:
-            if not self._lexical_part.settled(self._lexical):
-                with self.lock:
-                    self._lexical = None
             self._load()
             self.readers_lag = False
             self._commit = self._catch_up()
@@ -416,6 +409,12 @@ class Derived:
             self._saved = NEVER if graph is None else _commit_of(graph)
             with self.lock:
                 self._graph = graph or TagGraph.empty()
+        self._load_lexical()
+
+    def _load_lexical(self) -> None:
+        if not self._lexical_part.settled(self._lexical):
+            with self.lock:
+                self._lexical = None
         if self._lexical is None:
             self._lexical = self._lexical_part.open()
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from hebbgraph.derived.folder import derived_directory
 from hebbgraph.derived.lexical import LexicalIndex
-from hebbgraph.derived.parts import Derived, derived_directory
+from hebbgraph.derived.parts import Derived
 from hebbgraph.derived.steps import StagedStep
 from hebbgraph.graph.phrases import PhraseTable
 from hebbgraph.graph.tag_graph import GraphArrays, TaggedChunks, VocabularyChange
@@ -91,9 +92,7 @@ class ShardPart(Derived):
 
     def changes(self) -> Changes:
         """Return what has changed since the postings; open the lexical index before."""
-        self._settle_doubt()
-        if self._lexical is None:
-            self._lexical = self._open_lexical()
+        self._load_lexical()
         return self._truth.changes_since(self.commit)
 
     def stage(self, changes: Changes) -> tuple[StagedStep, VocabularyChange]:
@@ -147,7 +146,7 @@ class ShardPart(Derived):
         """Drop from lexical index and vectors what deleted chunks left."""
         directory: Path | None = self._directory
         with self._locked():
-            lexical = self._lexical_index(None if directory is None else directory / "lexical")
+            lexical = self._lexical_part.begun()
             self._steps.advance_lexical(self.postings, lexical, rewrite=True)
             vectors = self._vectors
             if directory is not None:

@@ -89,7 +89,9 @@ def restore(backup: Path, directory: Path, *, wait_seconds: float = 30.0) -> Non
         How long to wait for writers.
     """
     source_path = backup / DATABASE_NAME
-    if not source_path.is_file():
+    with _translated(str(backup)):
+        is_there = source_path.is_file()
+    if not is_there:
         raise NotAnIndexError(f"there is no backup of a hebbgraph index at {backup}")
     if backup.resolve() == directory.resolve():
         raise ParameterError(f"{backup} is the index itself; name its backup")
