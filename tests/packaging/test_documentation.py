@@ -12,6 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 import typer
@@ -168,6 +169,14 @@ def anchors(page: Path) -> set[str]:
             name = f"{slug}-{again}"
         found.add(name)
     return found
+
+
+def test_the_animation_is_small_and_loads_nothing() -> None:
+    drawn = (ROOT / "docs" / "images" / "recall.svg").read_text("utf-8")
+    assert len(drawn) < 300_000
+    tags = {element.tag.rpartition("}")[2] for element in ElementTree.fromstring(drawn).iter()}
+    assert tags == {"svg", "title", "style", "text", "path", "g", "rect"}
+    assert "url(" not in drawn
 
 
 def test_every_page_is_in_the_navigation() -> None:
