@@ -1,6 +1,7 @@
 """Answers, not only passages: what a model makes of each system's context, and what it cites.
 
-All systems may fill the same number of tokens. The model reads numbered sources and answers in a
+All systems may fill the same number of tokens; ``gold`` is what the model makes of the passages
+that answer, the most that any system can bring. The model reads numbered sources and answers in a
 few words with the keys of what it used. Judged are exact match and F1 of the answer without its
 keys, and the share of what it cites that is relevant (``precision``; over answers that cite).
 
@@ -20,8 +21,9 @@ from typing import Any
 import numpy as np
 from hebbgraph.citations import Formatter, parse_citations
 from hebbgraph.formulas.bootstrap import paired_bootstrap
+from hebbgraph.records import Chunk
 
-from hebbgraph_bench.baselines import Retriever
+from hebbgraph_bench.baselines import RankedChunk, Retriever
 from hebbgraph_bench.context import Context
 from hebbgraph_bench.datasets import Dataset, Query, load
 from hebbgraph_bench.embedding import CachingEmbedder, LazyEmbedder, caching
@@ -34,16 +36,30 @@ from hebbgraph_bench.proof.retrieval import OURS, K, direct
 from hebbgraph_bench.proof.stages import Measured
 from hebbgraph_bench.protocol import judge
 
-__all__ = ["AnswerSettings", "exact_match", "f1", "measure_answers"]
+__all__ = ["GOLD", "AnswerSettings", "exact_match", "f1", "measure_answers"]
 
-_PROMPT = """Sources:
+#: With an example, since a small model knows no instructions; it is about neither set nor sources.
+_PROMPT = """Each question is answered from its sources in as few words as can be. After the \
+answer stand the keys of the sources that were used, in square brackets.
+
+Sources:
+
+[k7] The Petrel
+The Petrel is a schooner that was built by Ida Moss.
+
+[k8] Ida Moss
+Ida Moss was a shipwright, born in Tessel.
+
+Question: Where was the builder of the Petrel born?
+Answer: Tessel [k7] [k8]
+
+Sources:
 
 {sources}
 
-Answer the question in as few words as you can. After the answer write the number of each source \
-that you used, in square brackets.
 Question: {question}
 Answer:"""
+GOLD = "gold"
 _KEY = re.compile(r"\[[^\]]*\]")
 
 
@@ -91,7 +107,8 @@ def measure_answers(
     reader = settings.opened(cache)
     with caching(LazyEmbedder(str(model)) if model else None, cache / "vectors") as embedder:
         some = dataset.sampled(settings.questions, seed=settings.seed)
-        systems = _answered(some, direct(embedder), reader, settings.tokens)
+        asked = {**direct(embedder), GOLD: _Gold(some)}
+        systems = _answered(some, asked, reader, settings.tokens)
         learning = _learned(dataset, embedder, reader, settings)
     return Measured({"questions": len(some.queries), "systems": systems, "learning": learning})
 
@@ -125,6 +142,25 @@ def f1(answer: str, wanted: Sequence[str]) -> float:
     return best
 
 
+class _Gold:
+    """Returns what answers a question: no system, but the most that one can bring."""
+
+    name = GOLD
+
+    def __init__(self, dataset: Dataset) -> None:
+        self._relevant = {query.text: sorted(query.relevant) for query in dataset.queries}
+
+    def index(self, chunks: Sequence[Chunk], /) -> None:
+        """Take in nothing."""
+
+    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
+        """Return what answers it."""
+        return [RankedChunk(id_, 1.0) for id_ in self._relevant[query][:k]]
+
+    def close(self) -> None:
+        """Keep nothing."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Answer:
     text: str
@@ -132,9 +168,9 @@ class _Answer:
 
 
 def _answer(
-    query: Query, ids: Sequence[str], dataset_chunks: Mapping[str, Any], reader: Reader
+    query: Query, ids: Sequence[str], chunks: Mapping[str, Chunk], reader: Reader
 ) -> _Answer:
-    rendered = Formatter().render([dataset_chunks[id_] for id_ in ids])
+    rendered = Formatter().render([chunks[id_] for id_ in ids])
     said = reader.read(_PROMPT.format(sources=rendered.text, question=query.text)).strip()
     first = said.splitlines()[0] if said else ""
     return _Answer(_KEY.sub(" ", first).strip(" .:"), tuple(parse_citations(said, rendered)))

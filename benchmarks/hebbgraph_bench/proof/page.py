@@ -15,6 +15,7 @@ import numpy as np
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.bootstrap import paired_bootstrap
 
+from hebbgraph_bench.proof.answers import GOLD
 from hebbgraph_bench.proof.plan import MODELS, PUBLISHED, WITH_LOG
 from hebbgraph_bench.proof.poisoning import ACTORS, RECIPES
 from hebbgraph_bench.proof.retrieval import OURS
@@ -233,10 +234,10 @@ def _answers(results: Results) -> str:
             continue
         for system, found in kept["figures"]["systems"].items():
             cells = [_share(found[one]) for one in ("recall", "EM", "F1", "cites", "precision")]
-            compared = "" if system == OURS else _difference(found["ours minus it"])
+            compared = "" if system in (OURS, GOLD) else _difference(found["ours minus it"])
             label = f"{name}, {kept['figures']['questions']} questions"
             rows.append((label, f"**{system}**" if system == OURS else system, *cells, compared))
-    headings = ("set", "system", "gold", "EM", "F1", "cites", "precision", "ours minus it, F1")
+    headings = ("set", "system", "in context", "EM", "F1", "cites", "precision", "ours minus it, F1")
     return _grid(headings, rows)
 
 

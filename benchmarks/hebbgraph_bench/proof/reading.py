@@ -17,7 +17,7 @@ from hebbgraph_bench.proof.models import ModelError
 
 __all__ = ["KeptReader", "LocalReader", "Reader", "UrlReader"]
 
-_MOST_TOKENS = 48
+_SAMPLING = {"max_tokens": 48, "temperature": 0, "seed": 0}
 _CONTEXT = 4096
 _SECONDS = 120
 
@@ -37,6 +37,8 @@ class Reader(Protocol):
 
 class LocalReader:
     """A GGUF file, read by llama.cpp in this process on one thread.
+
+    It continues the prompt up to the end of the line: the small model knows no turns of a chat.
 
     Raises
     ------
@@ -61,7 +63,8 @@ class LocalReader:
 
     def read(self, prompt: str, /) -> str:
         """Answer greedily."""
-        return _content(self._server.handle_chat_completions(_request(prompt)))
+        request = {"prompt": prompt, "stop": ["\n"], **_SAMPLING}
+        return _content(self._server.handle_completions(request))
 
 
 class UrlReader:
@@ -82,7 +85,8 @@ class UrlReader:
         ModelError
             If it does not answer.
         """
-        body = json.dumps({"model": self.name, **_request(prompt)}).encode()
+        messages = [{"role": "user", "content": prompt}]
+        body = json.dumps({"model": self.name, "messages": messages, **_SAMPLING}).encode()
         headers = {"Content-Type": "application/json"}
         if key := os.environ.get("OPENAI_API_KEY"):
             headers["Authorization"] = f"Bearer {key}"
@@ -118,17 +122,9 @@ class KeptReader:
         return path.read_text(encoding="utf-8")
 
 
-def _request(prompt: str) -> dict[str, Any]:
-    return {
-        "messages": [{"role": "user", "content": prompt}],
-        "max_tokens": _MOST_TOKENS,
-        "temperature": 0,
-        "seed": 0,
-    }
-
-
 def _content(answer: Any) -> str:
     try:
-        return str(answer["choices"][0]["message"]["content"] or "")
+        choice = answer["choices"][0]
+        return str(choice["message"]["content"] if "message" in choice else choice["text"])
     except (KeyError, IndexError, TypeError) as error:
-        raise ModelError(f"expected a chat completion, got {str(answer)[:200]!r}") from error
+        raise ModelError(f"expected a completion, got {str(answer)[:200]!r}") from error
