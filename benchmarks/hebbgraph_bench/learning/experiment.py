@@ -9,7 +9,7 @@ first pass and after each further round over the same questions. Nothing is tune
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hebbgraph.arrays import FloatArray
@@ -103,6 +103,7 @@ def run_learning(
     seeds: int = 5,
     seed: int = 0,
     at_most: int | None = 300,
+    curves: bool = True,
     on_arm: Callable[[str], object] | None = None,
 ) -> LearningResult:
     """Run the protocol on one set.
@@ -126,6 +127,8 @@ def run_learning(
         Of the split.
     at_most : int, optional
         Test with at most so many questions of each stratum.
+    curves : bool
+        Without them, every arm makes one pass and is tested once.
     on_arm : callable, optional
         Told the name of each arm before it starts.
 
@@ -152,7 +155,8 @@ def run_learning(
         for arm in arms(asked, settings=settings, parts=parts, seeds=seeds):
             if on_arm is not None:
                 on_arm(arm.name)
-            result, cited = _run_arm(arm, lab, parts_of, k, rounds)
+            drawn = arm if curves else replace(arm, curve=False)
+            result, cited = _run_arm(drawn, lab, parts_of, k, rounds)
             results.append(result)
             if arm.name == NONE:
                 exposed = {

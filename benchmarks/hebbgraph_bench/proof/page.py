@@ -237,7 +237,7 @@ def _answers(results: Results) -> str:
             compared = "" if system in (OURS, GOLD) else _difference(found["ours minus it"])
             label = f"{name}, {kept['figures']['questions']} questions"
             rows.append((label, f"**{system}**" if system == OURS else system, *cells, compared))
-    headings = ("set", "system", "in context", "EM", "F1", "cites", "precision", "ours minus it, F1")
+    headings = ("set", "system", "in context", "EM", "F1", "cites", "precision", "ours minus it")
     return _grid(headings, rows)
 
 

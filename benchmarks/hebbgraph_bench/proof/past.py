@@ -31,7 +31,7 @@ def measure_past(path: Path, *, model: Path | None, cache: Path | None) -> Measu
     """
     dataset = load(path)
     with caching(LazyEmbedder(str(model)) if model else None, cache) as embedder:
-        result = run_learning(dataset, embedder=embedder, k=K, rounds=1, parts=PARTS)
+        result = run_learning(dataset, embedder=embedder, k=K, parts=PARTS, curves=False)
     strata: dict[str, Any] = {}
     for stratum, asked in result.strata.items():
         arms: dict[str, Any] = {}
