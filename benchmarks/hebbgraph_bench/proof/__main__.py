@@ -29,23 +29,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         listed = stages(place)
         wanted = chosen(listed, given.stages)
-        if given.list:
-            for stage in wanted:
-                state = "kept" if results.is_fresh(stage) else "stale"
-                _say(f"{stage.name:48} {state if results.read(stage.name) else 'missing'}")
-            return 0
         if given.again:
             differing = [stage for stage in wanted if not _repeats(stage, results)]
             return int(bool(differing))
         failed = 0
         for number, stage in enumerate(wanted, 1):
-            failed += not _run(stage, results, f"{number}/{len(wanted)}", keep=given.keep)
+            if given.list:
+                _say(f"{stage.name:48} {_state(stage, results)}")
+            else:
+                failed += not _run(stage, results, f"{number}/{len(wanted)}", keep=given.keep)
         if given.page is not None:
             given.page.write_text(written(given.page.read_text("utf-8"), results, listed), "utf-8")
     except HebbgraphError as error:
         _say(str(error))
         return 1
     return int(bool(failed))
+
+
+def _state(stage: Stage, results: Results) -> str:
+    if results.read(stage.name) is None:
+        return "missing"
+    return "kept" if results.is_fresh(stage) else "stale"
 
 
 def _run(stage: Stage, results: Results, place: str, *, keep: bool) -> bool:
@@ -89,7 +93,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--shared", type=Path, default=Path("../shared"), help="holds published/ and data/")
     add("--results", type=Path, default=Path("benchmarks/results"), help="one JSON a stage")
     add("--cache", type=Path, default=Path(".proof"), help="for models, vectors and answers")
-    add("--page", type=Path, help="write the tables into this page, between its markers")
+    add(
+        "--page",
+        type=Path,
+        help="write the tables into this page, between its markers; with --list, from what is kept",
+    )
     add("--list", action="store_true", help="say which stages there are, and measure nothing")
     add("--again", action="store_true", help="measure what is kept again, and compare")
     add("--keep", action="store_true", help="let stand what older code measured")

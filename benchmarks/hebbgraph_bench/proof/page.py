@@ -29,6 +29,7 @@ __all__ = ["TABLES", "written"]
 _MARKED = re.compile(r"(<!-- proof: ([\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _NAMES = {"none": "no model", "MiniLM": "MiniLM", "mpnet": "mpnet"}
 _SETS = ("2wiki_hr", "2wiki_164")
+_OF_VECTORS = ("Rocchio", "linear adapter")  # without a model there is nothing to move
 _Table = Callable[[Results], str]
 
 #: R@5 on all 1,000 questions of 2wiki_hr, as published; the LLM at indexing and for each question.
@@ -40,6 +41,7 @@ _PUBLISHED: tuple[tuple[str, str, str, str], ...] = (
     ("PropRAG", "NV-Embed-v2", "yes / no", ".941"),
     ("BridgeRAG", "NV-Embed-v2", "no / 3 calls", ".953"),
 )
+_BEST = ("BridgeRAG", 0.9527)
 
 
 def written(page: str, results: Results, stages: Sequence[Stage]) -> str:
@@ -53,8 +55,8 @@ def written(page: str, results: Results, stages: Sequence[Stage]) -> str:
 
     def table(found: re.Match[str]) -> str:
         name = found[2]
-        if name == "missing":
-            body = _missing(results, stages)
+        if name in _OF_STAGES:
+            body = _OF_STAGES[name](results, stages)
         elif name in TABLES:
             body = TABLES[name](results)
         else:
@@ -89,13 +91,17 @@ def _recall(results: Results, name: str) -> str:
 
 def _published(results: Results) -> str:
     rows = [(*row, "1,000") for row in _PUBLISHED]
+    against = []
     for model in MODELS:
         if kept := results.read(f"retrieval/2wiki_hr/published/{model}"):
             found = kept["figures"]["systems"][OURS]
             shown = f"**{_share(found['R@5'])}** {_interval(found['interval'])}"
             asked = f"{kept['figures']['questions']:,}"
             rows.append((f"**ours, {_NAMES[model]}**", _NAMES[model], "no / no", shown, asked))
-    return _grid(("system", "embedder", "LLM: index / question", "R@5", "questions"), rows)
+            against.append(f"{found['R@5'] - _BEST[1]:+.4f} with {_NAMES[model]}")
+    grid = _grid(("system", "embedder", "LLM: index / question", "R@5", "questions"), rows)
+    name, best = _BEST
+    return f"{grid}\nOurs minus the best published ({name}, {best}): {', '.join(against)}."
 
 
 def _titles(results: Results) -> str:
@@ -148,6 +154,8 @@ def _past(results: Results, stratum: str) -> str:
             continue
         found = kept["figures"]["strata"][stratum]
         for arm, values in found["arms"].items():
+            if model == "none" and arm in _OF_VECTORS:
+                continue
             change = values["to none"]
             rows.append(
                 (
@@ -260,9 +268,29 @@ def _own_citations(results: Results) -> str:
     return _grid(("questions", "asked", "citations right", "R@5 before", "change"), rows)
 
 
+def _when(results: Results, stages: Iterable[Stage]) -> str:
+    runs: dict[tuple[str, str], list[float]] = {}
+    for stage in stages:
+        if kept := results.read(stage.name):
+            made, code = kept["environment"]["made_at"][:10], kept["fingerprint"]["code"]
+            runs.setdefault((made, code), []).append(
+                (kept["environment"]["load_average"] or [0])[0]
+            )
+    rows = [
+        (made, f"`{code}`", str(len(loads)), f"{min(loads):.0f} to {max(loads):.0f}")
+        for (made, code), loads in sorted(runs.items())
+    ]
+    return _grid(("day", "digest of the core", "stages", "load of two cores"), rows)
+
+
 def _missing(results: Results, stages: Iterable[Stage]) -> str:
-    missing = [stage.name for stage in stages if results.read(stage.name) is None]
-    return "\n".join(f"- `{name}`" for name in missing) or "None."
+    kinds: dict[str, list[str]] = {}
+    for stage in stages:
+        if results.read(stage.name) is None:
+            kind, _, rest = stage.name.partition("/")
+            kinds.setdefault(kind, []).append(rest)
+    lines = (f"- `{kind}/`: {', '.join(f'`{one}`' for one in of)}" for kind, of in kinds.items())
+    return "\n".join(lines) or "None."
 
 
 def _grid(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -292,6 +320,7 @@ def _difference(found: Mapping[str, float]) -> str:
     return f"{mean} [{low}, {high}]"
 
 
+_OF_STAGES = {"missing": _missing, "when": _when}
 TABLES: dict[str, _Table] = {
     **{name: partial(_recall, name=name) for name in PUBLISHED},
     "published": _published,
