@@ -14,10 +14,14 @@ from llama_index.core.chat_engine.types import ChatMode
 from llama_index.core.indices.base import BaseIndex
 from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.node_parser import HierarchicalNodeParser
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.schema import IndexNode, TextNode
 
 from hebbgraph import HebbianIndex, ParameterError
 from llama_index.retrievers.hebbgraph import (
+    CITATION_QA_TEMPLATE,
+    CitationFormatter,
     CitationLearner,
     HebbianGraphIndex,
     HebbianRetriever,
@@ -160,6 +164,35 @@ def test_children_found_together_are_merged_into_their_parent(tmp_path: Path) ->
         merged = [one for one in found if one.node.child_nodes]
         whole = next(one for one in merged if "Ida Moss built" in one.text)
         assert "sank off Skerrow" in whole.text
+
+
+def test_a_merged_parent_gives_the_credit_to_the_children_that_were_found() -> None:
+    def answer(prompt: str) -> str:
+        key = re.search(r"^\[(\w+)\][^[]*Ida Moss built", prompt, re.MULTILINE)
+        assert key is not None
+        return f"Ida Moss did [{key[1]}]."
+
+    with (
+        HebbianGraphIndex.from_documents([SHIPS, *DOCUMENTS], transformations=[PARSER]) as index,
+        CitationLearner(index),
+    ):
+        merging = index.as_retriever(auto_merge=True, similarity_top_k=8, simple_ratio_thresh=0.2)
+        assert isinstance(merging, AutoMergingRetriever)
+        engine = RetrieverQueryEngine.from_args(
+            merging,
+            llm=RuleLLM(rule=answer),
+            node_postprocessors=[CitationFormatter()],
+            text_qa_template=CITATION_QA_TEMPLATE,
+        )
+        response = engine.query("Who built the Petrel, and where did she sink?")
+        (lesson,) = index.index.lessons()
+        merged = next(one for one in response.source_nodes if "Ida Moss built" in one.text)
+        assert merged.node.child_nodes
+        assert merged.node_id not in index.index.ids()
+        cited = " ".join(one.text for one in index.index.get(lesson.cited))
+        assert "Ida Moss built" in cited
+        for text in cited.split(". "):
+            assert text.strip(". ") in merged.text
 
 
 def test_parents_go_and_change_with_their_document(tmp_path: Path) -> None:

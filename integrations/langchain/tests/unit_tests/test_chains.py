@@ -11,12 +11,14 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langchain_core.stores import InMemoryStore
 from lc_helpers import TEXT, RecordingIndex, ScriptedChat, citing, key_of, prompt_of
 
 from langchain_hebbgraph import (
     CitationLearner,
     Formatter,
     HebbianRetriever,
+    HebbianVectorStore,
     citation_prompt,
     cite_documents,
     format_documents,
@@ -129,6 +131,30 @@ def test_a_parent_counts_for_the_chunk_that_led_to_it(index: RecordingIndex, cha
     base = HebbianRetriever.from_index(index, k=3)
     run(index, Changed(base=base, change=parent), chat(script))
     assert index.taught() == [(QUERY, ["petrel"])]
+
+
+def test_parent_document_retriever(chat: Chat) -> None:
+    parents = pytest.importorskip("langchain_classic.retrievers")
+    splitters = pytest.importorskip("langchain_text_splitters")
+    petrel = f"{TEXT['petrel']} {'She sailed for forty years with wool and tar. ' * 4}".strip()
+    with RecordingIndex.open(":memory:") as index:
+        index.lessons, index.forgotten = [], []
+        retriever = parents.ParentDocumentRetriever(
+            vectorstore=HebbianVectorStore(index=index),
+            docstore=InMemoryStore(),
+            child_splitter=splitters.RecursiveCharacterTextSplitter(chunk_size=64, chunk_overlap=0),
+            search_kwargs={"k": 2},
+        )
+        retriever.add_documents(
+            [Document(petrel, metadata={"title": "Petrel"}), Document(TEXT["bread"])]
+        )
+        assert len(index.ids()) > 4
+        run(index, retriever, chat(citing("whole", texts={"whole": petrel})))
+        (lesson,) = index.lessons
+        (child, *_) = index.get(lesson.cited)
+        assert set(lesson.cited) <= {hit.chunk.id for hit in lesson.recall.hits}
+        assert child.text in petrel
+        assert "Ida Moss" in child.text
 
 
 def test_a_foreign_document_still_counts_for_nothing(index: RecordingIndex, chat: Chat) -> None:
