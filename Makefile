@@ -45,6 +45,10 @@ $(VENV)/.proof-installed: benchmarks/pyproject.toml $(VENV)/.installed
 	$(PIP) --editable "benchmarks[proof]"
 	@touch $@
 
+$(VENV)/.soak-installed: $(VENV)/.test-installed
+	$(PIP) --group soak
+	@touch $@
+
 $(VENV)/.check-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
 	$(PIP) --group check
 	@touch $@
@@ -110,7 +114,7 @@ bench-minilm: $(VENV)/.test-installed  ## The same with all-MiniLM-L6-v2, which 
 proof: $(VENV)/.proof-installed  ## Measure all of docs/proof.md and write its tables: hours; ended, it goes on.
 	HF_HUB_OFFLINE=1 $(BIN)/python -m hebbgraph_bench.proof --page docs/proof.md
 
-soak: $(VENV)/.test-installed  ## Kills, damage, failing disks, hostile strings, properties and load at length.
+soak: $(VENV)/.soak-installed  ## Kills, damage, failing disks, hostile strings, properties and load at length.
 	HEBBGRAPH_KILLS=500 $(BIN)/python -m pytest tests/integration/test_kill.py
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/integration/test_faults.py tests/integration/test_interleaving.py
 	$(BIN)/python tests/support/damage.py --cases 2000
@@ -119,6 +123,7 @@ soak: $(VENV)/.test-installed  ## Kills, damage, failing disks, hostile strings,
 	$(BIN)/python tests/support/faults.py --errors 300 --cuts 100
 	$(BIN)/python tests/support/hostile_strings.py --strings 12000
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/properties --hypothesis-profile=default
+	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/integration/test_build_killed.py
 	$(BIN)/python benchmarks/tests/soak/loading.py 600
 
 fuzz: $(VENV)/.test-installed  ## A million strange inputs: queries, filters, chunks, answers, documents, files.

@@ -19,6 +19,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.arrays import prefix_sums
 from hebbgraph.artifacts import file_checksum, remove
 from hebbgraph.extras import require
 
@@ -124,13 +125,24 @@ def write_table(path: Path, columns: Mapping[str, list[Any]], binary: tuple[str,
     """Write columns of strings, or of bytes, as an Arrow file."""
     ipc = _arrow()
     arrow = require("pyarrow", extra="build", purpose="building with workers")
-    arrays = [
-        arrow.array(values, arrow.large_binary() if name in binary else arrow.large_string())
-        for name, values in columns.items()
-    ]
+    arrays = [_column(arrow, values, name in binary) for name, values in columns.items()]
     table = arrow.Table.from_arrays(arrays, names=list(columns))
     with ipc.new_file(str(path), table.schema) as writer:
         writer.write_table(table)
+
+
+def _column(arrow: Any, values: list[Any], binary: bool) -> Any:
+    """Return an Arrow array, from buffers: ``arrow.array`` would import pandas where it is."""
+    encoded = [
+        b"" if value is None else value if binary else value.encode("utf-8", "surrogatepass")
+        for value in values
+    ]
+    offsets = prefix_sums(np.fromiter(map(len, encoded), np.int64, len(encoded)))
+    there = np.array([value is not None for value in values], np.bool_)
+    valid = None if there.all() else arrow.py_buffer(np.packbits(there, bitorder="little"))
+    buffers = [valid, arrow.py_buffer(offsets), arrow.py_buffer(b"".join(encoded))]
+    kind = arrow.large_binary() if binary else arrow.large_string()
+    return arrow.Array.from_buffers(kind, len(values), buffers)
 
 
 def read_table(path: Path, *names: str) -> list[list[Any]]:
