@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, GrowableArray, IntArray
+from hebbgraph.arrays import BoolArray, IntArray
 from hebbgraph.formulas.languages import LanguageMeans, language_means
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.store.truth import Truth
@@ -43,11 +43,10 @@ class Languages:
     def __init__(self, truth: Truth) -> None:
         self._truth = truth
         self._names: dict[str, int] = {"": 0}
-        self._rows = GrowableArray(np.int64)
-        self._codes = GrowableArray(np.int64)
+        #: The rows that were read, ascending, and the number of the language of each.
+        self._rows = self._codes = np.empty(0, np.int64)
         self._breaks = truth.history.breaks
         self._of: tuple[TagGraph, int] | None = None
-        self._by_slot: IntArray = np.empty(0, np.int64)
         self._several = False
         self._made: tuple[VectorTable, int, TagGraph, int, VectorTable, LanguageMeans] | None = None
 
@@ -71,25 +70,24 @@ class Languages:
         """Return a number for the language of each slot; 0 where it is not known."""
         if self._of is None or self._of[0] is not graph or self._of[1] != graph.generation:
             self._read(graph)
-            self._by_slot = self._codes.view[np.searchsorted(self._rows.view, graph.rows)]
-            known = self._by_slot[graph.alive]
-            self._several = len(np.unique(known[known > 0])) > 1
+            spoken = self._codes[graph.alive]
+            self._several = len(np.unique(spoken[spoken > 0])) > 1
             self._of = (graph, graph.generation)
-        return self._by_slot
+        return self._codes
 
     def _read(self, graph: TagGraph) -> None:
         """Read the texts of new rows. A row keeps its text, unless the database is another."""
         if self._breaks != self._truth.history.breaks:
-            self._rows, self._codes = GrowableArray(np.int64), GrowableArray(np.int64)
+            self._rows = self._codes = np.empty(0, np.int64)
             self._breaks = self._truth.history.breaks
-        last = int(self._rows.view[-1]) if len(self._rows) else -1
-        rows = graph.rows[np.searchsorted(graph.rows, last, "right") :]
+        rows = graph.rows
+        known = np.isin(rows, self._rows, assume_unique=True)
         codes = np.zeros(len(rows), np.int64)
-        for row, title, text in self._truth.texts(rows):
+        codes[known] = self._codes[np.searchsorted(self._rows, rows[known])]
+        for row, title, text in self._truth.texts(rows[~known]):
             language = language_of(f"{title} {text}")
             codes[np.searchsorted(rows, row)] = self._names.setdefault(language, len(self._names))
-        self._rows.extend(rows)
-        self._codes.extend(codes)
+        self._rows, self._codes = rows.copy(), codes
 
     def _table(
         self, graph: TagGraph, table: VectorTable, codes: IntArray
