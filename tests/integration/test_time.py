@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from hebbgraph import Chunk, FilterError, HebbianIndex, ParameterError, Recall, Settings
 from hebbgraph.cli import app
+from hebbgraph.text.time_words import asked_time
 
 pytestmark = pytest.mark.also_served
 
@@ -176,6 +177,40 @@ def test_events_of_one_subject_follow_one_another() -> None:
         assert ids(after) == ["Ada", "Bo"]
         assert ids(index.recall("Who is the latest warden?", k=1)) == ["Cem"]
         assert all(hit.stale is None for hit in after.hits)
+
+
+@pytest.mark.parametrize(
+    ("question", "expected"),
+    [
+        ("Who was mayor of Tessel before Bo Renn?", "Ada Moss"),
+        ("Who was the predecessor of Bo Renn as mayor of Tessel?", "Ada Moss"),
+        ("Wer war vor Bo Renn mayor of Tessel?", "Ada Moss"),
+        ("Qui a précédé Bo Renn, mayor of Tessel ?", "Ada Moss"),
+        ("Who succeeded Ada Moss as mayor of Tessel?", "Bo Renn"),
+        ("Who was mayor of Tessel after Bo Renn?", "Cem Vold"),
+        ("Who was mayor of Tessel in the 1990s?", "Bo Renn"),
+        ("Wer war in den 1990er Jahren mayor of Tessel?", "Bo Renn"),
+        ("Qui était mayor of Tessel dans les années 1990 ?", "Bo Renn"),
+        ("Who was mayor of Tessel until 1985?", "Ada Moss"),
+        ("Who has been mayor of Tessel since 1985?", "Cem Vold"),
+    ],
+)
+def test_who_came_before_and_after_someone(question: str, expected: str) -> None:
+    mayors = (("Ada Moss", "1971"), ("Bo Renn", "1988"), ("Cem Vold", "2012"))
+    with HebbianIndex.open(":memory:", settings=KEEPING) as index:
+        index.add([
+            Chunk(id="mayor", text=f"{name} is mayor of Tessel.", valid_from=since)
+            for name, since in mayors
+        ])  # fmt: skip
+        index.add(OTHERS)
+        first = [hit.chunk.text for hit in index.recall(question, k=2).hits]
+        assert any(text.startswith(expected) for text in first)
+        assert index.recall("Who is mayor of Tessel?", k=1).hits[0].chunk.id == "mayor"
+
+
+def test_a_place_before_a_house_is_no_time() -> None:
+    assert asked_time("Wer steht vor dem Haus?") is None
+    assert asked_time("Wohin führt der Weg in den 1990er-Stil?") is None
 
 
 def test_a_reranker_puts_no_stale_hit_above_its_replacement() -> None:

@@ -115,7 +115,7 @@ class InTime(NamedTuple):
                     via.setdefault(one, slot)
             elif one in score and not by_event:
                 score[one] *= _STALE
-        if not by_event and asked.relation != "latest":
+        if asked.relation != "latest":
             settled.update(subject)
 
     def _wanted(self, subject: Sequence[int]) -> set[int]:

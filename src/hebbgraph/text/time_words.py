@@ -46,6 +46,8 @@ _MONTH = {name: at for at, names in enumerate(_MONTHS, 1) for name in names.spli
 _MONTH_NAME = "|".join(sorted(_MONTH, key=len, reverse=True))
 _YEAR = r"(?P<{}>1\d{{3}}|20\d{{2}}|21\d{{2}})"
 _DAY = r"(?P<{}>[0-3]?\d)(?:st|nd|rd|th|\.|er|º|°)?"
+#: Before a year that ends in 0, these name ten years; "1990s" and "1990er" do by themselves.
+_DECADE = "années|annees|años|anos|anni|jaren|jahre"
 _OF = r"\s+(?:of\s+|de\s+|d')?"
 _DATE = re.compile(
     r"(?<![\w.,-])(?:"
@@ -53,7 +55,8 @@ _DATE = re.compile(
     + r"|" + _DAY.format("d2") + _OF + rf"(?P<m2>{_MONTH_NAME})" + r",?" + _OF + _YEAR.format("y2")
     + r"|" + rf"(?P<m3>{_MONTH_NAME})\s+" + _DAY.format("d3") + r",?\s+" + _YEAR.format("y3")
     + r"|" + rf"(?P<m4>{_MONTH_NAME})" + r",?" + _OF + _YEAR.format("y4")
-    + r"|" + _YEAR.format("y5")
+    + rf"|(?P<decade>(?:{_DECADE})\s+)?" + _YEAR.format("y5")
+    + r"|(?P<y6>1\d\d0|20\d0)(?:'?s|er[ns]?)"
     + r")(?![\w%]|[.,]\d|-\w)",
     re.IGNORECASE,
 )  # fmt: skip
@@ -84,12 +87,17 @@ _TO_EVENT: tuple[tuple[Relation, re.Pattern[str]], ...] = (
         re.IGNORECASE,
     )),
     ("before", re.compile(
-        r"\b(?:before|prior\s+to|previous(?:ly)?|former(?:ly)?|bevor|vorher\w*|früher\w*|avant|"
-        r"précédent\w*|antes|anterior\w*|precedente\w*|vorige|voordat)\b",
+        r"\b(?:before|prior\s+to|previous(?:ly)?|former(?:ly)?|predecessors?|preceded|bevor|"
+        r"(?:war|waren|wurde)\b[^?.]*\bvor|"
+        r"vorher\w*|früher\w*|vorgänger\w*|avant|précédent\w*|précéd\w+|prédécesseure?s?|antes|"
+        r"anterior\w*|predecesor\w*|precedente\w*|predecessore\w*|antecessor\w*|vorige|voordat|"
+        r"voorganger\w*)\b",
         re.IGNORECASE,
     )),
     ("after", re.compile(
-        r"\b(?:after(?:wards)?|next|nachdem|danach|après|ensuite|después|dopo|depois|daarna|nadat)\b",
+        r"\b(?:after(?:wards)?|next|successors?|succeeded|nachdem|danach|nachfolger\w*|après|"
+        r"ensuite|succéd\w+|successeure?s?|después|sucesor\w*|sucedió|dopo|successore\w*|depois|"
+        r"sucessor\w*|daarna|nadat|opvolger\w*)\b",
         re.IGNORECASE,
     )),
 )  # fmt: skip
@@ -128,9 +136,10 @@ def asked_time(question: str) -> AskedTime | None:
 
 def _period(found: re.Match[str]) -> tuple[int, int] | None:
     """Return the first instant of a period, and the first after it; None if it is no date."""
-    kind = next(at for at in "12345" if found[f"y{at}"])
+    kind = next(at for at in "123456" if found[f"y{at}"])
     year, month, day = int(found[f"y{kind}"]), 0, 0
-    if kind != "5":
+    ten_years = kind == "6" or (found["decade"] is not None and year % 10 == 0)
+    if kind not in "56":
         held = found[f"m{kind}"]
         month = int(held) if held.isdigit() else _MONTH[held.casefold()]
         day = int(found[f"d{kind}"] or 0) if kind in "123" else 0
@@ -141,7 +150,7 @@ def _period(found: re.Match[str]) -> tuple[int, int] | None:
         if month:
             stop = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
         else:
-            stop = datetime(year + 1, 1, 1, tzinfo=UTC)
+            stop = datetime(year + (10 if ten_years else 1), 1, 1, tzinfo=UTC)
     except ValueError:
         return None
     return microseconds(start), microseconds(stop)
