@@ -1,8 +1,8 @@
 """Clusters in N log N: what they cost as a collection grows, and whether they are DBSCAN's.
 
 ``python -m hebbgraph_bench.clusters`` prints the tables of ``docs/nakg.md``: CPU seconds and their
-exponent on simulated vectors, for clusters and for the edges that colonies need; and the adjusted
-Rand index against all pairs, on the same vectors and on collections where topics touch.
+exponent on simulated vectors, and the adjusted Rand index against all pairs, on the same vectors
+and on collections where topics touch.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         rows.append((f"{n:,}", f"{costs[-1]:.2f}", rand))
     if len(costs) > 1:
         rows.append(("exponent", f"{growth_exponent(given.sizes, costs):.2f}", ""))
-    console.print(Grid("Clusters", ("chunks", "CPU s", "adjusted Rand index"), rows).table())
+    Grid("Clusters", ("chunks", "CPU s", "adjusted Rand index"), rows).print(console)
     if given.no_hard:
         return
     compared = list(hard())
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     shown = [(name, str(one.exact), str(one.found), f"{one.rand:.3f}") for name, one in low]
     title = f"The five lowest of {len(compared)} hard collections"
     head = ("collection", "clusters, all pairs", "by neighbours", "adjusted Rand index")
-    console.print(Grid(title, head, shown).table())
+    Grid(title, head, shown).print(console)
 
 
 if __name__ == "__main__":

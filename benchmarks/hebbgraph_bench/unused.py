@@ -1,0 +1,99 @@
+"""What time and languages cost a recall that uses neither.
+
+``python -m hebbgraph_bench.unused`` asks each question of one index twice in a row, once with what
+looks for dates and for names in other languages taken out, in turns first and second. CPU time of
+one process, so a loaded machine changes little; pairs are compared, and the interval is that of the
+ratio of sums over questions drawn again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+from collections.abc import Sequence
+from time import process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+from hebbgraph import HebbianIndex, Settings
+from hebbgraph.recall.recaller import Recaller
+from rich.console import Console
+
+from hebbgraph_bench.changing.corpus import asked, documents
+from hebbgraph_bench.tables import Grid
+
+__all__ = ["Cost", "main", "measure"]
+
+_DRAWS = 2000
+
+
+class Cost(NamedTuple):
+    """Time of a recall with the code against without it: ratio, and its 95 % interval."""
+
+    ratio: float
+    low: float
+    high: float
+    milliseconds: float
+
+
+class _NoTime:
+    """Stands for :class:`hebbgraph.derived.timeline.Timelines` where nothing looks for dates."""
+
+    def at(self, graph: object) -> None:
+        return None
+
+
+def measure(*, rounds: int = 15, seed: int = 0) -> Cost:
+    """Compare recalls of chunks that say nothing about time, in one language."""
+    chunks = [
+        one.model_copy(update={"id": f"{one.id}/{at}", "valid_from": None})
+        for versions in documents() for at, one in enumerate(versions)
+    ]  # fmt: skip
+    questions = [one.text for one in asked() if not one.says_when]
+    with HebbianIndex.open(":memory:", settings=Settings(keep_recalls=0)) as index:
+        index.add(chunks)
+        parts = index.parts
+        full, bare = Recaller(parts), Recaller(parts)
+        without: Any = bare
+        without._timelines, without._foreign = _NoTime(), ()
+        without._holding = lambda request, as_of: request
+        seconds = np.zeros((2, len(questions)))
+        for one in (full, bare):
+            for question in questions:
+                one.recall(question)
+        gc.disable()
+        try:
+            for turn in range(rounds):
+                for at, question in enumerate(questions):
+                    for which in ((0, 1), (1, 0))[(turn + at) % 2]:
+                        began = process_time()
+                        (full, bare)[which].recall(question)
+                        seconds[which, at] += process_time() - began
+        finally:
+            gc.enable()
+    rng = np.random.default_rng(seed)
+    drawn = seconds[:, rng.integers(0, len(questions), (_DRAWS, len(questions)))].sum(axis=2)
+    low, high = np.percentile(drawn[0] / drawn[1], [2.5, 97.5])
+    total = seconds.sum(axis=1)
+    each = 1e3 * total[0] / (rounds * len(questions))
+    return Cost(float(total[0] / total[1]), float(low), float(high), float(each))
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; see the module."""
+    parser = argparse.ArgumentParser(
+        description="What time and languages cost a recall that uses neither.",
+        prog="hebbgraph_bench.unused",
+    )
+    parser.add_argument("--rounds", type=int, default=15)
+    given = parser.parse_args(arguments)
+    found = measure(rounds=given.rounds)
+    figures = (f"{found.ratio:.3f}", f"{found.low:.3f}", f"{found.high:.3f}")
+    row = (f"{found.milliseconds:.2f}", *figures)
+    Grid("Recalls that use neither", ("ms", "with / without", "low", "high"), [row]).print(
+        Console()
+    )
+
+
+if __name__ == "__main__":
+    main()
