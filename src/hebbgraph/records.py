@@ -593,15 +593,15 @@ class Feedback(BaseModel):
     trusted: bool = False
     origin: str = Field(default="", max_length=512)
     created_at: float = 0.0
-    evidence: tuple[float, ...] = ()
+    evidence: tuple[float, ...] = Field(default=(), repr=False)
     dense_share: float | None = Field(default=None, ge=0.0, le=1.0)
     dense_shift: float = Field(default=0.0, ge=-1.0, le=1.0)
-    shown: tuple[ShownChunk, ...] = ()
+    shown: tuple[ShownChunk, ...] = Field(default=(), repr=False)
     cited: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
-    cues: tuple[Cue, ...] = ()
-    terms: tuple[tuple[str, float], ...] = ()
-    paths: tuple[tuple[PathStep, ...], ...] = ()
+    cues: tuple[Cue, ...] = Field(default=(), repr=False)
+    terms: tuple[tuple[str, float], ...] = Field(default=(), repr=False)
+    paths: tuple[tuple[PathStep, ...], ...] = Field(default=(), repr=False)
     vector: tuple[float, ...] | None = Field(default=None, repr=False)
     embedder: str | None = None
     query: str | None = None

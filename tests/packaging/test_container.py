@@ -1,0 +1,78 @@
+"""The Containerfile, as far as it can be held to account without an engine that builds it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra server is not installed")
+
+from serving import Served
+
+from hebbgraph import HebbianIndex, IndexPool
+from hebbgraph.server import create_app
+
+REPOSITORY = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def steps() -> list[tuple[str, str]]:
+    """Instructions with their arguments."""
+    text = (REPOSITORY / "Containerfile").read_text("utf-8")
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
+    joined = re.sub(r"\\\n\s*", " ", "\n".join(lines))
+    return [
+        (name, rest.strip())
+        for name, _, rest in (line.partition(" ") for line in joined.splitlines() if line)
+    ]
+
+
+def test_it_copies_and_installs_what_there_is(steps: list[tuple[str, str]]) -> None:
+    for name, rest in steps:
+        if name == "COPY":
+            assert all((REPOSITORY / source).exists() for source in rest.split()[:-1]), rest
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = re.findall(r"\[([a-z,]+)\]\"", " ".join(rest for name, rest in steps if name == "RUN"))
+    assert len(extras) == 2
+    assert set(",".join(extras).split(",")) <= set(project["optional-dependencies"])
+
+
+def test_it_runs_without_rights_on_one_volume(steps: list[tuple[str, str]]) -> None:
+    last = steps[max(at for at, (name, _) in enumerate(steps) if name == "FROM") :]
+    told = dict(last)
+    assert [name for name, _ in last].index("USER") < [name for name, _ in last].index("ENTRYPOINT")
+    assert f"useradd --system --uid 10001 --home-dir {told['VOLUME']}" in told["RUN"]
+    assert told["RUN"].endswith(told["USER"])
+    kept = dict(one.split("=") for one in told["ENV"].split())
+    assert all(path.startswith(f"{told['VOLUME']}/") for path in kept.values())
+    assert set(kept) == {"HEBBGRAPH_DB", "HEBBGRAPH_CACHE_DIR"}
+    assert json.loads(told["ENTRYPOINT"]) == ["hebbgraph", "serve", "--host", "0.0.0.0"]
+
+
+def test_its_environment_opens_an_index(tmp_path: Path) -> None:
+    with (
+        IndexPool(str(tmp_path / "memory.hebb"), cache_dir=tmp_path / "derived") as pool,
+        pool.lend("default") as index,
+    ):
+        assert index.stats().chunks == 0
+
+
+def test_it_checks_its_health(steps: list[tuple[str, str]], tmp_path: Path) -> None:
+    (check,) = (rest for name, rest in steps if name == "HEALTHCHECK")
+    _, option, code = json.loads(check.partition(" CMD ")[2])
+    with HebbianIndex.open(tmp_path / "index") as index:
+        served = Served(create_app(index))
+        try:
+            here = code.replace(":4321/", f":{served.port}/")
+            assert here != code
+            assert subprocess.run([sys.executable, option, here], check=False).returncode == 0
+        finally:
+            served.stop()
+        gone = subprocess.run([sys.executable, option, here], stderr=subprocess.PIPE, check=False)
+        assert gone.returncode != 0
