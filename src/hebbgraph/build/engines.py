@@ -6,10 +6,12 @@ be pickled, and returns a :class:`Task`. One that a worker's death interrupted i
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import multiprocessing
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
@@ -79,8 +81,8 @@ class Here:
 class Processes:
     """Processes of this machine.
 
-    They are started afresh (``spawn``), so a program that builds at its top level needs the usual
-    ``if __name__ == "__main__":``.
+    They are started afresh (``spawn``) and do not import the program that builds, so it needs no
+    ``if __name__ == "__main__":``; an embedder's factory must be importable from another module.
 
     Parameters
     ----------
@@ -101,7 +103,8 @@ class Processes:
         if self._pool is None:
             context = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(self.workers, mp_context=context, initializer=_alone)
-        return self._pool.submit(function, *arguments), self._generation
+        with _without_program():  # a process starts when a call finds none that is free
+            return self._pool.submit(function, *arguments), self._generation
 
     def replace(self, generation: int) -> None:
         """Drop a pool of which a process died, unless that was done."""
@@ -114,6 +117,19 @@ class Processes:
         pool, self._pool = self._pool, None
         if pool is not None:
             pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def _without_program() -> Iterator[None]:
+    """Keep processes that start from importing ``__main__`` again: tasks need nothing of it."""
+    main = sys.modules["__main__"].__dict__
+    names = ("__spec__", "__file__")
+    held: dict[str, Any] = {name: main.pop(name) for name in names if name in main}
+    main["__spec__"] = None
+    try:
+        yield
+    finally:
+        main.update(held)
 
 
 def _alone() -> None:
