@@ -51,8 +51,13 @@ def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
     ]
     # Derived parts are compared with a rebuild, for which texts must be as they were added.
     as_added = not any(finding.part == "texts" for finding in found)
-    derived_findings = list(_derived_problems(truth, derived, language, as_added))
-    learned = list(_learned_problems(namespace))
+    # Nothing is derived from a damaged database: it would be taken for that of the backup.
+    damaged = namespace.database.dialect.is_damaged()
+    repair = repair and not damaged
+    derived_findings, learned = [], []
+    if not damaged:
+        derived_findings = list(_derived_problems(truth, derived, language, as_added))
+        learned = list(_learned_problems(namespace))
     if repair and derived_findings:
         derived.start_over("the doctor found them wrong")
         derived.refresh()
@@ -83,7 +88,7 @@ def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
         chunks=truth.count(),
         feedbacks=log.count(),
         findings=(*found, *derived_findings, *learned, *optional),
-        notes=tuple(_notes(truth, as_added)),
+        notes=tuple(_notes(truth, as_added, damaged)),
     )
 
 
@@ -203,8 +208,10 @@ def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
         yield Finding(part="learned", problem=difference)
 
 
-def _notes(truth: Truth, as_added: bool) -> Iterator[str]:
-    if not as_added:
+def _notes(truth: Truth, as_added: bool, damaged: bool) -> Iterator[str]:
+    if damaged:
+        yield "what is derived was neither compared nor repaired, since the database is damaged"
+    elif not as_added:
         yield "graph and vectors were not compared, since some texts are not as they were added"
     yield from _shared_addresses(truth)
     state = truth.state().embedding

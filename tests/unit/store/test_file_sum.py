@@ -53,8 +53,9 @@ def test_a_flipped_letter_is_told_and_nothing_is_written(
             ):
                 with pytest.raises(DamagedIndexError, match=r"truth\.sqlite3\.sum"):
                     call()
-            found = [finding.part for finding in index.doctor(repair=True).findings]
-            assert "database" in found
+            report = index.doctor(repair=True)
+            assert {finding.part for finding in report.findings} == {"database"}
+            assert "neither compared nor repaired" in report.notes[0]
     _sum(place).unlink()
     with HebbianIndex.open(place) as index:
         assert index.recall("Petrel").hits
