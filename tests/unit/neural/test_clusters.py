@@ -85,6 +85,24 @@ def test_from_neighbours_the_clusters_are_those_of_all_pairs() -> None:
         assert (by_neighbours(vectors, eps=eps, min_samples=5) == found).all()
 
 
+def test_a_few_pairs_that_join_topics_are_found() -> None:
+    """Topics that touch: whether they are one cluster hangs on single pairs of chunks."""
+    from sklearn.cluster import DBSCAN
+    from sklearn.metrics import adjusted_rand_score
+
+    from hebbgraph.neural.density import by_neighbours
+
+    rng = np.random.default_rng(48)
+    topics = rng.standard_normal((40, 48))
+    vectors = topics[rng.integers(0, 40, 4000)] + rng.standard_normal((4000, 48)) * 0.9
+    vectors[:200] = rng.standard_normal((200, 48))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    for eps in (0.4, 0.45):
+        exact = DBSCAN(eps=float(np.sqrt(2 * eps)), min_samples=5, algorithm="brute")
+        found = by_neighbours(vectors, eps=eps, min_samples=5)
+        assert adjusted_rand_score(exact.fit_predict(vectors), found) >= 0.95
+
+
 def test_alike_chunks_are_one_cluster_from_neighbours_too() -> None:
     from hebbgraph.neural.density import by_neighbours
 
