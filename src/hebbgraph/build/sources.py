@@ -18,7 +18,7 @@ from hebbgraph.records import Chunk
 
 __all__ = ["JsonLines", "ParquetRows", "is_table", "partitions_of", "share_of"]
 
-_LEAST, _MOST = 1 << 20, 32 << 20  # bytes of a partition
+_LEAST, _MOST = 2 << 20, 32 << 20  # bytes of a partition
 _PARTITIONS = 256  # at about this many, partitions grow instead
 _FIELDS = frozenset(Chunk.model_fields)
 _JSON_LINES = (".jsonl", ".ndjson")
@@ -122,7 +122,7 @@ def share_of(total: int) -> int:
     Examples
     --------
     >>> share_of(100_000_000) // 2**20, share_of(10**12) // 2**20
-    (1, 32)
+    (2, 32)
     """
     return min(max(total // _PARTITIONS, _LEAST), _MOST)
 
