@@ -17,12 +17,16 @@ from hebbgraph_bench.proof.stages import Results, Stage, chosen, differences, pl
 
 __all__ = ["main"]
 
+#: Questions that the small local model answers: enough to see that it is too weak.
+_OF_SMALL = 40
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return 1 if a stage failed, or a second run gave other figures."""
     given = _parser().parse_args(arguments)
+    questions = given.answers or (AnswerSettings.questions if given.url else _OF_SMALL)
     reader = AnswerSettings(
-        questions=given.answers, tokens=given.tokens, url=given.url, model=given.model
+        questions=questions, tokens=given.tokens, url=given.url, model=given.model
     )
     place = Place(given.shared, given.cache, given.queries, reader)
     results = Results(given.results)
@@ -102,7 +106,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--again", action="store_true", help="measure what is kept again, and compare")
     add("--keep", action="store_true", help="let stand what older code measured")
     add("--queries", type=int, help="at most so many questions a set, to try a run")
-    add("--answers", type=int, default=AnswerSettings.questions, help="questions to be answered")
+    add("--answers", type=int, help="questions to be answered a set; 200 by a service, else 40")
     add("--tokens", type=int, default=AnswerSettings.tokens, help="of context for an answer")
     add("--url", help="of an OpenAI-compatible service that answers; its key: OPENAI_API_KEY")
     add("--model", help="the service's model")

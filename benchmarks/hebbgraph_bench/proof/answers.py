@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from hebbgraph.citations import Formatter, parse_citations
+from hebbgraph.errors import DatasetError
 from hebbgraph.formulas.bootstrap import paired_bootstrap
 from hebbgraph.records import Chunk
 
@@ -60,6 +61,7 @@ Sources:
 Question: {question}
 Answer:"""
 GOLD = "gold"
+_METRICS = ("EM", "F1", "precision", "cites", "recall")
 _KEY = re.compile(r"\[[^\]]*\]")
 
 
@@ -109,7 +111,10 @@ def measure_answers(
         some = dataset.sampled(settings.questions, seed=settings.seed)
         asked = {**direct(embedder), GOLD: _Gold(some)}
         systems = _answered(some, asked, reader, settings.tokens)
-        learning = _learned(dataset, embedder, reader, settings)
+        try:
+            learning = _learned(dataset, embedder, reader, settings)
+        except DatasetError:  # no two questions have evidence in common
+            learning = None
     return Measured({"questions": len(some.queries), "systems": systems, "learning": learning})
 
 
@@ -183,26 +188,15 @@ def _answered(
     chunks = {chunk.id: chunk for chunk in dataset.corpus}
     values: dict[str, dict[str, Any]] = {}
     for name, system in systems.items():
-        system.index([chunk for chunk in dataset.corpus if chunk.title or chunk.text])
-        rows = []
-        for query in dataset.queries:
-            depth = min(context.enough_for(tokens), 10 * K)
-            found = [hit.id for hit in system.retrieve(query.text, depth)]
-            fitted = context.fitting(found, tokens)
-            answer = _answer(query, fitted, chunks, reader)
-            right = [id_ in query.relevant for id_ in answer.cited]
-            rows.append(
-                (
-                    exact_match(answer.text, query.answers),
-                    f1(answer.text, query.answers),
-                    float(np.mean(right)) if right else float("nan"),
-                    float(bool(right)),
-                    len(set(fitted) & set(query.relevant)) / len(query.relevant),
-                )
-            )
-        system.close()
+        try:
+            system.index([chunk for chunk in dataset.corpus if chunk.title or chunk.text])
+            rows = [
+                _judged(query, system, context, chunks, reader, tokens) for query in dataset.queries
+            ]
+        finally:
+            system.close()
         columns = np.array(rows, dtype=np.float64).T
-        values[name] = dict(zip(("EM", "F1", "precision", "cites", "recall"), columns, strict=True))
+        values[name] = dict(zip(_METRICS, columns, strict=True))
     return {
         name: {
             **{metric: _mean(column) for metric, column in of.items()},
@@ -210,6 +204,28 @@ def _answered(
         }
         for name, of in values.items()
     }
+
+
+def _judged(
+    query: Query,
+    system: Retriever,
+    context: Context,
+    chunks: Mapping[str, Chunk],
+    reader: Reader,
+    tokens: int,
+) -> tuple[float, ...]:
+    depth = min(context.enough_for(tokens), 10 * K)
+    found = [hit.id for hit in system.retrieve(query.text, depth)]
+    fitted = context.fitting(found, tokens)
+    answer = _answer(query, fitted, chunks, reader)
+    right = [id_ in query.relevant for id_ in answer.cited]
+    return (
+        exact_match(answer.text, query.answers),
+        f1(answer.text, query.answers),
+        float(np.mean(right)) if right else float("nan"),
+        float(bool(right)),
+        len(set(fitted) & set(query.relevant)) / len(query.relevant),
+    )
 
 
 def _learned(

@@ -254,7 +254,7 @@ def _own_citations(results: Results) -> str:
     for name in (*PUBLISHED, "hotpotqa_train100"):
         if not (kept := results.read(f"answers/{name}")):
             continue
-        learning = kept["figures"]["learning"]
+        learning = kept["figures"]["learning"] or {"strata": {}}
         for stratum, found in learning["strata"].items():
             rows.append(
                 (
