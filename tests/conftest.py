@@ -20,6 +20,9 @@ from hebbgraph.graph.phrases import PhraseTable
 settings.register_profile("deterministic", derandomize=True, deadline=None)
 settings.load_profile("deterministic")
 
+# What commands print must not depend on the terminal in which the tests are started.
+os.environ.pop("COLUMNS", None)
+
 SOAK = bool(os.environ.get("HEBBGRAPH_SOAK"))
 
 CORPUS = [

@@ -110,6 +110,11 @@ class Processes:
         """Drop a pool of which a process died, unless that was done."""
         if generation == self._generation:
             self._generation += 1
+            # A process that was just being started when another one died is told nothing, and the
+            # pool would wait for it for ever.
+            if self._pool is not None:
+                for process in list((self._pool._processes or {}).values()):
+                    process.kill()
             self.close()
 
     def close(self) -> None:

@@ -47,7 +47,7 @@ _STAMP = "hebbgraph.json"
 _HEAP_BYTES = 64_000_000
 #: Up to this size, opening verifies every checksum; of a larger index, those of files that
 #: somebody has touched, and the others are read in the background.
-_MAX_BYTES_TO_CHECK = 64_000_000
+_MAX_BYTES_TO_CHECK = 256_000_000
 
 
 class LexicalRow(NamedTuple):

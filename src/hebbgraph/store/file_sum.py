@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 _BLOCK = 1 << 20
 #: A larger file is read in the background.
-_MAX_BYTES_AT_ONCE = 64_000_000
+_MAX_BYTES_AT_ONCE = 256_000_000
 #: Where the header says how often the file was changed, and which number was drawn.
 _COUNTER, _NUMBER = slice(24, 28), slice(60, 64)
 _HEADER_BYTES = 100
