@@ -16,7 +16,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.bootstrap import paired_bootstrap
 
 from hebbgraph_bench.proof.answers import GOLD
-from hebbgraph_bench.proof.plan import MODELS, PUBLISHED, WITH_LOG
+from hebbgraph_bench.proof.plan import DEVELOPMENT, MODELS, PUBLISHED, WITH_LOG
 from hebbgraph_bench.proof.poisoning import ACTORS, RECIPES
 from hebbgraph_bench.proof.retrieval import OURS
 from hebbgraph_bench.proof.rivals import RIVALS
@@ -171,7 +171,7 @@ def _past(results: Results, stratum: str) -> str:
 
 def _rivals(results: Results) -> str:
     rows = []
-    for name in (*PUBLISHED, "musique_train100"):
+    for name in (*PUBLISHED, *DEVELOPMENT):
         ours = results.read(f"retrieval/{name}/published/MiniLM")
         for rival in RIVALS:
             if not (kept := results.read(f"rivals/{name}/{rival}")):
