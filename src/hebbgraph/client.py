@@ -312,7 +312,10 @@ def _asking(name: str, method: Callable[..., Any], read: _Read) -> Callable[...,
     def call(self: HebbianClient, *args: Any, **kwargs: Any) -> Any:
         given = signature.bind(self, *args, **kwargs).arguments
         body = _ALWAYS.get(name, {}) | {
-            key: _plain(key, value) for key, value in given.items() if key != "self"
+            key: _plain(key, value)
+            for key, value in given.items()
+            # None where it is the default: the server may know no such argument.
+            if key != "self" and not (value is None and signature.parameters[key].default is None)
         }
         return self._ask(name, None if is_get else body, read)
 

@@ -136,7 +136,7 @@ def clean_chunk(value: ChunkLike) -> Chunk:
     if isinstance(value, str):
         value = {"text": value}
     if isinstance(value, Chunk):
-        return value.model_copy(update={"metadata": _cleaned(value.metadata)})
+        return Chunk.coerce(value.model_copy(update={"metadata": _cleaned(value.metadata)}))
     if not isinstance(value, dict):
         return Chunk.coerce(value)
     fields: dict[str, Any] = dict(value)

@@ -312,7 +312,7 @@ FINE = [
     Chunk(id="x' OR '1'='1", text="'; DROP TABLE chunks; -- %_ ?"),
     Chunk(id="控え", title="灯台", text="灯台は岬に立っている。"),
     Chunk(id="lines", text="tabs\tand\r\nlines\x0band\x0cpages\x85"),
-    Chunk(id="nested", text="x", metadata={"deep": _deep(100), "nul": "\x00", "empty": {}}),
+    Chunk(id="nested", text="x", metadata={"deep": _deep(100), "empty": {}}),
     Chunk(id="blank", text=""),
     Chunk(id="private", text="\ue000 \ufffd \uffff \U0010ffff"),
     Chunk(id="one word", text="a" * 100_000),

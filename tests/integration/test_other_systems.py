@@ -13,7 +13,7 @@ import pytest
 from windows import fake_windows
 
 from hebbgraph import HebbianIndex, IndexPool
-from hebbgraph.derived import parts
+from hebbgraph.derived import folder
 from hebbgraph.store import recalls
 
 pytestmark = pytest.mark.sqlite_only
@@ -33,7 +33,7 @@ def test_a_life_where_files_in_use_cannot_be_removed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, soft: bool
 ) -> None:
     if soft:  # what filelock falls back to where a system has no locks
-        monkeypatch.setattr(parts, "FileLock", filelock.SoftFileLock)
+        monkeypatch.setattr(folder, "FileLock", filelock.SoftFileLock)
         monkeypatch.setattr(recalls, "FileLock", filelock.SoftFileLock)
     refused = fake_windows(monkeypatch)
     place = tmp_path / "two words, ünïcode"
