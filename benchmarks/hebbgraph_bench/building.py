@@ -56,7 +56,7 @@ def predicted(one: Mapping[str, float], workers: int) -> float:
     >>> steps = {"propose": 90, "commit": 10, "merge": 2, "vocabulary": 1, "match": 8,
     ...     "lexical": 8, "assemble": 1, "whole": 112}
     >>> round(predicted(steps, 1)), round(predicted(steps, 2)), round(predicted(steps, 64))
-    (112, 59, 17)
+    (112, 59, 15)
     """
     if workers == 1:
         return one["whole"]

@@ -313,6 +313,7 @@ class HebbianIndex:
     def document_fingerprints(self) -> dict[str, str]:
         """Return the fingerprints kept by :meth:`put_document`, by document id."""
         self._check_open()
+        self._parts.truth.check_whole()
         return self._parts.truth.fingerprints()
 
     def delete(
@@ -944,12 +945,18 @@ class HebbianIndex:
         wanted = _check_ids(ids, "a chunk id")
         rows = self._parts.truth.rows_of(wanted)
         held = self._parts.truth.fetch(rows.values())
+        if len(held) < len(set(wanted)):
+            self._parts.truth.check_whole()
         return [held[rows[id_]] for id_ in wanted if id_ in rows and rows[id_] in held]
 
     def holds(self, ids: Iterable[str]) -> set[str]:
         """Return which of these ids the index holds, without reading any text."""
         self._check_open()
-        return set(self._parts.truth.rows_of(_check_ids(ids, "a chunk id")))
+        wanted = _check_ids(ids, "a chunk id")
+        found = set(self._parts.truth.rows_of(wanted))
+        if not found.issuperset(wanted):
+            self._parts.truth.check_whole()
+        return found
 
     def ids(self, where: Where = None) -> list[str]:
         """Return the ids of all chunks that pass a filter, sorted.
@@ -974,7 +981,9 @@ class HebbianIndex:
         ['b']
         """
         self._check_open()
-        return self._recaller.ids(where)
+        found = self._recaller.ids(where)
+        self._parts.truth.check_whole()
+        return found
 
     def find_recall(self, recall_id: str) -> Recall | None:
         """Return a recent recall by its id, or None if it is not kept (any longer).

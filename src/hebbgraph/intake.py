@@ -10,7 +10,7 @@ from hebbgraph.errors import InvalidChunkError, ParameterError
 from hebbgraph.limits import MAX_METADATA_DEPTH
 from hebbgraph.records import Chunk, FailedChunk, storable, unstorable
 
-__all__ = ["ChunkLike", "Intake", "OnError", "Taken", "clean_chunk"]
+__all__ = ["ChunkLike", "Intake", "OnError", "Taken", "Unreadable", "clean_chunk"]
 
 logger = logging.getLogger(__name__)
 
@@ -19,6 +19,12 @@ OnError: TypeAlias = Literal["raise", "skip"]
 
 _TEXTS = ("text", "title")
 _LISTS = ("tags", "addresses", "references")
+
+
+class Unreadable(NamedTuple):
+    """Stands where a chunk was expected, such as for a line that is no JSON."""
+
+    reason: str
 
 
 class Taken(NamedTuple):
@@ -101,6 +107,8 @@ class Intake:
             )
 
     def _chunk(self, value: ChunkLike) -> Chunk:
+        if isinstance(value, Unreadable):
+            raise InvalidChunkError(value.reason)
         try:
             chunk = Chunk.coerce(value)
             if not chunk.metadata or (found := _odd(chunk.metadata)) is None:

@@ -385,7 +385,7 @@ def _open_shards(
         _settle(truth, settings)
         return truth
 
-    shards = open_shards(plan.of(name), database, open_database, open_truth)
+    shards = open_shards(plan.of(name), len(plan.places), database, open_database, open_truth)
     return ShardedTruth(database, name, text_store, shards)
 
 

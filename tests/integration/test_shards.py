@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -104,7 +105,7 @@ def test_a_shard_that_is_lost_is_told_and_taken_up_again(
     recall = many.recall(QUESTION)
     assert recall.partial
     assert any(repr(lost.name) in note for note in recall.notes)
-    held = many.holds(chunk.id for chunk in corpus)
+    held = {hit.chunk.id for hit in many.recall(QUESTION, k=100).hits}
     assert {hit.chunk.id for hit in recall.hits} <= held < {chunk.id for chunk in corpus}
     with pytest.raises(ShardDownError, match=lost.name):
         many.add(["A new text could be a new version of what is lost."])
@@ -328,3 +329,45 @@ def test_a_damaged_coordinator_is_an_error(many: ShardedIndex, plan: Path) -> No
     (plan.parent / "coordinator" / "truth.sqlite3").write_bytes(b"no database at all" * 100)
     with pytest.raises(DamagedIndexError):
         HebbianIndex.open(plan)
+
+
+def test_a_lost_coordinator_is_told(tmp_path: Path) -> None:
+    plan = tmp_path / "shards.toml"
+    with ShardedIndex.create(plan, 2) as index:
+        index.add([f"Boat {n} has a mast." for n in range(6)])
+        recall = index.recall("Which boat has a mast?", k=2)
+        index.reinforce(recall, cited=[recall.hits[0].chunk.id])
+    (tmp_path / "coordinator").rename(tmp_path / "away")
+    with ShardedIndex.open(plan) as index:
+        recall = index.recall("Which boat has a mast?")
+        assert recall.partial
+        assert any("coordinator that is not there" in note for note in recall.notes)
+        with pytest.raises(ShardDownError):
+            index.add(["Another boat."])
+    shutil.rmtree(tmp_path / "coordinator")
+    (tmp_path / "away").rename(tmp_path / "coordinator")
+    with ShardedIndex.open(plan) as index:
+        assert not index.recall("Which boat has a mast?").partial
+        assert len(index.lessons()) == 1
+
+
+def test_a_shard_that_is_listed_no_more_is_told(tmp_path: Path) -> None:
+    plan = tmp_path / "shards.toml"
+    ShardedIndex.create(plan, 3).close()
+    plan.write_text(plan.read_text().rpartition("[[shard]]")[0])
+    with pytest.raises(ParameterError, match="'shard-2' is listed no more"):
+        ShardedIndex.open(plan)
+
+
+def test_nothing_takes_a_lost_shard_for_deleted_chunks(tmp_path: Path) -> None:
+    plan = tmp_path / "shards.toml"
+    with ShardedIndex.create(plan, 2) as index:
+        index.add([{"id": f"boat-{n}", "text": f"Boat {n} has a mast."} for n in range(12)])
+    (tmp_path / "shard-1").rename(tmp_path / "away")
+    with ShardedIndex.open(plan) as index:
+        here = [hit.chunk.id for hit in index.recall("Which boat has a mast?", k=12).hits]
+        assert {one.id for one in index.get(here)} == index.holds(here) == set(here)
+        lost = next(f"boat-{n}" for n in range(12) if f"boat-{n}" not in here)
+        for read in (lambda: index.get([lost]), lambda: index.holds([lost]), index.ids):
+            with pytest.raises(ShardDownError):
+                read()

@@ -22,9 +22,9 @@ from hebbgraph.citations import (
     Rendered,
     Reply,
     Trusted,
+    actor_by,
     check_trusted,
     sources_of,
-    user_id,
 )
 from hebbgraph.limits import MAX_ID
 from langchain_core.messages import BaseMessage
@@ -66,7 +66,7 @@ class CitationLearner(TracingHandler):
     index : HebbianIndex, optional
         Where :meth:`feedback` and :meth:`learn` look for recalls by id. A retriever or a vector
         store over one fits as well.
-    actor : callable, optional
+    actor : callable or str, optional
         Takes the root run's metadata and returns the name that the lesson is attributed
         to, or None. Left out, ``metadata["user_id"]`` and the like, where also the
         ``configurable`` of a call arrives, or the ``user_id`` of LangGraph's runtime context.
@@ -101,7 +101,7 @@ class CitationLearner(TracingHandler):
         self,
         index: HebbianIndex | BaseRetriever | VectorStore | None = None,
         *,
-        actor: Actor | None = None,
+        actor: Actor | str | None = None,
         trusted: Trusted = False,
         judge: Judge | None = None,
         learn_on: Literal["citation", "approval"] = "citation",
@@ -112,7 +112,7 @@ class CitationLearner(TracingHandler):
     ) -> None:
         super().__init__()
         self.index = _index_of(index)
-        self.actor = actor or user_id
+        self.actor = actor_by(actor)
         self.trusted = check_trusted(trusted)
         self.background = background
         # Noting references is faster than switching to a thread; learning is not.

@@ -11,6 +11,7 @@ import logging
 import multiprocessing
 import os
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -138,9 +139,17 @@ def _without_program() -> Iterator[None]:
 
 
 def _alone() -> None:
-    """Keep numerical libraries of a worker to one thread, since there are as many workers."""
+    """Keep numerical libraries to one thread, as there are more workers; end with the driver."""
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+
+
+def _end_with_parent() -> None:
+    """Wait for the driver to end: one that is killed tells its workers nothing."""
+    if (parent := multiprocessing.parent_process()) is not None:
+        parent.join()
+        os._exit(1)
 
 
 class _Submitted(Generic[_R]):

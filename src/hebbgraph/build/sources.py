@@ -14,6 +14,7 @@ from typing import IO, Any
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.extras import require
+from hebbgraph.intake import Unreadable
 from hebbgraph.records import Chunk
 
 __all__ = ["JsonLines", "ParquetRows", "is_table", "partitions_of", "share_of"]
@@ -23,13 +24,6 @@ _PARTITIONS = 256  # at about this many, partitions grow instead
 _FIELDS = frozenset(Chunk.model_fields)
 _JSON_LINES = (".jsonl", ".ndjson")
 _PARQUET = (".parquet", ".pq")
-
-
-@dataclass
-class _Unreadable:
-    """Stands for a line that holds no JSON object; whoever takes chunks refuses it."""
-
-    reason: str
 
 
 class _File:
@@ -173,8 +167,13 @@ def _fields(line: bytes, path: str, at: int) -> Any:
     try:
         held = json.loads(line)
     except ValueError as error:
-        return _Unreadable(f"{path}, byte {at}: {error}")
-    return _as_chunk(held) if isinstance(held, dict) else _Unreadable(f"{path}, byte {at}")
+        return Unreadable(f"{path}, byte {at}: no JSON: {error}")
+    if not isinstance(held, dict):
+        return Unreadable(
+            f"{path}, byte {at}: a line holds the fields of a chunk as a JSON object, got "
+            f"{type(held).__name__}"
+        )
+    return _as_chunk(held)
 
 
 def _as_chunk(record: dict[str, Any]) -> dict[str, Any]:

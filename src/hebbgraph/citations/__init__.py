@@ -69,7 +69,7 @@ from hebbgraph.citations.credit import (
 from hebbgraph.citations.exchange import Exchange, Reply, sources_of
 from hebbgraph.citations.formatter import CITATION_INSTRUCTION, Formatter
 from hebbgraph.citations.journal import Journal
-from hebbgraph.citations.learner import Actor, Learner, Trusted, check_trusted, user_id
+from hebbgraph.citations.learner import Actor, Learner, Trusted, actor_by, check_trusted, user_id
 from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.rendered import Rendered, Source, SourceLike
 from hebbgraph.citations.shown import MAX_PROMPT_CHARACTERS as MAX_PROMPT_CHARACTERS
@@ -96,6 +96,7 @@ __all__ = [
     "SourceLike",
     "TeachableIndex",
     "Trusted",
+    "actor_by",
     "check_trusted",
     "parse_annotations",
     "parse_citations",

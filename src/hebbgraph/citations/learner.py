@@ -57,6 +57,23 @@ def user_id(metadata: Mapping[str, Any]) -> str | None:
     return None
 
 
+def actor_by(actor: Actor | str | None) -> Actor:
+    """Return what names the actor of a request: a callable, one name for all, or :func:`user_id`.
+
+    >>> actor_by("ida")({}), actor_by(None)({"user_id": 7})
+    ('ida', '7')
+    """
+    if actor is None:
+        return user_id
+    if isinstance(actor, str) and actor.strip():
+        return lambda metadata: actor
+    if not callable(actor):
+        raise ParameterError(
+            f"actor is a name, or a callable from a request's metadata to one; got {actor!r:.80}"
+        )
+    return actor
+
+
 def check_trusted(trusted: Trusted) -> Trusted:
     """Return it; raise ParameterError for anything else, such as a name."""
     if not (isinstance(trusted, bool) or callable(trusted)):

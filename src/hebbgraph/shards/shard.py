@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import sqlalchemy as sa
@@ -26,7 +26,7 @@ from hebbgraph.store.history import NOTHING
 from hebbgraph.store.schema import chunks, meta, tombstones
 from hebbgraph.store.truth import FeedbackState, State, Truth
 
-__all__ = ["Shard", "open_shards"]
+__all__ = ["COORDINATOR_KEY", "Shard", "open_shards"]
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +38,8 @@ _NOT_DOWN = (
     ShardDownError,
     TextSourceError,
 )
+#: Under this key of its database, a shard says whose it is.
+COORDINATOR_KEY = "coordinator"
 #: A shard that is down is tried again after so long.
 _TRY_AGAIN_SECONDS = 2.0
 
@@ -54,6 +56,9 @@ class Shard:
         Opens the database of a place; ``create=True`` makes it.
     open_truth : callable
         Reads a namespace of it, and checks its settings.
+    coordinator : str
+        The id of the coordinator's database. A shard belongs to one: it would know nothing of
+        what another one was taught.
     """
 
     def __init__(
@@ -62,9 +67,11 @@ class Shard:
         known: str | None,
         open_database: Callable[[ShardPlace, bool], Database],
         open_truth: Callable[[Database], Truth],
+        coordinator: str,
     ) -> None:
         self.place = place
         self._known = known
+        self._coordinator = coordinator
         self._open_database, self._open_truth = open_database, open_truth
         self._truth: Truth | None = None
         self._last = State(NOTHING, None, FeedbackState(), 0)
@@ -173,6 +180,7 @@ class Shard:
                 )
             self._known = database.id
             _settle_rows(database, self.place)
+            _settle_coordinator(database, self.place, self._coordinator)
             return self._open_truth(database)
         except BaseException:
             database.dispose()
@@ -186,20 +194,36 @@ class Shard:
 
 def open_shards(
     places: Sequence[ShardPlace],
+    listed: int,
     coordinator: Database,
     open_database: Callable[[ShardPlace, bool], Database],
     open_truth: Callable[[Database], Truth],
 ) -> list[Shard]:
     """Open shards and remember in the coordinator's database which they are.
 
+    Parameters
+    ----------
+    places : sequence of ShardPlace
+        Those of one namespace.
+    listed : int
+        How many the file lists for all.
+    coordinator : Database
+    open_database, open_truth : callable
+        See :class:`Shard`.
+
     Raises
     ------
     ParameterError
-        If the file lists a shard at the place of another one.
+        If the file lists a shard at the place of another one, or one of before no more.
     """
     with coordinator.read() as connection:
         query = sa.select(meta.c.key, meta.c.value).where(meta.c.key.startswith("shard:"))
         held = {key: json.loads(value) for key, value in connection.execute(query)}
+    for name in (held[f"shard:{number}"][0] for number in _numbers(held) if number >= listed):
+        raise ParameterError(
+            f"the shard {name!r} is listed no more, and its chunks would be gone without a word; "
+            "put it back"
+        )
     shards = []
     for place in places:
         name, known = held.get(f"shard:{place.number}", (place.name, None))
@@ -208,7 +232,7 @@ def open_shards(
                 f"the shard in place {place.number + 1} was {name!r}, and is {place.name!r} now; "
                 "keep names and order, and add new shards at the end"
             )
-        shards.append(Shard(place, known, open_database, open_truth))
+        shards.append(Shard(place, known, open_database, open_truth, coordinator.id))
     for shard in shards:
         shard.state()
     new = {
@@ -224,6 +248,32 @@ def open_shards(
                 sa.insert(meta), [{"key": key, "value": value} for key, value in new.items()]
             )
     return shards
+
+
+def _numbers(held: Iterable[str]) -> list[int]:
+    return sorted(int(key.partition(":")[2]) for key in held)
+
+
+def _settle_coordinator(database: Database, place: ShardPlace, coordinator: str) -> None:
+    """Have the database say whose shard it is.
+
+    Raises
+    ------
+    DamagedIndexError
+        If it belongs to another coordinator.
+    """
+    query = sa.select(meta.c.value).where(meta.c.key == COORDINATOR_KEY)
+    with database.read() as connection:
+        held = connection.execute(query).scalar()
+    if held is None and not database.read_only:
+        with database.write() as connection:
+            connection.execute(sa.insert(meta), [{"key": COORDINATOR_KEY, "value": coordinator}])
+    elif held not in (None, coordinator):
+        raise DamagedIndexError(
+            f"{place.path} belongs to a coordinator that is not there: the folder beside the file "
+            "of shards, with all feedback, was lost or is another one; put it back, or restore "
+            "its backup"
+        )
 
 
 def _settle_rows(database: Database, place: ShardPlace) -> None:

@@ -157,6 +157,10 @@ class ShardedTruth(_OverShards, Truth):
         opened = (shard.opened for shard in self.shards)
         return (self.database, *(truth.database for truth in opened if truth is not None))
 
+    def check_whole(self) -> None:
+        for shard in self.shards:
+            _ = shard.truth
+
     # -- state ----------------------------------------------------------------------
 
     def states(self) -> tuple[State, list[State]]:

