@@ -12,13 +12,13 @@ from hebbgraph import HebbianIndex, IndexPool, ParameterError
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.moments import check_moment
 from hebbgraph.protocols import Embedder
+from hebbgraph.recall.elsewhere import SeedVectors, check_seed_vectors
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
 from langchain_hebbgraph.conversion import Filter, check_filter
 from langchain_hebbgraph.recalling import SearchType
-from langchain_hebbgraph.seed_vectors import SeedVectors, check_seed_vectors
 
 __all__ = [
     "AT_CALL",

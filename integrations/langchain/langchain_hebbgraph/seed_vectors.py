@@ -4,26 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import isfunction, signature
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from hebbgraph import HebbianIndex, ParameterError
 from hebbgraph.protocols import VectorSource
-from hebbgraph.recall.elsewhere import EmbeddedTexts
+from hebbgraph.recall.elsewhere import EmbeddedTexts, SeedVectors
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
-__all__ = ["SeedVectors", "check_seed_vectors", "vectors_of"]
-
-SeedVectors: TypeAlias = VectorSource | Literal["embed"] | None
-"""A callable from ids to vectors, ``"embed"``, or None: read from the store if it gives them."""
-
-
-def check_seed_vectors(way: SeedVectors) -> None:
-    """Raise ParameterError for anything else."""
-    if not (way is None or way == "embed" or callable(way)):
-        raise ParameterError(
-            'seed_vectors is a callable from ids to vectors, or "embed" for a store that gives '
-            f"none back; got {way!r:.80}"
-        )
+__all__ = ["vectors_of"]
 
 
 def vectors_of(store: Any, way: SeedVectors, index: HebbianIndex) -> VectorSource | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import blake2b
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,10 @@ from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.protocols import VectorSource
 from hebbgraph.store.truth import Truth
 
-__all__ = ["EmbeddedTexts", "VectorsElsewhere"]
+__all__ = ["EmbeddedTexts", "SeedVectors", "VectorsElsewhere", "check_seed_vectors"]
+
+SeedVectors: TypeAlias = VectorSource | Literal["embed"] | None
+"""A callable from ids to vectors, ``"embed"``, or None: read from the store if it gives them."""
 
 #: Vectors that one recall asks for at most; a recall comes to some 300 chunks.
 _MOST = 2_000
@@ -149,3 +152,18 @@ class EmbeddedTexts:
             while len(held) > self._kept:
                 del held[next(iter(held))]
         return found
+
+
+def check_seed_vectors(way: SeedVectors) -> None:
+    """Check where an adapter is to read the vectors of somebody's store.
+
+    Raises
+    ------
+    ParameterError
+        For anything but a callable, ``"embed"`` and None.
+    """
+    if not (way is None or way == "embed" or callable(way)):
+        raise ParameterError(
+            'seed_vectors is a callable from ids to vectors, or "embed" for a store that gives '
+            f"none back; got {way!r:.80}"
+        )

@@ -21,6 +21,7 @@ from llama_index.core.schema import BaseNode, Document, IndexNode, TransformComp
 from llama_index.core.vector_stores.types import MetadataFilters
 
 from hebbgraph import HebbianIndex, IndexPool, ParameterError, Settings
+from hebbgraph.recall.elsewhere import SeedVectors, check_seed_vectors
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.living import LivingRetriever, searched
 from llama_index.retrievers.hebbgraph.options import (
@@ -33,11 +34,7 @@ from llama_index.retrievers.hebbgraph.options import (
     nodes_of,
 )
 from llama_index.retrievers.hebbgraph.parsing import Cutting
-from llama_index.retrievers.hebbgraph.seed_vectors import (
-    SeedVectors,
-    check_seed_vectors,
-    vectors_of,
-)
+from llama_index.retrievers.hebbgraph.seed_vectors import vectors_of
 from llama_index.retrievers.hebbgraph.texts import texts_of
 from llama_index.retrievers.hebbgraph.wrapped import Wrapped
 from llama_index.retrievers.hebbgraph.writing import add_nodes

@@ -3,30 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.schema import BaseNode, MetadataMode
 from llama_index.core.vector_stores.simple import SimpleVectorStore
 
-from hebbgraph import ParameterError
 from hebbgraph.protocols import VectorSource
-from hebbgraph.recall.elsewhere import EmbeddedTexts
+from hebbgraph.recall.elsewhere import EmbeddedTexts, SeedVectors
 from llama_index.retrievers.hebbgraph.wrapped import Wrapped
 
-__all__ = ["SeedVectors", "check_seed_vectors", "vectors_of"]
-
-SeedVectors: TypeAlias = VectorSource | Literal["embed"] | None
-"""A callable from ids to vectors, ``"embed"``, or None: read from the store if it gives them."""
-
-
-def check_seed_vectors(way: SeedVectors) -> None:
-    """Raise ParameterError for anything else."""
-    if not (way is None or way == "embed" or callable(way)):
-        raise ParameterError(
-            'seed_vectors is a callable from ids to vectors, or "embed" for a store that gives '
-            f"none back; got {way!r:.80}"
-        )
+__all__ = ["vectors_of"]
 
 
 def vectors_of(wrapped: Wrapped, way: SeedVectors) -> VectorSource | None:
