@@ -24,11 +24,12 @@ from hebbgraph._version import __version__
 from hebbgraph.index import HebbianIndex
 from hebbgraph.pool import IndexPool
 from hebbgraph.server.guard import Guard, is_private
+from hebbgraph.server.health import Examiner
 from hebbgraph.server.indexes import Indexes
 from hebbgraph.server.mcp_tools import served_mcp
 from hebbgraph.server.observing import Metrics, Observed
 from hebbgraph.server.problems import handlers
-from hebbgraph.server.routes import Direct, own_schemas, router
+from hebbgraph.server.routes import Direct, methods, own_schemas, router
 from hebbgraph.server.settings import ServerSettings
 from hebbgraph.server.threads import Threads
 from hebbgraph.server.visit import Service
@@ -37,6 +38,8 @@ __all__ = ["PAGE", "create_app"]
 
 #: The files of the web page.
 PAGE = Path(__file__).parent / "page"
+
+_DOCUMENT = "/v1/openapi.json"
 
 _DESCRIPTION = """\
 A retriever that learns from citations. Each path is a method of the Python API, its body the
@@ -93,15 +96,16 @@ def create_app(
         exception_handlers=handlers(),
         middleware=[
             Middleware(Observed, metrics=metrics),
-            Middleware(Guard, settings=settings),
+            Middleware(Guard, settings=settings, methods=methods() | {_DOCUMENT: "GET"}),
             Middleware(Direct),
         ],
     )
     app.state.service = service
+    app.state.examiner = Examiner(indexes)
     app.state.metrics = metrics
     app.include_router(router())
     document = functools.cache(lambda: json.dumps(_document(app)))
-    app.add_route("/v1/openapi.json", lambda _: _json(document()), include_in_schema=False)
+    app.add_route(_DOCUMENT, lambda _: _json(document()), include_in_schema=False)
     app.router.routes.extend(mcp_routes)
     app.mount("/", _page(), name="page")
     return app

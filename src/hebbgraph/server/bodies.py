@@ -421,7 +421,8 @@ class Properties(_Body):
 
 
 class Health(_Body):
-    """That the server answers."""
+    """That the server answers, and what it has to do without."""
 
-    status: Literal["ok"] = "ok"
+    status: Literal["ok", "partial"] = "ok"
     version: str
+    problem: str | None = Field(default=None, description="what is partial")

@@ -11,6 +11,7 @@ import asyncio
 import ipaddress
 import time
 from collections import OrderedDict
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -90,8 +91,9 @@ class Rate:
 class Guard:
     """ASGI middleware around all that is served."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
+    def __init__(self, app: ASGIApp, settings: ServerSettings, methods: Mapping[str, str]) -> None:
         self._app = app
+        self._methods = methods
         self._settings = settings
         self._tokens = Tokens(settings.tokens)
         self._rate = Rate(settings.requests_per_minute)
@@ -108,7 +110,8 @@ class Guard:
         answer = _protected(send, private=is_private(scope["path"]))
         refused = self._refusal(scope, Headers(scope=scope))
         if refused is not None:
-            await response(refused)(scope, receive, answer)
+            allow = {"Allow": self._methods[scope["path"]]} if refused.status == 405 else {}
+            await response(refused, allow)(scope, receive, answer)
             return
         await self._app(scope, self._bounded(receive), answer)
 
@@ -147,7 +150,15 @@ class Guard:
                 "TooManyRequestsError",
                 f"at most {self._settings.requests_per_minute:g} requests a minute; wait a moment",
             )
-        return self._wrong_body(scope, headers) if private else None
+        return self._wrong_method(scope) or self._wrong_body(scope, headers) if private else None
+
+    def _wrong_method(self, scope: Scope) -> Problem | None:
+        method = self._methods.get(scope["path"], scope["method"])
+        if scope["method"] == method:
+            return None
+        return problem(
+            405, "ParameterError", f"{scope['path']} takes {method}, got {scope['method']:.20}"
+        )
 
     def _wrong_body(self, scope: Scope, headers: Headers) -> Problem | None:
         most = self._settings.max_body_bytes

@@ -57,6 +57,8 @@ _STATUS: tuple[tuple[type[HebbgraphError], int], ...] = (
     (HebbgraphError, 422),
 )
 _RETRY_SECONDS = 1
+#: What somebody has to mend: sent again in a moment, a request fails as before.
+_STAYS = frozenset({"DamagedIndexError", "ShardDownError"})
 
 
 class Problem(BaseModel):
@@ -97,13 +99,14 @@ def problem_of(error: Exception) -> Problem:
 def _first_fault(error: RequestValidationError | ValidationError) -> str:
     """Say what was wrong, without repeating what was sent: it may be long, or secret."""
     first: Mapping[str, Any] = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query"))
+    where = ".".join(map(str, first["loc"]))
     return f"{where or 'the request'}: {first['msg']}"
 
 
 def response(found: Problem, headers: Mapping[str, str] | None = None) -> Response:
     """Return a problem as a response."""
-    more = {"Retry-After": str(_RETRY_SECONDS)} if found.status in (429, 503) else {}
+    passes = found.status in (429, 503) and found.error not in _STAYS
+    more = {"Retry-After": str(_RETRY_SECONDS)} if passes else {}
     if found.status == HTTPStatus.UNAUTHORIZED:
         more["WWW-Authenticate"] = "Bearer"
     return JSONResponse(

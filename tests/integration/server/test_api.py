@@ -127,7 +127,6 @@ def test_errors_are_problems_with_our_messages(api: TestClient) -> None:
     assert problem("reinforce", {"recall": "gone", "cited": ["moss"]})[1] == "NotFoundError"
     assert problem("add", {"chunks": [{"text": 5}]})[:2] == (422, "InvalidChunkError")
     assert problem("nothing", {})[0] == 404
-    assert api.get("/v1/recall").status_code == 404
 
 
 def test_metrics_name_routes_and_no_content(api: TestClient) -> None:

@@ -1,0 +1,87 @@
+"""What the server says of its own health, and of requests that fit no route."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from serving import Served
+
+from hebbgraph import Chunk, HebbianIndex, ShardDownError, ShardedIndex
+from hebbgraph.client import HebbianClient
+
+pytest.importorskip("fastapi", reason="the extra server is not installed")
+
+from starlette.testclient import TestClient
+
+from hebbgraph.server import create_app
+
+
+def _served(index: HebbianIndex) -> TestClient:
+    return TestClient(create_app(index), base_url="http://localhost")
+
+
+def test_a_damaged_database_is_not_well(location: Path) -> None:
+    database = location / "truth.sqlite3"
+    content = bytearray(database.read_bytes())
+    content[-100] ^= 1
+    database.write_bytes(content)
+    with HebbianIndex.open(location) as index, _served(index) as api:
+        for _ in range(2):
+            answer = api.get("/v1/health")
+            assert answer.status_code == 503
+            assert answer.json()["error"] == "DamagedIndexError"
+            assert "Retry-After" not in answer.headers
+            assert str(location) not in answer.text  # anybody may ask
+
+
+def test_a_shard_that_is_down_is_told(
+    tmp_path: Path, corpus: list[Chunk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with ShardedIndex.create(tmp_path / "many" / "shards.toml", 3) as index:
+        index.add(corpus)
+        with _served(index) as api:
+            assert api.get("/v1/health").json()["status"] == "ok"
+            lost = max(index.shards(), key=lambda shard: shard.chunks or 0).path
+            lost.rename(lost.with_name("away"))
+            answer = api.get("/v1/health")
+            assert answer.status_code == 200
+            assert answer.json()["status"] == "partial"
+            assert "1 of 3 shards down" in answer.json()["problem"]
+        # Waiting does not bring it back, so nobody is told to.
+        waits: list[float] = []
+        monkeypatch.setattr("hebbgraph.wire.time", SimpleNamespace(sleep=waits.append))
+        served = Served(create_app(index))
+        client = HebbianClient(f"http://127.0.0.1:{served.port}")
+        with client, pytest.raises(ShardDownError):
+            client.add(["A new text could be a new version of what is lost."])
+        served.stop()
+        assert waits == []
+
+
+def test_a_path_with_another_method_says_which_it_takes(api: TestClient) -> None:
+    for method, path, takes in (
+        ("GET", "/v1/recall", "POST"),
+        ("POST", "/v1/stats", "GET"),  # though there is no body
+        ("DELETE", "/v1/openapi.json", "GET"),
+    ):
+        answer = api.request(method, path)
+        assert (answer.status_code, answer.headers["Allow"]) == (405, takes)
+        assert answer.json()["detail"] == f"{path} takes {takes}, got {method}"
+    assert api.get("/v1/nothing").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ({}, "query: Field required"),
+        ({"query": 5}, "query: Input should be a valid string"),
+        ({"query": "Who?", "k": "many"}, "k: Input should be a valid integer"),
+        ([], "the request: Input should be a valid dictionary"),
+    ],
+)
+def test_a_wrong_body_names_the_field(api: TestClient, body: object, told: str) -> None:
+    answer = api.post("/v1/recall", json=body)
+    assert answer.status_code == 422
+    assert answer.json()["detail"].startswith(told)
