@@ -407,9 +407,12 @@ def test_the_server_goes_and_comes_back(
 
 
 def test_a_server_that_stays_away(
-    open_server: OpenServer, postgres: PostgresServer, corpus: list[Chunk]
+    open_server: OpenServer,
+    postgres: PostgresServer,
+    corpus: list[Chunk],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    index = open_server("one", wait=0.3)
+    index = open_server("one", wait=1.0)
     index.add(corpus)
     recall = index.recall("Who built the Petrel?", k=3)
     postgres.stop()
@@ -423,11 +426,13 @@ def test_a_server_that_stays_away(
                 work()
         with pytest.raises(StorageError):
             open_server("two")
+        assert caplog.text.count("trying again for 1 s") == 2  # by each of the two once
     finally:
         postgres.start()
     index.reinforce(recall, ["petrel"])
     assert index.parts.log.count() == 1
     assert len(_ids(index)) == 8
+    assert caplog.text.count("answers again") == 1
 
 
 # -- places --------------------------------------------------------------------------------

@@ -114,6 +114,8 @@ class Database:
         self.place = place
         self.read_only = read_only
         self.wait_seconds = wait_seconds
+        #: Whether the connection was lost and not found again.
+        self._is_away = False
         name = url.get_backend_name()
         if name not in _DIALECTS:
             raise ParameterError(
@@ -283,11 +285,18 @@ class Database:
         pause = _FIRST_PAUSE_SECONDS
         while True:
             try:
-                return work()
+                done = work()
             except ConnectionLostError as error:
                 if time.monotonic() + pause > deadline or (unless is not None and unless(error)):
                     raise
-                logger.warning("%s: trying again", error)
+                if not self._is_away:  # said once, however often and by however many it is tried
+                    self._is_away = True
+                    logger.warning("%s: trying again for %g s", error, self.wait_seconds)
+            else:
+                if self._is_away:
+                    self._is_away = False
+                    logger.warning("%s: the database answers again", self.place)
+                return done
             # With jitter, as many may have lost it together.
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
