@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import threading
 import time
+import uuid
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ def measure_clients(
     """Ask, teach and add for a while; return how long recalls took, and what went wrong."""
     took: list[float] = []
     added = [0]
+    run = uuid.uuid4().hex[:8]  # an index that is kept holds the chunks of earlier runs
     errors: Counter[str] = Counter()
 
     def asking(number: int, client: HebbianClient) -> None:
@@ -42,7 +44,7 @@ def measure_clients(
         batch = added[0] // _CHUNKS
         added[0] += client.add(
             {
-                "id": f"added-{batch}-{at}",
+                "id": f"added-{run}-{batch}-{at}",
                 "title": f"Note {batch} {at}",
                 "text": f"A note of the {at}th day about flow and its layers, number {batch}.",
             }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 
 import uvicorn
@@ -19,6 +20,10 @@ _SWITCH_SECONDS = 0.0005
 def run(app: FastAPI, settings: ServerSettings) -> None:
     """Serve until interrupted."""
     sys.setswitchinterval(_SWITCH_SECONDS)
+    # A full garbage collection stops all threads. What has been loaded by now stays, so it need
+    # not be looked through again.
+    gc.collect()
+    gc.freeze()
     uvicorn.run(
         app,
         host=settings.host,
