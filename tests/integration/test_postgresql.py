@@ -425,7 +425,7 @@ def test_a_server_that_stays_away(
             with pytest.raises(ConnectionLostError, match="no connection to the database"):
                 work()
         with pytest.raises(StorageError):
-            open_server("two")
+            open_server("two", wait=1.0)
         assert caplog.text.count("trying again for 1 s") == 2  # by each of the two once
     finally:
         postgres.start()
