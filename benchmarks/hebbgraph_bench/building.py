@@ -36,13 +36,15 @@ from hebbgraph_bench.scale.corpus import Recombined
 __all__ = ["main", "predicted", "write_chunks"]
 
 _START_SECONDS = 1.2  # of a worker: Python, NumPy, SQLAlchemy, Arrow
+_MOST_SEGMENTS = 8  # of the lexical index
 
 
 def predicted(one: Mapping[str, float], workers: int) -> float:
     """Return the seconds that a build takes, from the steps of one worker.
 
-    Committing is done by the driver alone, while workers propose. The vocabulary and the arrays
-    are put together by the driver, while nobody else has anything to do.
+    Committing is done by the driver alone, while workers propose, and the arrays are put together
+    by the driver while workers make segments of the lexical index, eight at most. The vocabulary
+    is written while nobody else has anything to do.
 
     Parameters
     ----------
@@ -56,18 +58,18 @@ def predicted(one: Mapping[str, float], workers: int) -> float:
     >>> steps = {"propose": 90, "commit": 10, "merge": 2, "vocabulary": 1, "match": 8,
     ...     "lexical": 8, "assemble": 1, "whole": 112}
     >>> round(predicted(steps, 1)), round(predicted(steps, 2)), round(predicted(steps, 64))
-    (112, 59, 15)
+    (112, 58, 15)
     """
     if workers == 1:
         return one["whole"]
     commits = max(one["propose"] / workers, one["commit"])
-    shared = (one["merge"] + one["match"] + one["lexical"]) / workers
+    shared = (one["merge"] + one["match"]) / workers
+    last = max(one["lexical"] / min(workers, _MOST_SEGMENTS), one["assemble"])
     known = sum(
         one[step] for step in ("propose", "merge", "vocabulary", "match", "lexical", "assemble")
     )
     rest = one["whole"] - known  # opening, closing, the snapshot
-    alone = one["vocabulary"] + one["assemble"] + rest
-    return commits + shared + alone + _START_SECONDS
+    return commits + shared + last + one["vocabulary"] + rest + _START_SECONDS
 
 
 def _once(how: str, source: str, directory: str, engine: EngineName) -> dict[str, Any]:

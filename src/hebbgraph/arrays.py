@@ -34,6 +34,7 @@ BoolArray: TypeAlias = NDArray[np.bool_]
 FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 
+_PLACE_BITS = 32  # columns are numbers of 31 bits; so many elements would not fit into memory
 _TIES = 4  # a selection may grow to this many times its size to keep ties
 
 
@@ -194,7 +195,13 @@ def transpose(
     >>> pointer, rows
     (array([0, 1, 3]), array([0, 0, 1], dtype=int32))
     """
-    order = np.argsort(indices, kind="stable")
+    # Column and place in one number: sorting these takes a fifth of a stable argsort's time.
+    keys = indices.astype(np.uint64)
+    keys <<= np.uint64(_PLACE_BITS)
+    keys |= np.arange(len(indices), dtype=np.uint64)
+    keys.sort()
+    keys &= np.uint64((1 << _PLACE_BITS) - 1)
+    order = keys.view(np.int64)
     owners = np.repeat(np.arange(len(indptr) - 1, dtype=np.int32), np.diff(indptr))
     pointer = np.zeros(n_columns + 1, dtype=np.int64)
     np.cumsum(np.bincount(indices, minlength=n_columns), out=pointer[1:])

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import concatenated_ranges, prefix_sums, transpose
 from hebbgraph.build.match import Matched, matched_of
 from hebbgraph.build.merge import vocabulary_of
-from hebbgraph.build.shelf import read_table
-from hebbgraph.derived.steps import id_prefix
+from hebbgraph.build.propose import prefixes_of
 from hebbgraph.graph.tag_graph import GraphArrays, TagGraph
 from hebbgraph.store.history import Commit
 
@@ -39,7 +38,9 @@ def assembled(
     rows = np.concatenate([one.rows[one.rows > 0] for one in partitions])
     parts = [matched_of(shelf / one.matched) for one in partitions]
     matched = Matched(*map(np.concatenate, zip(*parts, strict=True)))
-    prefixes = np.concatenate([_prefixes(shelf, one) for one in partitions])
+    prefixes = np.concatenate(
+        [prefixes_of(shelf / one.proposed)[one.rows > 0] for one in partitions]
+    )
     order = np.argsort(rows, kind="stable")
     if not np.array_equal(order, np.arange(len(order))):
         rows, prefixes, matched = rows[order], prefixes[order], _reordered(matched, order)
@@ -59,11 +60,6 @@ def assembled(
         column_is_title=matched.is_title[from_],
     )
     return TagGraph(commit.generation, arrays, phrases, mark=commit.mark)
-
-
-def _prefixes(shelf: Path, one: Placed) -> NDArray[np.uint64]:
-    (ids,) = read_table(shelf / one.proposed / "rows.arrow", "id")
-    return np.array(list(map(id_prefix, ids)), np.uint64)[one.rows > 0]
 
 
 def _reordered(matched: Matched, order: NDArray[np.int64]) -> Matched:

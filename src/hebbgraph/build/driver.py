@@ -35,7 +35,7 @@ from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, FailedChunk
 from hebbgraph.store.chunks import chunk_of_row
 from hebbgraph.store.embeddings import EmbeddingState
-from hebbgraph.store.history import NEVER
+from hebbgraph.store.history import NEVER, Commit
 from hebbgraph.store.truth import ChunkWrite
 
 __all__ = ["Driver", "Progress", "Told"]
@@ -112,6 +112,9 @@ class Driver:
     reused: int = 0
     _committed: list[_Committed] = field(default_factory=list)
     _report: AddReport = field(default_factory=AddReport)
+    #: Commits that inserted chunks, and whether no other kind was needed.
+    _commits: int = 0
+    _only_inserts: bool = True
     #: Bytes of text, and files that could not be read, with the reason.
     size: int = 0
     files_failed: list[tuple[str, str]] = field(default_factory=list)
@@ -128,6 +131,7 @@ class Driver:
         """
         self._began = time.perf_counter()
         truth = self.namespace.truth
+        self._before = truth.state().commit
         self._was_empty = not truth.count()
         with truth.acknowledging_at_the_end():
             try:
@@ -214,6 +218,9 @@ class Driver:
         if numbers is None:
             numbers, outcome = self._replace(rows, vectors, state, fingerprints)
             added, replaced, deleted, unchanged = outcome
+            self._only_inserts = False
+        elif rows or fingerprints:
+            self._commits += 1
         self._committed.append(_Committed(summary["name"], numbers))
         self._report = report.model_copy(
             update={
@@ -277,37 +284,54 @@ class Driver:
 
     def _derive(self) -> None:
         """Build graph and lexical index from all partitions, if they are all that there is."""
-        namespace = self.namespace
-        state = namespace.truth.changes_since(NEVER)
-        live = state.added
-        self._keep_live(live)
+        derived = self.namespace.derived
+        commit = self._settled()
         partitions = [one for one in self._committed if one.rows.any()]
-        covered = sum(int(np.count_nonzero(one.rows)) for one in partitions)
-        if not partitions or covered != len(live):
-            logger.info("%d of %d chunks are of this build: an ordinary step", covered, len(live))
+        if not partitions or commit is None:
+            logger.info("the index holds chunks of another build: the graph takes an ordinary step")
             return
-        with self._timed("lexical"):
-            segments = self._submit_segments(partitions)
         with self._timed("merge"):
             buckets = self._merge(partitions)
         with self._timed("vocabulary"):
             vocabulary = write_vocabulary(self.shelf, buckets, self.recipe.salt)["name"]
         with self._timed("match"):
-            matched = self._match(partitions, vocabulary)
+            matching = self._submit_match(partitions, vocabulary)
+        with self._timed("lexical"):  # workers do this while the graph is put together
+            segments = self._submit_segments(partitions)
+        with self._timed("match"):
+            matched = self._names(matching, "match")
         with self._timed("assemble"):
             placed = [
                 Placed(one.proposed, name, one.rows)
                 for one, name in zip(partitions, matched, strict=True)
             ]
-            graph = assembled(self.shelf, vocabulary, placed, state.commit)
+            graph = assembled(self.shelf, vocabulary, placed, commit)
+            if segments and self.recipe.embedder is None and self.namespace.embedder is None:
+                derived.save_ahead(graph)
+        with self._timed("lexical"):
             folders = [self.shelf / self._result(task)["name"] / INDEX for task in segments]
             numbered: list[Numbered] = [(one.proposed, one.rows) for one in partitions]
-            adopted = namespace.derived.adopt(
-                graph, folders, lambda: lexical_rows(self.shelf, numbered)
-            )
-            if not adopted:
+            if not derived.adopt(graph, folders, lambda: lexical_rows(self.shelf, numbered)):
                 logger.info("somebody wrote meanwhile: the graph takes an ordinary step")
         self._tell("assemble", 1.0)
+
+    def _settled(self) -> Commit | None:
+        """Let each row belong to one partition; None if there are rows that no partition has.
+
+        Returns
+        -------
+        Commit
+            Of which the partitions are all that there is.
+        """
+        truth = self.namespace.truth
+        commit = truth.state().commit
+        alone = commit.generation == self._before.generation + self._commits
+        if self._was_empty and self._only_inserts and alone:
+            return commit
+        state = truth.changes_since(NEVER)
+        self._keep_live(state.added)
+        covered = sum(int(np.count_nonzero(one.rows)) for one in self._committed)
+        return state.commit if covered == len(state.added) else None
 
     def _keep_live(self, live: IntArray) -> None:
         """Forget rows that were replaced, and let each row belong to one partition."""
@@ -324,17 +348,20 @@ class Driver:
         if self.namespace.derived.in_memory:
             return []
         total = sum(len(one.rows) for one in partitions)
-        size = max(_ROWS_OF_A_SEGMENT, -(-total // _MOST_SEGMENTS))
-        groups: list[list[Numbered]] = [[]]
+        wanted = min(max(total // _ROWS_OF_A_SEGMENT, 1), _MOST_SEGMENTS)
+        if (workers := self.engine.workers) < _MOST_SEGMENTS:
+            wanted = -(-wanted // workers) * workers  # so that all end at about the same time
+        groups: list[list[Numbered]] = [[] for _ in range(min(wanted, _MOST_SEGMENTS))]
         held = 0
         for one in partitions:
-            if held >= size:
-                groups.append([])
-                held = 0
-            groups[-1].append((one.proposed, one.rows))
+            groups[held * len(groups) // total].append((one.proposed, one.rows))
             held += len(one.rows)
         positions = self.namespace.truth.text_store.here
-        return [self.engine.submit(_index_terms, self.shelf, group, positions) for group in groups]
+        return [
+            self.engine.submit(_index_terms, self.shelf, group, positions)
+            for group in groups
+            if group
+        ]
 
     def _merge(self, partitions: Sequence[_Committed]) -> list[str]:
         counted = []
@@ -350,22 +377,23 @@ class Driver:
             self.engine.submit(merge, self.shelf, counted, bucket, n_buckets, salt)
             for bucket in range(n_buckets)
         ]
-        names = []
-        for number, task in enumerate(tasks, start=1):
-            names.append(self._result(task)["name"])
-            self._tell("merge", number / n_buckets)
-        return names
+        return self._names(tasks, "merge")
 
-    def _match(self, partitions: Sequence[_Committed], vocabulary: str) -> list[str]:
+    def _submit_match(
+        self, partitions: Sequence[_Committed], vocabulary: str
+    ) -> list[Task[Summary]]:
         tasks = []
         for one in partitions:
             alive = one.rows > 0
             mask = None if alive.all() else alive
             tasks.append(self.engine.submit(match, self.shelf, one.proposed, vocabulary, mask))
+        return tasks
+
+    def _names(self, tasks: Sequence[Task[Summary]], step: str) -> list[str]:
         names = []
         for number, task in enumerate(tasks, start=1):
             names.append(self._result(task)["name"])
-            self._tell("match", number / len(tasks))
+            self._tell(step, number / len(tasks))
         return names
 
     # -- telling -------------------------------------------------------------------------

@@ -25,6 +25,7 @@ from hebbgraph.build.shelf import (
     save_arrays,
     write_table,
 )
+from hebbgraph.derived.steps import id_prefix
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.graph.packed_strings import pack_strings
 from hebbgraph.graph.proposed import Proposed, add_coded, count_proposed
@@ -44,6 +45,7 @@ __all__ = [
     "counts_of",
     "kept_texts",
     "name_of_proposed",
+    "prefixes_of",
     "propose",
     "proposed_of",
     "recount",
@@ -155,6 +157,7 @@ class _Written:
         save_arrays(
             to,
             {
+                "id_prefixes": np.array([id_prefix(row[0]) for row in self._rows], np.uint64),
                 "phrase_hashes": hashes[order],
                 "phrase_data": data,
                 "phrase_offsets": offsets,
@@ -249,6 +252,11 @@ def rows_of(folder: Path, *names: str) -> list[tuple[Any, ...]]:
 def proposed_of(folder: Path) -> Proposed:
     """Return what the chunks propose, by the numbers of the partition."""
     return Proposed(*load_arrays(folder, *Proposed._fields))
+
+
+def prefixes_of(folder: Path) -> NDArray[np.uint64]:
+    """Return the id of each chunk as the graph keeps it."""
+    return load_arrays(folder, "id_prefixes")[0]
 
 
 def counts_of(folder: Path) -> list[NDArray[np.int32]]:

@@ -38,7 +38,7 @@ Summary: TypeAlias = dict[str, Any]
 """What a task tells of its result: JSON."""
 
 #: Raised when the same input gives another result than before.
-_FORMAT = 1
+_FORMAT = 2
 _SUMMARY = "summary.json"
 
 

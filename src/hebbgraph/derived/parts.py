@@ -154,7 +154,7 @@ class Derived:
             locked=self._locked,
             repairs=self.repairs,
         )
-        self._saved = NEVER
+        self._saved = self._saved_ahead = NEVER
         self._snapshot_is_trusted = True
         #: The commit that readers see: that of the last complete refresh.
         self._commit = NEVER
@@ -483,6 +483,15 @@ class Derived:
             self._graph = TagGraph.empty()
             self._vectors = None
 
+    def save_ahead(self, graph: TagGraph) -> None:
+        """Write the snapshot of a graph that is about to be adopted, if it is of the truth."""
+        if self._directory is None:
+            return
+        with translated_os(self.place), self._refreshing, self._locked():
+            if self._truth.state().commit == _commit_of(graph):
+                save_snapshot(self._directory, graph)
+                self._saved_ahead = _commit_of(graph)
+
     def adopt(
         self, graph: TagGraph, segments: Sequence[Path], rows: Callable[[], Iterable[LexicalRow]]
     ) -> bool:
@@ -513,7 +522,8 @@ class Derived:
                 lexical = LexicalIndex(None, positions=positions)
                 lexical.update(commit, removed=(), added=rows())
             with self.lock:
-                self._graph, self._lexical, self._saved = graph, lexical, NEVER
+                self._graph, self._lexical = graph, lexical
+            self._saved = self._saved_ahead
         return True
 
     # -- on disk ----------------------------------------------------------------------

@@ -207,6 +207,11 @@ class Incidence:
         return Postings(indptr, tags.astype(np.int32), is_title)
 
     @property
+    def base(self) -> Postings | None:
+        """The rows of the base level, or None if there are other levels."""
+        return self._levels[0].rows if self._all_in_base else None
+
+    @property
     def columns(self) -> TagColumns | None:
         """The columns of the base level, or None if there are other levels."""
         return self._levels[0].columns if self._all_in_base else None

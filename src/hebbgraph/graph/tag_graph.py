@@ -307,7 +307,24 @@ class TagGraph:
     def arrays(self) -> tuple[GraphArrays, PhraseArrays]:
         """Return the graph as arrays, without dead chunks and phrases."""
         used = self.phrases.in_use
-        return self.arrays_of(np.flatnonzero(self.alive), used), self.phrases.arrays(used)
+        held = self._whole() if used.all() and self.alive.all() else None
+        arrays = held or self.arrays_of(np.flatnonzero(self.alive), used)
+        return arrays, self.phrases.arrays(used)
+
+    def _whole(self) -> GraphArrays | None:
+        """Return all chunks as they lie, if nothing was set after the base arrays."""
+        rows, columns = self.incidence.base, self.incidence.columns
+        if rows is None or columns is None or len(columns.indptr) != len(self.phrases) + 1:
+            return None
+        return GraphArrays(
+            self.rows,
+            self.id_prefixes,
+            self._candidate_indptr.view,
+            self._candidates.view,
+            self._candidate_kinds.view,
+            *rows,
+            *columns,
+        )
 
     def arrays_of(self, slots: IntArray, used: BoolArray) -> GraphArrays:
         """Return some chunks as arrays; their phrases are numbered as those in use are."""

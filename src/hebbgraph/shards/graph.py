@@ -66,6 +66,10 @@ class JoinedIncidence(Incidence):
         return sum(part.delta_size for part in self._shards)
 
     @property
+    def base(self) -> None:
+        return None
+
+    @property
     def columns(self) -> None:
         return None
 

@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,6 +77,7 @@ _IMPOSSIBLE: Mapping[str, sa.Select[Any]] = {
 
 #: The columns of a chunk but ``row``, which the database assigns.
 _WRITTEN = tuple(column.name for column in chunks.c if column is not chunks.c.row)
+_PLACE = ROW_FIELDS.index("digest") + 1  # of the generation, among the fields of a chunk
 
 _BECAME = {
     TextState.missing: "not in the store that keeps them; put them back, or delete the chunks",
@@ -393,6 +395,8 @@ class Truth(ChunkReader):
         """
         epoch = embedding.epoch if embedding else None
         vectors = [None] * len(rows) if vectors is None else vectors
+        epochs = [epoch if vector else None for vector in vectors]
+        columns = list(zip(*rows, strict=True))
 
         def attempt() -> NDArray[np.int64]:
             mark = new_mark()
@@ -400,12 +404,10 @@ class Truth(ChunkReader):
                 generation = self._advance(connection, mark)
                 if embedding is not None:
                     self.embeddings.settle(connection, embedding)
-                for page in pages(zip(rows, vectors, strict=True)):
-                    written = [
-                        self._placed(row, generation, epoch if vector else None, vector)
-                        for row, vector in page
-                    ]
-                    self.database.insert(connection, chunks, _WRITTEN, written)
+                mine, now = (repeat(of_all, len(rows)) for of_all in (self.namespace, generation))
+                placed = (mine, *columns[:_PLACE], now, *columns[_PLACE:], epochs, vectors)
+                for page in pages(zip(*placed, strict=True)):
+                    self.database.insert(connection, chunks, _WRITTEN, page)
                 self._write_fingerprints(connection, (), fingerprints or {})
                 found = self._rows_of_generation(connection, generation)
             self._note(Commit(generation, mark))
@@ -526,8 +528,7 @@ class Truth(ChunkReader):
     def _placed(
         self, row: Sequence[Any], generation: int, epoch: int | None, vector: bytes | None
     ) -> tuple[Any, ...]:
-        before = ROW_FIELDS.index("digest") + 1
-        return (self.namespace, *row[:before], generation, *row[before:], epoch, vector)
+        return (self.namespace, *row[:_PLACE], generation, *row[_PLACE:], epoch, vector)
 
     def _write_fingerprints(
         self, connection: sa.Connection, doomed: Sequence[str], fingerprints: Mapping[str, str]
