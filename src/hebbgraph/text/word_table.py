@@ -191,9 +191,10 @@ class WordTable:
         slots = self._slots(keys)
         held = self._keys[slots]
         numbers = self._numbers[slots].astype(np.int64)
-        same = held == keys
-        numbers[~same | (keys == _NO_KEY)] = -1
-        at = np.flatnonzero(~same & (held != _NO_KEY))
+        has_key = keys != _NO_KEY
+        same = (held == keys) & has_key
+        numbers[~same] = -1
+        at = np.flatnonzero(~same & (held != _NO_KEY) & has_key)
         while len(at):
             slots[at] = (slots[at] + 1) & last
             held = self._keys[slots[at]]

@@ -47,3 +47,14 @@ def test_a_table_grows_and_forgets() -> None:
     numbers.clear()
     table.clear()
     assert table.number(split_page(["word7"])).tolist() == [0, 1]
+
+
+def test_words_too_long_for_a_key_keep_their_number_however_full_the_table_is() -> None:
+    # Keys are drawn by each process; many tables, so that any slot of one is taken in some.
+    for number in range(40):
+        numbers = _Numbers()
+        table = WordTable(numbers.resolve)
+        table.number(split_page([" ".join(f"{number}-{at}" for at in range(900))]))
+        long = [letter * 70 for letter in "ab"]
+        found = table.number(split_page([" ".join([*long, "short", *long])])).tolist()
+        assert found[:-1] == [numbers[word] for word in [*long, "short", *long]]
