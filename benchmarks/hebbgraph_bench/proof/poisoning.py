@@ -35,12 +35,13 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from hebbgraph.index import HebbianIndex
+from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.text.query import query_terms
 
 from hebbgraph_bench.baselines import BM25, Dense, Retriever, WeightedSum
 from hebbgraph_bench.datasets import Dataset, Query, load
-from hebbgraph_bench.embedding import CachingEmbedder, LazyEmbedder, caching
+from hebbgraph_bench.embedding import CachingEmbedder, caching
 from hebbgraph_bench.metrics import normalize_answer, recall_at_k
 from hebbgraph_bench.proof.retrieval import K
 from hebbgraph_bench.proof.stages import Measured
@@ -71,7 +72,7 @@ def measure_documents(
     path: Path,
     recipe: Recipe,
     *,
-    model: Path | None = None,
+    model: Embedder | None = None,
     cache: Path | None = None,
     targets: int = 100,
     others: int = 100,
@@ -88,7 +89,7 @@ def measure_documents(
         dataset, aimed
     )
     with (
-        caching(LazyEmbedder(str(model)) if model else None, cache) as embedder,
+        caching(model, cache) as embedder,
         TemporaryDirectory(prefix="hebbgraph-poison-") as folder,
     ):
         options: dict[str, Any] = {"embedder": embedder} if embedder else {}
@@ -123,7 +124,7 @@ def measure_citations(
     actors: Actors,
     *,
     readers: bool,
-    model: Path | None = None,
+    model: Embedder | None = None,
     cache: Path | None = None,
     targets: int = 50,
     others: int = 100,
@@ -147,7 +148,7 @@ def measure_citations(
     victims, rest = _targets(dataset, targets, others, seed)
     wanted = _wanted(dataset, victims, seed)
     with (
-        caching(LazyEmbedder(str(model)) if model else None, cache) as embedder,
+        caching(model, cache) as embedder,
         TemporaryDirectory(prefix="hebbgraph-minja-") as folder,
     ):
         options: dict[str, Any] = {"embedder": embedder} if embedder else {}

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from hebbgraph.arrays import FloatArray
 from hebbgraph.formulas.bootstrap import paired_bootstrap
+from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 
 from hebbgraph_bench.baselines import (
@@ -21,7 +22,7 @@ from hebbgraph_bench.baselines import (
     WeightedSum,
 )
 from hebbgraph_bench.datasets import Dataset
-from hebbgraph_bench.embedding import CachingEmbedder, LazyEmbedder, caching
+from hebbgraph_bench.embedding import CachingEmbedder, caching
 from hebbgraph_bench.ours import HebbianRetriever
 from hebbgraph_bench.proof.sets import Titles, titled
 from hebbgraph_bench.proof.stages import Measured
@@ -89,7 +90,7 @@ def measure_retrieval(
     path: Path,
     *,
     titles: Titles,
-    model: Path | None,
+    model: Embedder | None,
     cache: Path | None,
     queries: int | None = None,
     systems: Callable[[Dataset, CachingEmbedder | None], dict[str, Retriever]] | None = None,
@@ -101,8 +102,7 @@ def measure_retrieval(
     path : Path
         The folder of the set.
     titles : {"published", "none", "shuffled"}
-    model : Path, optional
-        A sentence-transformers model.
+    model : Embedder, optional
     cache : Path, optional
         Where its vectors are kept.
     queries : int, optional
@@ -113,7 +113,7 @@ def measure_retrieval(
     dataset = titled(path, titles)
     if queries is not None:
         dataset = dataset.sampled(queries, seed=0)
-    with caching(LazyEmbedder(str(model)) if model else None, cache) as embedder:
+    with caching(model, cache) as embedder:
         made = systems(dataset, embedder) if systems else direct(embedder)
         return measured(dataset, made, embedder)
 

@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 
 from hebbgraph.errors import ParameterError
+from hebbgraph.protocols import Embedder
 
 from hebbgraph_bench.baselines import Retriever
 from hebbgraph_bench.datasets import Dataset
@@ -45,7 +46,7 @@ RIVALS: dict[str, Callable[[Dataset, CachingEmbedder], Retriever]] = {
 
 
 def measure_rival(
-    name: str, path: Path, *, model: Path, cache: Path | None, queries: int | None = None
+    name: str, path: Path, *, model: Embedder, cache: Path | None, queries: int | None = None
 ) -> Measured:
     """Ask one rival all questions of a set.
 
