@@ -45,6 +45,8 @@ _PARENTHESIS = re.compile(r"[(\[（【][^()\[\]（）【】]*[)\]）】]")
 _BRACKET = re.compile(r"[(\[（【]")
 _COMMA = re.compile("[,，、]")
 _SEVERAL_WORDS = re.compile("[^ ]+ ").match
+_LONG_WORDS = re.compile(r"\w{4,}")
+_STEM = 5  # characters; "Islamism" is told by "Islamic"
 
 
 class Candidate(NamedTuple):
@@ -80,6 +82,17 @@ def _subject(shaped: ShapedText, language: str) -> str:
     return UNIT_KEYS[" ".join(shaped.units[first : name.end()])]
 
 
+def _is_told(title: str, text: str) -> bool:
+    """Return whether a text holds a word of its title, or the title has no long word.
+
+    >>> [_is_told("Sailing ships", text) for text in ("She is a barque.", "Sailing takes wind.")]
+    [False, True]
+    """
+    words = _LONG_WORDS.findall(title.lower())
+    lower = text.lower()
+    return not words or any(word[:_STEM] in lower for word in words)
+
+
 def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Candidate]:
     """Propose tags for one chunk, from the chunk alone.
 
@@ -96,7 +109,8 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
         Each proposed key once, with the first reason that applies of title, subject,
         acronym or code, name, capital, opener, term; then the given tags that are not
         titles, whether the text proposes them or not. If an untitled chunk opens by
-        defining a name, that name is its subject and counts like a title. A chunk with fewer
+        defining a name, that name is its subject and counts like a title. So it does if the text
+        holds no word of the title, which then counts like a given tag. A chunk with fewer
         than three names in its text, or in German, where all nouns are capitalised, proposes
         up to 24 salient terms; text in scripts without spaces, up to 64.
 
@@ -105,6 +119,10 @@ def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Can
     A candidate is only a proposal. It enters the vocabulary, and becomes a tag of every
     chunk that mentions it, once it is a title or subject of one chunk or a candidate of
     two. A given tag belongs to this chunk only.
+
+    A title that the text contradicts is a heading far above, or a mistake. Believing it led to
+    the wrong chunk: with titles shuffled between the passages of HotpotQA, recall@5 without an
+    embedder was .585, against .745 of BM25; without such titles it is .810.
 
     Examples
     --------
@@ -194,14 +212,19 @@ def collect_candidates(
         Keys of the given tags that are not titles.
     """
     found: dict[str, Kind] = {}
-    for key in _title_keys(title) if title else ():
-        found.setdefault(key, "title")
+    titles = dict.fromkeys(_title_keys(title)) if title else {}
+    subject = "" if title and _is_told(title, text) else _subject(shaped, language)
+    if title and names.get(subject, "opener") == "opener":  # of which a title says more
+        subject = ""
+    if not subject:
+        found.update(dict.fromkeys(titles, "title"))
     given = [key for key in dict.fromkeys(map(phrase_key, tags)) if key and key not in found]
     for short, long in acronym_expansions(text):
         found.setdefault(short, "acronym")
         found.setdefault(long, "name")
-    if not title and (subject := _subject(shaped, language)):
+    if subject:
         found[subject] = "subject"
+        given += [key for key in titles if key and key != subject and key not in given]
     more = dict(islice(names.items(), MAX_NAMES)) if len(names) > MAX_NAMES else names
     found = {**found, **more, **found}  # existing keys keep their place and kind
 
@@ -220,6 +243,6 @@ def collect_candidates(
     return found, given
 
 
-def needs_shape(title: str, in_text: int) -> bool:
+def needs_shape(text: str, title: str, in_text: int) -> bool:
     """Return whether an English text with spaces is searched for more than names."""
-    return not title or in_text < FEW_NAMES
+    return not title or in_text < FEW_NAMES or not _is_told(title, text)

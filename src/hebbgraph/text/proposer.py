@@ -206,7 +206,7 @@ class Proposer:
             if not is_headline(shape[bounds[0][2 * number + 1] : bounds[1][2 * number + 1]]):
                 names.add(found, 2 * number + 1)
             shaped = _NOT_LOOKED_AT
-            if needs_shape(title, in_text):
+            if needs_shape(text, title, in_text):
                 start, stop = bounds[0][2 * number], bounds[1][2 * number]
                 shaped = ShapedText(self.unit_texts(page.units[start:stop]), shape[start:stop])
             yield group_by_kind(

@@ -2,6 +2,7 @@ import pytest
 
 from hebbgraph.text import acronym_expansions, candidates, phrase_key, proposals
 from hebbgraph.text.candidates import MAX_NAMES
+from hebbgraph.text.proposer import Proposer
 
 
 def keys(text, *kinds, title=""):
@@ -244,6 +245,27 @@ def test_what_a_text_without_a_title_defines_is_its_subject(text, subject):
 
 def test_a_title_says_what_a_text_is_about_and_no_subject_is_looked_for():
     assert keys("Petrel is a barque.", "title", "subject", title="Ships") == ["ships"]
+
+
+@pytest.mark.parametrize(
+    ("title", "titles", "subjects", "given"),
+    [
+        ("Annual report, 1999", [], ["petrel"], ["annual report 1999", "annual report"]),
+        ("Petrels", ["petrels"], [], []),  # the text tells of it
+        ("Voyager", ["voyager"], [], []),  # "voyages": the same first letters
+        ("Oil", ["oil"], [], []),  # too short to be looked for
+    ],
+)
+def test_a_title_that_the_text_contradicts_is_a_given_tag(title, titles, subjects, given):
+    text = "The Petrel (launched 1871) is a barque. Three voyages of the Petrel are known."
+    found = proposals(text, title)
+    expected = {"title": titles, "subject": subjects, "given": given}
+    assert {kind: found.get(kind, []) for kind in expected} == expected
+    assert Proposer().propose([(text, title, ())] * 20) == [found] * 20
+
+
+def test_a_word_that_only_opens_a_text_contradicts_no_title():
+    assert keys("Risk is a part of business.", "title", "subject", title="Bankers") == ["bankers"]
 
 
 def test_a_numbered_title_is_named_by_its_number_and_by_its_name() -> None:
