@@ -7,6 +7,7 @@ A row whose stage was not measured is left away, and the last table names every 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
@@ -21,7 +22,7 @@ from hebbgraph_bench.proof.poisoning import ACTORS, RECIPES
 from hebbgraph_bench.proof.retrieval import OURS
 from hebbgraph_bench.proof.rivals import RIVALS
 from hebbgraph_bench.proof.sets import TITLES
-from hebbgraph_bench.proof.stages import Results, Stage
+from hebbgraph_bench.proof.stages import Results, Stage, core_digest
 from hebbgraph_bench.tables import Grid
 
 __all__ = ["TABLES", "written"]
@@ -106,7 +107,7 @@ def _published(results: Results) -> str:
 
 def _titles(results: Results) -> str:
     rows = []
-    for name in PUBLISHED:
+    for name in (*PUBLISHED, *DEVELOPMENT):
         for model in MODELS:
             kept = [results.read(f"retrieval/{name}/{titles}/{model}") for titles in TITLES]
             if kept[0] is None or not any(kept[1:]):
@@ -269,18 +270,26 @@ def _own_citations(results: Results) -> str:
 
 
 def _when(results: Results, stages: Iterable[Stage]) -> str:
-    runs: dict[tuple[str, str], list[float]] = {}
+    """Say which code measured which stages: of each kind how many, by name where not all."""
+    now = core_digest()
+    runs: dict[tuple[str, str], list[tuple[str, float]]] = {}
     for stage in stages:
         if kept := results.read(stage.name):
             made, code = kept["environment"]["made_at"][:10], kept["fingerprint"]["code"]
-            runs.setdefault((made, code), []).append(
-                (kept["environment"]["load_average"] or [0])[0]
-            )
-    rows = [
-        (made, f"`{code}`", str(len(loads)), f"{min(loads):.0f} to {max(loads):.0f}")
-        for (made, code), loads in sorted(runs.items())
-    ]
-    return _grid(("day", "digest of the core", "stages", "load of two cores"), rows)
+            load = (kept["environment"]["load_average"] or [0])[0]
+            runs.setdefault((code, made), []).append((stage.name, load))
+    rows = []
+    for (code, made), found in sorted(runs.items(), key=lambda run: (run[0][0] != now, run[0][1])):
+        kinds = Counter(name.partition("/")[0] for name, _ in found)
+        names = (
+            ", ".join(f"{kind} {count}" for kind, count in kinds.items())
+            if code == now
+            else ", ".join(f"`{name}`" for name, _ in found)
+        )
+        loads = [load for _, load in found]
+        shown = f"`{code}`{', this one' if code == now else ''}"
+        rows.append((made, shown, names, f"{min(loads):.0f} to {max(loads):.0f}"))
+    return _grid(("day", "code of the core", "stages", "load of two cores"), rows)
 
 
 def _missing(results: Results, stages: Iterable[Stage]) -> str:

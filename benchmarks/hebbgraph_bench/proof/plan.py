@@ -91,6 +91,9 @@ def _listed(place: Place) -> Iterator[Stage]:
     yield from (
         _retrieval(place, name, other, "none") for name in PUBLISHED for other in TITLES[1:]
     )
+    yield from (
+        _retrieval(place, name, titles, "none") for name in DEVELOPMENT for titles in TITLES
+    )
     yield from _attacks(place)
     yield from (_retrieval(place, name, "published", "MiniLM") for name in DEVELOPMENT)
     yield from (_rival(place, name, rival) for rival in RIVALS for name in _sets_of(rival))

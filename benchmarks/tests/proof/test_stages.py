@@ -12,6 +12,7 @@ from hebbgraph.records import Chunk
 from hebbgraph_bench import Dataset
 from hebbgraph_bench.proof.__main__ import main
 from hebbgraph_bench.proof.sets import retitled
+from hebbgraph_bench.proof.stages import code_digest
 
 CORPUS = [
     {"id": "a", "title": "Gull", "text": "A gull nests on the cliff above the harbour."},
@@ -123,6 +124,18 @@ def test_mistakes_are_told(run: Run, tmp_path: Path, name: str) -> None:
     page = tmp_path / "unknown.md"
     page.write_text(PAGE.format(name="no such table"))
     assert main([name, *run.places, f"--page={page}"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "stale"),
+    [('"""Another docstring."""', False), ("# A comment.", False), ("X = 1", True)],
+)
+def test_only_code_makes_a_stage_stale(tmp_path: Path, more: str, stale: bool) -> None:
+    one, other = tmp_path / "1" / "core.py", tmp_path / "2" / "core.py"
+    for path, text in ((one, '"""A docstring."""\nY = 2\n'), (other, f"{more}\nY = 2\n")):
+        path.parent.mkdir()
+        path.write_text(text)
+    assert (code_digest([one]) != code_digest([other])) == stale
 
 
 def test_titles_go_to_other_passages() -> None:
