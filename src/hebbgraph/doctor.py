@@ -52,7 +52,7 @@ def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
     # Derived parts are compared with a rebuild, for which texts must be as they were added.
     as_added = not any(finding.part == "texts" for finding in found)
     # Nothing is derived from a damaged database: it would be taken for that of the backup.
-    damaged = namespace.database.dialect.is_damaged()
+    damaged = namespace.database.dialect.damage() is not None
     repair = repair and not damaged
     derived_findings, learned = [], []
     if not damaged:

@@ -326,7 +326,7 @@ class Namespace:
     def close(self) -> None:
         """Save derived parts and close all files."""
         try:
-            if not self.database.dialect.is_damaged():
+            if self.database.dialect.damage() is None:
                 self.learned.keep(at_least=_KEPT_WHEN_CLOSED)
                 self.derived.close()
         except OSError as error:

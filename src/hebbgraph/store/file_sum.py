@@ -18,6 +18,7 @@ import threading
 import weakref
 import zlib
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -160,10 +161,22 @@ class FileSum:
         """
         if self._held.damaged and (writing or not getattr(self._allowed, "now", False)):
             raise DamagedIndexError(
-                f"{self._place}: the database is not what was written: its checksum differs; "
-                "hebbgraph doctor tells what can be read; restore a backup, or delete "
-                f"{self._beside.name} to go on with what is left"
+                f"{self._place}: {self._told()}; hebbgraph doctor tells what can be read; "
+                f"restore a backup, or delete {self._beside.name} to go on with what is there"
             )
+
+    def _told(self) -> str:
+        # SQLite writes the page with the header only if something on it changes, so other programs
+        # may write without a trace there. When that was helps to tell it from damage.
+        try:
+            at = datetime.fromtimestamp(self._database.stat().st_mtime, UTC)
+            changed = f" (last changed {at:%Y-%m-%d %H:%M:%S} UTC)"
+        except (OSError, ValueError, OverflowError):
+            changed = ""
+        return (
+            f"the database is not what was written, by its checksum{changed}: it is damaged, or "
+            "another program or version wrote to it"
+        )
 
     @contextlib.contextmanager
     def unchecked(self) -> Iterator[None]:
@@ -174,10 +187,10 @@ class FileSum:
         finally:
             self._allowed.now = before
 
-    def is_damaged(self) -> bool:
-        """Return whether the file was damaged when it was opened, when all of it is read."""
+    def damage(self) -> str | None:
+        """Return what was wrong with the file when it was opened; waits until all is read."""
         self._held.wait()
-        return self._held.damaged
+        return self._told() if self._held.damaged else None
 
     def _opened(self) -> _Open:
         try:
@@ -216,7 +229,8 @@ class FileSum:
 
     def _is_in_use(self) -> bool:
         """Return whether somebody has it open, or did not close it."""
-        return any(os.path.exists(f"{self._database}{end}") for end in ("-wal", "-journal"))
+        real = os.path.realpath(self._database)  # where SQLite keeps them
+        return any(os.path.exists(f"{real}{end}") for end in ("-wal", "-journal"))
 
     def _read(self) -> _Sum | None:
         try:
@@ -251,10 +265,12 @@ class FileSum:
             if before is not None and before.header == _header(file):
                 return
             now = _Sum.of(file)
-        if now is None:
+        if now is None or self._is_in_use():  # it was read while somebody wrote to it
             return
         # Not synced: a file that a power cut tears is not whole, and does not count.
-        partial = self._beside.with_name(f".{self._beside.name}.{os.getpid()}.partial")
+        # Containers that share a folder may share numbers of processes.
+        drawn = secrets.token_hex(8)
+        partial = self._beside.with_name(f".{self._beside.name}.{drawn}.partial")
         try:
             partial.write_bytes(str(now).encode())
             os.replace(partial, self._beside)

@@ -143,9 +143,9 @@ class PostgresDialect:
         """Do nothing: see :meth:`check_place`."""
         return contextlib.nullcontext()
 
-    def is_damaged(self) -> bool:
-        """Return False: see :meth:`check_place`."""
-        return False
+    def damage(self) -> str | None:
+        """Return None: see :meth:`check_place`."""
+        return None
 
     def let_go(self, *, keep: bool) -> None:
         """Do nothing: see :meth:`check_place`."""

@@ -126,7 +126,9 @@ class SqliteDialect:
         if self._path is None or self._file is None:
             return
         there = self._file_there()
-        gone = written and self._has_log and not os.path.exists(f"{self._path}-wal")
+        # SQLite keeps its log beside the file that a link leads to.
+        log = f"{os.path.realpath(self._path)}-wal"
+        gone = written and self._has_log and not os.path.exists(log)
         if there != self._file or gone:
             what = "removed" if there is None or gone else "replaced"
             raise StorageError(
@@ -138,9 +140,9 @@ class SqliteDialect:
         """Let this thread read a damaged database."""
         return contextlib.nullcontext() if self._sum is None else self._sum.unchecked()
 
-    def is_damaged(self) -> bool:
-        """Return whether the file is not what was written."""
-        return self._sum is not None and self._sum.is_damaged()
+    def damage(self) -> str | None:
+        """Return how it is not what was written; None if it is."""
+        return None if self._sum is None else self._sum.damage()
 
     def let_go(self, *, keep: bool) -> None:
         """Do what follows the closing of all connections: keep a checksum of the file.

@@ -569,8 +569,7 @@ class Truth(ChunkReader):
 
     def problems(self) -> Iterator[Finding]:
         """Yield what is wrong with the database itself and with the texts."""
-        if self.database.dialect.is_damaged():
-            told = "the file is not what was written: its checksum differs"
+        if (told := self.database.dialect.damage()) is not None:
             yield Finding(part="database", problem=told)
         with self.database.read() as connection:
             for problem in self.database.dialect.ask_quick_check(connection):
