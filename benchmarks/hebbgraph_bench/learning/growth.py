@@ -6,8 +6,10 @@ cosine of 0.8. The chunk is cited if it is shown, else the first hit, together w
 more of the hits in half of the cases.
 
 Recall is timed on the set's own questions, in turns with the same index without any
-feedback, now one first and now the other, so that noise and cold caches meet both;
-processor time of the calling thread is told beside wall time. So is, of ``reinforce``, what
+feedback, now one first and now the other, so that noise and cold caches meet both. Each is
+asked once before: what was learned about a tag is read when it is first met, so the first
+question about it since costs more, which is told apart. Processor time of the calling thread
+is told beside wall time. So is, of ``reinforce``, what
 is not the database's commit: that waits for the disk. With an embedder, the vectors of
 questions are at hand in both, and what the model takes for one is told apart.
 """
@@ -48,7 +50,7 @@ class GrowthPoint:
     """The state after so many feedbacks.
 
     Times are medians in milliseconds: of one recall, of the same recall by an index
-    without feedback, and of one ``reinforce`` since the last point: with its commit, and
+    without feedback, of a recall whose tags meet their lessons for the first time, and of one ``reinforce`` since the last point: with its commit, and
     beside it.
     ``ratio`` is of processor times, the question's embedding not counted, which takes
     ``embedding_ms``. ``edges`` are those learned, by family. ``folding_ms`` is the processor time
@@ -61,6 +63,7 @@ class GrowthPoint:
     unlearned_ms: float
     ratio: float
     first_recall_ms: float
+    first_met_ms: float
     reinforce_ms: float | None
     beside_commit_ms: float | None
     embedding_ms: float | None = None
@@ -147,6 +150,7 @@ def grid(points: Sequence[GrowthPoint]) -> Grid:
             f"{point.unlearned_ms:.2f}",
             f"{point.ratio:.2f}",
             f"{point.first_recall_ms:.1f}",
+            f"{point.first_met_ms:.2f}",
             *(
                 "–" if value is None else f"{value:.2f}"
                 for value in (
@@ -168,6 +172,7 @@ def grid(points: Sequence[GrowthPoint]) -> Grid:
         "unlearned ms",
         "ratio (CPU)",
         "first recall ms",
+        "first met ms",
         "reinforce ms",
         "beside its commit ms",
         "folding the log ms",
@@ -246,7 +251,9 @@ def _point(
     began = perf_counter()
     index.recall(questions[0], k=k)  # brings what was learned up to date
     first = perf_counter() - began
-    unlearned.recall(questions[0], k=k)
+    first_met = [_clocked(index, question, k)[0] for question in questions]
+    for question in questions:
+        unlearned.recall(question, k=k)
     ours: list[tuple[float, float]] = []
     theirs: list[tuple[float, float]] = []
     # Whichever is asked first finds colder caches.
@@ -264,6 +271,7 @@ def _point(
         unlearned_ms=float(their_wall),
         ratio=float(our_cpu / their_cpu),
         first_recall_ms=first * 1e3,
+        first_met_ms=float(np.median(first_met)) * 1e3,
         reinforce_ms=float(np.median(wall)) if wall else None,
         beside_commit_ms=float(np.median(beside)) if beside else None,
     )

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import GrowableArray, sum_by, top_n
+from hebbgraph.arrays import (
+    BoolArray,
+    GrowableArray,
+    concatenated_ranges,
+    sum_by,
+    top_n,
+    unique_inverse,
+)
 from hebbgraph.learning.feedback import hash_term
 from hebbgraph.learning.names import Names, PackedNames
 from hebbgraph.learning.rows import Rows
@@ -39,7 +47,7 @@ _SKETCH_BITS = 64 * _SKETCH_WORDS
 _SKETCH_KEPT, _SKETCH_DEVIATIONS = 64, 3.0
 
 _PACKED = ("data", "offsets", "hashes", "numbers")
-_COLUMNS = ("ends", "column", "whose", "share", "heaviest")
+_COLUMNS = ("ends", "column", "whose", "share")
 _POSTINGS = ("posting_columns", "posting_starts", "posting_positions")
 
 
@@ -101,12 +109,11 @@ class Episodes:
         self._columns = Names()
         #: Of each feature, the past queries that have it, as positions in ``_column``.
         self._postings = Rows()
-        #: The features of all past queries, concatenated unit vectors, and each one's heaviest.
+        #: The features of all past queries, concatenated unit vectors.
         self._ends = GrowableArray(np.int64, np.zeros(1, np.int64))
         self._column = GrowableArray(np.int64)
         self._whose = GrowableArray(np.int64)
         self._share = GrowableArray(np.float64)
-        self._heaviest = GrowableArray(np.int64)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -126,7 +133,6 @@ class Episodes:
         self._whose.extend([number] * len(columns))
         self._share.extend(shares)
         self._ends.extend([len(self._column)])
-        self._heaviest.extend([columns[shares.index(max(shares))] if shares else -1])
         if feedback.vector is not None:
             vector = np.asarray(feedback.vector, dtype=np.float32)
             name = feedback.embedder or ""
@@ -171,16 +177,19 @@ class Episodes:
         return vector is not None and vectors is not None and vectors.dimension == len(vector)
 
     def _by_features(self, features: Mapping[str, float], low: float) -> list[tuple[int, float]]:
-        numbers, products = [], []
-        for name, weight in features.items():
-            if (column := self._columns.number(name)) is not None:
-                at = self._postings.of(column)
-                numbers.append(self._whose.view[at])
-                products.append(weight * self._share.view[at])
-        if not numbers:
+        columns = self._columns.numbers([*features])
+        weighted = [
+            (self._postings.of(column), weight)
+            for column, weight in zip(columns, features.values(), strict=True)
+            if column is not None
+        ]
+        if not weighted:
             return []
         norm = max(_norm(features), 1e-9)
-        dot = sum_by(np.concatenate(numbers), np.concatenate(products), len(self.nodes))
+        postings, weights = zip(*weighted, strict=True)
+        at = np.concatenate(postings)
+        products = np.repeat(weights, [len(one) for one in postings]) * self._share.view[at]
+        dot = sum_by(self._whose.view[at], products, len(self.nodes))
         at = (dot > low * norm).nonzero()[0]
         if len(at) > _CANDIDATES:
             at = at[top_n(dot[at], _CANDIDATES)]
@@ -191,22 +200,25 @@ class Episodes:
 
     def _merged(self, found: list[tuple[int, float]]) -> list[ActiveEpisode]:
         """Count near-duplicates as one, and keep the most similar."""
-        found = sorted(found, key=lambda pair: (-pair[1], self.nodes[pair[0]]))
-        alike = self._alike([number for number, _ in found]) if len(found) > 1 else None
+        tied = {like for like, n in Counter(like for _, like in found).items() if n > 1}
+        found = sorted(
+            found, key=lambda pair: (-pair[1], self.nodes[pair[0]] if pair[1] in tied else "")
+        )
+        alike = self._alike([number for number, _ in found]).tolist()
         groups: list[ActiveEpisode] = []
         left = list(range(len(found)))
         while left and len(groups) < _MOST_ACTIVE:
             first, *others = left
-            members = [other for other in others if alike is not None and alike(first, other)]
-            left = [other for other in others if other not in members] if members else others
+            members = [other for other in others if alike[first][other]]
+            left = [other for other in others if not alike[first][other]]
             nodes = tuple(self.nodes[found[at][0]] for at in (first, *members))
             groups.append(ActiveEpisode(nodes, found[first][1]))
         return groups
 
-    def _alike(self, numbers: list[int]) -> Callable[[int, int], bool]:
-        """Return a function that tells whether two past queries are nearly the same.
+    def _alike(self, numbers: list[int]) -> BoolArray:
+        """Return which past queries are nearly the same as which.
 
-        It compares their vectors, or their words if neither has one.
+        Their vectors say so, or their words if neither has one.
         """
         if not self._embedders:
             return self._by_words(numbers)
@@ -218,36 +230,19 @@ class Episodes:
             rows = vectors.rows(at[here])
             alike[here[:, None], here] |= rows @ rows.T >= _NEARLY_THE_SAME
             has_vector[here] = True
-
         if has_vector.all():
-            return lambda one, other: bool(alike[one, other])
+            return alike
         by_words = self._by_words(numbers)
+        return np.where(has_vector[:, None] | has_vector, alike, by_words)
 
-        def by_either(one: int, other: int) -> bool:
-            if has_vector[one] or has_vector[other]:
-                return bool(alike[one, other])
-            return by_words(one, other)
-
-        return by_either
-
-    def _by_words(self, numbers: list[int]) -> Callable[[int, int], bool]:
-        rows = [self._row(number) for number in numbers]
-        heaviest = self._heaviest.view[numbers].tolist()
-
-        def alike(one: int, other: int) -> bool:
-            row, others, name = rows[one], rows[other], heaviest[one]
-            # What all others are worth together is the root of what this leaves of 1.
-            if name not in others and 1.0 - row.get(name, 0.0) ** 2 < _NEARLY_THE_SAME**2:
-                return False
-            cosine = sum(share * others[name] for name, share in row.items() if name in others)
-            return cosine >= _NEARLY_THE_SAME
-
-        return alike
-
-    def _row(self, number: int) -> dict[int, float]:
-        first, last = self._ends.view[number : number + 2].tolist()
-        columns, shares = self._column.view[first:last], self._share.view[first:last]
-        return dict(zip(columns.tolist(), shares.tolist(), strict=True))
+    def _by_words(self, numbers: list[int]) -> BoolArray:
+        first = self._ends.view[numbers]
+        counts = self._ends.view[np.array(numbers, np.int64) + 1] - first
+        at = concatenated_ranges(first, counts)
+        different, column = unique_inverse(self._column.view[at])
+        rows = np.zeros((len(numbers), len(different)))
+        rows[np.arange(len(numbers)).repeat(counts), column] = self._share.view[at]
+        return np.asarray(rows @ rows.T >= _NEARLY_THE_SAME)
 
     # -- as arrays ------------------------------------------------------------------
 

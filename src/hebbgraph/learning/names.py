@@ -56,11 +56,24 @@ class Names(Sequence[str]):
 
     def number(self, name: str) -> int | None:
         """Return the number of a name, or None."""
-        found = self._added.get(name)
-        if found is not None or not self._n_packed:
+        return self.numbers((name,))[0]
+
+    def numbers(self, names: Sequence[str]) -> list[int | None]:
+        """Return the number of each name, or None."""
+        found = [self._added.get(name) for name in names]
+        asked = [at for at, number in enumerate(found) if number is None]
+        if not asked or not self._n_packed:
             return found
-        hashed = _hash(name)
-        at = int(self._hashes.searchsorted(hashed))
+        hashes = _hashes(names[at] for at in asked)
+        first = self._hashes.searchsorted(hashes)
+        same = self._hashes[np.minimum(first, self._n_packed - 1)] == hashes
+        for one in same.nonzero()[0].tolist():
+            name = names[asked[one]]
+            found[asked[one]] = self._packed_number(name, int(first[one]), hashes[one])
+        return found
+
+    def _packed_number(self, name: str, at: int, hashed: np.uint64) -> int | None:
+        """Return which of the packed names with a hash is this one; the first is at ``at``."""
         while at < self._n_packed and self._hashes[at] == hashed:
             whose = int(self._whose[at])
             if self._names[whose] == name:
@@ -96,10 +109,9 @@ class Names(Sequence[str]):
         return (*pack_strings(names), hashes[order], order)
 
 
-def _hash(name: str) -> np.uint64:
-    digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    return np.frombuffer(digest, np.uint64)[0]  # type: ignore[no-any-return]
-
-
 def _hashes(names: Iterable[str]) -> NDArray[np.uint64]:
-    return np.array([_hash(name) for name in names], dtype=np.uint64)
+    digests = (
+        hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+        for name in names
+    )
+    return np.frombuffer(b"".join(digests), np.uint64)

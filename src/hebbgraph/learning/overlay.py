@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -459,17 +460,18 @@ class Overlay:
 
     def recollection(self, active: Sequence[ActiveEpisode]) -> Recollection:
         """Return what the active past queries expect, together."""
-        rows = tuple(self._opinions_of(episode.nodes) for episode in active)
+        names = [name for episode in active for name in episode.nodes]
+        numbers = iter(self._weights.nodes.numbers(names))
+        rows = tuple(self._opinions_of(islice(numbers, len(one.nodes))) for one in active)
         if not any(rows):
             return Recollection(self, (), (), (), ())
         likeness = tuple(episode.likeness for episode in active)
         same = tuple(like**2 for like in likeness)
         return Recollection(self, tuple(active), likeness, rows, same)
 
-    def _opinions_of(self, names: Sequence[str]) -> dict[int, float]:
+    def _opinions_of(self, nodes: Iterable[int | None]) -> dict[int, float]:
         """Return the pooled opinions of near-duplicate past queries."""
-        numbers = [number for name in names if (number := self._weights.number(name)) is not None]
-        rows = [self._opinions.row(number) for number in numbers]
+        rows = [self._opinions.row(node) for node in nodes if node is not None]
         row = dict(rows[0]) if len(rows) == 1 else _pooled_rows(rows)
         total = sum(weight for weight in row.values() if weight >= MIN_WEIGHT)
         scale = OUT_STRENGTH / max(total, OUT_STRENGTH)

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 
 SNAPSHOT_NAME = "learned.arrays"
 #: Raised when the fold, its constants or the arrays change.
-_FORMAT = 1
+_FORMAT = 2
 _ALIGNED = 64
 _BLOCK = 1 << 24
 
