@@ -50,8 +50,8 @@ class GrowthPoint:
     """The state after so many feedbacks.
 
     Times are medians in milliseconds: of one recall, of the same recall by an index
-    without feedback, of a recall whose tags meet their lessons for the first time, and of one ``reinforce`` since the last point: with its commit, and
-    beside it.
+    without feedback, of a recall whose tags meet their lessons for the first time, and
+    of one ``reinforce`` since the last point: with its commit, and beside it.
     ``ratio`` is of processor times, the question's embedding not counted, which takes
     ``embedding_ms``. ``edges`` are those learned, by family. ``folding_ms`` is the processor time
     of reading the whole log, and ``opening_ms`` that of reading what was kept of it instead.
