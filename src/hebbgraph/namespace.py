@@ -29,7 +29,7 @@ from hebbgraph.records import Chunk, Recall
 from hebbgraph.settings import Settings
 from hebbgraph.shards.derived import ShardedDerived
 from hebbgraph.shards.plan import ShardPlace, ShardPlan, is_plan
-from hebbgraph.shards.shard import open_shards
+from hebbgraph.shards.shard import leave_to_coordinator, open_shards
 from hebbgraph.shards.truth import ShardedTruth
 from hebbgraph.store.answers import AnswerLog
 from hebbgraph.store.database import DATABASE_NAME, Database, translate_os, translated_os
@@ -175,6 +175,7 @@ class Namespace:
                     TextStore() if settings.keep_text else TextsElsewhere(texts, database.place)
                 )
                 if plan is None:
+                    leave_to_coordinator(database)
                     truth = Truth(database, name, text_store)
                     _settle(truth, settings)
                 else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from hebbgraph.build.building import build
 from hebbgraph.build.engines import Here
 from hebbgraph.build.sources import partitions_of
 from hebbgraph.cli import app
+from hebbgraph.errors import IndexLockedError, MissingExtraError, ParameterError
 
 _RECORDS = [
     {
@@ -117,3 +119,46 @@ def test_the_command(tmp_path: Path):
     with HebbianIndex.open(db) as index:
         assert index.document_fingerprints().keys() == {f"docs/{n}.md" for n in range(3)}
         assert index.doctor().ok
+
+
+def test_a_wrong_line_is_named_by_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sources, "_LEAST", 40)
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "one"}\n\n{"text": "three"}\n[4]\n{"text": "five"}\nsix\n')
+    parts = partitions_of([str(path)])
+    assert len(parts) > 1
+    with HebbianIndex.open(tmp_path / "index") as index:
+        added = build(index.parts, parts, Here(), on_error="skip").added
+    assert added.added == 3
+    assert [failed.reason.partition(":")[0] for failed in added.failed] == [
+        f"{path}, line 4",
+        f"{path}, line 6",
+    ]
+
+
+def test_files_that_cannot_be_read_as_their_suffix_says(tmp_path: Path):
+    (tmp_path / "a.parquet").write_bytes(b"PAR1 no table PAR1")
+    with pytest.raises(ParameterError, match=r"a\.parquet is no Parquet file, or a damaged one"):
+        partitions_of([str(tmp_path / "a.parquet")])
+    with pytest.raises(ParameterError, match=r"nosuch://a\.jsonl: Protocol not known"):
+        partitions_of(["nosuch://a.jsonl"])
+    if importlib.util.find_spec("s3fs") is None:
+        with pytest.raises(MissingExtraError, match="s3fs"):
+            partitions_of(["s3://bucket/a.jsonl"])
+
+
+def test_two_builds_in_one_folder(tmp_path: Path):
+    parts = partitions_of([_lines(tmp_path / "a.jsonl")])
+    refused: list[str] = []
+
+    def again(told: object) -> None:
+        if not refused:
+            with HebbianIndex.open(tmp_path / "index") as other:
+                with pytest.raises(IndexLockedError, match="another build") as caught:
+                    build(other.parts, parts, Here())
+                refused.append(str(caught.value))
+
+    with HebbianIndex.open(tmp_path / "index") as index:
+        assert build(index.parts, parts, Here(), on_progress=again).added.added == 40
+    assert refused
+    assert not list(tmp_path.glob("index/build*"))

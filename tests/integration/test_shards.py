@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import threading
 from collections.abc import Callable, Iterator
@@ -9,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
 from hebbgraph import (
     Chunk,
@@ -16,10 +19,12 @@ from hebbgraph import (
     HebbianIndex,
     NotAnIndexError,
     ParameterError,
+    ReadOnlyIndexError,
     Settings,
     ShardDownError,
     ShardedIndex,
 )
+from hebbgraph.cli import app
 from hebbgraph.shards import shard as shard_module
 from hebbgraph.store.truth import Truth
 
@@ -371,3 +376,33 @@ def test_nothing_takes_a_lost_shard_for_deleted_chunks(tmp_path: Path) -> None:
         for read in (lambda: index.get([lost]), lambda: index.holds([lost]), index.ids):
             with pytest.raises(ShardDownError):
                 read()
+
+
+def test_a_shard_that_is_opened_alone_can_be_read_and_not_written(many: ShardedIndex) -> None:
+    with HebbianIndex.open(_largest(many)) as alone:
+        assert alone.recall(QUESTION).hits
+        with pytest.raises(ReadOnlyIndexError, match=r"is a shard of another index.*shards\.toml"):
+            alone.add(["Tessel Bay has a lighthouse."])
+    assert many.add(["Tessel Bay has a lighthouse."]).added == 1
+    assert many.doctor().ok
+
+
+def test_from_the_command_line(tmp_path: Path) -> None:
+    def run(*arguments: object) -> Result:
+        return CliRunner().invoke(app, list(map(str, arguments)))
+
+    plan = tmp_path / "town" / "shards.toml"
+    missing = run("stats", "--db", plan)
+    assert isinstance(missing.exception, NotAnIndexError)
+    assert f"hebbgraph shards create {plan}" in str(missing.exception)
+    assert run("shards", "create", plan, "--shards", 3).exit_code == 0
+    for number in range(9):
+        (tmp_path / f"{number}.md").write_text(f"The Petrel sailed {number} times to Tessel Bay.")
+    assert run("index", tmp_path, "--db", plan).exit_code == 0
+    assert "Petrel sailed" in run("query", "Where did the Petrel sail?", "--db", plan).output
+    held = json.loads(run("shards", "list", "--db", plan, "--json").output)
+    assert sum(one["chunks"] for one in held) == 9
+    assert run("shards", "rebalance", "--db", plan).output == "0 chunks moved\n"
+    assert run("doctor", "--db", plan).exit_code == 0
+    (tmp_path / "town" / "shard-1").rename(tmp_path / "away")
+    assert run("shards", "list", "--db", plan).exit_code == 1

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict
 
 from hebbgraph.artifacts import remove, replace_file
@@ -15,10 +17,11 @@ from hebbgraph.build.adding import check_buildable, new_recipe
 from hebbgraph.build.driver import Driver, Progress
 from hebbgraph.build.engines import Engine
 from hebbgraph.build.recipe import Partition, Recipe
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import IndexLockedError, ParameterError
 from hebbgraph.intake import OnError
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport
+from hebbgraph.store.database import translated_os
 
 __all__ = ["BuildReport", "build"]
 
@@ -41,6 +44,8 @@ class BuildReport(BaseModel):
     seconds : dict of str to float
         Wall time by step; ``propose`` includes the commits.
     files_failed : tuple of (path, reason)
+    files_ignored : dict of str to int
+        How many files of folders were left out, by suffix.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,6 +57,7 @@ class BuildReport(BaseModel):
     megabytes: float
     seconds: dict[str, float]
     files_failed: tuple[tuple[str, str], ...] = ()
+    files_ignored: dict[str, int] = {}
 
 
 def build(
@@ -89,6 +95,8 @@ def build(
     ------
     ParameterError
         If this index cannot be built by workers.
+    IndexLockedError
+        If another build uses the same folder.
     """
     check_buildable(namespace)
     if embedder is not None and not namespace.settings.keep_text:
@@ -99,13 +107,14 @@ def build(
     if work is None and namespace.root is None:
         raise ParameterError("an index without a folder of its own needs work=, a folder")
     shelf = Path(work) if work is not None else Path(namespace.root or "") / "build"
-    recipe = _recipe_of(shelf, namespace, on_error, embedder)
-    driver = Driver(namespace, engine, shelf, recipe, on_progress)
-    added = driver.run(partitions, sum(one.size for one in partitions))
-    if embedder is not None:
-        namespace.derived.hold_vectors()
-        namespace.bring_up_to_date()
-    remove(shelf)
+    with _alone_in(shelf):
+        recipe = _recipe_of(shelf, namespace, on_error, embedder)
+        driver = Driver(namespace, engine, shelf, recipe, on_progress)
+        added = driver.run(partitions, sum(one.size for one in partitions))
+        if embedder is not None:
+            namespace.derived.hold_vectors()
+            namespace.bring_up_to_date()
+        remove(shelf)
     return BuildReport(
         added=added,
         partitions=len(partitions),
@@ -115,6 +124,28 @@ def build(
         seconds=driver.seconds,
         files_failed=tuple(driver.files_failed),
     )
+
+
+@contextlib.contextmanager
+def _alone_in(shelf: Path) -> Iterator[None]:
+    """Keep other builds out of a folder: they would remove each other's results."""
+    lock = shelf.with_name(f"{shelf.name}.lock")
+    with translated_os(str(shelf)):
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        held = FileLock(lock, timeout=0)
+        try:
+            held.acquire()
+        except Timeout as error:
+            raise IndexLockedError(
+                f"{shelf}: another build is at work here; wait for it, or name another folder for "
+                "this one (work=, --work)"
+            ) from error
+    try:
+        yield
+    finally:
+        with contextlib.suppress(OSError):  # Windows removes no open file
+            lock.unlink()
+        held.release()
 
 
 def _recipe_of(

@@ -5,6 +5,7 @@ A path with ``://`` is opened by fsspec, if that is installed: ``s3://…``, ``g
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import IO, Any
 
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import MissingExtraError, ParameterError
 from hebbgraph.extras import require
 from hebbgraph.intake import Unreadable
 from hebbgraph.records import Chunk
@@ -20,6 +21,7 @@ from hebbgraph.records import Chunk
 __all__ = ["JsonLines", "ParquetRows", "is_table", "partitions_of", "share_of"]
 
 _LEAST, _MOST = 2 << 20, 32 << 20  # bytes of a partition
+_BLOCK = 1 << 20
 _PARTITIONS = 256  # at about this many, partitions grow instead
 _FIELDS = frozenset(Chunk.model_fields)
 _JSON_LINES = (".jsonl", ".ndjson")
@@ -70,9 +72,17 @@ class JsonLines(_File):
             if at:
                 file.seek(at - 1)
                 at += len(file.readline()) - 1  # a line belongs where it begins
+            first, before, number = at, 0, 0  # lines before are counted when one is wrong
             while at < self.stop and (line := file.readline()):
+                number += 1
                 if line.strip():
-                    yield _fields(line, self.path, at)
+                    held = _fields(line)
+                    if isinstance(held, str):
+                        before = before or _lines_before(self.path, first) + 1
+                        where = f"{self.path}, line {before + number - 1}"
+                        yield Unreadable(f"{where}: {held}")
+                    else:
+                        yield held
                 at += len(line)
 
 
@@ -92,7 +102,7 @@ class ParquetRows(_File):
 
     def read(self) -> Iterator[Any]:
         """Yield the fields of each chunk."""
-        with _opened(self.path) as file:
+        with _opened(self.path) as file, _read_as_parquet(self.path):
             table = _parquet().ParquetFile(file)
             for batch in table.iter_batches(batch_size=1000, row_groups=self.groups):
                 for row in batch.to_pylist():
@@ -148,7 +158,7 @@ def partitions_of(paths: Sequence[str]) -> list[JsonLines | ParquetRows]:
 
 
 def _row_groups(path: str, stamp: tuple[int, str], share: int) -> Iterator[ParquetRows]:
-    with _opened(path) as file:
+    with _opened(path) as file, _read_as_parquet(path):
         metadata = _parquet().ParquetFile(file).metadata
         sizes = [metadata.row_group(at).total_byte_size for at in range(metadata.num_row_groups)]
     groups: list[int] = []
@@ -163,17 +173,25 @@ def _row_groups(path: str, stamp: tuple[int, str], share: int) -> Iterator[Parqu
         yield ParquetRows(path, stamp, groups, size)
 
 
-def _fields(line: bytes, path: str, at: int) -> Any:
+def _fields(line: bytes) -> dict[str, Any] | str:
+    """Return the fields of a chunk, or what is wrong with the line."""
     try:
         held = json.loads(line)
     except ValueError as error:
-        return Unreadable(f"{path}, byte {at}: no JSON: {error}")
+        return f"no JSON: {error}"
     if not isinstance(held, dict):
-        return Unreadable(
-            f"{path}, byte {at}: a line holds the fields of a chunk as a JSON object, got "
-            f"{type(held).__name__}"
-        )
+        return f"a line holds the fields of a chunk as a JSON object, got {type(held).__name__}"
     return _as_chunk(held)
+
+
+def _lines_before(path: str, end: int) -> int:
+    """Return how many lines end before a place in a file."""
+    lines = 0
+    with _opened(path) as file:
+        while end > 0 and (block := file.read(min(end, _BLOCK))):
+            lines += block.count(b"\n")
+            end -= len(block)
+    return lines
 
 
 def _as_chunk(record: dict[str, Any]) -> dict[str, Any]:
@@ -190,13 +208,36 @@ def _parquet() -> Any:
     return require("pyarrow.parquet", extra="build", purpose="reading Parquet")
 
 
+@contextlib.contextmanager
+def _read_as_parquet(path: str) -> Iterator[None]:
+    arrow = require("pyarrow", extra="build", purpose="reading Parquet")
+    try:
+        yield
+    except OSError:
+        raise  # the file system fails
+    except arrow.ArrowException as error:
+        raise ParameterError(
+            f"{path} is no Parquet file, or a damaged one: {error}; write it anew, or leave it out"
+        ) from error
+
+
 def _fsspec(path: str) -> Any:
-    return require("fsspec", extra="build", purpose=f"reading {path}")
+    """Return the file system of a URL, and the path in it."""
+    core = require("fsspec.core", extra="build", purpose=f"reading {path}")
+    try:
+        return core.url_to_fs(path)
+    except ImportError as error:  # each kind of storage has a package of its own
+        raise MissingExtraError(f"reading {path}: {error}") from error
+    except ValueError as error:
+        raise ParameterError(
+            f"{path}: {error}; URLs are those of fsspec, such as s3://, gs:// and hdfs://"
+        ) from error
 
 
 def _opened(path: str) -> IO[bytes]:
     if "://" in path:
-        opened: IO[bytes] = _fsspec(path).open(path, "rb").open()
+        system, inside = _fsspec(path)
+        opened: IO[bytes] = system.open(inside, "rb")
         return opened
     return open(path, "rb")
 
@@ -204,7 +245,7 @@ def _opened(path: str) -> IO[bytes]:
 def _stamp(path: str) -> tuple[int, str]:
     """Return the size of a file, and what changes when it does."""
     if "://" in path:
-        system, inside = _fsspec(path).core.url_to_fs(path)
+        system, inside = _fsspec(path)
         info = system.info(inside)
         told = [
             str(info[name]) for name in ("ETag", "etag", "mtime", "LastModified") if name in info

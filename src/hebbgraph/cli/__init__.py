@@ -22,6 +22,7 @@ from hebbgraph.cli import (
     plugins,
     reading,
     serving,
+    sharding,
     showing,
     tags,
     teaching,
@@ -48,6 +49,7 @@ for group in (
     tags,
     showing,
     operations,
+    sharding,
     serving,
     plugins,
 ):

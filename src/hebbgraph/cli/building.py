@@ -87,7 +87,7 @@ def build(
     from hebbgraph.embedders import SentenceTransformerEmbedder
 
     partitions: list[Partition] = [*partitions_of([one for one in sources if is_table(one)])]
-    batches, unreadable = batches_of(
+    batches, unreadable, ignored = batches_of(
         [one for one in sources if not is_table(one)],
         share=share_of(0),
         base=base,
@@ -126,7 +126,8 @@ def build(
             running.close()
     added, failed = report.added, [*unreadable, *report.files_failed]
     if as_json:
-        print_json(report.model_copy(update={"files_failed": tuple(failed)}).model_dump())
+        told = {"files_failed": tuple(failed), "files_ignored": ignored}
+        print_json(report.model_copy(update=told).model_dump())
     else:
         speed = report.megabytes / max(added.seconds, 1e-9)
         out.print(
@@ -136,6 +137,10 @@ def build(
         )
         if report.reused:
             out.print(f"{report.reused:,} results of an earlier build were whole and used again")
+        if ignored:
+            kinds = ", ".join(f"{kind or 'none'}: {n}" for kind, n in ignored.items())
+            hint = "; name a file of chunks itself" if any(map(is_table, ignored)) else ""
+            err.print(f"ignored in folders, by suffix: {harmless(kinds)}{hint}")
         for path, reason in failed:
             err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}")
         for chunk in added.failed:

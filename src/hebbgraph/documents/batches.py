@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from hebbgraph.documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, shown_path
 from hebbgraph.documents.ingesting import chunks_of_file, fingerprint_salt, identified
@@ -17,7 +17,7 @@ from hebbgraph.documents.worker import DEFAULT_LIMITS, ConversionLimits
 from hebbgraph.errors import ConversionError, MissingExtraError
 from hebbgraph.records import Chunk
 
-__all__ = ["Batch", "batches_of"]
+__all__ = ["Batch", "Batches", "batches_of"]
 
 
 @dataclass
@@ -67,6 +67,23 @@ class Batch:
         return {"documents": self._documents, "files_failed": self._failed}
 
 
+class Batches(NamedTuple):
+    """Files in batches, and what is in none.
+
+    Attributes
+    ----------
+    batches : list of Batch
+    failed : list of (path, reason)
+        What cannot even be looked at.
+    ignored : dict of str to int
+        How many files of folders have a suffix that is not read.
+    """
+
+    batches: list[Batch]
+    failed: list[tuple[str, str]]
+    ignored: dict[str, int]
+
+
 def batches_of(
     paths: Iterable[str | os.PathLike[str]],
     *,
@@ -74,14 +91,12 @@ def batches_of(
     base: str | os.PathLike[str] | None = None,
     settings: ChunkSettings | None = None,
     limits: ConversionLimits | None = DEFAULT_LIMITS,
-) -> tuple[list[Batch], list[tuple[str, str]]]:
+) -> Batches:
     """Divide the files at and below some paths into batches of about ``share`` bytes.
 
     Returns
     -------
-    batches : list of Batch
-    failed : list of (path, reason)
-        What cannot even be looked at.
+    Batches
     """
     found = discover(paths, suffixes=tuple(MEDIA_TYPES))
     settings = settings or ChunkSettings()
@@ -97,4 +112,4 @@ def batches_of(
             batches.append(Batch([], settings, limits, 0))
         batches[-1].files.append((document_id, file, looks.st_size, looks.st_mtime_ns))
         batches[-1].size += looks.st_size
-    return batches, failed
+    return Batches(batches, failed, found.unsupported)

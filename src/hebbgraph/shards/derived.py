@@ -97,9 +97,9 @@ class ShardedDerived(Derived):
     @property
     def missing(self) -> tuple[str, ...]:
         return tuple(
-            f"shard {shard.name!r} is down, and nothing of it is here: {shard.problem}"
+            f"{told}; its chunks take no part"
             for shard in self._sharded.shards
-            if shard.problem is not None
+            if (told := shard.told) is not None
         )
 
     def hold_vectors(self) -> None:

@@ -7,6 +7,7 @@ has the frequencies of all chunks, and its scores are those of one index to the 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -88,7 +89,7 @@ def _link_segments(sources: Sequence[Path], directory: Path) -> None:
 
 
 def _link(source: Path, target: Path) -> None:
-    try:
-        os.symlink(source, target)
-    except (OSError, NotImplementedError):  # a right of its own on Windows
-        shutil.copyfile(source, target)
+    for link in (os.symlink, os.link):  # the first takes a right of its own on Windows
+        with contextlib.suppress(OSError, NotImplementedError):
+            return link(source, target)
+    shutil.copyfile(source, target)

@@ -66,7 +66,8 @@ class ShardPlan(NamedTuple):
             held = tomllib.loads(file.read_text("utf-8"))
         except FileNotFoundError as error:
             raise NotAnIndexError(
-                f"there is no {file}; write it, or call ShardedIndex.create"
+                f"there is no {file}; make it: hebbgraph shards create {file} --shards 3, or "
+                "ShardedIndex.create"
             ) from error
         except (OSError, ValueError) as error:
             raise ParameterError(f"{file} is no TOML: {error}") from error

@@ -26,7 +26,7 @@ from hebbgraph.store.history import NOTHING
 from hebbgraph.store.schema import chunks, meta, tombstones
 from hebbgraph.store.truth import FeedbackState, State, Truth
 
-__all__ = ["COORDINATOR_KEY", "Shard", "open_shards"]
+__all__ = ["COORDINATOR_KEY", "Shard", "leave_to_coordinator", "open_shards"]
 
 logger = logging.getLogger(__name__)
 
@@ -161,15 +161,23 @@ class Shard:
     def goes_down(self, error: Exception) -> None:
         """Take part in nothing until it answers again."""
         if self.problem is None:
-            logger.warning("shard %r is down: %s", self.name, error)
+            logger.warning("%s", self._down(str(error)))
         self.problem = " ".join(str(error).split()) or type(error).__name__
         self._try_again_at = time.monotonic() + _TRY_AGAIN_SECONDS
 
     def _error(self, problem: str) -> ShardDownError:
         return ShardDownError(
-            f"shard {self.name!r} at {self.place.path} is down: {problem}; recalls go on without "
-            "it, and what has to read or write it works again when it is back"
+            f"{self._down(problem)}; recalls go on without it, and what has to read or write it "
+            "works again when it is back"
         )
+
+    @property
+    def told(self) -> str | None:
+        """That it is down, and why; None while it answers."""
+        return None if self.problem is None else self._down(self.problem)
+
+    def _down(self, problem: str) -> str:
+        return f"shard {self.name!r} at {self.place.path} is down: {problem}"
 
     def _open(self) -> Truth:
         database = self._open_database(self.place, self._known is None)
@@ -254,6 +262,25 @@ def _numbers(held: Iterable[str]) -> list[int]:
     return sorted(int(key.partition(":")[2]) for key in held)
 
 
+def leave_to_coordinator(database: Database) -> None:
+    """Have a database that was opened alone refuse writes if it is a shard.
+
+    What was added would be in none of the coordinator's counts, and might lie in two shards.
+    """
+    if _coordinator_of(database) is not None:
+        database.belongs_to = (
+            "is a shard of another index, and can be read alone; write to it through the "
+            "shards.toml that lists it"
+        )
+
+
+def _coordinator_of(database: Database) -> str | None:
+    query = sa.select(meta.c.value).where(meta.c.key == COORDINATOR_KEY)
+    with database.read() as connection:
+        held: str | None = connection.execute(query).scalar()
+        return held
+
+
 def _settle_coordinator(database: Database, place: ShardPlace, coordinator: str) -> None:
     """Have the database say whose shard it is.
 
@@ -262,9 +289,7 @@ def _settle_coordinator(database: Database, place: ShardPlace, coordinator: str)
     DamagedIndexError
         If it belongs to another coordinator.
     """
-    query = sa.select(meta.c.value).where(meta.c.key == COORDINATOR_KEY)
-    with database.read() as connection:
-        held = connection.execute(query).scalar()
+    held = _coordinator_of(database)
     if held is None and not database.read_only:
         with database.write() as connection:
             connection.execute(sa.insert(meta), [{"key": COORDINATOR_KEY, "value": coordinator}])

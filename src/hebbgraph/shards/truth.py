@@ -315,8 +315,8 @@ class ShardedTruth(_OverShards, Truth):
 
     def problems(self) -> Iterator[Finding]:
         for shard in self.shards:
-            if shard.problem is not None:
-                yield Finding(part="database", problem=f"shard {shard.name!r}: {shard.problem}")
+            if (told := shard.told) is not None:
+                yield Finding(part="database", problem=told)
                 continue
             for found in shard.truth.problems():
                 yield found.model_copy(update={"problem": f"shard {shard.name!r}: {found.problem}"})

@@ -1,0 +1,63 @@
+"""Shards: ``hebbgraph shards create | list | rebalance``. All else takes shards.toml as --db."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from hebbgraph.cli.shared import AsJson, Db, Namespace, out, print_json
+from hebbgraph.cli.terminal import harmless
+
+app = typer.Typer()
+shards = typer.Typer(
+    name="shards", help="Make and tend an index over several directories.", no_args_is_help=True
+)
+app.add_typer(shards)
+
+
+@shards.command()
+def create(
+    file: Annotated[Path, typer.Argument(help="The file to write; it ends in .toml.")],
+    directories: Annotated[
+        list[Path] | None, typer.Argument(help="Where the shards lie. [default: beside the file]")
+    ] = None,
+    number: Annotated[int, typer.Option("--shards", help="How many, beside the file.", min=1)] = 2,
+) -> None:
+    """Write a file of shards, and make the directories."""
+    from hebbgraph.sharded import ShardedIndex
+
+    with ShardedIndex.create(file, directories or number) as index:
+        count = len(index.shards())
+    out.print(f"made {count} shards; use them as --db {harmless(str(file))}")
+
+
+@shards.command("list")
+def list_(db: Db, namespace: Namespace = "default", as_json: AsJson = False) -> None:
+    """Show the shards; exit with 1 if one is down."""
+    from hebbgraph.sharded import ShardedIndex
+
+    with ShardedIndex.open(db, namespace=namespace, settings="saved") as index:
+        held = index.shards()
+    if as_json:
+        print_json([{**one._asdict(), "path": str(one.path)} for one in held])
+    else:
+        table = Table(box=None, show_header=False, pad_edge=False)
+        for one in held:
+            told = f"{one.chunks:,} chunks" if one.problem is None else f"down: {one.problem}"
+            table.add_row(harmless(one.name), harmless(str(one.path)), harmless(told))
+        out.print(table)
+    if any(one.problem is not None for one in held):
+        raise typer.Exit(1)
+
+
+@shards.command()
+def rebalance(db: Db, namespace: Namespace = "default") -> None:
+    """Move documents to where new ones of their names would go, after a shard was added."""
+    from hebbgraph.sharded import ShardedIndex
+
+    with ShardedIndex.open(db, namespace=namespace, settings="saved") as index:
+        moved = index.rebalance()
+    out.print(f"{moved:,} chunks moved")
