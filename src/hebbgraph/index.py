@@ -475,6 +475,7 @@ class HebbianIndex:
         feedback: Feedback | str | Iterable[Feedback | str] | None = None,
         *,
         actor: str | None = None,
+        unnamed: bool = False,
         chunk: str | None = None,
         since: Moment | None = None,
         until: Moment | None = None,
@@ -488,6 +489,7 @@ class HebbianIndex:
         feedback: Feedback | str | Iterable[Feedback | str] | None = None,
         *,
         actor: str | None = None,
+        unnamed: bool = False,
         chunk: str | None = None,
         since: Moment | None = None,
         until: Moment | None = None,
@@ -500,6 +502,7 @@ class HebbianIndex:
         feedback: Feedback | str | Iterable[Feedback | str] | None = None,
         *,
         actor: str | None = None,
+        unnamed: bool = False,
         chunk: str | None = None,
         since: Moment | None = None,
         until: Moment | None = None,
@@ -517,6 +520,8 @@ class HebbianIndex:
         ----------
         feedback : Feedback or its id, or several, optional
         actor : str, optional
+        unnamed : bool
+            Only what no actor is named for.
         chunk : str, optional
             Only what was said about this chunk; the rest of each record still counts.
         since, until : float or datetime, optional
@@ -538,8 +543,8 @@ class HebbianIndex:
         """
         self._check_open()
         if dry_run:
-            return self._teacher.preview(feedback, actor, chunk, since, until, everything)
-        touched = self._teacher.forget(feedback, actor, chunk, since, until, everything)
+            return self._teacher.preview(feedback, actor, unnamed, chunk, since, until, everything)
+        touched = self._teacher.forget(feedback, actor, unnamed, chunk, since, until, everything)
         self._parts.recalls.discard(self.namespace, [one.recall_id for one in touched])
         if erase:
             self._teacher.drop_forgotten()
@@ -592,6 +597,7 @@ class HebbianIndex:
         self,
         *,
         actor: str | None = None,
+        unnamed: bool = False,
         recall: str | None = None,
         since: Moment | None = None,
         until: Moment | None = None,
@@ -602,6 +608,8 @@ class HebbianIndex:
         ----------
         actor : str, optional
             Only lessons of this actor.
+        unnamed : bool
+            Only lessons that no actor is named for.
         recall : str, optional
             Only lessons of the recall with this id.
         since, until : float or datetime, optional
@@ -622,7 +630,7 @@ class HebbianIndex:
         for one, what in ((actor, "an actor"), (recall, "a recall id")):
             if one is not None:
                 _check_ids([one], what)
-        return self._teacher.lessons(actor, recall, since, until)
+        return self._teacher.lessons(actor, unnamed, recall, since, until)
 
     def lesson_report(self, *, questions: int = 200, k: int = 5) -> LessonReport:
         """Replay the log on its own later questions: did learning help *here*?

@@ -627,8 +627,9 @@ class LessonRecord(BaseModel):
     edges : int
         Learned edges that it shaped.
     active : int
-        How many of them recalls follow: the others are too weak, or lead to chunks that are gone
-        or have changed. 0 means that the lesson has no effect any more.
+        How many of them recalls follow: the others are too weak, are of somebody who is not
+        believed, or lead to chunks that are gone or have changed. 0 means that the lesson has no
+        effect any more.
     weight : float, in [0, 1]
         How far whoever gave it is believed now, which scales all that it says.
     """

@@ -176,13 +176,16 @@ class Teacher:
     def lessons(
         self,
         actor: str | None,
+        unnamed: bool,
         recall: str | None,
         since: Moment | None,
         until: Moment | None,
     ) -> list[LessonRecord]:
         """See :meth:`hebbgraph.HebbianIndex.lessons`."""
+        _check_whose(actor, unnamed)
         selection = Selection(
             actor=actor,
+            unnamed=unnamed,
             recall=recall,
             since=None if since is None else _seconds("since", since),
             until=None if until is None else _seconds("until", until),
@@ -207,13 +210,14 @@ class Teacher:
         self,
         feedback: Feedback | str | Iterable[Feedback | str] | None,
         actor: str | None,
+        unnamed: bool,
         chunk: str | None,
         since: Moment | None,
         until: Moment | None,
         everything: bool,
     ) -> list[Feedback]:
         """See :meth:`hebbgraph.HebbianIndex.forget`; return the records removed or changed."""
-        selection = _selection(feedback, actor, chunk, since, until, everything)
+        selection = _selection(feedback, actor, unnamed, chunk, since, until, everything)
         if everything:
             self._answers.forget(everything=True)
             taken = self._log.remove(selection)
@@ -229,6 +233,7 @@ class Teacher:
         self._answers.forget(
             named=[one.id for one in removed],
             actor=actor,
+            unnamed=unnamed,
             chunk=chunk,
             since=selection.since,
             until=selection.until,
@@ -261,13 +266,16 @@ class Teacher:
         self,
         feedback: Feedback | str | Iterable[Feedback | str] | None,
         actor: str | None,
+        unnamed: bool,
         chunk: str | None,
         since: Moment | None,
         until: Moment | None,
         everything: bool,
     ) -> ForgetPreview:
         """Return what :meth:`forget` would do, and do nothing."""
-        touched = self._log.select(_selection(feedback, actor, chunk, since, until, everything))
+        touched = self._log.select(
+            _selection(feedback, actor, unnamed, chunk, since, until, everything)
+        )
         rest: dict[str, Feedback | None] = dict.fromkeys(one.id for one in touched)
         if chunk is not None:
             touched = [one for one in touched if names_chunk(one, chunk)]
@@ -388,26 +396,40 @@ def _lines(stream: Iterable[str]) -> Iterator[tuple[int, str]]:
 def _selection(
     feedback: Feedback | str | Iterable[Feedback | str] | None,
     actor: str | None,
+    unnamed: bool,
     chunk: str | None,
     since: Moment | None,
     until: Moment | None,
     everything: bool,
 ) -> Selection:
-    given = [feedback, actor, chunk, since, until]
+    _check_whose(actor, unnamed)
+    given = [feedback, actor, unnamed or None, chunk, since, until]
     if everything:
         if any(one is not None for one in given):
             raise ParameterError("everything=True cannot be combined with other criteria")
         return Selection()
     if all(one is None for one in given):
         raise ParameterError(
-            "forget takes a feedback, an actor, a chunk, since or until; or everything=True"
+            "forget takes a feedback, an actor, unnamed=True, a chunk, since or until; or "
+            "everything=True"
         )
     return Selection(
         ids=None if feedback is None else _feedback_ids(feedback),
         actor=actor,
+        unnamed=unnamed,
         since=None if since is None else _seconds("since", since),
         until=None if until is None else _seconds("until", until),
     )
+
+
+def _check_whose(actor: str | None, unnamed: bool) -> None:
+    if not isinstance(unnamed, bool):
+        raise ParameterError(f"unnamed is True or False, got {unnamed!r:.80}")
+    if unnamed and actor is not None:
+        raise ParameterError(
+            f"unnamed=True means feedback of no actor, and actor={actor!r:.80} names one; "
+            "leave either out"
+        )
 
 
 def _feedback_ids(feedback: Feedback | str | Iterable[Feedback | str]) -> list[str]:

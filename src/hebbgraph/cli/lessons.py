@@ -34,6 +34,9 @@ def lessons(
     namespace: Namespace = "default",
     cache_dir: Cache = None,
     actor: Annotated[str | None, typer.Option(help="Lessons of this actor.")] = None,
+    unnamed: Annotated[
+        bool, typer.Option("--unnamed", help="Lessons that no actor is named for.")
+    ] = False,
     recall: Annotated[str | None, typer.Option(help="Lessons of the recall with this id.")] = None,
     since: Annotated[datetime | None, typer.Option(help="Lessons from this time on.")] = None,
     until: Annotated[datetime | None, typer.Option(help="Lessons before this time.")] = None,
@@ -62,9 +65,10 @@ def lessons(
     if output is not None and not report:
         raise ParameterError("--output draws a report; add --report")
     if report:
-        if any(one is not None for one in (actor, recall, since, until)):
+        if unnamed or any(one is not None for one in (actor, recall, since, until)):
             raise ParameterError(
-                "--report replays the whole log; leave out --actor, --recall, --since and --until"
+                "--report replays the whole log; leave out --actor, --unnamed, --recall, --since "
+                "and --until"
             )
         if output is not None and output.suffix not in (".html", ".svg"):
             raise ParameterError(f"--output ends in .html or .svg, got {str(output)!r:.200}")
@@ -72,7 +76,7 @@ def lessons(
             _report(index, questions, output, as_json)
         return
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        found = index.lessons(actor=actor, recall=recall, since=since, until=until)
+        found = index.lessons(actor=actor, unnamed=unnamed, recall=recall, since=since, until=until)
         answers = index.stats().answers
     if as_json:
         print_json({"lessons": [one.model_dump() for one in found[-last:]], "answers": answers})

@@ -63,6 +63,9 @@ def forget(
     namespace: Namespace = "default",
     cache_dir: Cache = None,
     actor: Annotated[str | None, typer.Option(help="Feedback by this actor.")] = None,
+    unnamed: Annotated[
+        bool, typer.Option("--unnamed", help="Feedback that no actor is named for.")
+    ] = False,
     chunk: Annotated[str | None, typer.Option(help="Feedback on this chunk.")] = None,
     since: Annotated[datetime | None, typer.Option(help="Feedback from this time on.")] = None,
     until: Annotated[datetime | None, typer.Option(help="Feedback before this time.")] = None,
@@ -81,6 +84,7 @@ def forget(
             told = index.forget(
                 feedback_ids or None,
                 actor=actor,
+                unnamed=unnamed,
                 chunk=chunk,
                 since=since,
                 until=until,
@@ -98,6 +102,7 @@ def forget(
         count = index.forget(
             feedback_ids or None,
             actor=actor,
+            unnamed=unnamed,
             chunk=chunk,
             since=since,
             until=until,

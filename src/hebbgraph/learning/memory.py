@@ -407,7 +407,8 @@ class Memory:
         The caller holds the lock on the graph.
         """
         with self._lock:
-            _, weak, masked = self._standing(graph, MIN_WEIGHT)
+            _, _, masked = self._standing(graph, MIN_WEIGHT)
+            weak = np.abs(self.weights.believed()) < MIN_WEIGHT
             edges, events = self.weights.taught()
             n = len(self.events)
             shaped = np.bincount(events, minlength=n)

@@ -326,6 +326,16 @@ class RawWeights:
         decayed: NDArray[np.float64] = self._weight.view[edges] * self._retention**age
         return decayed
 
+    def believed(self) -> NDArray[np.float64]:
+        """Return the weights of all edges, decayed to now, as far as their actors are believed."""
+        edges = np.arange(len(self))
+        *_, actor = self.ends(edges)
+        scales = self._seen_scales
+        known = actor < len(scales)  # who is new is believed until judged
+        scale = np.ones(len(edges))
+        scale[known] = scales[actor[known]]
+        return self.weight(edges) * scale
+
     def credits(self) -> NDArray[np.float64]:
         """Return the credit of each node, decayed to the readers' clock.
 

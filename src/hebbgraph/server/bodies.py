@@ -209,6 +209,7 @@ class LessonsRequest(_Body):
     """See ``HebbianIndex.lessons``."""
 
     actor: Id | None = None
+    unnamed: bool = False
     recall: Id | None = None
     since: float | None = None
     until: float | None = None
@@ -225,6 +226,7 @@ class ForgetRequest(_Body):
 
     feedback: SkipValidation[str | list[str] | None] = None
     actor: Id | None = None
+    unnamed: bool = False
     chunk: Id | None = None
     since: float | None = None
     until: float | None = None

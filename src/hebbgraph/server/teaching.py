@@ -43,15 +43,24 @@ async def find_feedback(body: bodies.FindFeedbackRequest, visit: Visit) -> Respo
     return await visit.answer(work)
 
 
+def _whose(visit: Visit, body: bodies.ForgetRequest | bodies.LessonsRequest) -> str | None:
+    """Return the actor that a request is about; raise AccessError for what is not the caller's."""
+    if body.unnamed and visit.caller.actor is not None:
+        raise AccessError(
+            f"the token {visit.caller.name!r} acts as {visit.caller.actor!r}; leave unnamed out"
+        )
+    return visit.caller.actor_of(body.actor)
+
+
 async def forget(body: bodies.ForgetRequest, visit: Visit) -> Response:
     """Tell what forgetting would change; with ``dry_run: false``, take feedback back.
 
     A token that acts as somebody takes back what that actor gave. Others of the role ``teach`` take
     back feedback by its id, which whoever gave it knows; everything else takes ``write``.
     """
-    named = ("feedback", "chunk", "since", "until", "everything")
+    named = ("feedback", "unnamed", "chunk", "since", "until", "everything")
     criteria: dict[str, Any] = {name: getattr(body, name) for name in named}
-    criteria["actor"] = visit.caller.actor_of(body.actor)
+    criteria["actor"] = _whose(visit, body)
     if visit.caller.actor is not None:
         criteria["everything"] = False  # of this actor
     wide = visit.caller.actor is None and body.feedback is None
@@ -120,7 +129,7 @@ async def earlier_recalls(body: bodies.EarlierRecallsRequest, visit: Visit) -> R
 async def lessons(body: bodies.LessonsRequest, visit: Visit) -> Response:
     """List what the index was taught; a token that acts as somebody sees its own."""
     criteria = body.model_dump()
-    criteria["actor"] = visit.caller.actor_of(body.actor)
+    criteria["actor"] = _whose(visit, body)
     if visit.caller.actor is None:
         visit.caller.check(Role.WRITE, visit.namespace)
     return await visit.answer(

@@ -163,6 +163,7 @@ class AnswerLog:
         *,
         named: Iterable[str] = (),
         actor: str | None = None,
+        unnamed: bool = False,
         chunk: str | None = None,
         since: float | None = None,
         until: float | None = None,
@@ -174,7 +175,7 @@ class AnswerLog:
         ----------
         named : iterable of str
             Answers by any of their names: feedback that they gave counts among them.
-        actor, chunk, since, until
+        actor, unnamed, chunk, since, until
             Answers that meet all of those that are given.
         everything : bool
         """
@@ -188,17 +189,19 @@ class AnswerLog:
                     answer_names.c.namespace == self._namespace, answer_names.c.name.in_(page)
                 )
                 self._delete(connection, answers.c.seq.in_(found))
-            if all(one is None for one in (actor, chunk, since, until)):
+            if not unnamed and all(one is None for one in (actor, chunk, since, until)):
                 return
             period = [answers.c.created_at >= since] if since is not None else []
             period += [answers.c.created_at < until] if until is not None else []
-            if actor is None and chunk is None:
+            if actor is None and chunk is None and not unnamed:
                 self._delete(connection, sa.and_(*period))
                 return
 
             def concerned(record: AnswerRecord) -> bool:
                 by = any(one.actor == actor for one in record.credits)
-                return (actor is None or by) and (chunk is None or _names(record, chunk))
+                return ((actor is None and not unnamed) or by) and (
+                    chunk is None or _names(record, chunk)
+                )
 
             self._delete_if(connection, concerned, *period)
 

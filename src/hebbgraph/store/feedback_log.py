@@ -50,6 +50,8 @@ class Selection:
     ----------
     ids : sequence of str, optional
     actor : str, optional
+    unnamed : bool
+        Only that of no actor.
     recall : str, optional
         The recall's id.
     since, until : float, optional
@@ -58,6 +60,7 @@ class Selection:
 
     ids: Sequence[str] | None = None
     actor: str | None = None
+    unnamed: bool = False
     recall: str | None = None
     since: float | None = None
     until: float | None = None
@@ -390,6 +393,8 @@ class FeedbackLog:
         query = sa.select(log).where(self._mine()).order_by(log.c.seq)
         if selection.actor is not None:
             query = query.where(log.c.actor == selection.actor)
+        if selection.unnamed:
+            query = query.where(log.c.actor.is_(None))
         if selection.recall is not None:
             query = query.where(log.c.recall_id == selection.recall)
         if selection.since is not None:

@@ -137,6 +137,7 @@ def test_taking_back_needs_the_id_the_actor_or_the_role(serve: Serve) -> None:
     # Eve takes back her own, whatever she asks for.
     assert post("eve", "forget", feedback=bobs, dry_run=False) == {"forgotten": 0, "preview": None}
     assert post("eve", "forget", actor="bob") == 403
+    assert post("eve", "forget", unnamed=True) == post("eve", "lessons", unnamed=True) == 403
     assert len(post("eve", "forget", everything=True)["preview"]["feedback"]) == 1
     assert post("eve", "forget", everything=True, dry_run=False)["forgotten"] == 1
     assert post("eve", "forget", everything=True, dry_run=False, erase=True) == 403

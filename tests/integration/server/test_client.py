@@ -61,6 +61,9 @@ def test_it_learns(connect: Connect) -> None:
         assert client.tags("moss")[0].tag == client.neighborhood("ida moss").tag == "ida moss"
         assert client.forget(given, dry_run=True).feedback == (given.id,)
         assert client.forget(actor="anna", since=datetime(2020, 1, 1, tzinfo=UTC)) == 1
+        client.reinforce(recall, cited=[recall.hits[3].chunk.id])
+        assert [one.actor for one in client.lessons(unnamed=True)] == [None]
+        assert client.forget(unnamed=True) == 1
         assert client.forget(everything=True) == 0
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from hebbgraph import Chunk, FeedbackError, HebbianIndex, Recall
+from hebbgraph import Chunk, FeedbackError, HebbianIndex, ParameterError, Recall
 from hebbgraph.cli import app
 from hebbgraph.records import Hit
 from hebbgraph.settings import Settings
@@ -60,9 +60,47 @@ def test_a_lesson_says_how_much_of_it_counts(index):
             index.reinforce(recall, [recall.hits[0].chunk.id], actor="ann")
     index.reinforce(index.recall(QUESTION, k=8), ["bay"], trusted=True)
     weight = {one.actor: one.weight for one in index.lessons()}
+    active = {one.actor: one.active for one in index.lessons()}
     assert weight["eve"] < 0.05
     assert weight["ann"] > 0.3  # bounded, as nobody else teaches
     assert weight[None] == 1.0
+    # What weighs next to nothing is not followed, whatever it once shaped.
+    assert active["eve"] == 0 < active["ann"]
+    before = scores(index)
+    index.forget(actor="eve")
+    assert scores(index) == pytest.approx(before, abs=0.05)
+
+
+def test_the_commands_know_what_is_unnamed(tmp_path, corpus):
+    db = str(tmp_path / "index")
+    with HebbianIndex.open(db) as index:
+        index.add(corpus)
+        for actor in (None, "ann"):
+            index.reinforce(index.recall(QUESTION, k=8), ["bay"], actor=actor)
+
+    def said(*words):
+        return json.loads(CliRunner().invoke(app, [*words, "--db", db, "--json"]).output)
+
+    assert [one["actor"] for one in said("lessons", "--unnamed")["lessons"]] == [None]
+    assert said("forget", "--unnamed") == {"forgotten": 1}
+    assert [one["actor"] for one in said("lessons")["lessons"]] == ["ann"]
+
+
+def test_what_is_unnamed_can_be_listed_and_forgotten_alone(index):
+    for actor in (None, "ann"):
+        for question in QUESTIONS:
+            recall = index.recall(question, k=8)
+            index.reinforce(recall, [recall.hits[0].chunk.id], actor=actor)
+    assert [one.actor for one in index.lessons(unnamed=True)] == [None] * 4
+    told = index.forget(unnamed=True, dry_run=True)
+    assert told.actors == {"": 4}
+    assert index.forget(unnamed=True) == 4
+    assert {one.actor for one in index.lessons()} == {"ann"}
+    for call in (index.forget, index.lessons):
+        with pytest.raises(ParameterError, match="leave either out"):
+            call(actor="ann", unnamed=True)
+        with pytest.raises(ParameterError, match="True or False"):
+            call(unnamed="yes")
 
 
 def test_trust_is_durable(index, corpus):
