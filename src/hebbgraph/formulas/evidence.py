@@ -114,7 +114,7 @@ class Evidence:
             found = np.zeros(len(chunks), np.bool_)
             held: FloatArray = np.zeros(len(chunks))
         else:
-            at = np.searchsorted(self.chunks, chunks)
+            at = self.chunks.searchsorted(chunks)
             at[at == len(self.chunks)] = 0
             found = self.chunks[at] == chunks
             held = self.values[at]

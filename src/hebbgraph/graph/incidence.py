@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray, concatenated_ranges, transpose
+from hebbgraph.arrays import BoolArray, IntArray, concatenated_ranges, flatnonzero, transpose
 
 __all__ = ["Incidence", "Postings", "TagColumns"]
 
@@ -140,17 +140,17 @@ class Incidence:
         level_of = self._levels_of(chunks)
         parts = []
         for number, level in enumerate(self._levels):
-            at = np.flatnonzero(level_of == number)
+            at = flatnonzero(level_of == number)
             if not len(at):
                 continue
             rows = chunks[at]
             if level.slots is not None:
-                rows = np.searchsorted(level.slots, rows)
+                rows = level.slots.searchsorted(rows)
             held = level.rows
             starts = held.indptr[rows]
             counts = held.indptr[rows + 1] - starts
             places = concatenated_ranges(starts, counts)
-            parts.append((np.repeat(at, counts), held.tags[places], held.is_title[places]))
+            parts.append((at.repeat(counts), held.tags[places], held.is_title[places]))
         return _concatenate(parts)
 
     def _levels_of(self, chunks: IntArray) -> IntArray:
@@ -180,7 +180,7 @@ class Incidence:
         for number, level in enumerate(self._levels):
             n_columns = len(level.columns.indptr) - 1
             if level.tags is None:
-                at = np.flatnonzero(tags < n_columns)
+                at = flatnonzero(tags < n_columns)
                 columns = tags[at]
             elif n_columns:
                 columns = np.minimum(np.searchsorted(level.tags, tags), n_columns - 1)
@@ -191,7 +191,7 @@ class Incidence:
             starts = level.columns.indptr[columns]
             counts = level.columns.indptr[columns + 1] - starts
             places = concatenated_ranges(starts, counts)
-            owner = np.repeat(at, counts)
+            owner = at.repeat(counts)
             chunks, is_title = level.columns.chunks[places], level.columns.is_title[places]
             if not self._all_in_base:
                 fresh = self._level_of[chunks] == number

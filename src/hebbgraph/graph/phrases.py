@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
 from itertools import chain
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, GrowableArray, IntArray, unique
+from hebbgraph.arrays import BoolArray, GrowableArray, IntArray, flatnonzero, unique
 from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
 from hebbgraph.graph.references import ADDRESS, EDGE, link_kind
 from hebbgraph.graph.trie import PhraseTrie, find_sorted
@@ -26,6 +26,10 @@ _COMMON_SHARE = 4
 _COMMON_MIN = 20
 _SALT_BYTES = 16
 _NOTHING = np.empty(0, np.uint8)
+
+
+_Found: TypeAlias = tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]
+"""Passage, start, stop and phrase of each occurrence."""
 
 
 class PhraseArrays(NamedTuple):
@@ -146,7 +150,7 @@ class PhraseTable:
         kinds = np.zeros(len(self.keys), np.int8)
         first = arrays.key_data[arrays.key_offsets[:-1]] if len(arrays.key_data) else _NOTHING
         marked = (first == ord(ADDRESS)) | (first == ord(EDGE))
-        for number in np.flatnonzero(marked).tolist():
+        for number in flatnonzero(marked).tolist():
             kinds[number] = link_kind(self.keys[number])
         return kinds
 
@@ -331,13 +335,21 @@ class PhraseTable:
         """
         lengths = np.fromiter(map(len, passages), np.int64, len(passages))
         hashes = self._hasher.hash_tokens(chain.from_iterable(passages))
-        return self._match(hashes, np.arange(len(hashes)), lengths, given)
+        wanted = self.are_given if given else self.are_known
+        return self._match(hashes, np.arange(len(hashes)), lengths, wanted)[0]
+
+    def match_both(self, tokens: Sequence[str]) -> tuple[_Found, _Found]:
+        """Find the known phrases in one passage, and the given ones; see :meth:`match`."""
+        hashes = self._hasher.hash_tokens(tokens)
+        at, lengths = np.arange(len(hashes)), np.array([len(hashes)])
+        known, given = self._match(hashes, at, lengths, self.are_known, self.are_given)
+        return known, given
 
     def match_texts(
         self, texts: TokenizedTexts
     ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]:
         """Find the known phrases in tokenised texts; see :meth:`match`."""
-        return self._match(texts.hashes, texts.tokens, texts.lengths, given=False)
+        return self._match(texts.hashes, texts.tokens, texts.lengths, self.are_known)[0]
 
     def reader(self, language: str, earlier: TextReader | None = None) -> TextReader:
         """Return a reader for :meth:`match_texts`; ``earlier`` is reused if its salt fits."""
@@ -346,19 +358,25 @@ class PhraseTable:
         return TextReader(self._hasher, language)
 
     def _match(
-        self, different: NDArray[np.uint64], tokens: IntArray, lengths: IntArray, given: bool
-    ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]:
-        """Match tokens given as indices into ``different``, an array of hashes."""
-        wanted = self.are_given if given else self.are_known
-        ends = np.cumsum(lengths)
-        end = np.repeat(ends, lengths)
-        best, extends = self._match_tokens(different, tokens, wanted)
+        self,
+        different: NDArray[np.uint64],
+        tokens: IntArray,
+        lengths: IntArray,
+        *kinds: Callable[[IntArray], BoolArray],
+    ) -> list[_Found]:
+        """Match tokens given as indices into ``different``, an array of hashes.
+
+        Each of ``kinds`` says which phrases are wanted, and has a result of its own.
+        """
+        ends = lengths.cumsum()
+        end = ends.repeat(lengths)
+        bests, extends = self._match_tokens(different, tokens, kinds)
         at = np.arange(len(tokens))
-        stop = at + 1
+        stops = [at + 1 for _ in kinds]
         hashes = different[tokens]
         spans, size = hashes, 1
         while True:
-            longer = np.flatnonzero(extends)
+            longer = flatnonzero(extends)
             longer = longer[at[longer] + size < end[at[longer]]]
             at = at[longer]
             if not len(at):
@@ -366,39 +384,41 @@ class PhraseTable:
             spans = self._hasher.extend(spans[longer], hashes[at + size])
             size += 1
             numbers, extends = self._trie.find(spans)
-            found = np.flatnonzero(numbers >= 0)
-            found = found[wanted(numbers[found])]
-            best[at[found]] = numbers[found]
-            stop[at[found]] = at[found] + size
-        starts = _keep_disjoint(np.flatnonzero(best >= 0), stop)
-        owner: IntArray = np.searchsorted(ends, starts, "right")
-        first = (ends - lengths)[owner]
-        return owner, starts - first, stop[starts] - first, best[starts]
+            named = flatnonzero(numbers >= 0)
+            if len(named):
+                for wanted, best, stop in zip(kinds, bests, stops, strict=True):
+                    found = named[wanted(numbers[named])]
+                    best[at[found]] = numbers[found]
+                    stop[at[found]] = at[found] + size
+        return [_placed(best, stop, ends, lengths) for best, stop in zip(bests, stops, strict=True)]
 
     def _match_tokens(
         self,
         different: NDArray[np.uint64],
         tokens: IntArray,
-        wanted: Callable[[IntArray], BoolArray],
-    ) -> tuple[NDArray[np.int32], BoolArray]:
+        kinds: Sequence[Callable[[IntArray], BoolArray]],
+    ) -> tuple[list[NDArray[np.int32]], BoolArray]:
         """Return the phrase equal to each token, or -1, and whether longer phrases exist."""
         occurs = np.zeros(len(different), dtype=np.bool_)
         occurs[tokens] = True
-        here = np.flatnonzero(occurs)  # look up each distinct token once
+        here = flatnonzero(occurs)  # look up each distinct token once
         numbers, extends = self._trie.find(different[here])
-        named = np.flatnonzero(numbers >= 0)
-        named = named[wanted(numbers[named])]
-        best = np.full(len(different), -1, dtype=np.int32)
-        best[here[named]] = numbers[named]
+        named = flatnonzero(numbers >= 0)
+        bests = []
+        for wanted in kinds:
+            found = named[wanted(numbers[named])]
+            best = np.full(len(different), -1, dtype=np.int32)
+            best[here[found]] = numbers[found]
+            bests.append(best[tokens])
         occurs[here] = extends
-        return best[tokens], occurs[tokens]
+        return bests, occurs[tokens]
 
     # -- as arrays ------------------------------------------------------------------
 
     def arrays(self, used: BoolArray) -> PhraseArrays:
         """Return the ``used`` phrases as new base arrays, renumbered in order."""
         renumbered = np.where(used, np.cumsum(used) - 1, -1).astype(np.int32)
-        kept = np.flatnonzero(used)
+        kept = flatnonzero(used)
         data, offsets = self.keys.take(kept)
         old = self._arrays
         fresh = list(self._fresh)
@@ -428,13 +448,23 @@ class PhraseTable:
         )
 
 
+def _placed(
+    best: NDArray[np.int32], stop: NDArray[np.int64], ends: IntArray, lengths: IntArray
+) -> _Found:
+    """Return what was found in all passages, by passage and place in it."""
+    starts = _keep_disjoint(flatnonzero(best >= 0), stop)
+    owner: IntArray = ends.searchsorted(starts, "right")
+    first = (ends - lengths)[owner]
+    return owner, starts - first, stop[starts] - first, best[starts]
+
+
 def _keep_disjoint(starts: IntArray, stop: NDArray[np.int64]) -> IntArray:
     """Keep, from left to right, each span that begins after the last one kept has ended."""
     stops = stop[starts]
     # Overlapping spans form groups. Within a group, each kept span determines the next;
     # all groups take that step together.
     reached = np.maximum.accumulate(stops)
-    at = np.flatnonzero(np.concatenate((np.ones(1, np.bool_), starts[1:] >= reached[:-1])))
+    at = flatnonzero(np.concatenate((np.ones(1, np.bool_), starts[1:] >= reached[:-1])))
     if len(at) >= len(starts):
         return starts
     following = np.searchsorted(starts, stops)
@@ -443,7 +473,7 @@ def _keep_disjoint(starts: IntArray, stop: NDArray[np.int64]) -> IntArray:
     while len(at):
         kept.append(at)
         at = following[at]
-        within = np.flatnonzero(at < end)
+        within = flatnonzero(at < end)
         at, end = at[within], end[within]
     return starts[np.sort(np.concatenate(kept))]
 

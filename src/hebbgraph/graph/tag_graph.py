@@ -383,10 +383,11 @@ class TagGraph:
 
     def _named(self, tokens: list[str]) -> list[int]:
         """Return the phrases that a query names, held or not."""
-        _, first, last, known = self.phrases.match([tokens])
+        if not self.phrases.has_given:
+            return list(dict.fromkeys(self.phrases.match([tokens])[3].tolist()))
+        (_, first, last, known), (_, starts, stops, given) = self.phrases.match_both(tokens)
         found = dict.fromkeys(known.tolist())
-        if self.phrases.has_given:
-            _, starts, stops, given = self.phrases.match([tokens], given=True)
+        if len(given):
             inside = (first <= starts[:, None]) & (stops[:, None] <= last)
             found |= dict.fromkeys(given[~inside.any(axis=1)].tolist())
         return list(found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray
+from hebbgraph.arrays import BoolArray, IntArray, flatnonzero
 
 __all__ = ["PhraseTrie", "find_sorted"]
 
@@ -23,11 +23,11 @@ def find_sorted(hashes: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> IntAr
     if not len(hashes):
         return np.full(len(wanted), -1, dtype=np.int64)
     if len(wanted) < _FEW:
-        at = np.searchsorted(hashes, wanted)
+        at = hashes.searchsorted(wanted)
     else:  # sorted lookups touch memory in order, which is kinder to the cache
         order = np.argsort(wanted)
         at = np.empty(len(wanted), dtype=np.int64)
-        at[order] = np.searchsorted(hashes, wanted[order])
+        at[order] = hashes.searchsorted(wanted[order])
     at[at == len(hashes)] = 0
     found: IntArray = np.where(hashes[at] == wanted, at, -1)
     return found
@@ -73,7 +73,7 @@ class PhraseTrie:
             if not len(held):
                 continue
             at = find_sorted(held, hashes)
-            here = np.flatnonzero(at >= 0)
+            here = flatnonzero(at >= 0)
             at = at[here]
             numbers[here] = np.maximum(numbers[here], held_numbers[at])
             extends[here] |= held_extends[at]

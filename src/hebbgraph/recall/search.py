@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray, is_in_sorted
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, flatnonzero, is_in_sorted
 from hebbgraph.derived.languages import Languages
 from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.derived.parts import Derived
@@ -337,7 +337,7 @@ def _cut(
     """Return the positions of the best candidates; of equal ones, those with the smaller ids."""
     last = scores[_CANDIDATES - 1]
     above, below = scores > last / _EQUAL, scores < last * _EQUAL
-    better, equal = np.flatnonzero(above), np.flatnonzero(~(above | below))
+    better, equal = flatnonzero(above), flatnonzero(~(above | below))
     places = _CANDIDATES - len(better)
     prefixes = graph.id_prefixes[slots[equal]]
     highest = np.partition(prefixes, places - 1)[places - 1]
@@ -357,7 +357,7 @@ def _known(
     known = graph.rows
     if not len(known):
         return np.empty(0, dtype=np.int64), np.empty(0)
-    slots = np.searchsorted(known, rows)
+    slots = known.searchsorted(rows)
     slots[slots == len(known)] = 0
     keep = (known[slots] == rows) & allowed[slots]
     return slots[keep], scores[keep]

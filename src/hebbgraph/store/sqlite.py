@@ -127,8 +127,9 @@ class SqliteDialect:
             return
         there = self._file_there()
         # SQLite keeps its log beside the file that a link leads to.
-        log = f"{os.path.realpath(self._path)}-wal"
-        gone = written and self._has_log and not os.path.exists(log)
+        gone = (
+            written and self._has_log and not os.path.exists(f"{os.path.realpath(self._path)}-wal")
+        )
         if there != self._file or gone:
             what = "removed" if there is None or gone else "replaced"
             raise StorageError(
