@@ -169,3 +169,19 @@ def test_a_store_that_gives_no_vectors_can_have_its_texts_embedded() -> None:
     assert len(model.embedded) == 2 * len(TEXTS)
     with pytest.raises(ParameterError, match='or "embed"'):
         HebbianRetriever.from_vector_store_index(vectors, seed_vectors=7)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed_vectors", [None, "embed", lambda ids: {}])
+def test_what_a_score_is_made_of_adds_up(seed_vectors: Any) -> None:
+    vectors = vectors_in(SimpleVectorStore(), WordEmbedding())
+    over = HebbianRetriever.from_vector_store_index(
+        vectors, seed_top_k=10, seed_vectors=seed_vectors
+    )
+    for taught in (False, True):
+        answer = over.retrieve(QUESTIONS[1])
+        for node in answer:
+            parts = over.why(node).causes.model_dump().values()
+            assert sum(parts) == pytest.approx(node.score, abs=1e-9)
+        if not taught:
+            ((_, recall),) = over._latest
+            over.index.reinforce(recall, [answer[-1].node_id])

@@ -215,3 +215,20 @@ def test_what_cannot_be_compared_is_refused() -> None:
         over(store, seed_vectors="embedding")
     with pytest.raises(ParameterError, match="the question is embedded too"):
         over(store.as_retriever(), seed_vectors="embed")
+
+
+@pytest.mark.parametrize("seed_vectors", [None, "embed", lambda ids: {}])
+def test_what_a_score_is_made_of_adds_up(seed_vectors: Any) -> None:
+    store = InMemoryVectorStore(Words())
+    store.add_documents(DOCUMENTS)
+    retriever = over(store, seed_vectors=seed_vectors, include_path=True, score_key="score")
+    for taught in (False, True):
+        documents = retriever.invoke(QUESTIONS[1])
+        for document in documents:
+            causes = retriever.why(document).causes
+            score = document.metadata["score"]
+            assert sum(causes.model_dump().values()) == pytest.approx(score, abs=1e-9)
+        if not taught:
+            recall = retriever.index.find_recall(documents[0].metadata["hebbgraph"]["recall_id"])
+            assert recall is not None
+            retriever.index.reinforce(recall, [documents[-1].id or ""])
