@@ -36,7 +36,7 @@ from langchain_core.vectorstores import VectorStore
 from pydantic import Field, PrivateAttr
 
 from langchain_hebbgraph.conversion import TRAIL, chunk_filter, fields_of, stable_id
-from langchain_hebbgraph.options import AT_CALL, INSTEAD, check_search
+from langchain_hebbgraph.options import AT_CALL, INSTEAD, check_query, check_search
 from langchain_hebbgraph.recalling import Answer, Asked, SearchType, aanswer, answer, follow
 from langchain_hebbgraph.requested import NAMESPACE, asked_namespace, within
 from langchain_hebbgraph.seed_vectors import vectors_of
@@ -256,6 +256,7 @@ class RecallingRetriever(BaseRetriever):
         given = {name: value for name, value in options.items() if value is not None}
         check_search(given)
         own = {name: given.get(name, getattr(self, name)) for name in AT_CALL}
+        check_query(query)
         return Asked(
             index=self._index_of(given.get("namespace")),
             query=query,

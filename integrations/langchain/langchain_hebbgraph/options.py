@@ -14,6 +14,7 @@ from hebbgraph.moments import check_moment
 from hebbgraph.protocols import Embedder
 from hebbgraph.recall.elsewhere import SeedVectors, check_seed_vectors
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
+from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 
@@ -28,6 +29,7 @@ __all__ = [
     "IndexOptions",
     "NewOptions",
     "RetrieverOptions",
+    "check_query",
     "check_search",
     "checked",
     "open_index",
@@ -125,6 +127,22 @@ def checked(
     own |= nested
     check_search(own)
     return own
+
+
+def check_query(query: Any) -> None:
+    """Raise ParameterError for what chains hand on in place of a question."""
+    if isinstance(query, Mapping):
+        names = [str(name) for name in query]
+        raise ParameterError(
+            f"a query is a str, got a dict with {', '.join(map(repr, names))!s:.200}; in a chain, "
+            f"take the question from it: itemgetter({(names or ['question'])[0]!r:.80}) | retriever"
+        )
+    if isinstance(query, BaseMessage):
+        raise ParameterError(
+            f"a query is a str, got {type(query).__name__}; hand over its text, message.text"
+        )
+    if not isinstance(query, str):
+        raise ParameterError(f"a query is a str, got {type(query).__name__}")
 
 
 def check_search(options: Mapping[str, Any]) -> None:

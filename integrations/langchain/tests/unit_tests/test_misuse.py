@@ -11,6 +11,7 @@ import pytest
 from hebbgraph import FeedbackError, HebbgraphError, HebbianIndex, ParameterError
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
+from langchain_core.messages import HumanMessage
 from langchain_core.vectorstores import InMemoryVectorStore
 
 from langchain_hebbgraph import (
@@ -141,6 +142,8 @@ OTHER = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
         (lambda r, s: r.invoke(QUERY, k=0), "got 0"),
         (lambda r, s: r.invoke(QUERY, strategy="x"), "strategy is one of"),
         (lambda r, s: r.invoke(3), "a query is a str, got int"),
+        (lambda r, s: r.invoke({"input": QUERY, "n": 1}), r"'input', 'n'; .*itemgetter\('input'\)"),
+        (lambda r, s: r.invoke(HumanMessage(QUERY)), r"got HumanMessage; .*message\.text"),
         (lambda r, s: r.invoke(" "), "the query is empty"),
         (lambda r, s: s.add_texts("Hello"), "put it in a list"),
         (lambda r, s: s.add_texts(["a", "b"], [{}]), "got 1 for 2"),
