@@ -645,6 +645,11 @@ def test_thumbs_for_a_response(
     assert [one.id for one in learner.feedback(first, good=True)] == [index.lessons[0]["id"]]
     named = engine_of(HebbianRetriever(index, include_path=True)).query(QUESTION)
     assert learner.feedback(named, good=True)
+    # Its pieces have ids of their own.
+    pieces = CitationQueryEngine(retriever, llm=RuleLLM())
+    cut = pieces.query(QUESTION)
+    pieces.query(ORGAN)
+    assert [one.id for one in learner.feedback(cut, good=True)] == [index.lessons[-2]["id"]]
     with pytest.raises(NotFoundError, match="no recall of the latest ones"):
         learner.feedback(Response("Nobody knows.", source_nodes=[]), good=True)
     thumb: Any = 7

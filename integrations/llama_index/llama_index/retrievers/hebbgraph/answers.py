@@ -35,6 +35,7 @@ __all__ = [
     "ANSWER_EVENTS",
     "PROMPT_EVENTS",
     "Answer",
+    "chunk_id",
     "contents",
     "exchange_of",
     "prompt_of",
@@ -173,7 +174,7 @@ def _rendered(answer: Answer) -> Rendered:
     """Tell which of our chunks the model saw, and under which keys."""
     if _are_numbered(answer.nodes):
         return Rendered.numbered(
-            Source(_chunk_id(one.node, answer.recalls), one.node.get_content())
+            Source(chunk_id(one.node, answer.recalls), one.node.get_content())
             for one in answer.nodes
         )
     own = sources_of([*answer.recalls, *reversed(answer.earlier)])
@@ -204,7 +205,7 @@ def _are_numbered(nodes: Sequence[NodeWithScore]) -> bool:
     )
 
 
-def _chunk_id(node: BaseNode, recalls: Sequence[SeenRecall]) -> str:
+def chunk_id(node: BaseNode, recalls: Sequence[SeenRecall]) -> str:
     """Return the chunk that a CitationQueryEngine cut a piece from, or ``""``.
 
     Pieces have ids of their own, but their node's relationships and metadata.

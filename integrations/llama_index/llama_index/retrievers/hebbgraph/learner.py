@@ -27,7 +27,13 @@ from hebbgraph.citations import (
     check_trusted,
 )
 from hebbgraph.records import Feedback
-from llama_index.retrievers.hebbgraph.answers import Answer, contents, exchange_of, text_of
+from llama_index.retrievers.hebbgraph.answers import (
+    Answer,
+    chunk_id,
+    contents,
+    exchange_of,
+    text_of,
+)
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
 from llama_index.retrievers.hebbgraph.graph_index import HebbianGraphIndex
 from llama_index.retrievers.hebbgraph.listening import Listener
@@ -273,12 +279,17 @@ class CitationLearner(Listener):
         trails = [one.metadata.get(TRAIL_KEY) for one in nodes]
         if named := [trail["recall_id"] for trail in trails if trail]:
             return str(named[0])
-        ids = {one.node_id for one in nodes}
-        scored = {(one.node_id, one.score) for one in nodes}
-        alike = [seen.recall for seen in reversed(list(self._recent)) if ids & seen.ids]
-        same = (one for one in alike if scored <= {(hit.chunk.id, hit.score) for hit in one.hits})
-        if (found := next(same, alike[0] if alike else None)) is not None:
-            return found.id
+        alike: Recall | None = None
+        for seen in reversed(list(self._recent)):
+            # A CitationQueryEngine hands on pieces, with ids of their own.
+            scored = {(chunk_id(one.node, [seen]), one.score) for one in nodes}
+            if not {id_ for id_, _ in scored} & seen.ids:
+                continue
+            if scored <= {(hit.chunk.id, hit.score) for hit in seen.recall.hits}:
+                return seen.recall.id
+            alike = alike or seen.recall
+        if alike is not None:
+            return alike.id
         raise NotFoundError("no recall of the latest ones returned the nodes of this response")
 
     @property
