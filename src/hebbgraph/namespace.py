@@ -261,9 +261,10 @@ class Namespace:
     def held(self) -> Iterator[int]:
         """Lock graph, lexical index and learned weights for a reader; yield the generation.
 
-        They are as new as the last acknowledged write.
+        They are as new as the last acknowledged write. Learned rows are read only when spreading
+        comes to them, so meanwhile no thread learns anything new.
         """
-        with self.derived.held(self._refresh_learned) as generation:
+        with self.derived.held(self._refresh_learned) as generation, self.learned.held():
             yield generation
 
     def _refresh_learned(self) -> None:

@@ -18,6 +18,8 @@ import pytest
 import hebbgraph
 from hebbgraph import Chunk, HebbianIndex, Recall, Settings
 from hebbgraph.derived.lexical import LexicalIndex
+from hebbgraph.recall.strategies import Ranking, Request
+from hebbgraph.recall.strategies.spreading import Spreading
 from hebbgraph.store.truth import ChunkWrite
 
 COUNT = 10
@@ -245,6 +247,34 @@ def test_recalls_go_on_while_a_batch_is_derived(
         adding.join(60)
     assert len(index.recall("Who met Ida Moss?", k=20).hits) == 14
     assert_like_rebuilt(index)
+
+
+def test_nothing_new_is_learned_while_a_recall_ranks(
+    make_index: Callable[..., HebbianIndex],
+    open_index: Callable[..., HebbianIndex],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Learned rows are read while activation spreads, and number the nodes known until then."""
+    question = "Where was the builder of the Petrel born?"
+    index, other = make_index(), open_index()
+    before = index.recall(question, k=8)
+    index.reinforce(before, [before.hits[0].chunk.id], trusted=True)
+    learning: list[threading.Thread] = []
+    rank = Spreading.rank
+
+    def disturbed(self: Spreading, request: Request) -> Ranking:
+        if not learning:
+            cited = [hit.chunk.id for hit in before.hits[4:]]
+            other.reinforce(before, cited, trusted=True, actor="ann")
+            learning.append(threading.Thread(target=index.recall, args=(question,)))
+            learning[0].start()
+            learning[0].join(0.3)  # it waits, or has learned
+        return rank(self, request)
+
+    monkeypatch.setattr(Spreading, "rank", disturbed)
+    assert len(index.recall(question, k=8).hits) == 8
+    learning[0].join(60)
+    assert len(index.parts.learned.events) == 2
 
 
 def test_a_change_of_another_process_is_not_taken_for_an_open_call(

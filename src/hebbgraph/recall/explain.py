@@ -31,7 +31,7 @@ def _explained(
     namespace: Namespace, recaller: Recaller, recall: Recall, chunk_id: str
 ) -> Explanation:
     truth = namespace.truth
-    with namespace.held(), namespace.learned.held():
+    with namespace.held():
         row = truth.rows_of([chunk_id]).get(chunk_id)
         graph = namespace.derived.graph
         slots = graph.slots_of(np.array([] if row is None else [row], dtype=np.int64))

@@ -72,7 +72,7 @@ def trace(
     check_namespace(namespace, recall)
     if not 1 <= limit <= _MAX_EVENTS:
         raise ParameterError(f"limit lies in 1 to {_MAX_EVENTS}, got {limit!r}")
-    with namespace.held() as generation, namespace.learned.held():
+    with namespace.held() as generation:
         replay = Replay.of(recaller, recaller.again(recall, where))
         graph = namespace.derived.graph
         flows = sorted(_flows(replay), key=lambda flow: -flow.mass)
