@@ -270,26 +270,30 @@ def _own_citations(results: Results) -> str:
 
 
 def _when(results: Results, stages: Iterable[Stage]) -> str:
-    """Say which code measured which stages: of each kind how many, by name where not all."""
-    now = core_digest()
-    runs: dict[tuple[str, str], list[tuple[str, float]]] = {}
+    """Say which stages follow from what is here now, and by name which do not."""
+    runs: dict[str, list[tuple[str, str, float]]] = {}
     for stage in stages:
         if kept := results.read(stage.name):
-            made, code = kept["environment"]["made_at"][:10], kept["fingerprint"]["code"]
+            code = "" if results.is_fresh(stage) else kept["fingerprint"]["code"]
+            made = kept["environment"]["made_at"][:10]
             load = (kept["environment"]["load_average"] or [0])[0]
-            runs.setdefault((code, made), []).append((stage.name, load))
+            runs.setdefault(code, []).append((stage.name, made, load))
     rows = []
-    for (code, made), found in sorted(runs.items(), key=lambda run: (run[0][0] != now, run[0][1])):
-        kinds = Counter(name.partition("/")[0] for name, _ in found)
-        names = (
-            ", ".join(f"{kind} {count}" for kind, count in kinds.items())
-            if code == now
-            else ", ".join(f"`{name}`" for name, _ in found)
+    for code, found in sorted(runs.items()):
+        names, days, loads = zip(*found, strict=True)
+        kinds = Counter(name.partition("/")[0] for name in names)
+        shown = (
+            (f"`{name}`" for name in names) if code else (f"{of} {n}" for of, n in kinds.items())
         )
-        loads = [load for _, load in found]
-        shown = f"`{code}`{', this one' if code == now else ''}"
-        rows.append((made, shown, names, f"{min(loads):.0f} to {max(loads):.0f}"))
-    return _grid(("day", "code of the core", "stages", "load of two cores"), rows)
+        rows.append(
+            (
+                f"`{code}`, older" if code else f"`{core_digest()}`, this one",
+                max(days),
+                ", ".join(shown),
+                f"{min(loads):.0f} to {max(loads):.0f}",
+            )
+        )
+    return _grid(("code", "day", "stages", "load of two cores"), rows)
 
 
 def _missing(results: Results, stages: Iterable[Stage]) -> str:

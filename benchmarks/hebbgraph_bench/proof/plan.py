@@ -19,7 +19,7 @@ from hebbgraph_bench.proof.poisoning import (
     measure_documents,
 )
 from hebbgraph_bench.proof.retrieval import K, measure_retrieval
-from hebbgraph_bench.proof.rivals import RIVALS, WITH_TRIPLES, measure_rival
+from hebbgraph_bench.proof.rivals import OVER_TAGS, RIVALS, WITH_TRIPLES, measure_rival
 from hebbgraph_bench.proof.sets import TITLES, Titles
 from hebbgraph_bench.proof.stages import Stage
 
@@ -172,6 +172,7 @@ def _rival(place: Place, name: str, rival: str) -> Stage:
         ),
         settings,
         [place.set(name)],
+        core=rival in OVER_TAGS,
     )
 
 

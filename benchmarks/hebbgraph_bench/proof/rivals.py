@@ -23,7 +23,7 @@ from hebbgraph_bench.peers import EnsemblePeer, GraphRetrieverPeer, QueryFusionP
 from hebbgraph_bench.proof.retrieval import measure_retrieval
 from hebbgraph_bench.proof.stages import Measured
 
-__all__ = ["RIVALS", "WITH_TRIPLES", "measure_rival"]
+__all__ = ["OVER_TAGS", "RIVALS", "WITH_TRIPLES", "measure_rival"]
 
 
 def _linear_rag(dataset: Dataset, embedder: CachingEmbedder) -> Retriever:
@@ -35,6 +35,8 @@ def _walk(dataset: Dataset, embedder: CachingEmbedder) -> Retriever:
 
 
 WITH_TRIPLES = "HippoRAG 2"
+#: Rivals that walk over the tags that hebbgraph finds.
+OVER_TAGS = ("graph-retriever",)
 #: How each is made; by name.
 RIVALS: dict[str, Callable[[Dataset, CachingEmbedder], Retriever]] = {
     "LlamaIndex": lambda _, embedder: QueryFusionPeer(embedder),

@@ -25,6 +25,7 @@ import hebbgraph
 import numpy as np
 from hebbgraph.errors import ParameterError
 
+import hebbgraph_bench
 from hebbgraph_bench.report import environment
 
 __all__ = [
@@ -43,6 +44,8 @@ _ELSEWHERE = {
     "build", "cli", "client.py", "doctor.py", "documents", "neural", "pool.py", "server",
     "sharded.py", "shards", "taggers", "testing",
 }  # fmt: skip
+#: What a stage runs of the benchmarks if it runs nothing of the core.
+_OF_OTHERS = ("baselines", "datasets", "linear_rag", "metrics", "pagerank", "peers", "protocol")
 _DECIMALS = 6
 
 
@@ -70,6 +73,8 @@ class Stage:
         All that the figures depend on beside sets and code.
     data : sequence of Path
         Folders of the sets that are read.
+    core : bool
+        Whether figures follow from the core: a change to it does not make those of others stale.
     """
 
     name: str
@@ -77,6 +82,7 @@ class Stage:
     measure: Callable[[], Measured]
     settings: Mapping[str, Any]
     data: Sequence[Path]
+    core: bool = True
 
     def fingerprint(self) -> dict[str, Any]:
         """Return digests of what the figures follow from."""
@@ -84,7 +90,7 @@ class Stage:
         return {
             "settings": plain(dict(self.settings)),
             "data": {folder.name: _folder_digest(folder) for folder in self.data},
-            "code": core_digest(),
+            "code": core_digest() if self.core else _others_digest(),
             "measured by": code_digest([source]),
         }
 
@@ -219,6 +225,17 @@ def core_digest() -> str:
         path
         for path in sorted(root.rglob("*.py"))
         if path.relative_to(root).parts[0] not in _ELSEWHERE
+    ]
+    return code_digest(files)
+
+
+@cache
+def _others_digest() -> str:
+    root = Path(hebbgraph_bench.__file__).parent
+    files = [
+        path
+        for path in sorted(root.rglob("*.py"))
+        if path.relative_to(root).parts[0].removesuffix(".py") in _OF_OTHERS
     ]
     return code_digest(files)
 
