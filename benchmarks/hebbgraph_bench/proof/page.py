@@ -287,7 +287,7 @@ def _when(results: Results, stages: Iterable[Stage]) -> str:
         )
         rows.append(
             (
-                f"`{code}`, older" if code else f"`{core_digest()}`, this one",
+                f"`{code}`, older" if code else f"`{core_digest()}`, as of this page",
                 max(days),
                 ", ".join(shown),
                 f"{min(loads):.0f} to {max(loads):.0f}",
