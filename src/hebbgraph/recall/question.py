@@ -19,8 +19,17 @@ from hebbgraph.recall.elsewhere import VectorsElsewhere
 from hebbgraph.records import Cue, Turn
 from hebbgraph.text import display, lexical_terms, tokenize
 from hebbgraph.text.query import query_terms
+from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 
-__all__ = ["Features", "Question", "carried_cues", "cues_of", "idf", "weighted_terms"]
+__all__ = [
+    "Features",
+    "Question",
+    "carried_cues",
+    "cues_of",
+    "idf",
+    "known_marks",
+    "weighted_terms",
+]
 
 _MOST_HELD = 65_536
 #: As if so many chunks without any of the words were there too: in a handful of chunks, no word
@@ -28,6 +37,8 @@ _MOST_HELD = 65_536
 _UNSEEN = 100
 #: What a cue's words must have of the rarity of the rarest word, to be trusted at all, and wholly.
 _LEAST_SHARE, _FULL_SHARE = 0.5, 0.9
+#: What a syllable weighs without the marks that the question has.
+_BARE = 0.1
 
 
 @dataclass(frozen=True)
@@ -116,6 +127,39 @@ def trust_of_cues(
         share = max(named) / rarest if rarest > 0 else 1.0
         trust[cue] = min(max((share - _LEAST_SHARE) / (_FULL_SHARE - _LEAST_SHARE), 0.0), 1.0)
     return trust
+
+
+def known_marks(
+    query: str, terms: Mapping[str, float], frequencies: Mapping[str, int], language: str
+) -> dict[str, float]:
+    """Return the terms of a question in syllables without the marks that no chunk has.
+
+    Syllables weigh little without their marks, unless no chunk has any of these: such texts were
+    typed, or indexed, without marks.
+
+    Parameters
+    ----------
+    query : str
+    terms : mapping of str to float
+        Terms and weights; see :func:`weighted_terms`.
+    frequencies : mapping of str to int
+        How many chunks hold each.
+    language : str
+        Language of the stemmer.
+    """
+    if not is_syllabic(query):
+        return dict(terms)
+    marked = syllabic_terms(query)
+    unknown = {term for term in marked if not frequencies.get(term)}
+    bare: set[str] = set()
+    if len(unknown) < len(set(marked)):
+        words = " ".join(word for word in query.split() if not word.isascii())
+        bare.update(lexical_terms(tokenize(words), language))
+    return {
+        term: _BARE * weight if term in bare else weight
+        for term, weight in terms.items()
+        if term not in unknown
+    }
 
 
 def weighted_terms(

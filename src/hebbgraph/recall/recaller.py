@@ -43,6 +43,7 @@ from hebbgraph.recall.question import (
     Question,
     carried_cues,
     cues_of,
+    known_marks,
     trust_of_cues,
     weighted_terms,
 )
@@ -448,7 +449,9 @@ class Recaller:
             words = graph.phrases.keys[tag].split(" ")
             terms |= dict.fromkeys(lexical_terms(words, self._settings.language), 1.0)
         df = self._derived.lexical.document_frequency
-        frequencies = {term: df(term) for term in terms}
+        held = {term: df(term) for term in terms}
+        sought = known_marks(asked.query, terms, held, self._settings.language)
+        frequencies = {term: held[term] for term in sought}
         cues = list(dict.fromkeys([*graph.cues(tokens), *foreign]))
         trust = trust_of_cues(graph, cues, frequencies, self._settings.language)
         for phrase in asked.named:
@@ -467,7 +470,7 @@ class Recaller:
             )
         return Question(
             query=asked.query,
-            terms=terms,
+            terms=sought,
             frequencies=frequencies,
             cues=[*cues, *carried],
             vector=asked.vector,

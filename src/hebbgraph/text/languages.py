@@ -7,7 +7,7 @@ from collections import defaultdict
 from functools import cache
 
 from hebbgraph.text.stopwords import STOP_WORDS
-from hebbgraph.text.syllables import SYLLABIC, is_syllabic
+from hebbgraph.text.syllables import SYLLABIC, is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import tokenize
 
 __all__ = ["language_of"]
@@ -30,6 +30,8 @@ _SCRIPTS = {
 }
 _LETTERS = {name: re.compile(f"[{letters}]") for name, letters in _SCRIPTS.items()}
 _LATIN = ("english", "german", "french", "spanish", "italian", "portuguese")
+#: Marks that one language alone has.
+_MARKS = {"¿": "spanish", "¡": "spanish", "ß": "german"}
 _LEAST = 1.0  # the weight of function words from which on they tell a language
 
 
@@ -42,6 +44,8 @@ def language_of(text: str) -> str:
     ('german', 'cyrillic')
     >>> language_of("¿Dónde está el gato?"), language_of("ISO 9001")
     ('spanish', '')
+    >>> language_of("Bạn bán gì ở chợ?"), language_of("Who was the father of Từ Dụ?")
+    ('vietnamese', 'english')
     """
     sample = text[:_SAMPLE]
     if not sample.isascii():
@@ -49,9 +53,11 @@ def language_of(text: str) -> str:
         script = max(counts, key=lambda name: counts[name])
         if 2 * counts[script] > sum(map(str.isalpha, sample)):
             return script
-        if is_syllabic(sample):
+        if is_syllabic(sample) and syllabic_terms(sample):
             return SYLLABIC
     weights: defaultdict[str, float] = defaultdict(float)
+    for mark, language in _MARKS.items():
+        weights[language] += mark in sample
     for token in set(tokenize(sample)):
         for language, weight in _markers().get(token, ()):
             weights[language] += weight

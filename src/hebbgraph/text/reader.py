@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import GrowableArray, IntArray, RaggedArray, prefix_sums
 from hebbgraph.text.characters import is_unspaced
 from hebbgraph.text.hashing import PhraseHasher
+from hebbgraph.text.syllables import has_syllabic_letter, is_syllabic, syllabic_terms
 from hebbgraph.text.tokens import lexical_terms, simple_token, tokenize, tokenize_word
 from hebbgraph.text.word_table import WordTable, split_page
 from hebbgraph.text.words import Interner, WordCounts
@@ -66,13 +67,28 @@ class _Words(Interner):
         return self.setdefault(word, self._size - 1)
 
 
+def text_terms(texts: Sequence[str], language: str) -> list[str]:
+    """Return the terms of the texts of a chunk.
+
+    They are those of :func:`~hebbgraph.text.tokens.lexical_terms`, and where words are written in
+    syllables, after all of these, :func:`~hebbgraph.text.syllables.syllabic_terms`.
+
+    Examples
+    --------
+    >>> text_terms(["Chợ", "Bạn bán."], "english")
+    ['cho', 'ban', 'ban', 'chợ', 'bạn', 'bán', 'chợ_bạn', 'bạn_bán']
+    """
+    terms = [term for text in texts for term in lexical_terms(tokenize(text), language)]
+    whole = " ".join(texts)
+    return [*terms, *syllabic_terms(whole)] if is_syllabic(whole) else terms
+
+
 class TextReader:
     """Turns texts into token hashes and lexical terms.
 
-    Results equal those of :func:`~hebbgraph.text.tokens.tokenize` and
-    :func:`~hebbgraph.text.tokens.lexical_terms`. Each word is analysed once, its tokens
-    and terms are kept in arrays, and texts are then assembled without Python objects for
-    tokens.
+    Results equal those of :func:`~hebbgraph.text.tokens.tokenize` and :func:`text_terms`. Each
+    word is analysed once, its tokens and terms are kept in arrays, and texts are then assembled
+    without Python objects for tokens.
 
     Parameters
     ----------
@@ -166,8 +182,8 @@ class TextReader:
         self._terms.extend(list(map(len, terms)), np.frombuffer(b"".join(terms), np.uint8))
         self._context_dependent.extend(
             [
-                not is_usual and any(map(is_unspaced, some))
-                for some, is_usual in zip(tokens, usual, strict=True)
+                not is_usual and (any(map(is_unspaced, some)) or has_syllabic_letter(word))
+                for word, some, is_usual in zip(words, tokens, usual, strict=True)
             ]
         )
 
@@ -185,11 +201,8 @@ class TextReader:
             for start, stop in zip([0, *ends], ends, strict=False)
         ]
         dependent = np.flatnonzero(self._context_dependent.view[numbers])
-        # In unspaced scripts bigrams span the whitespace between words, so redo those texts.
+        # In unspaced scripts bigrams span the whitespace between words, and whether marks count
+        # is seen by the whole text, so redo those texts.
         for at in np.unique(np.searchsorted(last_words, dependent, "right")).tolist():
-            terms[at] = " ".join(
-                term
-                for text in chunks[at]
-                for term in lexical_terms(tokenize(text), self._language)
-            )
+            terms[at] = " ".join(text_terms(chunks[at], self._language))
         return terms

@@ -2,15 +2,27 @@
 
 A syllable is no word there, and without its tone marks, which :func:`~.characters.fold` drops, it
 is a dozen different ones: "ban" is a board, a friend, a table and to sell. So no syllable is
-proposed as a tag alone; names of several syllables, pairs of syllables and foreign words are.
+proposed as a tag alone; names of several syllables, pairs of syllables and foreign words are. And
+lexical search also looks for syllables with their marks and for pairs of them.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
+from itertools import pairwise
 
-__all__ = ["SYLLABIC", "is_function_syllable", "is_syllabic", "is_syllable"]
+from hebbgraph.text.characters import fold
+
+__all__ = [
+    "SYLLABIC",
+    "has_syllabic_letter",
+    "is_function_syllable",
+    "is_syllabic",
+    "is_syllable",
+    "syllabic_terms",
+]
 
 SYLLABIC = "vietnamese"
 """The language whose texts :func:`is_syllabic` recognises."""
@@ -25,6 +37,10 @@ _WORDS_PER_LETTER = 12
 _SYLLABLE = re.compile(
     "(?:ngh|ng|nh|ch|gh|gi|kh|ph|qu|th|tr|[bcdghklmnprstvx])?[aeiouy]{1,3}(?:ng|nh|ch|[cmnpt])?"
 )
+
+_WORD = re.compile(r"[^\W\d_]+")
+_MOST_OTHERS = 4
+_LONGEST = 32  # characters; no syllable is longer
 
 _WORDS = """
 ai anh bà bao bằng bị bởi các cái càng chỉ cho chưa chứ chúng có con của cùng cũng còn dù do đã đang
@@ -48,6 +64,38 @@ def is_syllabic(text: str) -> bool:
     sample = unicodedata.normalize("NFC", text[:_SAMPLE])
     found = len(_LETTER.findall(sample))
     return found * _WORDS_PER_LETTER >= 1 + sample.count(" ") and found > 0
+
+
+def has_syllabic_letter(word: str) -> bool:
+    """Return whether a word holds a letter that no other language in wide use has."""
+    return not word.isascii() and _LETTER.search(unicodedata.normalize("NFC", word)) is not None
+
+
+def syllabic_terms(text: str) -> list[str]:
+    """Return the syllables of a text that bear marks, and pairs of syllables, in lower case.
+
+    Most words are two syllables. Function words are left out, and in pairs. A text has none if
+    more than a quarter of its words are no syllables: it is in another language, and names things
+    in this one.
+
+    Examples
+    --------
+    >>> syllabic_terms("Where was Lê Hữu Trác born?")
+    []
+    >>> syllabic_terms("Chùa Vân Khê bán trà sen.")
+    ['chùa', 'vân', 'khê', 'bán', 'trà', 'chùa_vân', 'vân_khê', 'khê_bán', 'bán_trà', 'trà_sen']
+    """
+    words = _WORD.findall(unicodedata.normalize("NFC", text).casefold())
+    if _MOST_OTHERS * sum(not is_syllable(_bare(word)) for word in words) > len(words):
+        return []
+    said = [None if is_function_syllable(word) else word[:_LONGEST] for word in words]
+    marked = [word for word in said if word and not word.isascii()]
+    return marked + [f"{one}_{other}" for one, other in pairwise(said) if one and other]
+
+
+@lru_cache(maxsize=1 << 14)
+def _bare(word: str) -> str:
+    return fold(word)
 
 
 def is_syllable(unit: str) -> bool:
