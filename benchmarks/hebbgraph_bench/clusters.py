@@ -2,7 +2,7 @@
 
 ``python -m hebbgraph_bench.clusters`` prints the tables of ``docs/nakg.md``: CPU seconds and their
 exponent on simulated vectors, and the adjusted Rand index against all pairs, on the same vectors
-and on collections where topics touch.
+and on collections where topics touch. ``--colonies`` prints what colonies cost instead.
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ from time import process_time
 from typing import NamedTuple
 
 import numpy as np
+from hebbgraph.derived.colonies import Colonies
+from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.neural.density import by_neighbours
 from numpy.typing import NDArray
 from rich.console import Console
 
+from hebbgraph_bench.memory import PeakMemory
 from hebbgraph_bench.papers.nakg_growth import growth_exponent, simulated
+from hebbgraph_bench.scale.simulated import simulated_graph
 from hebbgraph_bench.tables import Grid
 
-__all__ = ["Agreement", "agreement", "hard", "main", "seconds"]
+__all__ = ["Agreement", "agreement", "colonies", "hard", "main", "seconds"]
 
 SIZES = (5_000, 20_000, 80_000, 200_000)
 #: All pairs of more than this many would take minutes.
@@ -43,6 +47,16 @@ def seconds(vectors: NDArray[np.float32]) -> float:
     began = process_time()
     by_neighbours(vectors, eps=EPS, min_samples=MIN_SAMPLES)
     return process_time() - began
+
+
+def colonies(n: int) -> tuple[int, float, float | None]:
+    """Return the number of colonies of a simulated graph, their CPU seconds, and megabytes."""
+    graph = simulated_graph(n)
+    with PeakMemory() as peak:
+        began = process_time()
+        found = Colonies(None, ColonyParameters()).at(graph).n_colonies
+        took = process_time() - began
+    return found, took, peak.megabytes
 
 
 def agreement(vectors: NDArray[np.float32], eps: float = EPS) -> Agreement:
@@ -83,8 +97,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     )
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES))
     parser.add_argument("--no-hard", action="store_true", help="leave out the hard collections")
+    parser.add_argument("--colonies", action="store_true", help="what colonies cost instead")
     given = parser.parse_args(arguments)
     console = Console()
+    if given.colonies:
+        _print_colonies(given.sizes, console)
+        return
     seconds(simulated(2_000))  # libraries load on their first call
     rows, costs = [], []
     for n in given.sizes:
@@ -103,6 +121,18 @@ def main(arguments: Sequence[str] | None = None) -> None:
     title = f"The five lowest of {len(compared)} hard collections"
     head = ("collection", "clusters, all pairs", "by neighbours", "adjusted Rand index")
     Grid(title, head, shown).print(console)
+
+
+def _print_colonies(sizes: Sequence[int], console: Console) -> None:
+    found = [colonies(n) for n in sizes]
+    rows = [
+        (f"{n:,}", str(number), f"{took:.2f}", "" if used is None else f"{used:.0f}")
+        for n, (number, took, used) in zip(sizes, found, strict=True)
+    ]
+    if len(sizes) > 1:
+        growth = growth_exponent(sizes, [took for _, took, _ in found])
+        rows.append(("exponent", "", f"{growth:.2f}", ""))
+    Grid("Colonies", ("chunks", "colonies", "CPU s", "MB"), rows).print(console)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 """Colonies: communities of chunks, found by Louvain and maintained by local moves.
 
-Chunks that share tags are joined by edges, and the Louvain method [1]_ (networkx)
-partitions the graph. When chunks come and go, only nodes near the change move: each joins
+Chunks that share tags are joined by edges, and the Louvain method [1]_ partitions the graph:
+nodes move until none gains, the colonies become nodes, and these move. Only nodes with
+a neighbour that has left them move again (the fast local move of [3]_), so that the cost grows
+with the number of edges. When chunks come and go, only nodes near the change move: each joins
 the neighbouring colony with the largest gain in modularity, or stays. This is Louvain's
 first phase, started from the old partition (naive-dynamic in [2]_).
 
@@ -11,6 +13,7 @@ References
    large networks, J. Stat. Mech. P10008.
 .. [2] Aynaud and Guillaume (2010), Static community detection algorithms for evolving
    networks, WiOpt.
+.. [3] Traag, Waltman and van Eck (2019), From Louvain to Leiden, Sci. Rep. 9.
 """
 
 from __future__ import annotations
@@ -143,19 +146,37 @@ def find_colonies(
     >>> find_colonies(5, np.array([0, 2]), np.array([1, 3]), np.ones(2)).tolist()
     [0, 0, 2, 2, 4]
     """
-    import networkx as nx  # slow to import, and few calls need it
-
-    graph: nx.Graph[int] = nx.Graph()
-    graph.add_nodes_from(range(n_nodes))
     keep = weights > 0
-    graph.add_weighted_edges_from(
-        zip(sources[keep].tolist(), targets[keep].tolist(), weights[keep].tolist(), strict=True)
-    )
+    graph = WeightedGraph(n_nodes, sources[keep], targets[keep], weights[keep])
+    inside: FloatArray = np.zeros(n_nodes)
     colony = np.arange(n_nodes, dtype=np.int64)
-    if graph.number_of_edges():
-        for group in nx.community.louvain_communities(graph, resolution=resolution, seed=seed):
-            colony[list(group)] = min(group)
-    return colony
+    rng = np.random.default_rng(seed)
+    while True:
+        order = rng.permutation(graph.n_nodes).tolist()
+        alone = np.arange(graph.n_nodes, dtype=np.int64)
+        moved = local_moving(graph, alone, order, resolution=resolution, inside=inside)
+        found, labels = np.unique(moved, return_inverse=True)
+        if len(found) == graph.n_nodes:
+            break
+        colony = labels[colony]
+        graph, inside = _merged(graph, labels, inside)
+    _, first, labels = np.unique(colony, return_index=True, return_inverse=True)
+    smallest: NDArray[np.int64] = first.astype(np.int64)[labels]
+    return smallest
+
+
+def _merged(
+    graph: WeightedGraph, labels: NDArray[np.int64], inside: FloatArray
+) -> tuple[WeightedGraph, NDArray[np.float64]]:
+    """Return the graph of the colonies, and the weight of the edges inside each."""
+    n = int(labels.max()) + 1
+    one, other = labels[graph.sources], labels[graph.targets]
+    within = one == other
+    kept = np.bincount(labels, inside, n) + np.bincount(one[within], graph.weights[within], n)
+    low, high = np.minimum(one, other)[~within], np.maximum(one, other)[~within]
+    pairs, position = np.unique(low * n + high, return_inverse=True)
+    summed = np.bincount(position, graph.weights[~within], len(pairs)).astype(np.float64)
+    return WeightedGraph(n, pairs // n, pairs % n, summed), kept.astype(np.float64)
 
 
 def local_moving(
@@ -164,6 +185,7 @@ def local_moving(
     queue: Iterable[int],
     *,
     resolution: float = 1.0,
+    inside: FloatArray | None = None,
 ) -> NDArray[np.int64]:
     """Move queued nodes to the neighbouring colony with the largest modularity gain.
 
@@ -178,6 +200,8 @@ def local_moving(
     queue : iterable of int
         Nodes to visit first, in order.
     resolution : float, positive
+    inside : ndarray of float, shape (n_nodes,), optional
+        The weight of the edges inside each node, if nodes stand for colonies.
 
     Returns
     -------
@@ -191,14 +215,17 @@ def local_moving(
     [0, 0, 0]
     """
     result = np.array(colony, dtype=np.int64)
-    strength = _strengths(graph)
-    total = float(strength.sum())
+    strengths = _strengths(graph)
+    if inside is not None:
+        strengths += 2.0 * inside
+    total = float(strengths.sum())
     if not total:
         return result
+    strength, labels = strengths.tolist(), result.tolist()
     held: dict[int, float] = {}
-    for label, one in zip(result.tolist(), strength.tolist(), strict=True):
+    for label, one in zip(labels, strength, strict=True):
         held[label] = held.get(label, 0.0) + one
-    alone = int(result.max(initial=-1)) + 1
+    alone = max(labels, default=-1) + 1
     waiting = deque(dict.fromkeys(queue))
     queued = set(waiting)
     budget = _MAX_VISITS * max(len(waiting), 1)
@@ -206,12 +233,12 @@ def local_moving(
         budget -= 1
         node = waiting.popleft()
         queued.discard(node)
-        _, neighbours, weights = graph.neighbours(np.array([node]))
+        neighbours, weights = graph.row(node)
         links: dict[int, float] = {}
-        for other, weight in zip(neighbours.tolist(), weights.tolist(), strict=True):
-            label = int(result[other])
+        for other, weight in zip(neighbours, weights, strict=True):
+            label = labels[other]
             links[label] = links.get(label, 0.0) + weight
-        here, own = int(result[node]), float(strength[node])
+        here, own = labels[node], strength[node]
         held[here] -= own
         best, most = here, links.get(here, 0.0) - resolution * own * held[here] / total
         for label in sorted(links):
@@ -223,12 +250,12 @@ def local_moving(
             held[best] = 0.0
         held[best] += own
         if best != here:
-            result[node] = best
-            for other in neighbours.tolist():
-                if result[other] != best and other not in queued:
+            labels[node] = best
+            for other in neighbours:
+                if labels[other] != best and other not in queued:
                     waiting.append(other)
                     queued.add(other)
-    return result
+    return np.array(labels, dtype=np.int64)
 
 
 def _strengths(graph: WeightedGraph) -> NDArray[np.float64]:

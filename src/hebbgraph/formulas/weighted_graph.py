@@ -70,6 +70,11 @@ class WeightedGraph:
     def __len__(self) -> int:
         return len(self.weights)
 
+    def row(self, node: int) -> tuple[list[int], list[float]]:
+        """Return the neighbours of one node, ascending, and the weights of its edges."""
+        at = slice(self._indptr[node], self._indptr[node + 1])
+        return self._others[at].tolist(), self.weights[self._numbers[at]].tolist()
+
     def neighbours(self, nodes: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``nodes``, neighbour, weight); neighbours ascend."""
         starts = self._indptr[nodes]
