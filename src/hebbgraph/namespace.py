@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -19,7 +19,9 @@ from numpy.typing import NDArray
 
 from hebbgraph.derived.colonies import Colonies
 from hebbgraph.derived.folder import derived_directory
+from hebbgraph.derived.languages import Languages
 from hebbgraph.derived.parts import Derived
+from hebbgraph.derived.translations import Translations
 from hebbgraph.embedders import QuestionVectors, embed_passages, embedder_name
 from hebbgraph.errors import ParameterError, SettingsMismatchError
 from hebbgraph.learning.memory import Memory
@@ -304,6 +306,20 @@ class Namespace:
     def colony_of(self) -> NDArray[np.int64]:
         """Return the colony of each slot; the caller holds the derived parts."""
         return self.colonies.by_slot(self.derived.graph, self.derived.vectors)
+
+    # -- languages ------------------------------------------------------------------
+
+    @cached_property
+    def languages(self) -> Languages | None:
+        """The languages of the chunks, if recalls compare across them."""
+        return Languages(self.truth) if self.settings.across_languages else None
+
+    @cached_property
+    def translations(self) -> Translations | None:
+        """Names of one thing in several languages, if recalls are to join them."""
+        if self.languages is None or "translations" not in self.settings.aliases:
+            return None
+        return Translations(self.languages, self.embed_phrases)
 
     # -- what was handed over -------------------------------------------------------
 

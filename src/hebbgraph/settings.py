@@ -47,7 +47,7 @@ Language = Literal[
 ]  # fmt: skip
 
 
-AliasName = Literal["spelling", "acronyms", "vectors", "scripts"]
+AliasName = Literal["spelling", "acronyms", "vectors", "scripts", "translations"]
 _Glossary: TypeAlias = dict[str, tuple[str, ...]]
 FamilyName = Literal["cue", "pair", "episode", "path", "corpus"]
 
@@ -241,10 +241,11 @@ class Settings(_Frozen):
     edges : tuple of str
         Build setting. Metadata fields whose values join chunks: two chunks by the same
         ``author`` are one step apart. Values are text, numbers, or lists of these.
-    aliases : tuple of {"spelling", "acronyms", "vectors", "scripts"}
+    aliases : tuple of {"spelling", "acronyms", "vectors", "scripts", "translations"}
         Which variants of one concept are joined by light edges, derived and never merged;
         see :mod:`hebbgraph.graph.aliases`. None by default: they help some sets and harm
-        others. ``"vectors"`` embeds the vocabulary in each process.
+        others. ``"vectors"`` embeds the vocabulary in each process, ``"translations"`` the titles
+        and what a question may name; it takes ``across_languages`` (``docs/languages.md``).
     glossary : mapping of str to tuple of str
         Names of one thing in other languages: ``{"Salt Lantern": ("Salzlaterne",)}``, at most 32
         of each. They are joined as aliases are, and a question that names one finds the others.
@@ -315,6 +316,11 @@ class Settings(_Frozen):
     def _languages_need_texts(self) -> Self:
         if self.across_languages and not self.keep_text:
             raise ValueError("across_languages takes keep_text=True: languages are read off texts")
+        if "translations" in self.aliases and not self.across_languages:
+            raise ValueError(
+                'aliases=("translations",) takes across_languages=True: names are compared without '
+                "their languages, as texts are"
+            )
         return self
 
     @model_validator(mode="after")

@@ -288,6 +288,97 @@ def test_citations_teach_across_languages() -> None:
         assert after["ru-nets"] > before["ru-nets"]
 
 
+class _Named(_Multilingual):
+    """Knows what names mean too: their first half says the language, the other the thing."""
+
+    languages = ("the", "die", "и")
+    topics = (
+        ("heron", "reiher", "цапля"), ("lantern", "laterne", "фонарь"),
+        ("orchard", "obstgarten", "сад"), ("drum", "trommel", "барабан"),
+        ("needle", "nadel", "игла"), ("bees", "bienen", "пчелы"),
+    )  # fmt: skip
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        words = text.lower().replace(".", " ").replace("?", " ").split()
+        about = [any(word in words for word in names) for names in self.topics]
+        said = [
+            0.7 * (mark in words or any(word in words for word in spoken))
+            for mark, spoken in zip(self.languages, zip(*self.topics, strict=True), strict=True)
+        ]
+        return np.array([*about, *said, 0.1], np.float32)
+
+
+_THINGS = [
+    Chunk(id="heron", title="Heron", text="The house of the man, and it was his own."),
+    Chunk(id="lantern", title="Lantern", text="The street of the town, and the wall."),
+    Chunk(id="orchard", title="Orchard", text="The hill and the wall, and what was there."),
+    Chunk(id="laterne", title="Laterne", text="Die Straße und die Mauer, auch der Platz."),
+    Chunk(id="trommel", title="Trommel", text="Der Mann und die Frau, die nicht dort sind."),
+    Chunk(id="nadel", title="Nadel", text="Die Wand und der Turm, die nicht mehr sind."),
+    Chunk(id="сад", title="Сад", text="Дом и стена, и ещё что-то там было."),
+    Chunk(id="игла", title="Игла", text="Улица и площадь, и снова стена."),
+]
+_JOINED = Settings(across_languages=True, aliases=("translations",))
+
+
+def test_a_title_is_found_by_its_name_in_another_language() -> None:
+    question = "Was ist mit dem Reiher und der Fabrik?"
+    with HebbianIndex.open(":memory:", embedder=_Named(), settings=_ACROSS) as index:
+        index.add(_THINGS)
+        assert not index.recall(question).cues
+    with HebbianIndex.open(":memory:", embedder=_Named(), settings=_JOINED) as index:
+        index.add(_THINGS)
+        recall = index.recall(question, k=3)
+        assert [cue.tag for cue in recall.cues] == ["heron"]
+        assert recall.hits[0].chunk.id == "heron"
+        assert index.explain(recall, "heron").activation > 0
+        assert recall.notes[:2] == (
+            "the question was read as German",
+            "named in another language or script: heron",
+        )
+        assert not index.recall("Where is the house of the Heron?").notes[1:2]
+        unknown = index.recall("Xylo?").notes
+        assert any("is not known" in note for note in unknown)
+
+
+def test_titles_of_one_thing_pass_activation_on() -> None:
+    question = "What of the Lantern?"
+    found = []
+    for settings in (_ACROSS, _JOINED):
+        with HebbianIndex.open(":memory:", embedder=_Named(), settings=settings) as index:
+            index.add(_THINGS)
+            recall = index.recall(question, k=8)
+            found.append({hit.chunk.id: hit for hit in recall.hits})
+    assert found[1]["laterne"].score > found[0]["laterne"].score
+    tags = [step.value for step in found[1]["laterne"].path if step.kind == "tag"]
+    assert tags == ["lantern", "laterne"]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_translations_do_not_remember_what_was_deleted(seed: int) -> None:
+    order = random.Random(seed).sample(_THINGS, len(_THINGS))
+    questions = ("What of the Lantern and the Needle?", "Wo ist die Nadel, und wo der Garten?")
+    with HebbianIndex.open(":memory:", embedder=_Named(), settings=_JOINED) as index:
+        for chunk in order:
+            index.add([chunk])
+            index.recall(questions[0])
+        index.delete([order[0].id, order[3].id])
+        index.add([order[3]])
+        index.compact()  # lexical search counts deleted chunks until then
+        after = [_ranked(index, question) for question in questions]
+    with HebbianIndex.open(":memory:", embedder=_Named(), settings=_JOINED) as index:
+        index.add([chunk for chunk in _THINGS if chunk.id != order[0].id])
+        assert [_ranked(index, question) for question in questions] == after
+
+
+def test_translations_need_vectors_without_language() -> None:
+    with pytest.raises(ParameterError, match="takes across_languages=True"):
+        Settings(aliases=("translations",))
+    with HebbianIndex.open(":memory:", settings=_JOINED) as index:
+        index.add(_THINGS)
+        assert not index.recall("Was ist mit dem Reiher?").cues
+
+
 def test_languages_are_read_off_texts() -> None:
     with pytest.raises(ParameterError, match="across_languages takes keep_text"):
         Settings(across_languages=True, keep_text=False)

@@ -87,6 +87,7 @@ def arms(*, dense: bool) -> dict[str, Settings]:
     return {
         "as usual": Settings(keep_recalls=0),
         "across languages": Settings(**rest),
+        "across languages, translations": Settings(aliases=("translations",), **rest),
         **{f"across languages, {name}": settings for name, settings in with_names.items()},
     }
 

@@ -50,6 +50,27 @@ class Languages:
         self._several = False
         self._made: tuple[VectorTable, int, TagGraph, int, VectorTable, LanguageMeans] | None = None
 
+    @property
+    def n_numbers(self) -> int:
+        """One more than the highest number of a language."""
+        return len(self._names)
+
+    def read_as(self, question: str) -> str | None:
+        """Say what language a question was taken for; None if the chunks are in one language."""
+        if not self._several:
+            return None
+        language = language_of(question)
+        if not language:
+            return (
+                "the language of the question is not known: its vector was compared as one of no "
+                "language"
+            )
+        return f"the question was read as {language.capitalize()}"
+
+    def number(self, language: str) -> int:
+        """Return the number of a language; 0 if no chunk is known to be in it."""
+        return self._names.get(language, 0)
+
     def neutral(
         self, graph: TagGraph, table: VectorTable, question: str, vector: NDArray[np.float32]
     ) -> Neutral | None:
@@ -60,7 +81,7 @@ class Languages:
         codes = self.by_slot(graph)
         if not self._several:
             return None
-        asked = self._names.get(language_of(question), 0)
+        asked = self.number(language_of(question))
         neutral, means = self._table(graph, table, codes)
         without = means.without(vector[None], np.array([asked]))[0]
         foreign = (codes != asked) & (codes > 0) if asked else np.zeros(len(codes), np.bool_)

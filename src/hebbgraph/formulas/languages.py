@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
 
-__all__ = ["LanguageMeans", "language_means"]
+__all__ = ["LanguageMeans", "counterparts", "language_means"]
 
 _PRIOR = 5.0
 _BLOCK = 4096
+_ROWS = 512
 _TINY = 1e-12
 
 
@@ -71,3 +72,71 @@ def language_means(
         sums[language] = vectors[languages == language].sum(axis=0, dtype=np.float64)
     overall = sums.sum(axis=0) / max(len(vectors), 1)
     return LanguageMeans((sums + _PRIOR * overall) / (counts[:, None] + _PRIOR))
+
+
+def counterparts(
+    names: NDArray[np.float32],
+    of_names: IntArray,
+    things: NDArray[np.float32],
+    of_things: IntArray,
+    *,
+    least: float,
+    margin: float,
+) -> tuple[IntArray, IntArray]:
+    """Return which names stand for which things of other languages, as two arrays of positions.
+
+    A name and a thing belong together if each is the nearest of the other's language to the
+    other, their cosine is at least ``least``, and the next thing of that language is ``margin``
+    farther from the name.
+
+    Parameters
+    ----------
+    names, things : ndarray of float32, shape (n, dimension), unit length
+        Without their languages; see :class:`LanguageMeans`.
+    of_names, of_things : ndarray of int
+        The language of each.
+    least, margin : float
+
+    Examples
+    --------
+    >>> bridge, gate = [1.0, 0.0], [0.0, 1.0]
+    >>> names, things = np.array([bridge, gate]), np.array([gate, bridge, gate])
+    >>> of_names, of_things = np.array([0, 0]), np.array([1, 1, 0])
+    >>> found = counterparts(names, of_names, things, of_things, least=0.5, margin=0.1)
+    >>> [column.tolist() for column in found]
+    [[0, 1], [1, 0]]
+    """
+    found: list[tuple[IntArray, IntArray]] = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+    for own in np.unique(of_names):
+        rows = np.flatnonzero(of_names == own)
+        for other in np.unique(of_things[of_things != own]):
+            columns = np.flatnonzero(of_things == other)
+            at, to = _mutual(names[rows], things[columns], least, margin)
+            found.append((rows[at], columns[to]))
+    at, to = (np.concatenate(column) for column in zip(*found, strict=True))
+    order = np.lexsort((to, at))
+    return at[order], to[order]
+
+
+def _mutual(
+    names: NDArray[np.float32], things: NDArray[np.float32], least: float, margin: float
+) -> tuple[IntArray, IntArray]:
+    """Return pairs of mutual nearest neighbours that are near and clear."""
+    nearest = np.zeros(len(names), np.int64)
+    clear = np.zeros(len(names), np.bool_)
+    best = np.full(len(things), -np.inf)
+    of_best = np.zeros(len(things), np.int64)
+    for start in range(0, len(names), _ROWS):
+        cosines = names[start : start + _ROWS] @ things.T
+        rows = np.arange(len(cosines))
+        part = slice(start, start + len(rows))
+        nearest[part] = cosines.argmax(axis=1)
+        highest = cosines.max(axis=0)
+        nearer = highest > best
+        of_best[nearer] = start + cosines.argmax(axis=0)[nearer]
+        best = np.maximum(best, highest)
+        first = cosines[rows, nearest[part]]
+        cosines[rows, nearest[part]] = -np.inf
+        clear[part] = (first >= least) & (first - cosines.max(axis=1) >= margin)
+    kept = np.flatnonzero(clear & (of_best[nearest] == np.arange(len(names))))
+    return kept, nearest[kept]

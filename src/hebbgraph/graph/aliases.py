@@ -1,6 +1,6 @@
 """Alias edges join tags that are variants of one concept. The tags are never merged.
 
-Aliases are derived from the current vocabulary and vanish with it. There are four kinds:
+Aliases are derived from the current vocabulary and vanish with it. There are five kinds:
 
 - **spelling**: equal up to inflection, spaces and hyphens: "schooner" and "schooners",
   "spider man" and "spiderman". (Case, accents and the dots of "U.S." are folded before a
@@ -9,6 +9,8 @@ Aliases are derived from the current vocabulary and vanish with it. There are fo
   acronym ("nato") is joined only to an expansion that shares a chunk with it.
 - **vectors**: embeddings that are almost equal.
 - **scripts**: names written alike in Latin, Cyrillic and Greek letters (:mod:`.foreign`).
+- **translations**: titles in different languages whose embeddings are nearest to each other
+  (:mod:`hebbgraph.derived.translations`).
 
 A glossary of the user's joins its names in the same way.
 """
@@ -38,7 +40,7 @@ __all__ = [
     "spelling_pairs",
 ]
 
-AliasKind: TypeAlias = Literal["spelling", "acronyms", "vectors", "scripts"]
+AliasKind: TypeAlias = Literal["spelling", "acronyms", "vectors", "scripts", "translations"]
 Pair: TypeAlias = tuple[int, int]
 
 _SHORTEST = 4  # characters; shorter spellings coincide by chance
@@ -146,12 +148,14 @@ class Aliases:
 
     Parameters
     ----------
-    kinds : collection of {"spelling", "acronyms", "vectors", "scripts"}
+    kinds : collection of {"spelling", "acronyms", "vectors", "scripts", "translations"}
     weight : float, in [0, 1]
         Share of a tag's activation that passes to each alias.
     language : str
     embed : callable, optional
         Maps phrases to unit vectors, or returns None without an embedder; for ``vectors``.
+    translated : callable, optional
+        Returns pairs of tags of a graph, for ``translations``.
     """
 
     def __init__(
@@ -162,12 +166,14 @@ class Aliases:
         language: str,
         embed: Callable[[list[str]], NDArray[np.float32] | None] | None = None,
         glossary: Mapping[str, Iterable[str]] | None = None,
+        translated: Callable[[TagGraph], Iterable[Pair]] | None = None,
     ) -> None:
         self.kinds = frozenset(kinds)
         self._groups = glossary_groups(glossary or {})
         self.weight = weight
         self._language = language
         self._embed = embed
+        self._translated = translated
         self._vectors: dict[str, NDArray[np.float32]] = {}
         self._of: tuple[TagGraph, int] | None = None
         self._edges = EdgeSet.empty()
@@ -201,9 +207,12 @@ class Aliases:
             at = {key: number for number, key in enumerate(keys)}
             for group in self._groups:
                 pairs.update(combinations(sorted(at[key] for key in group if key in at), 2))
-        if not pairs:
+        joined = {(int(tags[one]), int(tags[other])) for one, other in pairs}
+        if self._translated is not None:
+            joined.update(self._translated(graph))
+        if not joined:
             return EdgeSet.empty()
-        ends = tags[np.array(sorted(pairs), dtype=np.int64)]
+        ends = np.array(sorted(joined), dtype=np.int64)
         sources = np.concatenate((ends[:, 0], ends[:, 1]))
         targets = np.concatenate((ends[:, 1], ends[:, 0]))
         return EdgeSet.from_arrays(sources, targets, np.full(len(sources), self.weight))

@@ -26,6 +26,7 @@ __all__ = [
     "Question",
     "carried_cues",
     "cues_of",
+    "foreign_note",
     "idf",
     "known_marks",
     "weighted_terms",
@@ -70,6 +71,8 @@ class Question:
     trust : dict of int to float
         How far a cue is trusted to name what the question is about; see :func:`trust_of_cues`.
         Others are trusted wholly.
+    foreign : tuple of int
+        The cues that it names in another language or script.
     """
 
     query: str
@@ -83,6 +86,7 @@ class Question:
     dense_shift: float = 0.0
     carried: Mapping[int, float] = field(default_factory=dict)
     trust: Mapping[int, float] = field(default_factory=dict)
+    foreign: tuple[int, ...] = ()
 
     @property
     def cue_weights(self) -> FloatArray:
@@ -197,6 +201,14 @@ def cues_of(graph: TagGraph, question: Question) -> tuple[Cue, ...]:
         Cue(tag=display(keys[tag]), weight=weight, from_history=tag in question.carried)
         for tag, weight in zip(question.cues, weights.tolist(), strict=True)
     )
+
+
+def foreign_note(graph: TagGraph, question: Question) -> str | None:
+    """Say which cues a question names in another language; None without any."""
+    if not question.foreign:
+        return None
+    named = ", ".join(display(graph.phrases.keys[tag]) for tag in question.foreign)
+    return f"named in another language or script: {named}"
 
 
 class Features:

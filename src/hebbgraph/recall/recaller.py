@@ -21,8 +21,8 @@ from pydantic import JsonValue
 from pydantic_core import from_json, to_json
 
 from hebbgraph.arguments import check_k
-from hebbgraph.derived.languages import Languages
 from hebbgraph.derived.timeline import Timelines
+from hebbgraph.derived.translations import SaidNames
 from hebbgraph.embedders import unit_vector
 from hebbgraph.errors import FilterError, HebbgraphError, IndexLockedError, ParameterError
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
@@ -43,6 +43,7 @@ from hebbgraph.recall.question import (
     Question,
     carried_cues,
     cues_of,
+    foreign_note,
     known_marks,
     trust_of_cues,
     weighted_terms,
@@ -94,6 +95,7 @@ class _Asked:
     elsewhere: VectorsElsewhere | None = None
     named: Sequence[str] = ()
     turns: tuple[Turn, ...] = ()
+    said: SaidNames | None = None
 
 
 class Recaller:
@@ -123,7 +125,7 @@ class Recaller:
         self._search = DirectSearch(
             namespace.derived,
             settings.evidence,
-            Languages(namespace.truth) if settings.across_languages else None,
+            namespace.languages,
         )
         self._features = Features(namespace.derived)
         self._second_look = (
@@ -240,6 +242,8 @@ class Recaller:
                 unit = unit + turn.weight * namespace.questions.of(namespace.embedder, turn.text)
             unit = unit_vector(unit)
         given = None if seeds is None else self._given(seeds)
+        translations = namespace.translations
+        said = None if translations is None else translations.said(query)
         elsewhere = None
         if vectors is not None:
             if given is None or unit is None or not callable(vectors):
@@ -248,7 +252,7 @@ class Recaller:
                     "vector=, the question's own"
                 )
             elsewhere = VectorsElsewhere(unit, vectors)
-        return _Asked(query, unit, given, elsewhere, named, turns), notes
+        return _Asked(query, unit, given, elsewhere, named, turns, said), notes
 
     def _read_vectors(
         self,
@@ -367,6 +371,7 @@ class Recaller:
                     )
                 hits = make_hits(self._truth, graph, ranked, path, request, marks)
                 cues = cues_of(graph, request.question)
+                languages = self._language_notes(graph, request.question)
             if hits is not None:  # None: a chunk was deleted meanwhile, so look again
                 break
             if generation == doubted:
@@ -379,7 +384,7 @@ class Recaller:
                 self._derived.distrust()
             doubted = generation
         not_answering = self._derived.missing
-        notes = (*ranking.notes, *not_answering)
+        notes = (*ranking.notes, *languages, *not_answering)
         if timeline is not None and not timeline.circular.isdisjoint(slot for slot, _ in ranked):
             notes = (*notes, IN_A_CIRCLE)
         if isinstance(store := self._truth.text_store, TextsElsewhere):
@@ -406,6 +411,12 @@ class Recaller:
             where=_as_recorded(where),
             as_of=as_of,
         )
+
+    def _language_notes(self, graph: TagGraph, question: Question) -> tuple[str, ...]:
+        """Say what the question was taken for; the caller holds the graph."""
+        languages = self._namespace.languages
+        read_as = None if languages is None else languages.read_as(question.query)
+        return tuple(filter(None, (read_as, foreign_note(graph, question))))
 
     def _stale_now(self) -> NDArray[np.bool_] | None:
         """Return which chunks are stale; None if none say anything about time."""
@@ -445,6 +456,10 @@ class Recaller:
         tokens = tokenize(asked.query)
         terms = weighted_terms(asked.query, asked.turns, self._settings.language, tokens)
         foreign = self._foreign.cues(graph, tokens) if self._foreign else []
+        if asked.said is not None and self._namespace.translations is not None:
+            foreign += self._namespace.translations.cues(graph, asked.said)
+        named = graph.cues(tokens)
+        foreign = [tag for tag in dict.fromkeys(foreign) if tag not in named]
         for tag in foreign:  # direct search looks for these names too
             words = graph.phrases.keys[tag].split(" ")
             terms |= dict.fromkeys(lexical_terms(words, self._settings.language), 1.0)
@@ -452,7 +467,7 @@ class Recaller:
         held = {term: df(term) for term in terms}
         sought = known_marks(asked.query, terms, held, self._settings.language)
         frequencies = {term: held[term] for term in sought}
-        cues = list(dict.fromkeys([*graph.cues(tokens), *foreign]))
+        cues = [*named, *foreign]
         trust = trust_of_cues(graph, cues, frequencies, self._settings.language)
         for phrase in asked.named:
             cues += graph.cues(tokenize(phrase))
@@ -480,6 +495,7 @@ class Recaller:
             dense_shift=dense_shift,
             carried=carried,
             trust=trust,
+            foreign=tuple(foreign),
         )
 
     def again(self, recall: Recall, where: Mapping[str, object] | None = None) -> Request:

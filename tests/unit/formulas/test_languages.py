@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hebbgraph.formulas.evidence import EvidenceWeights, fuse
-from hebbgraph.formulas.languages import language_means
+from hebbgraph.formulas.languages import counterparts, language_means
 
 
 def test_a_language_of_few_texts_stays_near_the_mean_of_all() -> None:
@@ -22,6 +22,30 @@ def test_the_order_of_texts_is_irrelevant(order: list[int]) -> None:
     expected = language_means(vectors, languages, 3).means
     found = language_means(vectors[order], languages[order], 3).means
     np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+@given(
+    st.integers(0, 14), st.sampled_from([1, 7, 40, 600]), st.integers(0, 9), st.integers(1, 10**6)
+)
+def test_counterparts_are_mutual_nearest_and_clear(n: int, m: int, seed: int, margin: int) -> None:
+    rng = np.random.default_rng(seed)
+    # Whole numbers, so that every order of summing gives the same.
+    # 600 names are more than a block.
+    names, things = (rng.integers(-2000, 2000, (size, 4)).astype(np.float32) for size in (m, n))
+    of_names, of_things = rng.integers(0, 3, m), rng.integers(0, 3, n)
+    expected = []
+    for one in range(m):
+        for other in range(n):
+            if of_names[one] == of_things[other]:
+                continue
+            rivals = things[of_things == of_things[other]] @ names[one]
+            namesakes = names[of_names == of_names[one]] @ things[other]
+            own = names[one] @ things[other]
+            next_best = np.sort(rivals)[-2] if len(rivals) > 1 else -np.inf
+            if own >= max(10**6, rivals.max(), namesakes.max()) and own - next_best >= margin:
+                expected.append((one, other))
+    at, to = counterparts(names, of_names, things, of_things, least=10**6, margin=margin)
+    assert list(zip(at.tolist(), to.tolist(), strict=True)) == expected
 
 
 def test_what_is_in_another_language_is_judged_by_dense_search_alone() -> None:

@@ -43,6 +43,7 @@ class Spreading:
             language=settings.language,
             embed=namespace.embed_phrases,
             glossary=settings.glossary,
+            translated=None if namespace.translations is None else namespace.translations.pairs,
         )
 
     def rank(self, request: Request) -> Ranking:
