@@ -96,7 +96,7 @@ def create_app(
         exception_handlers=handlers(),
         middleware=[
             Middleware(Observed, metrics=metrics),
-            Middleware(Guard, settings=settings, methods=methods() | {_DOCUMENT: "GET"}),
+            Middleware(Guard, settings=settings, methods=methods() | {_DOCUMENT: ("GET", "HEAD")}),
             Middleware(Direct),
         ],
     )

@@ -91,7 +91,9 @@ class Rate:
 class Guard:
     """ASGI middleware around all that is served."""
 
-    def __init__(self, app: ASGIApp, settings: ServerSettings, methods: Mapping[str, str]) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: ServerSettings, methods: Mapping[str, tuple[str, ...]]
+    ) -> None:
         self._app = app
         self._methods = methods
         self._settings = settings
@@ -110,7 +112,8 @@ class Guard:
         answer = _protected(send, private=is_private(scope["path"]))
         refused = self._refusal(scope, Headers(scope=scope))
         if refused is not None:
-            allow = {"Allow": self._methods[scope["path"]]} if refused.status == 405 else {}
+            takes = self._methods.get(scope["path"], ())
+            allow = {"Allow": ", ".join(takes)} if refused.status == 405 else {}
             await response(refused, allow)(scope, receive, answer)
             return
         await self._app(scope, self._bounded(receive), answer)
@@ -153,11 +156,11 @@ class Guard:
         return self._wrong_method(scope) or self._wrong_body(scope, headers) if private else None
 
     def _wrong_method(self, scope: Scope) -> Problem | None:
-        method = self._methods.get(scope["path"], scope["method"])
-        if scope["method"] == method:
+        takes = self._methods.get(scope["path"])
+        if takes is None or scope["method"] in takes:
             return None
         return problem(
-            405, "ParameterError", f"{scope['path']} takes {method}, got {scope['method']:.20}"
+            405, "ParameterError", f"{scope['path']} takes {takes[0]}, got {scope['method']:.20}"
         )
 
     def _wrong_body(self, scope: Scope, headers: Headers) -> Problem | None:
