@@ -19,13 +19,13 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from hebbgraph import HebbianIndex
+from hebbgraph import Chunk, HebbianIndex
 from hebbgraph.build.building import build
 from hebbgraph.build.engines import EngineName, engine_named
 from hebbgraph.build.sources import partitions_of
@@ -33,7 +33,7 @@ from hebbgraph.build.sources import partitions_of
 from hebbgraph_bench.datasets import load
 from hebbgraph_bench.scale.corpus import Recombined
 
-__all__ = ["main", "predicted", "write_chunks"]
+__all__ = ["main", "predicted", "write_chunks", "write_records"]
 
 _START_SECONDS = 1.2  # of a worker: Python, NumPy, SQLAlchemy, Arrow
 _MOST_SEGMENTS = 8  # of the lexical index
@@ -110,9 +110,14 @@ def _in_child(how: str, source: str, directory: str, engine: str) -> dict[str, A
 
 def write_chunks(sets: Sequence[Path], n: int, path: Path) -> float:
     """Write chunks as JSON lines; return megabytes of text."""
+    return write_records(Recombined([load(one) for one in sets], n).chunks(), path)
+
+
+def write_records(chunks: Iterable[Chunk], path: Path) -> float:
+    """Write chunks as JSON lines; return megabytes of text."""
     size = 0
     with path.open("w", encoding="utf-8") as file:
-        for chunk in Recombined([load(one) for one in sets], n).chunks():
+        for chunk in chunks:
             fields = {"id": chunk.id, "title": chunk.title, "text": chunk.text}
             file.write(json.dumps(fields | {"metadata": chunk.metadata}) + "\n")
             size += len(chunk.text) + len(chunk.title)

@@ -38,6 +38,7 @@ def measure_changes(
     corpus: Recombined,
     questions: Sequence[str],
     *,
+    first: int | None = None,
     embedder: ClusteredEmbedder | None = None,
     compact: bool = True,
 ) -> ChangeTimes:
@@ -49,13 +50,16 @@ def measure_changes(
         Of ``corpus.n`` chunks of ``corpus``. It is changed.
     corpus : Recombined
     questions : sequence of str
+    first : int, optional
+        The number of the first chunk to add. [default: ``corpus.n``]
     embedder : ClusteredEmbedder, optional
         The index's own; its time is left out.
     compact : bool
     """
     added, rematched, after, learned, deleted = [], [], [], [], []
+    first = corpus.n if first is None else first
     for number in range(_ROUNDS + 1):
-        start = corpus.n + number * _ADDED
+        start = first + number * _ADDED
         chunks = list(corpus.chunks(start, start + _ADDED))
         embedding = embedder.seconds if embedder else 0.0
         with clocked(Steps, "rematch", process_time) as rematching:
@@ -73,7 +77,7 @@ def measure_changes(
         index.reinforce(recall, cited=[recall.hits[0].chunk.id])
         learned.append(perf_counter() - began)
     for number in range(_ROUNDS + 1):
-        start = corpus.n + number * _ADDED
+        start = first + number * _ADDED
         began = perf_counter()
         index.delete([f"s{at:08}" for at in range(start, start + _ADDED)])
         deleted.append(perf_counter() - began)

@@ -31,7 +31,7 @@ from hebbgraph_bench.scale.corpus import ClusteredEmbedder, Recombined
 from hebbgraph_bench.scale.filtered import measure_filters
 from hebbgraph_bench.scale.report import ScaleResult
 
-__all__ = ["measure_scale", "resident_bytes"]
+__all__ = ["ask", "measure_scale", "resident", "resident_bytes"]
 
 _WARM_UP = 5
 _CHILD = """
@@ -99,11 +99,11 @@ def measure_scale(
             index.recall(asked[0], k=k)
             reopened, first = perf_counter() - began, perf_counter() - before
             tell(f"asking {len(asked)} questions")
-            times = _ask(index, asked, embedder, k)
+            times = ask(index, asked, embedder, k)
         tell("asking with filters")
         filters = measure_filters(path, asked, embedder=embedder, settings=settings, k=k)
         tell("measuring memory")
-        resident = _resident(str(path), asked, vectors, k)
+        allocated = resident(str(path), asked, vectors, k)
         disk = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
         tell("adding, learning, deleting, compacting")
         with HebbianIndex.open(path, embedder=embedder, settings=settings) as index:
@@ -130,7 +130,7 @@ def measure_scale(
         spreading_cpu_ms=medians["spreading CPU"],
         reopen_seconds=reopened,
         first_recall_ms=first * 1e3,
-        resident_bytes_per_chunk=None if resident is None else resident / n,
+        resident_bytes_per_chunk=None if allocated is None else allocated / n,
         disk_bytes_per_chunk=disk / n,
         **asdict(filters),
         **asdict(changes),
@@ -179,7 +179,7 @@ def _index(
 def resident_bytes(
     path: str, questions: Sequence[str], vectors: VectorSearchName | None, k: int
 ) -> float:
-    """Return how far this process grows by opening an index and asking; see ``_resident``.
+    """Return how far this process grows by opening an index and asking; see :func:`resident`.
 
     What it allocates (``RssAnon``): pages of mapped files are the page cache's.
     """
@@ -193,7 +193,7 @@ def resident_bytes(
     return -1.0 if before is None or after is None else float(after - before)
 
 
-def _ask(
+def ask(
     index: HebbianIndex, questions: Sequence[str], embedder: ClusteredEmbedder | None, k: int
 ) -> dict[str, list[float]]:
     """Return milliseconds a question, by what took them."""
@@ -244,7 +244,7 @@ def _index_by_tantivy(chunks: Sequence[Chunk], directory: Path) -> float:
     return perf_counter() - began
 
 
-def _resident(
+def resident(
     path: str, questions: Sequence[str], vectors: VectorSearchName | None, k: int
 ) -> float | None:
     """Ask in a fresh process, so that nothing that indexing left is counted."""

@@ -75,8 +75,8 @@ class VectorSteps:
         """Extend a table; False if it does not continue in its file."""
         if not len(graph.rows) or graph.rows[-1] <= table.last_row:
             return True
-        with self._locked(), self._lock:
-            if not table.extend(self._truth, graph.rows, commit):
+        with self._locked():
+            if not table.extend(self._truth, graph.rows, commit, lock=self._lock):
                 return False
         if (search := table.rebuilt_search()) is not None:
             with self._lock:

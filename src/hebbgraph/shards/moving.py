@@ -58,7 +58,7 @@ def _away_from_home(truth: ShardedTruth, source: Shard) -> Iterator[tuple[str | 
     while True:
         query = (
             sa.select(chunks.c.row, chunks.c.document_id, chunks.c.id, chunks.c.version_of)
-            .where(chunks.c.namespace == truth.namespace, chunks.c.row > after)
+            .where(truth.mine_by_row(), chunks.c.row > after)
             .order_by(chunks.c.row)
             .limit(_CHUNKS)
         )

@@ -155,6 +155,13 @@ class ChunkReader:
     def _mine(self) -> sa.ColumnElement[bool]:
         return chunks.c.namespace == self.namespace
 
+    def mine_by_row(self) -> sa.ColumnElement[bool]:
+        """Return the condition that a chunk is of this namespace, for rows looked up by number.
+
+        An expression: else SQLite may walk through all chunks of the namespace for each page.
+        """
+        return chunks.c.namespace.concat(sa.literal_column("''")) == self.namespace
+
     def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
         for page in pages(map(int, rows)):
             first, last = min(page), max(page)

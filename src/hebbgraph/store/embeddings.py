@@ -111,7 +111,7 @@ class Embeddings(ChunkReader):
             query = (
                 sa.select(chunks.c.row)
                 .where(
-                    self._mine(),
+                    self.mine_by_row(),
                     chunks.c.row > after,
                     chunks.c.vector_epoch.is_distinct_from(epoch),
                 )
@@ -125,7 +125,7 @@ class Embeddings(ChunkReader):
         lacking: set[int] = set()
         for page in pages(rows):
             query = sa.select(chunks.c.row).where(
-                self._mine(),
+                self.mine_by_row(),
                 chunks.c.row.in_(page),
                 chunks.c.vector_epoch.is_distinct_from(epoch),
             )

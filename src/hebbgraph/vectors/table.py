@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -27,6 +28,7 @@ __all__ = ["VectorTable"]
 #: The cosine of a chunk without a vector.
 UNKNOWN_COSINE = -1.0
 _APPENDED_AT_ONCE = 1 << 14
+_TAKEN_AT_ONCE = 1 << 11  # readers wait for so many
 #: Fewer vectors are searched exactly, unless the caller brought a search.
 _FEWEST_SEARCHED = 5_000
 #: A search is rebuilt when there are this many times the vectors that it was fitted to.
@@ -114,7 +116,14 @@ class VectorTable:
         """Their vectors, shape (n, dimension)."""
         return self._data.view
 
-    def extend(self, truth: Truth, rows: IntArray, commit: Commit = NOTHING) -> bool:
+    def extend(
+        self,
+        truth: Truth,
+        rows: IntArray,
+        commit: Commit = NOTHING,
+        *,
+        lock: AbstractContextManager[object] | None = None,
+    ) -> bool:
         """Read the vectors of rows not read yet.
 
         Parameters
@@ -124,6 +133,9 @@ class VectorTable:
             All known rows, not only new ones: if the file is gone, they are read again.
         commit : Commit
             The commit that led to these rows.
+        lock : context manager, optional
+            Held while readers must not look, for some thousand vectors at a time: reading and
+            writing them, which takes longer, goes on without it.
 
         Returns
         -------
@@ -134,13 +146,20 @@ class VectorTable:
         """
         if not len(rows):
             return True
-        first = len(self._rows)
+        lock = nullcontext() if lock is None else lock
         if self._file is None:
-            self._take(truth, rows[np.searchsorted(rows, self.last_row, "right") :])
-        elif not self._append(self._file, truth, rows, commit):
+            missing = rows[np.searchsorted(rows, self.last_row, "right") :]
+            for start in range(0, len(missing), _TAKEN_AT_ONCE):
+                page = VectorTable(self.state)
+                page._take(truth, missing[start : start + _TAKEN_AT_ONCE])
+                with lock:
+                    self._rows.extend(page.rows)
+                    self._data.extend(page.matrix)
+                    self.last_row = page.last_row
+                    self._search.extend(page.matrix)
+        elif not self._append(self._file, truth, rows, commit, lock):
             return False
         self.commit = commit
-        self._search.extend(self.matrix[first:])
         return True
 
     def _take(self, truth: Truth, rows: IntArray) -> None:
@@ -152,7 +171,14 @@ class VectorTable:
         if len(rows):
             self.last_row = int(rows[-1])
 
-    def _append(self, file: VectorFile, truth: Truth, rows: IntArray, commit: Commit) -> bool:
+    def _append(
+        self,
+        file: VectorFile,
+        truth: Truth,
+        rows: IntArray,
+        commit: Commit,
+        lock: AbstractContextManager[object],
+    ) -> bool:
         name = file.name
         file.refresh()  # another process may have been there first
         if file.name != name or len(file.rows) < len(self._rows):
@@ -162,7 +188,15 @@ class VectorTable:
             page = VectorTable(self.state)
             page._take(truth, missing[start : start + _APPENDED_AT_ONCE])
             file.append(page.rows, page.matrix, last_row=page.last_row, commit=commit)
-        self._adopt(file, int(rows[-1]))
+        # Up to a row that is in the file, at most so many vectors further on.
+        last, end = int(rows[-1]), len(self._rows)
+        while end < len(file.rows) and file.rows[end] <= last:
+            first, end = end, min(end + _TAKEN_AT_ONCE, len(file.rows))
+            with lock:
+                self._adopt(file, min(int(file.rows[end - 1]), last))
+                self._search.extend(self.matrix[first:])
+        with lock:
+            self._adopt(file, last)
         return True
 
     def search_by(
