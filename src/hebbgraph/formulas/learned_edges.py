@@ -75,6 +75,10 @@ class EdgePool:
         """Ask for some rows again when they are wanted."""
         self._known[sources] = False
 
+    def ask_no_more(self) -> None:
+        """Take it that all rows were put: none is asked for until it is outdated."""
+        self._known.fill(True)
+
     def clear(self) -> None:
         """Drop all rows."""
         self._count.fill(0)

@@ -233,8 +233,11 @@ class Overlay:
         self._hops = EdgePool(self._n_tags, self._read_hops)
         #: Of a past query, by its node: what it thinks of which slots.
         self._opinions = EdgePool(0, self._read_opinions)
+        self._pools = (self._to_chunk, self._hops, self._opinions)
         #: How many questions were asked since all rows were dropped.
         self._asked = 0
+        #: Whether every row was read, and none has changed since.
+        self._is_read = False
         #: Rows to be read again; None means all of them.
         self._changed: set[tuple[Family, int]] | None = None
         self._actor_scale = np.ones(1)
@@ -262,8 +265,8 @@ class Overlay:
         self._number_nodes()
         self._opinions.grow(len(self.number))
         if self._changed is None:
-            self._asked = 0
-            for pool in (self._to_chunk, self._hops, self._opinions):
+            self._asked, self._is_read = 0, False
+            for pool in self._pools:
                 pool.clear()
             self._target_scale = target_scales(self._weights.credits(), in_credit=IN_CREDIT)
             self._actor_scale = self._weights.actor_scales()
@@ -274,6 +277,7 @@ class Overlay:
 
     def _drop(self, changed: Iterable[tuple[Family, int]]) -> None:
         """Have some rows read again when they are wanted."""
+        self._is_read = False
         families, nodes = np.array(sorted(changed), np.int64).reshape(-1, 2).T
         self._opinions.outdate(nodes[families == Family.EPISODE])
         numbers = self.number[nodes]
@@ -283,7 +287,14 @@ class Overlay:
 
     def _read_all(self) -> None:
         """Read every row: in the long run that costs less than each when it is wanted."""
+        if self._is_read:
+            return
+        for pool in self._pools:
+            pool.clear()
         self._put(_NO_INTS, _NO_INTS, np.arange(len(self._weights)))
+        for pool in self._pools:
+            pool.ask_no_more()
+        self._is_read = True
 
     def _read_into_chunks(self, sources: IntArray) -> None:
         wanted: set[tuple[Family, int]] = set()

@@ -136,6 +136,22 @@ def test_rows_step_by_step_are_those_made_at_once(lessons):
 
 
 @given(st.lists(_lesson, min_size=1, max_size=40))
+def test_rows_read_together_are_those_read_one_by_one_and_are_read_once(lessons):
+    weights = RawWeights(SETTINGS)
+    for lesson in lessons:
+        weights.fold(*lesson)
+    together, one_by_one = overlay(weights), overlay(weights)
+    for made in (together, one_by_one):
+        made.bring_up_to_date()
+    pools = (together._to_chunk, together._hops, together._opinions)
+    together.path_edges()
+    held = [len(pool) for pool in pools]
+    together.path_edges()
+    assert rows(together) == rows(one_by_one)
+    assert [len(pool) for pool in pools] == held
+
+
+@given(st.lists(_lesson, min_size=1, max_size=40))
 def test_rows_are_those_of_an_implementation_without_arrays(lessons):
     weights = RawWeights(SETTINGS)
     for lesson in lessons:
