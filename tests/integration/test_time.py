@@ -131,6 +131,33 @@ def test_what_holds_later_does_not_replace_yet() -> None:
         assert old.replaced_by == ("fare@@2023-07-01",)
 
 
+def test_of_two_versions_of_one_instant_the_later_put_stays(index: HebbianIndex) -> None:
+    for zone in ("2019-04-01", "2019-04-01T02:00+02:00"):
+        corrected = {"text": f"The ferry fare is four crowns ({zone}).", "valid_from": zone}
+        index.add([Chunk.coerce({"id": "fare", **corrected})])
+        then = index.recall("ferry fare", k=10, as_of="2020")
+        assert [hit.chunk.text for hit in then.hits if "crowns" in hit.chunk.text] == [
+            corrected["text"]
+        ]
+    assert len(index.ids()) == len([*FARE, *OTHERS])
+
+
+def test_two_that_replace_one_at_the_same_instant_are_both_told() -> None:
+    with HebbianIndex.open(":memory:") as index:
+        index.add([
+            Chunk(id="old", text="Zander quota: forty a day."),
+            Chunk(id="a", text="Zander quota: ten.", supersedes=("old",), valid_from="2020"),
+            Chunk(id="b", text="Zander quota: two.", supersedes=("old",), valid_from="2020"),
+            *OTHERS,
+        ])  # fmt: skip
+        recall = index.recall("zander quota", k=3)
+        assert ids(recall)[2] == "old"
+        stale = recall.hits[2].stale
+        assert stale is not None
+        assert (stale.since, stale.replaced_by) == (datetime(2020, 1, 1, tzinfo=UTC), ("a", "b"))
+        assert all(hit.stale is None for hit in recall.hits[:2])
+
+
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_circles_of_supersedes_are_noted_and_ignored(n: int) -> None:
     with HebbianIndex.open(":memory:") as index:
@@ -172,9 +199,9 @@ def test_events_of_one_subject_follow_one_another() -> None:
     with HebbianIndex.open(":memory:") as index:
         index.add([*wardens, *OTHERS])
         before = index.recall("Who was warden before Cem became warden?", k=2)
-        assert ids(before) == ["Cem", "Bo"]
+        assert ids(before) == ["Bo", "Cem"]
         after = index.recall("Who was warden after Ada became warden?", k=2)
-        assert ids(after) == ["Ada", "Bo"]
+        assert ids(after) == ["Bo", "Ada"]
         assert ids(index.recall("Who is the latest warden?", k=1)) == ["Cem"]
         assert all(hit.stale is None for hit in after.hits)
 
@@ -188,6 +215,7 @@ def test_events_of_one_subject_follow_one_another() -> None:
         ("Qui a précédé Bo Renn, mayor of Tessel ?", "Ada Moss"),
         ("Who succeeded Ada Moss as mayor of Tessel?", "Bo Renn"),
         ("Who was mayor of Tessel after Bo Renn?", "Cem Vold"),
+        ("Who was mayor of Tessel before Cem Vold?", "Bo Renn"),
         ("Who was mayor of Tessel in the 1990s?", "Bo Renn"),
         ("Wer war in den 1990er Jahren mayor of Tessel?", "Bo Renn"),
         ("Qui était mayor of Tessel dans les années 1990 ?", "Bo Renn"),
@@ -203,8 +231,7 @@ def test_who_came_before_and_after_someone(question: str, expected: str) -> None
             for name, since in mayors
         ])  # fmt: skip
         index.add(OTHERS)
-        first = [hit.chunk.text for hit in index.recall(question, k=2).hits]
-        assert any(text.startswith(expected) for text in first)
+        assert index.recall(question, k=2).hits[0].chunk.text.startswith(expected)
         assert index.recall("Who is mayor of Tessel?", k=1).hits[0].chunk.id == "mayor"
 
 

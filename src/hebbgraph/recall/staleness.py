@@ -27,7 +27,7 @@ IN_A_CIRCLE = "chunks that supersede one another in a circle: none of them count
 
 #: What a stale hit, or one of another time than the one asked about, keeps of its score.
 _STALE = 0.5
-#: What follows or precedes the best hit of a subject, against it.
+#: What the best hit of a subject keeps, if the question asks for what came before or after it.
 _NEXT = 0.95
 _TIE_DECIMALS = 9
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -110,11 +110,13 @@ class InTime(NamedTuple):
         top = found[slot]
         for one in subject:
             if one in wanted:
-                score[one] = max(score.get(one, 0.0), top * _NEXT if by_event else top)
+                score[one] = max(score.get(one, 0.0), top)
                 if one not in found:
                     via.setdefault(one, slot)
             elif one in score and not by_event:
                 score[one] *= _STALE
+        if by_event:
+            score[slot] = top * _NEXT
         if asked.relation != "latest":
             settled.update(subject)
 
