@@ -221,9 +221,12 @@ class Chunk(BaseModel):
 
     @field_validator("tags", "addresses", "references", "supersedes", mode="before")
     @classmethod
-    def _is_no_text(cls, value: object) -> object:
+    def _is_no_text(cls, value: object, info: ValidationInfo) -> object:
         if isinstance(value, str):
-            raise ValueError(f"a list of str, got {value!r:.80}; put it in a list")
+            raise ValueError(
+                f"a list of str, got {value!r:.80}; put it in a list: "
+                f"{info.field_name}=[{value!r:.80}]"
+            )
         return value
 
     @field_validator("tags")

@@ -371,6 +371,27 @@ def test_translations_do_not_remember_what_was_deleted(seed: int) -> None:
         assert [_ranked(index, question) for question in questions] == after
 
 
+@pytest.mark.parametrize("embedder", [None, _Named()], ids=["words", "vectors"])
+def test_a_text_that_mixes_five_scripts(embedder: _Named | None) -> None:
+    mixed = "Маяк 白鹭湾 at Salt Lantern منارة الصدف और मोहन वर्धन, Олег Ветров."
+    settings = Settings(across_languages=True, aliases=("scripts", "spelling", "translations"))
+    with HebbianIndex.open(":memory:", embedder=embedder, settings=settings) as index:
+        index.add([*_THINGS, Chunk(id="mixed", title=mixed[:30], text=mixed)])
+        for question in (
+            "白鹭湾",
+            "منارة الصدف",
+            "मोहन वर्धन",
+            "Олег Ветров",
+            "Salt Lantern",
+            mixed,
+        ):
+            recall = index.recall(question, k=9)
+            assert recall.hit("mixed") is not None
+            assert embedder or recall.hits[0].chunk.id == "mixed"
+        index.delete(["mixed"])
+        assert index.doctor().ok
+
+
 def test_translations_need_vectors_without_language() -> None:
     with pytest.raises(ParameterError, match="takes across_languages=True"):
         Settings(aliases=("translations",))
