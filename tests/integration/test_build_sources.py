@@ -162,3 +162,17 @@ def test_two_builds_in_one_folder(tmp_path: Path):
         assert build(index.parts, parts, Here(), on_progress=again).added.added == 40
     assert refused
     assert not list(tmp_path.glob("index/build*"))
+
+
+@pytest.mark.parametrize("name", ["thesis.md", "manifest.json"])
+def test_a_folder_that_holds_other_files_is_left_alone(name: str, tmp_path: Path):
+    parts = partitions_of([_lines(tmp_path / "a.jsonl")])
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / name).write_text('{"years": 4}')
+    with HebbianIndex.open(tmp_path / "index") as index:
+        with pytest.raises(ParameterError, match="files that no build made"):
+            build(index.parts, parts, Here(), work=mine)
+        assert (mine / name).read_text() == '{"years": 4}'
+        (mine / name).unlink()
+        assert build(index.parts, parts, Here(), work=mine).added.added == 40

@@ -83,7 +83,7 @@ def build(
         See :func:`hebbgraph.build.engines.engine_named`.
     work : path, optional
         The folder of results, which all workers share; by default ``build`` in the index. It is
-        removed when the build is complete.
+        new, empty, or that of a build that was killed, and removed when the build is complete.
     embedder : callable, optional
         Makes an embedder in each worker; it can be pickled, such as
         ``functools.partial(SentenceTransformerEmbedder, name)``.
@@ -94,7 +94,7 @@ def build(
     Raises
     ------
     ParameterError
-        If this index cannot be built by workers.
+        If this index cannot be built by workers, or ``work`` holds somebody else's files.
     IndexLockedError
         If another build uses the same folder.
     """
@@ -151,20 +151,40 @@ def _alone_in(shelf: Path) -> Iterator[None]:
 def _recipe_of(
     shelf: Path, namespace: Namespace, on_error: OnError, embedder: Callable[[], Any] | None
 ) -> Recipe:
-    """Return the recipe of the build that was begun on a shelf, or a new one.
-
-    The salt of its hashes is kept in the manifest; without it nothing on the shelf fits.
-    """
+    """Return the recipe of the build that was begun on a shelf, or a new one."""
     made_for = [namespace.database.id, namespace.name]
-    salt = b""
-    try:
-        held = json.loads((shelf / _MANIFEST).read_bytes())
-        if held["index"] == made_for:
-            salt = bytes.fromhex(held["salt"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
-        remove(shelf)  # of another index, or no shelf: nothing on it would be found
+    salt = _salt_of(shelf, made_for)
     recipe = new_recipe(namespace.settings, on_error=on_error, salt=salt, embedder=embedder)
     shelf.mkdir(parents=True, exist_ok=True)
     manifest = json.dumps({"index": made_for, "salt": recipe.salt.hex()})
     replace_file(shelf / _MANIFEST, lambda to: to.write_text(manifest))
     return recipe
+
+
+def _salt_of(shelf: Path, made_for: list[str]) -> bytes:
+    """Return the salt of the hashes on a shelf; empty if no build of this index was begun there.
+
+    Without it nothing on the shelf fits, so results for another index are removed.
+
+    Raises
+    ------
+    ParameterError
+        If somebody else's files lie there, since a build removes its folder in the end.
+    """
+    try:
+        held = json.loads((shelf / _MANIFEST).read_bytes())
+        if held["index"] == made_for:
+            return bytes.fromhex(held["salt"])
+    except (FileNotFoundError, NotADirectoryError, ValueError, KeyError, TypeError) as error:
+        if shelf.exists() and not (shelf.is_dir() and _is_empty(shelf)):
+            raise ParameterError(
+                f"{shelf} holds files that no build made, and a build removes its folder in the "
+                "end; name a new or an empty one (work=, --work)"
+            ) from error
+        return b""
+    remove(shelf)
+    return b""
+
+
+def _is_empty(folder: Path) -> bool:
+    return all(path.name == f"{_MANIFEST}.partial" for path in folder.iterdir())
