@@ -26,8 +26,10 @@ logger = logging.getLogger(__name__)
 _R = TypeVar("_R")
 _R_co = TypeVar("_R_co", covariant=True)
 EngineName: TypeAlias = Literal["processes", "ray"]
-#: How often a task is run again after the worker that had it died.
+#: How often a task is run until workers that die are given up.
 _ATTEMPTS = 3
+#: Held while ``__main__`` is without its name, as all engines of a process share it.
+_NAMELESS = threading.Lock()
 
 
 class Task(Protocol[_R_co]):
@@ -130,12 +132,13 @@ def _without_program() -> Iterator[None]:
     """Keep processes that start from importing ``__main__`` again: tasks need nothing of it."""
     main = sys.modules["__main__"].__dict__
     names = ("__spec__", "__file__")
-    held: dict[str, Any] = {name: main.pop(name) for name in names if name in main}
-    main["__spec__"] = None
-    try:
-        yield
-    finally:
-        main.update(held)
+    with _NAMELESS:
+        held: dict[str, Any] = {name: main.pop(name) for name in names if name in main}
+        main["__spec__"] = None
+        try:
+            yield
+        finally:
+            main.update(held)
 
 
 def _alone() -> None:
@@ -202,5 +205,12 @@ def engine_named(
         raise ParameterError(f"engine is 'processes' or 'ray', got {name!r}")
     if address is not None:
         raise ParameterError("address goes with the engine 'ray'")
-    workers = workers or len(os.sched_getaffinity(0))
+    workers = workers or _processors()
     return Here() if workers == 1 else Processes(workers)
+
+
+def _processors() -> int:
+    """Return how many processors this process may use, where the system tells; else all."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
