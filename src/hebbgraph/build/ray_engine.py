@@ -1,7 +1,7 @@
 """Ray: the same tasks on a cluster, or on this machine.
 
-Graph tasks are Ray Core tasks. Ray runs a task again whose worker or node died. Results go through
-the shelf, a folder that all nodes share, so only their summaries travel.
+Each task of a build is one of Ray Core, which runs it again if its worker or node died. Results go
+through the shelf, a folder that all nodes share, so only their summaries travel.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from hebbgraph.errors import BuildError
+from hebbgraph.errors import BuildError, ParameterError
 from hebbgraph.extras import require
 
 __all__ = ["RayTasks"]
@@ -45,11 +45,21 @@ class RayTasks:
     address : str, optional
         ``"auto"``, or that of a cluster; by default Ray is started on this machine, unless
         this process is connected already.
+
+    Raises
+    ------
+    ParameterError
+        If an address is given and this process is connected already.
     """
 
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
         self._ray = require("ray", extra="ray", purpose='engine="ray"')
         self._started = not self._ray.is_initialized()
+        if address is not None and not self._started:
+            raise ParameterError(
+                f"this process is connected to Ray already, got address={address!r}; leave it out, "
+                "or call ray.shutdown() before"
+            )
         if self._started:
             options = {"num_cpus": workers} if address is None else {"address": address}
             self._ray.init(**options, log_to_driver=False, include_dashboard=False)

@@ -37,7 +37,7 @@ __all__ = [
 Summary: TypeAlias = dict[str, Any]
 """What a task tells of its result: JSON."""
 
-#: Raised when the same input gives another result than before.
+#: Increase this when the same input gives another result than before.
 _FORMAT = 2
 _SUMMARY = "summary.json"
 
@@ -117,17 +117,15 @@ def load_arrays(folder: Path, *names: str) -> list[NDArray[Any]]:
 
 
 def _arrow() -> Any:
-    require("pyarrow", extra="build", purpose="building with workers")
-    return require("pyarrow.ipc", extra="build", purpose="building with workers")
+    return require("pyarrow", extra="build", purpose="building with workers")
 
 
 def write_table(path: Path, columns: Mapping[str, list[Any]], binary: tuple[str, ...] = ()) -> None:
     """Write columns of strings, or of bytes, as an Arrow file."""
-    ipc = _arrow()
-    arrow = require("pyarrow", extra="build", purpose="building with workers")
+    arrow = _arrow()
     arrays = [_column(arrow, values, name in binary) for name, values in columns.items()]
     table = arrow.Table.from_arrays(arrays, names=list(columns))
-    with ipc.new_file(str(path), table.schema) as writer:
+    with arrow.ipc.new_file(str(path), table.schema) as writer:
         writer.write_table(table)
 
 
@@ -147,8 +145,7 @@ def _column(arrow: Any, values: list[Any], binary: bool) -> Any:
 
 def read_table(path: Path, *names: str) -> list[list[Any]]:
     """Read columns of an Arrow file as lists, in the order of their names."""
-    ipc = _arrow()
-    arrow = require("pyarrow", extra="build", purpose="building with workers")
+    arrow = _arrow()
     with arrow.memory_map(str(path)) as source:
-        table = ipc.open_file(source).read_all()
+        table = arrow.ipc.open_file(source).read_all()
         return [table.column(name).to_pylist() for name in names]
