@@ -106,12 +106,15 @@ def test_the_command(tmp_path: Path):
     for number in range(3):
         (docs / f"{number}.md").write_text(f"# Keeper {number}\n\nKept the Salt Lantern.\n")
     (docs / "bad.pdf").write_bytes(b"no PDF")
+    (docs / "two\nlines.md").write_text("# Keeper 9\n\nA name that no id can be.\n")
     table = _lines(tmp_path / "a.jsonl")
     command = ["build", table, str(docs), "--db", db, "--workers", "1", "--base", str(tmp_path)]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 3, done.output
     assert "43 chunks added" in done.output
-    assert "bad.pdf" in done.output
+    told = " ".join(done.output.split())
+    assert "bad.pdf: is damaged or not really .pdf" in told
+    assert "its name holds unprintable characters" in told
     (docs / "1.md").write_text("# Keeper 1\n\nLeft for Saltmere.\n")
     again = CliRunner().invoke(app, [*command, "--json"])
     report = json.loads(again.stdout)["added"]

@@ -81,7 +81,7 @@ def build(
     from hebbgraph.build.driver import Told
     from hebbgraph.build.engines import engine_named
     from hebbgraph.build.recipe import Partition
-    from hebbgraph.build.sources import is_table, partitions_of, share_of
+    from hebbgraph.build.sources import is_table, partitions_of
     from hebbgraph.documents import ChunkSettings
     from hebbgraph.documents.batches import batches_of
     from hebbgraph.embedders import SentenceTransformerEmbedder
@@ -89,7 +89,6 @@ def build(
     partitions: list[Partition] = [*partitions_of([one for one in sources if is_table(one)])]
     batches, unreadable, ignored = batches_of(
         [one for one in sources if not is_table(one)],
-        share=share_of(0),
         base=base,
         settings=ChunkSettings(chunk_tokens=(min(200, max_tokens), max_tokens)),
     )

@@ -8,8 +8,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hebbgraph.build.sources import share_of
 from hebbgraph.documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, shown_path
-from hebbgraph.documents.ingesting import chunks_of_file, fingerprint_salt, identified
+from hebbgraph.documents.ingesting import (
+    check_id,
+    chunks_of_file,
+    failure,
+    fingerprint_salt,
+    identified,
+)
 from hebbgraph.documents.read import convert_within, read_bytes
 from hebbgraph.documents.split import ChunkSettings
 from hebbgraph.documents.walk import FoundFile, discover, fingerprint
@@ -52,11 +59,12 @@ class Batch:
         salt = fingerprint_salt(self.settings, None)
         for document_id, file, _, _ in self.files:
             try:
+                check_id(document_id, file)
                 data = read_bytes(file.real, max_bytes=DEFAULT_MAX_BYTES)
                 document = convert_within(self.limits, data, path=file.real)
                 chunks = chunks_of_file(document, document_id, file, self.settings, self.limits)
             except (ConversionError, MissingExtraError) as error:
-                self._failed.append((shown_path(file.path), str(error)))
+                self._failed.append(failure(error, file))
                 continue
             self._documents[document_id] = fingerprint(data, salt=salt)
             for chunk in chunks:
@@ -87,29 +95,33 @@ class Batches(NamedTuple):
 def batches_of(
     paths: Iterable[str | os.PathLike[str]],
     *,
-    share: int,
     base: str | os.PathLike[str] | None = None,
     settings: ChunkSettings | None = None,
     limits: ConversionLimits | None = DEFAULT_LIMITS,
 ) -> Batches:
-    """Divide the files at and below some paths into batches of about ``share`` bytes.
+    """Divide the files at and below some paths into batches of about the same size.
 
     Returns
     -------
     Batches
     """
     found = discover(paths, suffixes=tuple(MEDIA_TYPES))
-    settings = settings or ChunkSettings()
-    batches: list[Batch] = []
+    files: list[tuple[str, FoundFile, int, int]] = []
     failed = list(found.unreadable)
     for document_id, file in identified(found, None if base is None else Path(base).resolve()):
         try:
             looks = os.stat(file.real)
         except OSError as error:
             failed.append((shown_path(file.path), str(error)))
-            continue
-        if not batches or batches[-1].size + looks.st_size > share:
+        else:
+            files.append((document_id, file, looks.st_size, looks.st_mtime_ns))
+    share = share_of(sum(size for _, _, size, _ in files))
+    settings = settings or ChunkSettings()
+    batches: list[Batch] = []
+    for one in files:
+        size = one[2]
+        if not batches or batches[-1].size + size > share:
             batches.append(Batch([], settings, limits, 0))
-        batches[-1].files.append((document_id, file, looks.st_size, looks.st_mtime_ns))
-        batches[-1].size += looks.st_size
+        batches[-1].files.append(one)
+        batches[-1].size += size
     return Batches(batches, failed, found.unsupported)

@@ -24,7 +24,9 @@ from hebbgraph.records import AddReport, Chunk
 __all__ = [
     "DocumentIndex",
     "IngestReport",
+    "check_id",
     "chunks_of_file",
+    "failure",
     "fingerprint_salt",
     "identified",
     "ingest",
@@ -159,7 +161,7 @@ def ingest(
     untagged: list[tuple[str, str]] = []
     for done, (document_id, file) in enumerate(files, start=1):
         try:
-            _check_id(document_id, file)
+            check_id(document_id, file)
             data = read_bytes(file.real, max_bytes=max_bytes)
             print_ = fingerprint(data, salt=salt)
             if known.get(document_id) == print_:
@@ -176,7 +178,7 @@ def ingest(
                 indexed.append(document_id)
                 chunk_count += len(chunks)
         except (ConversionError, MissingExtraError) as error:
-            failed.append((shown_path(file.path), _reason(error, file)))
+            failed.append(failure(error, file))
         if on_progress is not None:
             on_progress(done, len(files))
     removed = []
@@ -239,7 +241,8 @@ def _document_id(real: Path, root: Path | None) -> str:
     return real.relative_to(root).as_posix()
 
 
-def _check_id(document_id: str, file: FoundFile) -> None:
+def check_id(document_id: str, file: FoundFile) -> None:
+    """Raise ConversionError if chunks cannot bear the id of their document."""
     if len(document_id) > 512:
         raise ConversionError(
             f"{shown_path(file.real)}: its path has more than 512 characters; give a base below it"
@@ -264,5 +267,6 @@ def _is_gone(document_id: str, root: Path | None, found: Discovery) -> bool:
         return False
 
 
-def _reason(error: Exception, file: FoundFile) -> str:
-    return str(error).removeprefix(f"{shown_path(file.real)}: ")
+def failure(error: Exception, file: FoundFile) -> tuple[str, str]:
+    """Return the path of a file that failed, and the reason."""
+    return shown_path(file.path), str(error).removeprefix(f"{shown_path(file.real)}: ")
