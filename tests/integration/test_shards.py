@@ -229,6 +229,32 @@ def test_a_move_that_was_killed_is_finished_by_the_next(
         assert sum(shard.chunks or 0 for shard in index.shards()) == len(everything)
 
 
+def test_what_another_process_writes_while_a_chunk_moves_is_kept(
+    many: ShardedIndex, plan: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    many.close()
+    plain = Truth.apply
+    moving: list[str] = []
+
+    def apply(self: Truth, *args: Any, **options: Any) -> Any:
+        standing = options.get("standing")
+        if standing and len(standing.ids) > 1 and not moving:  # copied, and not deleted yet
+            moving.extend(sorted(standing.ids))
+            changed, gone = moving[0], moving[-1]
+            other.add([{"id": changed, "text": "Written by another process."}])
+            other.delete([gone])
+        return plain(self, *args, **options)
+
+    with _grown(plan) as index, ShardedIndex.open(plan) as other:
+        everything = index.ids()
+        monkeypatch.setattr(Truth, "apply", apply)
+        index.rebalance()
+        assert moving
+        assert index.get([moving[0]])[0].text == "Written by another process."
+        assert index.ids() == [id_ for id_ in everything if id_ != moving[-1]]
+        assert sum(shard.chunks or 0 for shard in index.shards()) == len(everything) - 1
+
+
 def test_an_index_becomes_the_first_shard(one: HebbianIndex, tmp_path: Path, plan: Path) -> None:
     expected = _ranked(one)
     one.close()
@@ -255,6 +281,31 @@ def test_old_versions_stay_with_their_chunk(tmp_path: Path) -> None:
         )
         assert found == expected
         assert len(found) == 2
+
+
+def test_old_versions_move_with_their_chunk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hebbgraph.shards.moving._CHUNKS", 2)
+    settings = Settings(keep_versions=True)
+    plan = tmp_path / "shards.toml"
+    with ShardedIndex.create(plan, 1, settings=settings) as index:
+        for year in range(1906, 1900, -1):  # so that versions lie behind their chunk
+            index.add(
+                {
+                    "id": f"mayor {n}",
+                    "text": f"In {year} it was {n}.",
+                    "valid_from": f"{year}-01-01",
+                }
+                for n in range(3)
+            )
+        everything = index.ids()
+    plan.write_text(plan.read_text() + '[[shard]]\nname = "new-one"\npath = "new"\n')
+    with ShardedIndex.open(plan, settings=settings) as index:
+        assert index.rebalance() % 6 == 0
+        assert index.ids() == everything
+        assert all((shard.chunks or 0) % 6 == 0 for shard in index.shards())
+        assert index.rebalance() == 0
 
 
 def test_namespaces_have_shards_of_their_own(tmp_path: Path) -> None:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import chain
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 
 import sqlalchemy as sa
 
@@ -13,7 +13,7 @@ from hebbgraph.shards.shard import Shard
 from hebbgraph.shards.truth import ShardedTruth
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.schema import chunks
-from hebbgraph.store.truth import ChunkWrite
+from hebbgraph.store.truth import ChunkWrite, OvertakenError, Standing
 
 __all__ = ["rebalance"]
 
@@ -52,7 +52,10 @@ def rebalance(truth: ShardedTruth, tell: Callable[[int], object] = lambda moved:
 
 
 def _away_from_home(truth: ShardedTruth, source: Shard) -> Iterator[tuple[str | None, str]]:
-    """Yield document and id of the chunks of a shard that belong to another one."""
+    """Yield document and id of the chunks of a shard that belong to another one.
+
+    Of an old version, the id is that of its chunk.
+    """
     places = [shard.place for shard in truth.shards]
     after = source.number * ROWS
     while True:
@@ -67,39 +70,70 @@ def _away_from_home(truth: ShardedTruth, source: Shard) -> Iterator[tuple[str | 
             return
         for _, document, id_, subject in page:
             if home_of(document or subject or id_, places) != source.number:
-                yield document, id_
+                yield document, subject or id_
         after = page[-1][0]
 
 
 def _move(truth: ShardedTruth, source: Shard, names: list[tuple[str | None, str]]) -> int:
-    """Move chunks, and with each all others of its document."""
+    """Move chunks, and with each its old versions and all others of its document."""
     documents = dict.fromkeys(document for document, _ in names if document is not None)
-    places = [shard.place for shard in truth.shards]
+    alone = {id_ for document, id_ in names if document is None}
+    copied: dict[int, set[str]] = {}
     with truth.steps:
-        held = source.truth
-        ids = {id_ for document, id_ in names if document is None}
-        ids.update(chain.from_iterable(map(held.ids_of_document, documents)))
-        rows = sorted(held.rows_of(ids).values())
-        state = held.state().embedding
-        vectors = dict(held.embeddings.vectors(rows, state.epoch)) if state else {}
-        candidates = {row: found for row, _, found in held.candidates(rows)}
-        digests, fingerprints = held.digests(ids), held.fingerprints()
-        writes: dict[int, list[ChunkWrite]] = {}
-        for row, chunk in held.fetch(rows).items():
-            name = chunk.document_id or chunk.version_of or chunk.id
-            writes.setdefault(home_of(name, places), []).append(
-                ChunkWrite(chunk, candidates[row], vectors.get(row), digests[chunk.id])
-            )
-        for target in truth.shards:
-            if mine := writes.get(target.number):
-                target.truth.apply(
-                    mine,
-                    embedding=state,
-                    fingerprints={
-                        name: fingerprints[name]
-                        for name in documents
-                        if name in fingerprints and home_of(name, places) == target.number
-                    },
-                )
-        source.truth.apply(delete_ids=ids)
-    return len(rows)
+        while True:
+            ids = alone.union(*map(source.truth.ids_of_document, documents))
+            with contextlib.suppress(OvertakenError):  # by another process: read them again
+                return _moved(truth, source, ids, documents, copied)
+
+
+def _moved(
+    truth: ShardedTruth,
+    source: Shard,
+    ids: set[str],
+    documents: Iterable[str],
+    copied: dict[int, set[str]],
+) -> int:
+    """Copy chunks to their shards, then delete them in the source, unless they were changed.
+
+    ``copied`` holds the ids that each shard was given.
+    """
+    held = source.truth
+    chunks_by_row = held.versions_of(ids)
+    rows = list(chunks_by_row)
+    state = held.state().embedding
+    vectors = dict(held.embeddings.vectors(rows, state.epoch)) if state else {}
+    candidates = {row: found for row, _, found in held.candidates(rows)}
+    digests = held.digests(chunk.id for chunk in chunks_by_row.values())
+    fingerprints = held.fingerprints()
+    places = [shard.place for shard in truth.shards]
+    writes: dict[int, list[ChunkWrite]] = {}
+    for row, chunk in chunks_by_row.items():
+        name = chunk.document_id or chunk.version_of or chunk.id
+        writes.setdefault(home_of(name, places), []).append(
+            ChunkWrite(chunk, candidates[row], vectors.get(row), digests[chunk.id])
+        )
+    # Where a version is of another document than its chunk, one of both may be at home.
+    staying = writes.pop(source.number, [])
+    for target in truth.shards:
+        mine, before = writes.get(target.number, []), copied.get(target.number, set())
+        given = {write.chunk.id for write in mine}
+        if not (mine or before):
+            continue
+        copied[target.number] = given
+        target.truth.apply(
+            mine,
+            delete_ids=before - given,
+            embedding=state,
+            fingerprints={
+                name: fingerprints[name]
+                for name in documents
+                if name in fingerprints and home_of(name, places) == target.number
+            },
+        )
+    source.truth.apply(
+        staying,
+        delete_ids=ids,
+        embedding=state if staying else None,
+        standing=Standing(frozenset(ids), frozenset(rows)),
+    )
+    return len(rows) - len(staying)
