@@ -10,6 +10,9 @@ from rich.table import Table
 
 from hebbgraph.cli.shared import AsJson, Db, Namespace, out, print_json
 from hebbgraph.cli.terminal import harmless
+from hebbgraph.errors import ParameterError
+
+_SHARDS = 2
 
 app = typer.Typer()
 shards = typer.Typer(
@@ -24,12 +27,16 @@ def create(
     directories: Annotated[
         list[Path] | None, typer.Argument(help="Where the shards lie. [default: beside the file]")
     ] = None,
-    number: Annotated[int, typer.Option("--shards", help="How many, beside the file.", min=1)] = 2,
+    number: Annotated[
+        int | None, typer.Option("--shards", help="How many, beside the file. [default: 2]", min=1)
+    ] = None,
 ) -> None:
     """Write a file of shards, and make the directories."""
     from hebbgraph.sharded import ShardedIndex
 
-    with ShardedIndex.create(file, directories or number) as index:
+    if directories and number is not None:
+        raise ParameterError(f"name directories, or how many with --shards {number}, not both")
+    with ShardedIndex.create(file, directories or number or _SHARDS) as index:
         count = len(index.shards())
     out.print(f"made {count} shards; use them as --db {harmless(str(file))}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -71,6 +71,10 @@ class ShardPlan(NamedTuple):
             ) from error
         except (OSError, ValueError) as error:
             raise ParameterError(f"{file} is no TOML: {error}") from error
+        return cls._of_tables(file, held)
+
+    @classmethod
+    def _of_tables(cls, file: Path, held: Mapping[str, Any]) -> ShardPlan:
         tables = held.get("shard")
         if held.keys() != {"shard"} or not isinstance(tables, list) or not tables:
             raise ParameterError(f"{file} holds one [[shard]] for each shard, and nothing else")
@@ -127,17 +131,32 @@ def home_of(document: str, places: Sequence[ShardPlace]) -> int:
 
 
 def write_plan(file: Path, shards: int | Sequence[str | Path]) -> None:
-    """Write a plan of so many shards beside the file, or of these directories."""
+    """Write a plan of so many shards beside the file, or of these directories.
+
+    Raises
+    ------
+    ParameterError
+        If they are no plan; nothing is written then.
+    """
     if isinstance(shards, int):
         if isinstance(shards, bool) or not 1 <= shards <= _MOST:
             raise ParameterError(f"from 1 to {_MOST} shards, got {shards!r}")
         shards = [f"shard-{number}" for number in range(shards)]
-    entries = (
-        f"[[shard]]\nname = {json.dumps(Path(one).name)}\npath = {json.dumps(str(one))}\n"
-        for one in shards
+    if isinstance(shards, str) or not isinstance(shards, Sequence):
+        raise ParameterError(f"shards is how many, or a list of directories, got {shards!r:.200}")
+    entries = [{"name": Path(one).name, "path": str(one)} for one in shards]
+    ShardPlan._of_tables(file, {"shard": entries})
+    written = (
+        "[[shard]]\n" + "".join(f"{key} = {_quoted(value)}\n" for key, value in one.items())
+        for one in entries
     )
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text("\n".join(entries), "utf-8")
+    file.write_text("\n".join(written), "utf-8")
+
+
+def _quoted(value: str) -> str:
+    """Return a string as TOML has it: as JSON, but for pairs of surrogates and DEL."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _hash(name: str, document: str) -> bytes:
