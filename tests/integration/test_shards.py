@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -26,6 +28,7 @@ from hebbgraph import (
 )
 from hebbgraph.cli import app
 from hebbgraph.shards import shard as shard_module
+from hebbgraph.shards.plan import ShardPlan, home_of
 from hebbgraph.store.truth import Truth
 
 QUESTION = "Where was the builder of the Petrel born?"
@@ -117,6 +120,61 @@ def test_a_shard_that_is_lost_is_told_and_taken_up_again(
     lost.with_name("away").rename(lost)
     assert _ranked(many) == before
     assert not many.recall(QUESTION).partial
+
+
+def test_a_shard_that_missed_new_phrases_is_matched_again_after_all_were_closed(
+    tmp_path: Path, tried_at_once: None
+) -> None:
+    plan = tmp_path / "shards.toml"
+    with ShardedIndex.create(plan, 2) as index:
+        text = "Some say the zephyr engine number {} is loud."
+        index.add({"id": f"m{n}", "text": text.format(n)} for n in range(8))
+    number = next(n for n in range(20) if home_of(f"t{n}", ShardPlan.read(plan).places) == 0)
+    with ShardedIndex.open(plan) as index, ShardedIndex.open(plan) as other:
+        before = index.tags("zephyr")
+        other.add([{"id": f"t{number}", "title": "Zephyr Engine", "text": "It turns."}])
+        (tmp_path / "shard-1").rename(tmp_path / "away")
+        assert index.recall("zephyr engine").partial  # and knows the phrase by now
+        index.close()
+        (tmp_path / "away").rename(tmp_path / "shard-1")
+        with ShardedIndex.open(plan) as again:
+            assert before == []
+            assert [(one.tag, one.chunks) for one in again.tags("zephyr")] == [("zephyr engine", 9)]
+
+
+def test_an_index_is_opened_while_somebody_writes_to_a_shard(
+    many: ShardedIndex, plan: Path
+) -> None:
+    many.close()
+    database = next((plan.parent / "shard-2").glob("*.sqlite3"))
+    with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        with ShardedIndex.open(plan, settings=Settings(write_wait_seconds=0.1)) as index:
+            assert not index.recall(QUESTION).partial
+
+
+def test_a_shard_that_is_back_is_tried_by_one_thread(
+    many: ShardedIndex, tried_at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = _largest(many)
+    lost.rename(lost.with_name("away"))
+    assert many.recall(QUESTION).partial
+    lost.with_name("away").rename(lost)
+    plain, tried = shard_module.Shard._asked, []
+
+    def slow(self: shard_module.Shard) -> object:
+        if self.is_up:
+            return plain(self)
+        tried.append(self.name)
+        asked = threading.Thread(target=many.shards)
+        asked.start()
+        asked.join(timeout=20)
+        assert not asked.is_alive()  # it waits for nobody
+        return plain(self)
+
+    monkeypatch.setattr(shard_module.Shard, "_asked", slow)
+    assert all(shard.problem is None for shard in many.shards())
+    assert tried == [lost.name]
 
 
 def test_opened_without_a_shard_the_others_answer(
@@ -338,6 +396,18 @@ def test_a_plan_that_says_something_else_is_refused(tmp_path: Path, text: str, s
         HebbianIndex.open(tmp_path / "shards.toml")
 
 
+@pytest.mark.parametrize(
+    ("shards", "says"),
+    [(["a/x", "b/x"], "same name"), ("shard", "how many, or a list"), ([], "one \\[\\[shard")],
+)
+def test_a_plan_that_cannot_be_is_not_written(tmp_path: Path, shards: Any, says: str) -> None:
+    with pytest.raises(ParameterError, match=says):
+        ShardedIndex.create(tmp_path / "shards.toml", shards)
+    assert not list(tmp_path.iterdir())
+    with ShardedIndex.create(tmp_path / "shards.toml", ['quo"te', "🛶 é\\"]) as index:
+        assert [shard.name for shard in index.shards()] == ['quo"te', "🛶 é\\"]
+
+
 def test_what_shards_cannot_do_is_refused(many: ShardedIndex, plan: Path, tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="one by one"):
         many.backup(tmp_path / "copy")
@@ -446,6 +516,8 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     missing = run("stats", "--db", plan)
     assert isinstance(missing.exception, NotAnIndexError)
     assert f"hebbgraph shards create {plan}" in str(missing.exception)
+    both = run("shards", "create", plan, tmp_path / "a", "--shards", 3)
+    assert isinstance(both.exception, ParameterError)
     assert run("shards", "create", plan, "--shards", 3).exit_code == 0
     for number in range(9):
         (tmp_path / f"{number}.md").write_text(f"The Petrel sailed {number} times to Tessel Bay.")

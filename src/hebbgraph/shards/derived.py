@@ -211,19 +211,17 @@ class ShardedDerived(Derived):
 
     def _advance(self, parts: list[ShardPart]) -> None:
         """Bring the postings of all parts to the truth, by one step together."""
-        changes: dict[int, Changes] = {}
-        for part in parts:
-            with contextlib.suppress(ShardDownError), part.shard.watched():
-                changes[part.shard.number] = part.changes()
-        parts = [part for part in parts if part.shard.number in changes]
+        changes = self._changes(parts)
         if not all(one.complete for one in changes.values()):
             logger.info("the log of changes does not reach back: rebuilding the graph")
             self._sharded.history.breaks += 1
             self._restart()
-            changes = {part.shard.number: part.changes() for part in parts}
+            changes = self._changes(parts)
+        parts = [part for part in parts if part.shard.number in changes]
         for part in parts:
             if part.shard.number in self._left_behind:
-                part.rematch_all()
+                with part.shard.watched():
+                    part.rematch_all()
                 self._left_behind.discard(part.shard.number)
         ahead = {
             part: change
@@ -237,6 +235,15 @@ class ShardedDerived(Derived):
                 self._step(parts, ahead)
             if any(part.postings.is_due_for_folding for part in parts):
                 self._fold()
+
+    @staticmethod
+    def _changes(parts: Iterable[ShardPart]) -> dict[int, Changes]:
+        """Return what has changed in each shard, by number, without those that go down."""
+        changes = {}
+        for part in parts:
+            with contextlib.suppress(ShardDownError), part.shard.watched():
+                changes[part.shard.number] = part.changes()
+        return changes
 
     def _step(self, parts: list[ShardPart], ahead: dict[ShardPart, Changes]) -> None:
         staged = {}
@@ -349,9 +356,6 @@ class ShardedDerived(Derived):
                 part.discard()
             self._drop()
 
-    def snapshot_problems(self) -> list[str]:
-        return super().snapshot_problems()
-
     def lexical_problems(self) -> list[str]:
         return [
             f"shard {part.shard.name!r}: {problem}"
@@ -370,8 +374,8 @@ class ShardedDerived(Derived):
 
     def save(self) -> None:
         directory, graph = self._directory, self._graph
-        if directory is None or graph is None:
-            return
+        if directory is None or graph is None or self._left_behind:
+            return  # who reads it would not know which shards have to be matched again
         with translated_os(self.place), self._refreshing, self._locked():
             if (graph.generation, graph.mark) == self._saved:
                 return
@@ -380,12 +384,10 @@ class ShardedDerived(Derived):
                 for shard, one in zip(self._sharded.shards, self._graphs(), strict=True)
             }
             held = {str(graph.mark): {"own": list(self._own_commit), "shards": commits}}
-            with contextlib.suppress(OSError, ValueError):  # also that of the snapshot before
+            with contextlib.suppress(OSError, ValueError, LookupError, TypeError):
+                # Also that of the snapshot before, should this one not come to be.
                 before = json.loads((directory / _COMMITS).read_bytes())
-                held = {
-                    **{key: before[key] for key in [str(self._saved.mark)] if key in before},
-                    **held,
-                }
+                held = {str(self._saved.mark): before[str(self._saved.mark)]} | held
             replace_file(directory / _COMMITS, lambda path: path.write_text(json.dumps(held)))
             save_snapshot(directory, graph)
             self._saved = Commit(graph.generation, graph.mark)

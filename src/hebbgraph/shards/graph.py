@@ -28,11 +28,6 @@ _NO_TAGS, _NO_FLAGS = np.empty(0, dtype=np.int32), np.empty(0, dtype=np.bool_)
 class ShardGraph(TagGraph):
     """The chunks and postings of one shard; its phrases are counted in the table of all."""
 
-    def __init__(
-        self, generation: int, arrays: GraphArrays, phrases: PhraseTable, *, mark: int = 0
-    ) -> None:
-        super().__init__(generation, arrays, phrases, mark=mark)
-
     def _judge_phrases(self) -> None:
         """Do nothing: which phrases are incidental follows from the chunks of all shards."""
         self._is_incidental = _NO_FLAGS

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 import sqlalchemy as sa
@@ -76,6 +77,7 @@ class Shard:
         self._truth: Truth | None = None
         self._last = State(NOTHING, None, FeedbackState(), 0)
         self._try_again_at = 0.0
+        self._trying = threading.Lock()
         #: Why it is down; None if it answers.
         self.problem: str | None = None
 
@@ -113,8 +115,17 @@ class Shard:
 
     def state(self) -> State:
         """Return its state; the last known one while it is down."""
-        if self.problem is not None and time.monotonic() < self._try_again_at:
+        if self.is_up:
+            return self._noted()
+        if time.monotonic() < self._try_again_at or not self._trying.acquire(blocking=False):
             return self._last
+        try:  # one thread: several would open it as often, and close what the others hold
+            return self._noted()
+        finally:
+            self._trying.release()
+
+    def _noted(self) -> State:
+        """Ask for its state, and note whether it answers."""
         try:
             self._last = self._asked()
         except IndexLockedError:
@@ -227,10 +238,11 @@ def open_shards(
     with coordinator.read() as connection:
         query = sa.select(meta.c.key, meta.c.value).where(meta.c.key.startswith("shard:"))
         held = {key: json.loads(value) for key, value in connection.execute(query)}
-    for name in (held[f"shard:{number}"][0] for number in _numbers(held) if number >= listed):
+    known_names = {int(key.partition(":")[2]): name for key, (name, _) in held.items()}
+    if lost := [name for number, name in sorted(known_names.items()) if number >= listed]:
         raise ParameterError(
-            f"the shard {name!r} is listed no more, and its chunks would be gone without a word; "
-            "put it back"
+            f"the shard {lost[0]!r} is listed no more, and its chunks would be gone without a "
+            "word; put it back"
         )
     shards = []
     for place in places:
@@ -258,10 +270,6 @@ def open_shards(
     return shards
 
 
-def _numbers(held: Iterable[str]) -> list[int]:
-    return sorted(int(key.partition(":")[2]) for key in held)
-
-
 def leave_to_coordinator(database: Database) -> None:
     """Have a database that was opened alone refuse writes if it is a shard.
 
@@ -275,10 +283,14 @@ def leave_to_coordinator(database: Database) -> None:
 
 
 def _coordinator_of(database: Database) -> str | None:
-    query = sa.select(meta.c.value).where(meta.c.key == COORDINATOR_KEY)
     with database.read() as connection:
-        held: str | None = connection.execute(query).scalar()
-        return held
+        return _named_coordinator(connection)
+
+
+def _named_coordinator(connection: sa.Connection) -> str | None:
+    query = sa.select(meta.c.value).where(meta.c.key == COORDINATOR_KEY)
+    held: str | None = connection.execute(query).scalar()
+    return held
 
 
 def _settle_coordinator(database: Database, place: ShardPlace, coordinator: str) -> None:
@@ -292,8 +304,11 @@ def _settle_coordinator(database: Database, place: ShardPlace, coordinator: str)
     held = _coordinator_of(database)
     if held is None and not database.read_only:
         with database.write() as connection:
-            connection.execute(sa.insert(meta), [{"key": COORDINATOR_KEY, "value": coordinator}])
-    elif held not in (None, coordinator):
+            held = _named_coordinator(connection)  # another process may have been faster
+            if held is None:
+                mine = {"key": COORDINATOR_KEY, "value": coordinator}
+                connection.execute(sa.insert(meta), [mine])
+    if held not in (None, coordinator):
         raise DamagedIndexError(
             f"{place.path} belongs to a coordinator that is not there: the folder beside the file "
             "of shards, with all feedback, was lost or is another one; put it back, or restore "
@@ -320,11 +335,13 @@ def _settle_rows(database: Database, place: ShardPlace) -> None:
                     f"place {place.number + 1}; an index that was built alone can be the first "
                     "shard only: add its chunks to a new one instead"
                 )
-    if place.number == 0 or database.read_only:
+        numbered = "SELECT 1 FROM sqlite_sequence WHERE name = 'chunks'"
+        is_numbered = connection.exec_driver_sql(numbered).first() is not None
+    if place.number == 0 or is_numbered or database.read_only:
         return
     with database.write() as connection:
         connection.exec_driver_sql(
             "INSERT INTO sqlite_sequence (name, seq) SELECT 'chunks', ? "
-            "WHERE NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = 'chunks')",
+            f"WHERE NOT EXISTS ({numbered})",
             (first - 1,),
         )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
 from heapq import merge
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 
@@ -22,6 +23,8 @@ from hebbgraph.store.texts import TextStore
 from hebbgraph.store.truth import ChunkWrite, Outcome, Standing, State, Truth
 
 __all__ = ["ShardedTruth", "joined_commit"]
+
+_R = TypeVar("_R")
 
 
 def joined_commit(own: Commit, of_shards: Iterable[Commit]) -> Commit:
@@ -59,12 +62,16 @@ class _OverShards(ChunkReader):
             with shard.watched() as truth:
                 yield from truth._select(mine, *columns)
 
-    def _ask(self, query: sa.Select[Any]) -> Sequence[Any]:
-        found: list[Any] = []
+    def each(self, ask: Callable[[Truth], _R]) -> list[_R]:
+        """Ask all that answer."""
+        found = []
         for shard in self.up:
             with shard.watched() as truth:
-                found += truth._ask(query)
+                found.append(ask(truth))
         return found
+
+    def _ask(self, query: sa.Select[Any]) -> Sequence[Any]:
+        return [*chain.from_iterable(self.each(lambda truth: truth._ask(query)))]
 
 
 class _ShardedEmbeddings(_OverShards, Embeddings):
@@ -101,12 +108,12 @@ class _ShardedEmbeddings(_OverShards, Embeddings):
     def by_content(self, ids: Iterable[str], epoch: int) -> dict[bytes, bytes]:
         wanted = list(ids)
         held: dict[bytes, bytes] = {}
-        for shard in self.up:
-            held |= shard.truth.embeddings.by_content(wanted, epoch)
+        for found in self.each(lambda truth: truth.embeddings.by_content(wanted, epoch)):
+            held |= found
         return held
 
     def count_to_embed(self, epoch: int) -> int:
-        return sum(shard.truth.embeddings.count_to_embed(epoch) for shard in self.up)
+        return sum(self.each(lambda truth: truth.embeddings.count_to_embed(epoch)))
 
     def write_vectors(self, epoch: int, vectors: Mapping[int, bytes]) -> None:
         for shard, mine in self.by_shard(vectors):
@@ -307,8 +314,7 @@ class ShardedTruth(_OverShards, Truth):
 
     def drop_tombstones(self) -> None:
         super().drop_tombstones()
-        for shard in self.up:
-            shard.truth.drop_tombstones()
+        self.each(Truth.drop_tombstones)
 
     def shards_down(self) -> tuple[int, int]:
         return len(self.shards) - len(self.up), len(self.shards)
@@ -324,17 +330,13 @@ class ShardedTruth(_OverShards, Truth):
     # -- reading --------------------------------------------------------------------
 
     def count(self) -> int:
-        return sum(shard.truth.count() for shard in self.up)
+        return sum(self.each(Truth.count))
 
     def dated(self, after: int, last: int) -> list[Dated]:
-        found: list[Dated] = []
-        for shard in self.up:
-            with shard.watched() as truth:
-                found += truth.dated(after, last)
-        return found
+        return [*chain.from_iterable(self.each(lambda truth: truth.dated(after, last)))]
 
     def ids_of_document(self, document_id: str) -> set[str]:
-        return set().union(*(shard.truth.ids_of_document(document_id) for shard in self.up))
+        return set().union(*self.each(lambda truth: truth.ids_of_document(document_id)))
 
     def rows_by_id(self) -> Iterator[int]:
         for _, row in merge(*map(_by_id, self.up)):
@@ -342,8 +344,8 @@ class ShardedTruth(_OverShards, Truth):
 
     def fingerprints(self) -> dict[str, str]:
         found: dict[str, str] = {}
-        for shard in self.up:
-            found |= shard.truth.fingerprints()
+        for held in self.each(Truth.fingerprints):
+            found |= held
         return found
 
 
