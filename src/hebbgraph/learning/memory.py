@@ -200,13 +200,14 @@ class Memory:
                 arrays = self.weights.arrays() | self.episodes.arrays()
                 arrays |= zip(_EVENTS, self.events.packed(), strict=True)
                 save_snapshot(self.path, facts, arrays)
-                self._kept = len(self.events)
             except (OSError, HebbgraphError) as error:
                 logger.warning(
                     "what was learned was not kept at %s (%s): the next open reads the log again",
                     self.path,
                     error,
                 )
+            # What failed is not tried again for each feedback: it takes long.
+            self._kept = len(self.events)
 
     def discard(self) -> None:
         """Remove the snapshot, which names phrases and holds embeddings of questions."""

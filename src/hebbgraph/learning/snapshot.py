@@ -1,8 +1,8 @@
 """What was folded of the log, on disk: so that opening folds what is new alone.
 
-One file: its header in JSON, and arrays that are mapped into memory. Derived like the graph's
-snapshot: if it is missing, damaged, of another version, or does not fit log and settings, the log
-is folded again.
+One file: three numbers (format, length of the header, checksum of all that follows), a header in
+JSON, and arrays that are mapped into memory. Derived like the graph's snapshot: if it is missing,
+damaged, of another version, or does not fit log and settings, the log is folded again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ logger = logging.getLogger(__name__)
 
 SNAPSHOT_NAME = "learned.arrays"
 #: Raised when the fold, its constants or the arrays change.
-_FORMAT = 2
+_FORMAT = 3
+_PREFIX = 24
 _ALIGNED = 64
 _BLOCK = 1 << 24
 
@@ -39,20 +40,20 @@ class Snapshot(NamedTuple):
 
 def save_snapshot(path: Path, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a snapshot in one step."""
-    places, at, checksum = [], 0, 0
+    places, at = [], 0
     held = {name: np.ascontiguousarray(one) for name, one in arrays.items()}
     for name, one in held.items():
         places.append([name, one.dtype.str, one.shape, at])
-        checksum = zlib.crc32(_padded(one), checksum)
         at += -(-one.nbytes // _ALIGNED) * _ALIGNED
-    header = json.dumps(
-        {"format": _FORMAT, "facts": dict(facts), "places": places, "checksum": checksum}
-    ).encode()
-    first = np.array([len(header)], np.uint64).tobytes() + header
+    header = json.dumps({"facts": dict(facts), "places": places}).encode()
+    padded = header + bytes(-(_PREFIX + len(header)) % _ALIGNED)
+    checksum = zlib.crc32(padded)
+    for one in held.values():
+        checksum = zlib.crc32(_padded(one), checksum)
 
     def write(to: Path) -> None:
         with to.open("wb") as file:
-            file.write(first + bytes(-len(first) % _ALIGNED))
+            file.write(np.array([_FORMAT, len(header), checksum], np.uint64).tobytes() + padded)
             for one in held.values():
                 file.write(_padded(one))
 
@@ -69,16 +70,17 @@ def load_snapshot(path: Path) -> Snapshot | None:
         if not path.is_file():
             return None
         data = np.memmap(path, np.uint8, mode="c")
-        length = int(data[:8].view(np.uint64)[0])
-        header = json.loads(data[8 : 8 + length].tobytes())
-        if header["format"] != _FORMAT:
+        format_, length, expected = data[:_PREFIX].view(np.uint64).tolist()
+        if format_ != _FORMAT:
             return None
-        body = data[-(-(8 + length) // _ALIGNED) * _ALIGNED :]
         checksum = 0
-        for start in range(0, len(body), _BLOCK):
-            checksum = zlib.crc32(body[start : start + _BLOCK].data, checksum)
-        if checksum != header["checksum"]:
+        for start in range(_PREFIX, len(data), _BLOCK):
+            checksum = zlib.crc32(data[start : start + _BLOCK].data, checksum)
+        if checksum != expected:
             raise ValueError("its checksum differs")
+        end = _PREFIX + length
+        header = json.loads(data[_PREFIX:end].tobytes())
+        body = data[-(-end // _ALIGNED) * _ALIGNED :]
         arrays: dict[str, NDArray[Any]] = {}
         for name, kind, shape, at in header["places"]:
             dtype = np.dtype(kind)

@@ -159,25 +159,43 @@ def test_a_snapshot_that_does_not_fit_is_passed_over(
         assert dump(index.parts.learned.weights) == folded_anew(index)
 
 
-@pytest.mark.parametrize("place", [0, 9, 200, -9], ids=["length", "header", "facts", "arrays"])
+@pytest.mark.parametrize("place", ["format", "length", "checksum", "a fact", "arrays"])
 def test_a_damaged_snapshot_is_replaced(
     opened: Callable[..., HebbianIndex],
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
-    place: int,
+    place: str,
 ) -> None:
     with opened() as index:
         teach(index, 20)
         before = everything(index)
     [path] = tmp_path.rglob(SNAPSHOT_NAME)
     data = bytearray(path.read_bytes())
-    data[place] ^= 0x55
+    places = {"format": 0, "length": 8, "checksum": 16, "arrays": -9}
+    # How often an actor was heard: another number is as good as any, but for the checksum.
+    places["a fact"] = data.index(b'"reader-1", ') + len('"reader-1", ')
+    data[places[place]] ^= 0x01
     path.write_bytes(data)
     with caplog.at_level(logging.WARNING), opened() as index:
         assert everything(index) == before
-        if place in (0, -9):
-            assert "is damaged" in caplog.text
+        assert ("is damaged" in caplog.text) == (place != "format")
     assert load_snapshot(path) is not None
+
+
+def test_a_snapshot_that_cannot_be_written_is_not_tried_each_time(
+    opened: Callable[..., HebbianIndex],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr("hebbgraph.learning.memory.save_snapshot", full)
+    monkeypatch.setattr("hebbgraph.learning.memory._KEPT_AFTER", 5)
+    with caplog.at_level(logging.WARNING), opened() as index:
+        teach(index, 12)
+        index.recall(QUESTIONS[0])
+        assert caplog.text.count("was not kept") == 2
 
 
 def test_erasing_takes_the_snapshot_along(
