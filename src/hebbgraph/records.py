@@ -654,7 +654,10 @@ class LessonRecord(BaseModel):
 
 
 class Credit(BaseModel):
-    """What one answer teaches one recall; ``teaches`` is the id of the feedback."""
+    """What one answer teaches one recall; ``teaches`` is the id of the feedback.
+
+    ``trusted`` says whether the application vouches for it.
+    """
 
     model_config = _FROZEN
 
@@ -662,6 +665,7 @@ class Credit(BaseModel):
     cited: tuple[str, ...]
     shown: tuple[str, ...]
     actor: str | None = None
+    trusted: bool = False
 
     def teaches(self, *, good: bool = True) -> str:
         """Return the id of the feedback that this gives, or of its opposite."""

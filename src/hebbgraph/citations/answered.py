@@ -91,7 +91,13 @@ class Answered:
             }
             recalls += held.values()
             lessons += [
-                Lesson(held[one.recall_id], one.cited, one.shown, actor=one.actor)
+                Lesson(
+                    held[one.recall_id],
+                    one.cited,
+                    one.shown,
+                    actor=one.actor,
+                    trusted=one.trusted,
+                )
                 for one in record.credits
                 if one.recall_id in held
             ]
@@ -125,10 +131,7 @@ class Answered:
         errors: list[Exception] = []
         with self._lock:
             if actor is not None or trusted:
-                self.lessons = tuple(
-                    one.by(actor or one.actor, trusted=trusted or one.trusted)
-                    for one in self.lessons
-                )
+                self.lessons = tuple(_as_judged(one, actor, trusted) for one in self.lessons)
             if self._verdict is not good or (
                 trusted and not all(feedback.trusted for _, feedback in self._given)
             ):
@@ -181,10 +184,17 @@ class Answered:
                 logger.warning("an answer is not kept for later verdicts: %s", error)
 
 
+def _as_judged(lesson: Lesson, actor: str | None, trusted: bool) -> Lesson:
+    """Attribute a lesson to its judge; what was vouched for is not what another actor says."""
+    vouched = lesson.trusted and actor in (None, lesson.actor)
+    return lesson.by(actor or lesson.actor, trusted=trusted or vouched)
+
+
 def _credit(lesson: Lesson) -> Credit:
     return Credit(
         recall_id=lesson.recalled.recall.id,
         cited=lesson.cited,
         shown=lesson.shown,
         actor=lesson.actor,
+        trusted=lesson.trusted,
     )

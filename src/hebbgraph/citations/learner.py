@@ -315,7 +315,8 @@ class Learner:
         actor : str, optional
             By default, that of the exchange.
         trusted : bool
-            Whether the application vouches for it, as for an editor's word.
+            Whether the application vouches for it, as for an editor's word. It does anyway if it
+            vouched for the exchange and no other actor is named.
         index : TeachableIndex, optional
             Where to look for a recall with this ``id``, if ``cited`` is given and the answer is not
             remembered.

@@ -17,8 +17,7 @@ from hebbgraph.server.visit import Visit
 async def reinforce(body: bodies.ReinforceRequest, visit: Visit) -> Response:
     """Learn from an answer: which of the chunks shown to the model it cites."""
     actor = visit.caller.actor_of(body.actor)
-    if body.trusted and visit.caller.actor is not None:
-        raise AccessError(f"{actor!r} cannot vouch for itself; leave trusted out")
+    _check_vouching(visit, body.trusted)
     return await visit.answer(
         lambda index: index.reinforce(
             body.recall,
@@ -30,6 +29,12 @@ async def reinforce(body: bodies.ReinforceRequest, visit: Visit) -> Response:
         ),
         pool="write",
     )
+
+
+def _check_vouching(visit: Visit, trusted: bool) -> None:
+    """Raise AccessError if an actor would vouch for its own lessons."""
+    if trusted and (actor := visit.caller.actor) is not None:
+        raise AccessError(f"{actor!r} cannot vouch for itself; leave trusted out")
 
 
 async def find_feedback(body: bodies.FindFeedbackRequest, visit: Visit) -> Response:
@@ -111,6 +116,7 @@ async def keep_answer(body: bodies.KeepAnswerRequest, visit: Visit) -> Response:
     if visit.caller.actor is not None:
         for credit in body.record.credits:
             visit.caller.actor_of(credit.actor or "nobody")
+            _check_vouching(visit, credit.trusted)
     return await visit.answer(lambda index: index.keep_answer(body.record), pool="write")
 
 

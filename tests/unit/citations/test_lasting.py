@@ -88,6 +88,16 @@ def test_an_approval_may_come_after_a_restart(place: Path) -> None:
         assert told(index) == [(("owl",), (), None)]
 
 
+def test_whom_the_application_vouches_for_is_known_after_a_restart(place: Path) -> None:
+    with HebbianIndex.open(place) as index:
+        exchange, _ = asked(index, actor="ida", trusted=True)
+        Learner(learn_on="approval").submit(lambda: exchange, background=False)
+    with HebbianIndex.open(place) as index:
+        for good in (True, False, True):
+            (taught,) = Learner(learn_on="approval", index=index).feedback("run", good)
+            assert (taught.actor, taught.trusted) == ("ida", True)
+
+
 def test_a_killed_process_leaves_what_it_taught_and_no_half(place: Path) -> None:
     code = f"""
 import os, sys

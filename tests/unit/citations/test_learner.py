@@ -149,6 +149,8 @@ def test_what_is_vouched_for_is_taught_again_if_it_was_taught_without() -> None:
     (about,) = learner.feedback("other", True, cited=["b"])
     assert index.given[-2].trusted
     assert about.trusted
+    (visitors,) = learner.feedback("other", False, actor="visitor")
+    assert (visitors.actor, visitors.trusted) == ("visitor", False)
     with pytest.raises(ParameterError, match="trusted is True or False, got 'ida'"):
         learner.feedback("run", True, trusted="ida")  # type: ignore[arg-type]
     with pytest.raises(ParameterError, match="judge is a callable"):
