@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from hebbgraph import Chunk, HebbianIndex, ParameterError, Settings
+from hebbgraph.graph.references import tag_key
 
 # Written for these tests. In each language two chunks share what the question names, and
 # the rest is about something else.
@@ -171,6 +172,33 @@ def test_a_name_in_another_script_leads_to_its_chunks() -> None:
         both = index.recall("Where was Oleg Vetrov born?", k=8)
         assert {"oleg vetrov", "олег ветров"} <= {cue.tag for cue in both.cues}
         assert {"en2", "ru2"} <= {hit.chunk.id for hit in both.hits[:4]}
+
+
+@pytest.mark.parametrize("asked", ["Öhlmann", "Oehlmann", "Ohlmann"])
+@pytest.mark.parametrize("written", ["Öhlmann", "Oehlmann"])
+def test_umlauts_may_be_written_as_two_letters(asked: str, written: str) -> None:
+    chunks = [
+        Chunk(id="who", title=f"Karl {written}", text="Er baute das Wehr am Unterlauf."),
+        Chunk(id="net", text="Die Fischer flicken ihre Netze am Hafen."),
+    ]
+    with HebbianIndex.open(":memory:", settings=Settings(aliases=("scripts",))) as index:
+        index.add(chunks)
+        recall = index.recall(f"Was baute Karl {asked}?", k=1)
+        assert recall.hits[0].chunk.id == "who"
+        assert [cue.tag for cue in recall.cues] == [tag_key(f"Karl {written}")]
+
+
+def test_both_ways_to_write_an_umlaut_are_joined() -> None:
+    with HebbianIndex.open(":memory:", settings=Settings(aliases=("scripts",))) as index:
+        index.add([
+            Chunk(id="one", title="Karl Öhlmann", text="Er baute das Wehr."),
+            Chunk(id="two", title="Karl Oehlmann", text="Geboren in Möwenstein."),
+            Chunk(id="net", text="Die Fischer flicken ihre Netze am Hafen."),
+        ])  # fmt: skip
+        for asked in ("Karl Öhlmann", "Karl Oehlmann"):
+            hits = index.recall(f"Was weiß man von {asked}?", k=3).hits
+            assert {hit.chunk.id for hit in hits[:2]} == {"one", "two"}
+            assert hits[1].score > 0.1
 
 
 def test_a_glossary_joins_names_and_reads_questions() -> None:

@@ -8,7 +8,8 @@ Aliases are derived from the current vocabulary and vanish with it. There are fi
 - **acronyms**: one spells out the other: "us army" and "united states army". A bare
   acronym ("nato") is joined only to an expansion that shares a chunk with it.
 - **vectors**: embeddings that are almost equal.
-- **scripts**: names written alike in Latin, Cyrillic and Greek letters (:mod:`.foreign`).
+- **scripts**: names written alike in Latin, Cyrillic and Greek letters, or with and without
+  umlauts (:mod:`.foreign`).
 - **translations**: titles in different languages whose embeddings are nearest to each other
   (:mod:`hebbgraph.derived.translations`).
 
@@ -27,7 +28,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.adjacency import EdgeSet, LinkKind
-from hebbgraph.graph.foreign import glossary_groups, script_pairs
+from hebbgraph.graph.foreign import glossary_groups, script_pairs, umlaut_pairs
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.text import lexical_terms
 from hebbgraph.text.tokens import stop_words
@@ -203,6 +204,7 @@ class Aliases:
             pairs.update(similar_pairs(vectors))
         if "scripts" in self.kinds:
             pairs.update(script_pairs(keys))
+            pairs.update(umlaut_pairs(keys))
         if self._groups:
             at = {key: number for number, key in enumerate(keys)}
             for group in self._groups:

@@ -1,4 +1,6 @@
-"""Names of one thing in several languages: by the user's glossary, or written alike in two scripts.
+"""Names of one thing in several languages: by the user's glossary, or written alike.
+
+In two scripts, or in German with and without umlauts ("Öhlmann", "Oehlmann").
 
 Both join tags by alias edges (:mod:`.aliases`), and both read a question: what it names in one
 language lights up the tags of another, whether a chunk names it so or not.
@@ -14,11 +16,12 @@ import numpy as np
 
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.text import phrase_key
-from hebbgraph.text.transliteration import is_other_script, sounds
+from hebbgraph.text.transliteration import is_other_script, sounds, without_umlauts
 
-__all__ = ["ForeignNames", "glossary_groups", "script_pairs"]
+__all__ = ["ForeignNames", "glossary_groups", "script_pairs", "umlaut_pairs"]
 
 _SHORTEST = 4  # letters; shorter names coincide by chance
+_SHORTEST_GERMAN = 6  # "poet" is no "pot"
 _LARGEST_GROUP = 8
 _LONGEST_NAME = 7  # words
 
@@ -57,6 +60,23 @@ def script_pairs(keys: Sequence[str]) -> list[tuple[int, int]]:
     )
 
 
+def umlaut_pairs(keys: Sequence[str]) -> list[tuple[int, int]]:
+    """Return pairs of phrases that differ only in how umlauts are written.
+
+    Examples
+    --------
+    >>> umlaut_pairs(["ohlmann", "oehlmann", "poet", "pot"])
+    [(0, 1)]
+    """
+    at = {key: number for number, key in enumerate(keys)}
+    pairs = []
+    for number, key in enumerate(keys):
+        plain = without_umlauts(key)
+        if plain != key and len(plain) >= _SHORTEST_GERMAN and plain in at:
+            pairs.append((min(number, at[plain]), max(number, at[plain])))
+    return sorted(pairs)
+
+
 class ForeignNames:
     """Finds the tags that a question names in another language.
 
@@ -76,6 +96,7 @@ class ForeignNames:
                 self._others[name] = tuple(dict.fromkeys((*known, *group)))
         self._of: tuple[TagGraph, int] | None = None
         self._by_sound: dict[str, list[int]] = {}
+        self._with_umlauts: dict[str, list[int]] = {}
 
     def __bool__(self) -> bool:
         return self._scripts or bool(self._others)
@@ -95,15 +116,21 @@ class ForeignNames:
                     for number in by_sound.get(sounds(name), ()):
                         if is_other_script(graph.phrases.keys[number]) != is_other_script(name):
                             found[number] = None
+                if by_sound and len(plain := without_umlauts(name)) >= _SHORTEST_GERMAN:
+                    if plain != name and (number := graph.phrases.number(plain)) is not None:
+                        found[number] = None
+                    found |= dict.fromkeys(self._with_umlauts.get(name, ()))
         tags = np.fromiter(found, dtype=np.int64, count=len(found))
         return tags[graph.df(tags) > 0].tolist() if len(tags) else []
 
     def _sounds(self, graph: TagGraph) -> dict[str, list[int]]:
         if self._of is None or self._of[0] is not graph or self._of[1] != graph.generation:
-            self._by_sound = {}
+            self._by_sound, self._with_umlauts = {}, {}
             for number in np.flatnonzero(graph.phrases.in_vocabulary).tolist():
                 key = graph.phrases.keys[number]
                 if len(key) >= _SHORTEST:
                     self._by_sound.setdefault(sounds(key), []).append(number)
+                    if (plain := without_umlauts(key)) != key:
+                        self._with_umlauts.setdefault(plain, []).append(number)
             self._of = (graph, graph.generation)
         return self._by_sound

@@ -1,10 +1,13 @@
-"""How a name in Cyrillic or Greek sounds in Latin letters, roughly enough to compare spellings."""
+"""How a name in Cyrillic or Greek sounds in Latin letters, and how a German one is without umlauts.
+
+Roughly enough to compare spellings.
+"""
 
 from __future__ import annotations
 
 import re
 
-__all__ = ["is_other_script", "sounds"]
+__all__ = ["is_other_script", "sounds", "without_umlauts"]
 
 _LATIN = {
     **dict(zip("абвгдезиклмнопрстуфыэіґ", "abvgdeziklmnoprstufieig", strict=True)),
@@ -21,6 +24,8 @@ _ALIKE = (
     (re.compile("ck"), "k"), (re.compile("w"), "v"), (re.compile("tz"), "ts"),
     (re.compile(r"(\w)\1+"), r"\1"),
 )  # fmt: skip
+#: "ue" in "neue", "quelle" and "bauer" is no ü.
+_UMLAUT = re.compile("(?<![aeouq])([aou])e")
 _OTHER = re.compile("[\u0370-\u03ff\u0400-\u052f]")
 
 
@@ -41,3 +46,16 @@ def sounds(key: str) -> str:
     for pattern, letter in _ALIKE:
         key = pattern.sub(letter, key)
     return key
+
+
+def without_umlauts(key: str) -> str:
+    """Return a folded phrase with ae, oe and ue as a, o and u, which ä, ö and ü are folded to.
+
+    Examples
+    --------
+    >>> without_umlauts("karl oehlmann"), without_umlauts("karl ohlmann")
+    ('karl ohlmann', 'karl ohlmann')
+    >>> without_umlauts("neue quelle")
+    'neue quelle'
+    """
+    return _UMLAUT.sub(r"\1", key)
