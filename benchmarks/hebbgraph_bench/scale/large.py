@@ -44,6 +44,7 @@ __all__ = ["main"]
 _OF_A_FILE = 250_000
 _TOLD_EVERY = 30.0  # seconds
 _K = 10
+_BATCH = 4_000  # chunks embedded and written at once
 
 
 class _Stages:
@@ -170,7 +171,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stages.once("recall", lambda: _recall(index, questions, None))
     stages.once("changes", lambda: _change(index, corpus, n, questions))
     if given.vectors is not None:
-        settings = Settings(vector_search=given.vectors)
+        settings = Settings(vector_search=given.vectors, batch_size=_BATCH)
         stages.once("embedding", lambda: _embed(index, settings))
         stages.once("recall with vectors", lambda: _recall(index, questions, given.vectors))
     return 0
