@@ -36,6 +36,15 @@ DOCUMENTS = [
     {"id": "lens", "title": "Halloran Refractor", "text": "Its lens was ground by Ismene Bright."},
 ]
 
+#: Rooms of the source that open with a map of their files.
+ROOMS = [
+    ROOT / "src" / "hebbgraph" / name
+    for name in (
+        "build", "citations", "derived", "documents", "formulas", "graph", "learning", "neural",
+        "recall", "server", "shards", "store", "text", "vectors",
+    )
+]  # fmt: skip
+
 #: Pages that the integrations' own tests run.
 OF_INTEGRATIONS = ("langchain.md", "llama_index.md", "llama_index_store.md")
 #: Blocks that need what no test has.
@@ -189,6 +198,13 @@ def test_every_page_is_in_the_navigation() -> None:
         for target in re.findall(r"^- .*\]\((.*)\)$", front, re.M)
     }
     assert {page.resolve() for page in PAGES} - listed == {ROOT / "docs" / "index.md"}
+
+
+@pytest.mark.parametrize("room", ROOMS, ids=lambda room: room.name)
+def test_the_map_of_a_room_names_its_files(room: Path) -> None:
+    told = (room / "__init__.py").read_text()
+    files = (one.stem for one in room.glob("*.py") if one.name != "__init__.py")
+    assert [name for name in sorted(files) if not re.search(rf"[`.]{name}(\.py)?`", told)] == []
 
 
 @pytest.mark.parametrize("page", DOCS, ids=lambda page: page.name)

@@ -30,7 +30,8 @@ prompt searches it once for each source.
 
 ======================  ==================================================================
 ``formatter``           writes sources into a prompt
-``shown``               finds the sources that stand in a prompt
+``shown``               finds the sources that stand in a prompt,
+``keys``                ... and the key before each
 ``cited``               reads what an answer cites
 ``dismissals``          ... and what it says does not help,
 ``wordings``            ... in which words

@@ -11,6 +11,7 @@ any time. Recalls that read it need numpy and safetensors, but not torch.
 ``training_data``      what training reads of an index, as arrays
 ``examples``           positive pairs from tags and citations
 ``clusters``           DBSCAN; only chunks of one cluster are compared
+``density``            DBSCAN in N log N, from each chunk's nearest neighbours
 ``modules``            the networks: Edge Transformer and graph attention (torch)
 ``training``           the phases of training, in ``edge_training`` and
                        ``retrieval_training``, each with ``early_stopping``; a trained

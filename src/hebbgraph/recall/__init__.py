@@ -9,6 +9,7 @@ Data flows through the room in this order:
 ``masks``            a filter to the chunks that pass it
 ``predicate``        the same for a callable, asked in rank order
 ``search``           direct evidence: lexical and dense search
+``elsewhere``        vectors that another store keeps, for the chunks a question comes to
 ``strategies``       ways to rank: what one is given, what it returns, one file each
 ``hits``             a ranking to hits: ties, chunks, paths
 ``staleness``        versions and events of one subject, by what the question asks about

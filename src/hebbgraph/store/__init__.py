@@ -5,6 +5,8 @@
 :mod:`.database`          connections, transactions, retries, errors in our own words
 :mod:`.sqlite`            what is particular to SQLite, ...
 :mod:`.postgresql`        ... and to PostgreSQL
+:mod:`.file_sum`          whether a database file is what was closed, byte for byte
+:mod:`.places`            what users name as a place: a directory or a URL
 :mod:`.truth`             one namespace: settings, state, writes, changes since a commit
 :mod:`.chunks`            reading chunks by row and by id
 :mod:`.texts`             where texts are: in the database or in a store of the caller's
@@ -18,6 +20,7 @@
 :mod:`.feedback_log`      what was cited, in commit order
 :mod:`.recalls`           recent recalls by id, in a file of their own
 :mod:`.recall_content`    the content of a stored recall: what its chunks hold now
+:mod:`.seal`              tells recalls of this database from others
 :mod:`.backup`            copies made and restored while the index is in use
 :mod:`.processes`         forked, killed and reading processes
 ========================  ==============================================================
