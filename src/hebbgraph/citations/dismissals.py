@@ -28,7 +28,7 @@ _LABEL = (
     r"|passaggi\w*|bron|bronnen|källa\w*|kilde\w*|źród\w*|источник\w*) )?"
 )
 _JOINT = re.compile(
-    rf"[\s,;&/]*(?:{'|'.join(words[0] for words in WORDINGS.values())})?[\s,]*{_LABEL}",
+    rf"[\s,;&/]*(?:{'|'.join(words.joins for words in WORDINGS.values())})?[\s,]*{_LABEL}",
     re.IGNORECASE,
 )
 _CLAUSE_START = re.compile(
@@ -40,10 +40,10 @@ _MAX_BETWEEN = 40
 #: How far before a marker its denial may begin.
 _MAX_LEAD = 80
 _AFTER = [
-    re.compile(rf"{_M}[ ,:)]{{0,3}}(?:{words[1]})", re.IGNORECASE) for words in WORDINGS.values()
+    re.compile(rf"{_M}[ ,:)]{{0,3}}(?:{words.after})", re.IGNORECASE) for words in WORDINGS.values()
 ]
 _BEFORE = [
-    re.compile(rf"(?<!\w)(?:{words[2]})[ :(]{{0,3}}{_LABEL}{_M}\Z", re.IGNORECASE)
+    re.compile(rf"(?<!\w)(?:{words.before})[ :(]{{0,3}}{_LABEL}{_M}\Z", re.IGNORECASE)
     for words in WORDINGS.values()
 ]
 _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|(?<=[。！？])")

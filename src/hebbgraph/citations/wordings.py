@@ -3,12 +3,25 @@
 
 from __future__ import annotations
 
-__all__ = ["WORDINGS"]
+from typing import NamedTuple
 
-#: The languages whose denials are known, and how they are worded. ``runs`` joins markers;
-#: ``after`` follows them as their predicate; ``before`` leads up to them.
-WORDINGS: dict[str, tuple[str, str, str]] = {
-    "en": (
+__all__ = ["WORDINGS", "Wording"]
+
+
+class Wording(NamedTuple):
+    """How a language denies, as patterns."""
+
+    joins: str
+    """Stands between markers that are denied together."""
+    after: str
+    """Follows a marker, as its predicate."""
+    before: str
+    """Leads up to a marker."""
+
+
+#: The languages whose denials are known, and how they are worded.
+WORDINGS = {
+    "en": Wording(
         r"and|or|nor|both|as well as",
         r"(?:also |only |just |still |actually |itself |alone |unfortunately |however,? |,? though,? )*"
         r"(?:(?:do(?:es)?|did|is|are|was|were|can|could|will|would|has|have)(?: not|n't|n’t)"
@@ -29,7 +42,7 @@ WORDINGS: dict[str, tuple[str, str, str]] = {
         r"(?: anywhere)?(?: in| by)|no(?:thing| mention| reference| information| answer)"
         r"(?: \w+){0,4} in|neither|none of|unlike|contrary to|ignor(?:e|ing)|apart from what)",
     ),
-    "de": (
+    "de": Wording(
         r"und|oder|noch|sowie|bzw\.?",
         r"(?:auch |nur |leider |selbst |jedoch |aber )*"
         r"(?:(?:sag(?:t|en)|nenn(?:t|en)|erwähn(?:t|en)|enth(?:ält|alten)|beantworte(?:t|n)|erklär(?:t|en)"
@@ -44,7 +57,7 @@ WORDINGS: dict[str, tuple[str, str, str]] = {
         r"(?: sich)?(?: es)?(?: (?:von|um|über|mit))? (?:etwas|jemand|ander)\w*)",
         r"(?:(?:nicht|nichts|kein\w*|nirgends)(?: \w+){0,3} in|weder in|weder|keine der Quellen)",
     ),
-    "fr": (
+    "fr": Wording(
         r"et|ou|ni|ainsi que",
         r"(?:aussi |également |,? (?:cependant|toutefois),? )*"
         r"(?:n['’e] ?\w+(?: \w+)?? (?:pas|rien|aucun\w*|nullement|point)\b|ne \w+ (?:pas|rien|aucun\w*)\b"
@@ -52,7 +65,7 @@ WORDINGS: dict[str, tuple[str, str, str]] = {
         r"|(?:parl\w+|trait\w+|port\w+|concern\w+)(?: de| d['’]| sur)? ?(?:autre|d['’]autre|un autre)\w*)",
         r"(?:(?:pas|rien|aucune? \w+)(?: \w+){0,3} dans|ni)",
     ),
-    "es": (
+    "es": Wording(
         r"y|e|o|u|ni|así como",
         r"(?:también |tampoco |solo |,? sin embargo,? )*"
         r"(?:(?:no|nada|tampoco)(?: se| lo| la| nos)? (?:dic\w+|mencion\w+|contien\w+|explic\w+|indic\w+"
@@ -61,7 +74,7 @@ WORDINGS: dict[str, tuple[str, str, str]] = {
         r"|(?:tratan?|hablan?|versan?) (?:de|sobre) (?:otr|algo distint)\w*|(?:es|son) irrelevantes?)",
         r"(?:no (?:se )?(?:mencion|dic|encuentr|aparec|habl|indic|explic|especific)\w*(?: \w+){0,3} en|nada(?: \w+){0,3} en|ni)",
     ),
-    "it": (
+    "it": Wording(
         r"e|ed|o|né|nonché",
         r"(?:anche |neanche |solo |,? tuttavia,? )*"
         r"(?:non (?:ci |lo |ne |si )?(?:dic\w+|menzion\w+|contien\w+|contengono|spieg\w+|indic\w+"
@@ -70,7 +83,7 @@ WORDINGS: dict[str, tuple[str, str, str]] = {
         r"|(?:tratta|trattano|parla|parlano) (?:di|d['’]) ?(?:altr|qualcos['’]altr)\w*|(?:è|sono) irrilevant\w+)",
         r"(?:non (?:si |è )?(?:menzion|dic|detto|trov|appar|parl|indic|spieg|specific)\w*(?: \w+){0,3} in|nulla(?: \w+){0,3} in|niente(?: \w+){0,3} in|né)",
     ),
-    "pt": (
+    "pt": Wording(
         r"e|ou|nem|bem como",
         r"(?:também |tampouco |apenas |,? (?:porém|contudo),? )*"
         r"(?:(?:não|nada) (?:o |a |se |nos )?(?:di[zs]\w*|mencion\w+|cont[eêé]m|explic\w+|indic\w+"
@@ -79,7 +92,7 @@ WORDINGS: dict[str, tuple[str, str, str]] = {
         r"|(?:tratam?|falam?) (?:de|sobre) (?:outr|algo diferente)\w*|(?:é|são) irrelevantes?)",
         r"(?:não (?:se |é )?(?:mencion|di[zt]|encontr|aparec|fal|indic|explic|especific)\w*(?: \w+){0,3} em|nada(?: \w+){0,3} em|nem)",
     ),
-    "nl": (
+    "nl": Wording(
         r"en|of|noch|evenals",
         r"(?:ook |alleen |helaas |echter )*"
         r"(?:(?:zeg(?:t|gen)|noem(?:t|en)|vermeld(?:t|en)?|bevat(?:ten)?|beantwoord(?:t|en)?|geef(?:t)|geven"
@@ -89,7 +102,7 @@ WORDINGS: dict[str, tuple[str, str, str]] = {
         r"|(?:gaat|gaan|handelt|handelen) (?:over|om) (?:iets|iemand|een) ander\w*)",
         r"(?:(?:niet|niets|geen \w+|nergens)(?: \w+){0,3} in|noch|geen van)",
     ),
-    "sv/da/no": (
+    "sv/da/no": Wording(
         r"och|og|eller|samt",
         r"(?:också |også |bara |kun |men )*"
         r"(?:(?:säger|nämner|innehåller|förklarar|besvarar|beskriver|anger|ger|hjälper|visar|siger|nævner"
@@ -99,7 +112,7 @@ WORDINGS: dict[str, tuple[str, str, str]] = {
         r"|(?:handlar|handler) om (?:något|noget|noe|andra|andre|en annan)\w*)",
         r"(?:(?:inte|ikke|inget|intet|ingenting)(?: \w+){0,3} i|varken|hverken|verken)",
     ),
-    "pl": (
+    "pl": Wording(
         r"i|oraz|ani|lub|albo",
         r"(?:też |także |tylko |jednak )*"
         r"(?:nie (?:mówi|wspomina|zawiera|podaje|wyjaśnia|odpowiada|opisuje|wymienia|dotyczy|pomaga|określa"
@@ -107,7 +120,7 @@ WORDINGS: dict[str, tuple[str, str, str]] = {
         r"|(?:jest|są) nieistotn\w+)",
         r"(?:nie (?:ma|wspom|mówi|podan|znalezi)\w*(?: \w+){0,3} w|nic(?: \w+){0,3} w|ani)",
     ),
-    "ru": (
+    "ru": Wording(
         r"и|или|ни|а также",
         r"(?:также |тоже |только |однако )*"
         r"(?:не (?:говор|упомина|содерж|объясн|отвеча|указыва|опис|называ|помога|сообща|уточня|относ|каса)\w+"
@@ -115,7 +128,7 @@ WORDINGS: dict[str, tuple[str, str, str]] = {
         r"|(?:не )?(?:нерелевант|имеет отношения|имеют отношения)\w*)",
         r"(?:не (?:упом|сказан|говор|указан|найден)\w*(?: \w+){0,3} в|ничего(?: \w+){0,3} в|ни в|ни)",
     ),
-    "zh/ja": (
+    "zh/ja": Wording(
         r"和|与|及|以及|、|と|や|および",
         r"(?:也|都|并|均|は|も|には|では|に|が)*"
         r"(?:没有|沒有|并未|並未|未(?:提|说|說|涉|包)|不(?:包含|涉及|相关|相關|能|提)|与.{0,12}无关|無關|无关"
