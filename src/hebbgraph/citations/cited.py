@@ -42,7 +42,7 @@ _PARENTHESES = re.compile(r"\(([^()\n]{1,200})\)")
 #: What comes before the "(1)" that opens a point of a list; a citation follows what it supports.
 _OPENING = re.compile(r"(?:\A|[:;,\n]|\b(?:and|or|und|et|y|e|en))[ \t]*\Z")
 _LABELLED = re.compile(
-    r"\b(?:sources?|documents?|passages?|references?|quelle|dokument|fuente|documento|fonte|bron|document)"
+    r"\b(?:sources?|documents?|passages?|references?|quelle|dokument|fuente|documento|fonte|bron)"
     r"\s*#?\s*([0-9]{1,4})\b(?!\s*%)",
     re.IGNORECASE,
 )
@@ -152,8 +152,12 @@ def read_citations(
 
 
 def _mentions(text: str, rendered: Rendered) -> Iterator[tuple[int, int, tuple[str, ...]]]:
-    """Yield where sources are named, and how."""
+    """Yield where sources are named, and how; no place twice."""
     taken: list[tuple[int, int]] = []
+
+    def is_taken(match: re.Match[str]) -> bool:
+        return any(start <= match.start() < stop for start, stop in taken)
+
     for match in _matches(BRACKETS, text):
         names = tuple(_parts(match.group(1), rendered))
         if names and not is_code(text, *match.span()):
@@ -164,17 +168,16 @@ def _mentions(text: str, rendered: Rendered) -> Iterator[tuple[int, int, tuple[s
             names = tuple(_parts(match.group(1), rendered))
             lead = text[max(0, match.start() - 8) : match.start()]
             if any(rendered.find(name) for name in names) and not _OPENING.search(lead):
+                taken.append(match.span())
                 yield (*match.span(), names)
     if "label" in rendered.forms:
         for match in _matches(_LABELLED, text):
-            if not any(start <= match.start() < stop for start, stop in taken):
+            if not is_taken(match):
                 yield (*match.span(), (match.group(1),))
     if any(len(id_) >= LONG_ID for id_ in rendered.ids):
         for match in _matches(_LONG_NAME, text):
             name = match.group().rstrip(".:/#")
-            if rendered.find(name) is not None and not any(
-                start <= match.start() < stop for start, stop in taken
-            ):
+            if rendered.find(name) is not None and not is_taken(match):
                 yield (*match.span(), (name,))
 
 

@@ -22,7 +22,7 @@ from hebbgraph.citations.worker import Worker
 from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
 from hebbgraph.records import Feedback
 
-__all__ = ["Actor", "Learner", "Trusted", "check_trusted", "user_id"]
+__all__ = ["Actor", "Learner", "Trusted", "actor_by", "check_trusted", "user_id"]
 
 logger = logging.getLogger(__name__)
 

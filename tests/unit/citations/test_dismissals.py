@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -141,6 +142,18 @@ def test_a_judge_decides_where_it_does() -> None:
     said = read_citations("So it is [1]. [2] does not say so. And [3].", SOURCES, judge=judge)
     assert (said.ids, said.dismissed) == (("b", "c"), ("a",))
     assert asked[1] == ("[2] does not say so.", "Text of b.")
+
+
+def test_a_judge_is_asked_once_of_a_marker_in_two_forms() -> None:
+    asked: list[str] = []
+
+    def judge(sentence: str, text: str) -> None:
+        asked.append(sentence)
+
+    both = replace(SOURCES, forms=frozenset({"(", "label"}))
+    said = read_citations("Moss built it (Source 1).", both, judge=judge)
+    assert said.ids == ("a",)
+    assert asked == ["Moss built it (Source 1)."]
 
 
 def test_a_judge_that_fails_leaves_it_to_the_rule(caplog: pytest.LogCaptureFixture) -> None:
