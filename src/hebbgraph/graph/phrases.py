@@ -110,6 +110,7 @@ class PhraseTable:
         self._order = GrowableArray(np.uint64, arrays.phrase_order)
         self._link_kinds = GrowableArray(np.int8, self._kinds_of_links(arrays))
         self._has_given: bool | None = None
+        self._has_links = 0, False  # of how many phrases it is known
         self._trie = PhraseTrie(arrays.span_hashes, arrays.span_numbers, arrays.span_extends)
 
     def __len__(self) -> int:
@@ -158,6 +159,16 @@ class PhraseTable:
     def link_kinds(self) -> NDArray[np.int8]:
         """The :class:`~hebbgraph.formulas.adjacency.LinkKind` of each phrase."""
         return self._link_kinds.view
+
+    @property
+    def has_links(self) -> bool:
+        """Whether any phrase is an address or an edge by metadata."""
+        kinds = self._link_kinds.view
+        looked_at, found = self._has_links
+        if looked_at != len(kinds):  # phrases are only ever appended
+            found = found or bool(kinds[looked_at:].any())
+            self._has_links = len(kinds), found
+        return found
 
     @property
     def in_vocabulary(self) -> NDArray[np.bool_]:

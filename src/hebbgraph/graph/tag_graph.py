@@ -449,7 +449,7 @@ class TagGraph:
     @property
     def has_links(self) -> bool:
         """Whether any tag is an address or an edge by metadata."""
-        return bool(self.phrases.link_kinds.any())
+        return self.phrases.has_links
 
     def link_kinds(self, tags: IntArray) -> IntArray:
         """Return the :class:`~hebbgraph.formulas.adjacency.LinkKind` of each tag."""

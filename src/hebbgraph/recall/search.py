@@ -357,7 +357,10 @@ def _known(
     known = graph.rows
     if not len(known):
         return np.empty(0, dtype=np.int64), np.empty(0)
-    slots = known.searchsorted(rows)
-    slots[slots == len(known)] = 0
+    # Where no row is missing, a slot follows from its row, and nothing has to be searched for.
+    slots = (rows - known[0]).clip(0, len(known) - 1)
+    if not (known[slots] == rows).all():
+        slots = known.searchsorted(rows)
+        slots[slots == len(known)] = 0
     keep = (known[slots] == rows) & allowed[slots]
     return slots[keep], scores[keep]
