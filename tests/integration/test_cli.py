@@ -370,7 +370,7 @@ def test_tags_are_corrected(run: Run, tmp_path: Path) -> None:
     made = run("tags", "rename", "sea cow", "--into", "manatee", "--db", db, "--json").json
     assert (made["kind"], made["tags"], made["into"]) == ("rename", ["sea cow"], "manatee")
     assert (
-        "split «manatee» into «dugong» in 1 chunks"
+        "split «manatee» into «dugong» in 1 chunk"
         in run(
             "tags", "split", "manatee", "a", "--into", "dugong", "--db", db, "--actor", "ann"
         ).out
@@ -404,7 +404,7 @@ def test_lessons_are_listed_with_their_effect(run: Run, indexed: Path) -> None:
         (("--until", "2100-01-01"), 2),
     ):
         told = run("lessons", "--db", indexed, *selection)
-        assert f"{expected} lessons" in told.out
+        assert ("1 lesson\n" if expected == 1 else f"{expected} lessons\n") in told.out
         assert told.out.count(f"cited {ids[0]}\n") == expected
         assert told.out.count(" edges in force, weight ") == expected
     assert run("stats", "--db", indexed, "--json").json["lessons"] == 2

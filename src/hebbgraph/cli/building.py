@@ -21,7 +21,7 @@ from hebbgraph.cli.shared import (
     out,
     print_json,
 )
-from hebbgraph.cli.terminal import harmless
+from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import ParameterError
 
 _SOME_FAILED = 3
@@ -107,7 +107,7 @@ def build(
 
         def tell(now: Told) -> None:
             left = "" if now.seconds_left is None else f"{now.seconds_left:,.0f} s left"
-            shown = f"{now.chunks:,} chunks, {left}"
+            shown = f"{counted(now.chunks, 'chunk')}, {left}"
             bar.update(task, completed=now.done, description=now.step, left=shown)
 
         running = engine_named(engine.value, workers, address)
@@ -130,9 +130,9 @@ def build(
     else:
         speed = report.megabytes / max(added.seconds, 1e-9)
         out.print(
-            f"{added.added:,} chunks added, {added.replaced:,} replaced, {added.unchanged:,} "
-            f"unchanged, {added.deleted:,} deleted, in {added.seconds:.1f} s with "
-            f"{report.workers} workers ({speed:.2f} MB a second)"
+            f"{counted(added.added, 'chunk')} added, {added.replaced:,} replaced, "
+            f"{added.unchanged:,} unchanged, {added.deleted:,} deleted, in {added.seconds:.1f} s "
+            f"with {counted(report.workers, 'worker')} ({speed:.2f} MB a second)"
         )
         if report.reused:
             out.print(f"{report.reused:,} results of an earlier build were whole and used again")

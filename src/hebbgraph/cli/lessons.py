@@ -18,7 +18,7 @@ from hebbgraph.cli.shared import (
     out,
     print_json,
 )
-from hebbgraph.cli.terminal import harmless
+from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import ParameterError
 from hebbgraph.records import LessonRecord
 
@@ -83,10 +83,12 @@ def lessons(
         return
     for one in found[-last:]:
         out.print(_shown(one), soft_wrap=True, highlight=False)
-    out.print(f"{len(found)} lessons" + (f", the last {last} shown" if len(found) > last else ""))
+    out.print(
+        counted(len(found), "lesson") + (f", the last {last} shown" if len(found) > last else "")
+    )
     if answers:
-        counted = ", ".join(f"{count} {code.replace('_', ' ')}" for code, count in answers.items())
-        out.print(f"answers read: {counted}")
+        kinds = ", ".join(f"{count} {code.replace('_', ' ')}" for code, count in answers.items())
+        out.print(f"answers read: {kinds}")
 
 
 def _report(index: HebbianIndex, questions: int, output: Path | None, as_json: bool) -> None:

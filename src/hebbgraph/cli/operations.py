@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, err, opened, out, print_json
-from hebbgraph.cli.terminal import harmless
+from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.index import HebbianIndex
 
 app = typer.Typer()
@@ -31,7 +31,7 @@ def doctor(
         print_json(report.model_dump())
     else:
         out.print(
-            f"{report.chunks:,} chunks, {report.feedbacks:,} feedbacks, "
+            f"{counted(report.chunks, 'chunk')}, {counted(report.feedbacks, 'feedback')}, "
             f"generation {report.generation:,}"
         )
         for finding in report.findings:

@@ -20,7 +20,7 @@ from hebbgraph.cli.shared import (
     out,
     print_json,
 )
-from hebbgraph.cli.terminal import harmless
+from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import CONVERSION_MEMORY_BYTES, CONVERSION_SECONDS
 
@@ -83,7 +83,8 @@ def index(
         print_json(report.model_dump())
     else:
         out.print(
-            f"{len(report.indexed)} documents indexed ({report.chunks} chunks), "
+            f"{counted(len(report.indexed), 'document')} indexed "
+            f"({counted(report.chunks, 'chunk')}), "
             f"{len(report.skipped)} unchanged, {len(report.removed)} removed, "
             f"{len(report.failed)} failed, in {report.seconds:.1f} s"
         )

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from hebbgraph.cli.shared import AsJson, Db, Namespace, out, print_json
-from hebbgraph.cli.terminal import harmless
+from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import ParameterError
 
 _SHARDS = 2
@@ -53,7 +53,7 @@ def list_(db: Db, namespace: Namespace = "default", as_json: AsJson = False) -> 
     else:
         table = Table(box=None, show_header=False, pad_edge=False)
         for one in held:
-            told = f"{one.chunks:,} chunks" if one.problem is None else f"down: {one.problem}"
+            told = f"down: {one.problem}" if one.chunks is None else counted(one.chunks, "chunk")
             table.add_row(harmless(one.name), harmless(str(one.path)), harmless(told))
         out.print(table)
     if any(one.problem is not None for one in held):
@@ -67,4 +67,4 @@ def rebalance(db: Db, namespace: Namespace = "default") -> None:
 
     with ShardedIndex.open(db, namespace=namespace, settings="saved") as index:
         moved = index.rebalance()
-    out.print(f"{moved:,} chunks moved")
+    out.print(f"{counted(moved, 'chunk')} moved")

@@ -8,6 +8,7 @@ import typer
 from rich.markup import escape
 
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
+from hebbgraph.cli.terminal import counted
 from hebbgraph.errors import NotFoundError
 from hebbgraph.inspection import CorrectionKind, TagCorrection
 
@@ -44,7 +45,7 @@ def _correct(
 def _said(correction: TagCorrection) -> str:
     named = ", ".join(f"«{tag}»" for tag in correction.tags)
     into = "" if correction.into is None else f" into «{correction.into}»"
-    chunks = f" in {len(correction.chunks)} chunks" if correction.chunks else ""
+    chunks = f" in {counted(len(correction.chunks), 'chunk')}" if correction.chunks else ""
     return f"{correction.kind} {named}{into}{chunks}"
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, opened, out, print_json
-from hebbgraph.cli.terminal import harmless
+from hebbgraph.cli.terminal import counted, harmless
 
 app = typer.Typer()
 feedback = typer.Typer(
@@ -95,8 +95,8 @@ def forget(
                 print_json(told.model_dump())
             else:
                 out.print(
-                    f"{len(told.feedback)} feedbacks would be forgotten: {told.removed} learned "
-                    f"edges would go, {told.changed} would change"
+                    f"{counted(len(told.feedback), 'feedback')} would be forgotten: "
+                    f"{told.removed} learned edges would go, {told.changed} would change"
                 )
             return
         count = index.forget(
@@ -112,7 +112,7 @@ def forget(
     if as_json:
         print_json({"forgotten": count})
     else:
-        out.print(f"{count} feedbacks forgotten")
+        out.print(f"{counted(count, 'feedback')} forgotten")
 
 
 @feedback.command("export")
@@ -125,7 +125,7 @@ def export(
     """Export the feedback log as JSON lines."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         count = index.export_feedback(file)
-    out.print(f"{count} feedbacks: {harmless(str(file))}")
+    out.print(f"{counted(count, 'feedback')}: {harmless(str(file))}")
 
 
 @feedback.command("import")
@@ -141,4 +141,4 @@ def import_(
     """Import feedback from JSON lines; known feedback is skipped."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         count = index.import_feedback(file, origin=origin or file.name)
-    out.print(f"{count} feedbacks added")
+    out.print(f"{counted(count, 'feedback')} added")
