@@ -11,6 +11,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, overload
 
@@ -31,7 +32,7 @@ from hebbgraph.learning.episodes import Episodes, episode_node
 from hebbgraph.learning.overlay import Overlay, Recollection
 from hebbgraph.learning.snapshot import load_snapshot, save_snapshot
 from hebbgraph.learning.traces import Family, traces_of
-from hebbgraph.learning.weights import RawWeights
+from hebbgraph.learning.weights import UNJUDGED_WITNESS, RawWeights
 from hebbgraph.records import Feedback, LearnedParameter, PruneReport
 from hebbgraph.settings import FamilyName, LearningSettings
 from hebbgraph.store.feedback_log import FeedbackLog
@@ -345,7 +346,8 @@ class Memory:
     def parameters(self) -> CorpusParameters:
         """Return the parameters of the corpus."""
         with self._lock:
-            return self.corpus.parameters(self.weights.n_events, self.weights.scale_of)
+            scale_of = partial(self.weights.scale_of, unjudged=UNJUDGED_WITNESS)
+            return self.corpus.parameters(self.weights.n_events, scale_of)
 
     def learned(self, default: EvidenceWeights) -> tuple[LearnedParameter, ...]:
         """Describe the parameters of the corpus that have moved."""
@@ -384,7 +386,9 @@ class Memory:
         The caller holds the lock on the graph.
         """
         with self._lock:
-            families, weak, masked = self._standing(graph, min_weight)
+            families, masked = self._masked(graph)
+            every = np.arange(len(self.weights))
+            weak = np.abs(self.weights.weight(every)) < min_weight
             edges, events = self.weights.taught()
             useful = np.zeros(len(self.events), np.bool_)
             useful[events[~(weak | masked)[edges]]] = True
@@ -408,8 +412,9 @@ class Memory:
         The caller holds the lock on the graph.
         """
         with self._lock:
-            _, _, masked = self._standing(graph, MIN_WEIGHT)
-            weak = np.abs(self.weights.believed()) < MIN_WEIGHT
+            _, masked = self._masked(graph)
+            every = np.arange(len(self.weights))
+            weak = np.abs(self.weights.believed(every)) < MIN_WEIGHT
             edges, events = self.weights.taught()
             n = len(self.events)
             shaped = np.bincount(events, minlength=n)
@@ -426,16 +431,14 @@ class Memory:
         with self._lock:
             return self.weights.scale_of(voice)
 
-    def _standing(
-        self, graph: TagGraph, min_weight: float
-    ) -> tuple[NDArray[np.int8], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return the family of each edge, and whether it is weak, or leads to what is gone."""
+    def _masked(self, graph: TagGraph) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
+        """Return the family of each edge, and whether it leads to or from what is gone."""
         overlay = self.overlay(graph)
         families, sources, targets = self.weights.all_edges()
-        weak = np.abs(self.weights.weight(np.arange(len(self.weights)))) < min_weight
         names = np.array([name[0] for name in self.weights.nodes] or [""])
         gone = (overlay.number < 0) & (names[: len(overlay.number)] != "e")
-        return families, weak, gone[sources] | gone[targets] if len(families) else weak
+        masked: NDArray[np.bool_] = gone[sources] | gone[targets]
+        return families, masked
 
 
 def _by_family(families: NDArray[np.int8]) -> dict[str, int]:

@@ -240,8 +240,6 @@ class Overlay:
         self._is_read = False
         #: Rows to be read again; None means all of them.
         self._changed: set[tuple[Family, int]] | None = None
-        self._actor_scale = np.ones(1)
-        self._scale_actors = False
         self._target_scale = np.empty(0)
 
     def fits(self, graph: TagGraph) -> bool:
@@ -269,8 +267,6 @@ class Overlay:
             for pool in self._pools:
                 pool.clear()
             self._target_scale = target_scales(self._weights.credits(), in_credit=IN_CREDIT)
-            self._actor_scale = self._weights.actor_scales()
-            self._scale_actors = bool((self._actor_scale < 1.0).any())
         else:
             self._drop(self._changed)
         self._changed = set()
@@ -435,11 +431,8 @@ class Overlay:
         family, source, target, _ = self._weights.ends(edges)
         known = (self.number[source] >= 0) | (family == Family.EPISODE)
         edges = edges[known & (self.number[target] >= 0)]
-        family, source, target, actor = self._weights.ends(edges)
-        weight = self._weights.weight(edges)
-        if self._scale_actors:
-            known = actor < len(self._actor_scale)
-            weight = weight * np.where(known, self._actor_scale[np.where(known, actor, 0)], 1.0)
+        family, source, target, _ = self._weights.ends(edges)
+        weight = self._weights.believed(edges)
         # A node without a scale is new since, and was not cited often.
         known = (target < len(self._target_scale)) & (weight > 0)
         weight[known] *= self._target_scale[target[known]]

@@ -23,7 +23,7 @@ from hebbgraph.learning.rows import Rows
 from hebbgraph.learning.traces import Family, Node, Trace
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["EdgeEnds", "RawWeights", "clock"]
+__all__ = ["UNJUDGED_WITNESS", "EdgeEnds", "RawWeights", "clock"]
 
 _PACKED = ("node_data", "node_offsets", "node_hashes", "node_numbers")
 _COLUMNS = (
@@ -36,6 +36,9 @@ _NODE_BITS = 40
 _NODE_MASK = (1 << _NODE_BITS) - 1
 #: What it says of an actor to cite what others cited for the same question, and to pass it over.
 _AGREES, _CONTRADICTS = 1.0, 1.5
+#: Who is new since the readers' clock moved is believed in full, but counts half as a witness: for
+#: or against others, and of the corpus.
+_UNJUDGED, UNJUDGED_WITNESS = 1.0, 0.5
 
 
 class EdgeEnds(NamedTuple):
@@ -187,7 +190,7 @@ class RawWeights:
         for target, by, weight in zip(*(one[edges].tolist() for one in columns), strict=True):
             if weight <= 0:
                 continue
-            believed = float(self._seen_scales[by]) if by < len(self._seen_scales) else 0.5
+            believed = self._scale(by, UNJUDGED_WITNESS)
             if by == actor:
                 own.add(target)
             elif target in cited:
@@ -326,14 +329,11 @@ class RawWeights:
         decayed: NDArray[np.float64] = self._weight.view[edges] * self._retention**age
         return decayed
 
-    def believed(self) -> NDArray[np.float64]:
-        """Return the weights of all edges, decayed to now, as far as their actors are believed."""
-        edges = np.arange(len(self))
-        *_, actor = self.ends(edges)
-        scales = self._seen_scales
-        known = actor < len(scales)  # who is new is believed until judged
-        scale = np.ones(len(edges))
-        scale[known] = scales[actor[known]]
+    def believed(self, edges: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the weights of edges, decayed to now, as far as their actors are believed."""
+        actor, scales = self._actor.view[edges], self._seen_scales
+        known = actor < len(scales)
+        scale: NDArray[np.float64] = np.where(known, scales[np.where(known, actor, 0)], _UNJUDGED)
         return self.weight(edges) * scale
 
     def credits(self) -> NDArray[np.float64]:
@@ -343,10 +343,12 @@ class RawWeights:
         """
         return self._seen_credit
 
-    def scale_of(self, voice: Voice) -> float:
+    def scale_of(self, voice: Voice, *, unjudged: float = _UNJUDGED) -> float:
         """Return the factor on the weights of a voice, as of the readers' clock."""
-        number = self.actors.numbers.get(voice, -1)
-        return float(self._seen_scales[number]) if 0 <= number < len(self._seen_scales) else 0.5
+        return self._scale(self.actors.numbers.get(voice, len(self._seen_scales)), unjudged)
+
+    def _scale(self, actor: int, unjudged: float) -> float:
+        return float(self._seen_scales[actor]) if actor < len(self._seen_scales) else unjudged
 
     def actor_scales(self) -> NDArray[np.float64]:
         """Return the factor on the weights of each actor, as of the readers' clock."""

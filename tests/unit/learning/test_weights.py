@@ -94,3 +94,14 @@ def test_teachers_are_remembered():
     found = rows(raw, Family.CUE, "t:owl")
     edges, events, _ = raw.teachers(found.edge[:1])
     assert (edges.tolist(), events.tolist()) == ([0], [0])
+
+
+def test_who_is_new_between_two_steps_of_the_clock_is_said_to_weigh_what_recalls_let_it():
+    raw = weights()
+    for _ in range(32):
+        raw.fold([], "ann")
+    assert raw.fold(*lesson(OWL, actor="bob")) is not None  # the clock has not moved
+    owl = rows(raw, Family.CUE, "t:owl")
+    assert raw.believed(owl.edge).tolist() == owl.weight.tolist()
+    assert raw.scale_of("bob") == 1.0
+    assert raw.scale_of("bob", unjudged=0.5) == 0.5
