@@ -49,20 +49,25 @@ def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
         *_guarded("database", truth.problems),
         *_guarded("feedback", lambda: _feedback_problems(log)),
     ]
-    # Derived parts are compared with a rebuild, for which texts must be as they were added.
-    as_added = not any(finding.part == "texts" for finding in found)
+    # Derived parts are compared with a rebuild, for which all texts must be as they were added.
+    uncompared = None
+    if truth.shards_down()[0]:
+        uncompared = "a shard is down"
+    elif any(finding.part == "texts" for finding in found):
+        uncompared = "some texts are not as they were added"
+    comparable = uncompared is None
     # Nothing is derived from a damaged database: it would be taken for that of the backup.
     damaged = namespace.database.dialect.damage() is not None
     repair = repair and not damaged
     derived_findings, learned = [], []
     if not damaged:
-        derived_findings = list(_derived_problems(truth, derived, language, as_added))
+        derived_findings = list(_derived_problems(truth, derived, language, comparable))
         learned = list(_learned_problems(namespace))
     if repair and derived_findings:
         derived.start_over("the doctor found them wrong")
         derived.refresh()
         derived.save()
-        remaining = {f.part for f in _derived_problems(truth, derived, language, as_added)}
+        remaining = {f.part for f in _derived_problems(truth, derived, language, comparable)}
         derived_findings = [
             finding.model_copy(update={"repaired": finding.part not in remaining})
             for finding in derived_findings
@@ -88,7 +93,7 @@ def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
         chunks=truth.count(),
         feedbacks=log.count(),
         findings=(*found, *derived_findings, *learned, *optional),
-        notes=tuple(_notes(truth, as_added, damaged)),
+        notes=tuple(_notes(truth, uncompared, damaged)),
     )
 
 
@@ -106,7 +111,7 @@ def _guarded(part: Part, check: Callable[[], Iterable[str | Finding]]) -> Iterat
 
 
 def _derived_problems(
-    truth: Truth, derived: Derived, language: str, as_added: bool
+    truth: Truth, derived: Derived, language: str, comparable: bool
 ) -> Iterator[Finding]:
     # Files first: memory may be intact while the disk is not.
     yield from _guarded("snapshot", derived.snapshot_problems)
@@ -118,7 +123,7 @@ def _derived_problems(
 
     unreadable = list(_guarded("graph", refresh))
     yield from unreadable
-    if unreadable or not as_added:
+    if unreadable or not comparable:
         return
     fresh = _rebuilt(truth, language)
 
@@ -208,11 +213,11 @@ def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
         yield Finding(part="learned", problem=difference)
 
 
-def _notes(truth: Truth, as_added: bool, damaged: bool) -> Iterator[str]:
+def _notes(truth: Truth, uncompared: str | None, damaged: bool) -> Iterator[str]:
     if damaged:
         yield "what is derived was neither compared nor repaired, since the database is damaged"
-    elif not as_added:
-        yield "graph and vectors were not compared, since some texts are not as they were added"
+    elif uncompared is not None:
+        yield f"graph and vectors were not compared, since {uncompared}"
     yield from _shared_addresses(truth)
     state = truth.state().embedding
     if state is not None and (missing := truth.embeddings.count_to_embed(state.epoch)):

@@ -27,6 +27,7 @@ from hebbgraph import (
     ShardedIndex,
 )
 from hebbgraph.cli import app
+from hebbgraph.derived.steps import Steps
 from hebbgraph.shards import shard as shard_module
 from hebbgraph.shards.plan import ShardPlan, home_of
 from hebbgraph.store.truth import Truth
@@ -437,6 +438,24 @@ def test_damage_of_one_lexical_index_is_mended(
 
 
 Check = Callable[[HebbianIndex], None]
+
+
+def test_the_doctor_compares_shards_with_a_rebuild(
+    many: ShardedIndex, tried_at_once: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:  # older mentions of a new phrase are not looked up
+        patched.setattr(Steps, "rematch", lambda *_: None)
+        many.add([{"id": "new", "title": "Tessel", "text": "An island."}])
+        many.add([{"id": "bay", "title": "born", "text": "A play."}])
+    report = many.doctor()
+    assert any(found.problem.startswith("tags of row") for found in report.findings)
+    assert all(found.repaired for found in many.doctor(repair=True).findings)
+    assert many.doctor().ok
+    lost = _largest(many)
+    lost.rename(lost.with_name("away"))
+    report = many.doctor()
+    assert [found.part for found in report.findings] == ["database"]
+    assert "graph and vectors were not compared, since a shard is down" in report.notes
 
 
 def test_a_lost_snapshot_is_built_anew(

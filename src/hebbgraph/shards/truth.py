@@ -9,6 +9,7 @@ from heapq import merge
 from itertools import chain
 from typing import Any, NamedTuple, TypeVar
 
+import numpy as np
 import sqlalchemy as sa
 
 from hebbgraph.records import Chunk, Finding
@@ -17,10 +18,10 @@ from hebbgraph.shards.shard import Shard
 from hebbgraph.store.chunks import ChunkReader, Dated, pages
 from hebbgraph.store.database import Database
 from hebbgraph.store.embeddings import Embeddings, EmbeddingState
-from hebbgraph.store.history import Commit
+from hebbgraph.store.history import NEVER, NOTHING, Commit
 from hebbgraph.store.schema import chunks, documents
 from hebbgraph.store.texts import TextStore
-from hebbgraph.store.truth import ChunkWrite, Outcome, Standing, State, Truth
+from hebbgraph.store.truth import Changes, ChunkWrite, Outcome, Standing, State, Truth
 
 __all__ = ["ShardedTruth", "joined_commit"]
 
@@ -320,6 +321,7 @@ class ShardedTruth(_OverShards, Truth):
         return len(self.shards) - len(self.up), len(self.shards)
 
     def problems(self) -> Iterator[Finding]:
+        self.state()  # asks each whether it answers
         for shard in self.shards:
             if (told := shard.told) is not None:
                 yield Finding(part="database", problem=told)
@@ -328,6 +330,20 @@ class ShardedTruth(_OverShards, Truth):
                 yield found.model_copy(update={"problem": f"shard {shard.name!r}: {found.problem}"})
 
     # -- reading --------------------------------------------------------------------
+
+    def changes_since(self, commit: Commit) -> Changes:
+        """Return the rows of all shards that answer; no commit but the last leads on to them.
+
+        The coordinator takes the steps of each shard by itself, so this serves who starts from
+        nothing.
+        """
+        state = self.state()  # before the rows: who compares finds the truth ahead, not behind
+        nothing = np.empty(0, dtype=np.int64)
+        if commit == state.commit:
+            return Changes(state, nothing, nothing)
+        added = self.each(lambda truth: truth.changes_since(NEVER).added)
+        complete = commit in (NOTHING, NEVER)
+        return Changes(state, np.concatenate([nothing, *added]), nothing, complete)
 
     def count(self) -> int:
         return sum(self.each(Truth.count))
