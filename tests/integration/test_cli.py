@@ -428,7 +428,9 @@ def test_lessons_are_reported_on(run: Run, indexed: Path, tmp_path: Path) -> Non
     for wrong, expected in (
         (("--report", "--output", tmp_path / "report.png"), "ends in .html or .svg"),
         (("--output", tmp_path / "report.svg"), "add --report"),
+        (("--questions", 4), "add --report"),
         (("--report", "--actor", "ida"), "replays the whole log"),
+        (("--report", "--last", 3), "replays the whole log"),
         (("--report", "--output", tmp_path / "missing" / "report.svg"), "missing"),
     ):
         refused = run("lessons", "--db", indexed, *wrong)

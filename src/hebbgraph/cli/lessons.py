@@ -25,6 +25,8 @@ from hebbgraph.records import LessonRecord
 if TYPE_CHECKING:
     from hebbgraph.index import HebbianIndex
 
+_LAST = 50
+
 app = typer.Typer()
 
 
@@ -40,7 +42,9 @@ def lessons(
     recall: Annotated[str | None, typer.Option(help="Lessons of the recall with this id.")] = None,
     since: Annotated[datetime | None, typer.Option(help="Lessons from this time on.")] = None,
     until: Annotated[datetime | None, typer.Option(help="Lessons before this time.")] = None,
-    last: Annotated[int, typer.Option(help="Show so many, the latest.", min=1)] = 50,
+    last: Annotated[
+        int | None, typer.Option(help="Show so many, the latest. [default: 50]", min=1)
+    ] = None,
     report: Annotated[
         bool, typer.Option("--report", help="Replay the log: did learning help here?")
     ] = False,
@@ -49,8 +53,9 @@ def lessons(
         typer.Option(metavar="FILE.html|.svg", help="Draw the report into a file, too."),
     ] = None,
     questions: Annotated[
-        int, typer.Option(help="Ask so many later questions for the report, at most.")
-    ] = 200,
+        int | None,
+        typer.Option(help="Ask so many later questions for the report. [default: at most 200]"),
+    ] = None,
     embedder: EmbedderName = None,
     as_json: AsJson = False,
 ) -> None:
@@ -62,19 +67,20 @@ def lessons(
     With --report, the lessons of the first half are learned apart, and the questions of the second
     half are asked before and after, if the log keeps them. Give the --embedder of the index.
     """
-    if output is not None and not report:
-        raise ParameterError("--output draws a report; add --report")
+    if not report and any(one is not None for one in (output, questions, embedder)):
+        raise ParameterError("--output, --questions and --embedder are for a report; add --report")
     if report:
-        if unnamed or any(one is not None for one in (actor, recall, since, until)):
+        if unnamed or any(one is not None for one in (actor, recall, since, until, last)):
             raise ParameterError(
-                "--report replays the whole log; leave out --actor, --unnamed, --recall, --since "
-                "and --until"
+                "--report replays the whole log; leave out --actor, --unnamed, --recall, --since, "
+                "--until and --last"
             )
         if output is not None and output.suffix not in (".html", ".svg"):
             raise ParameterError(f"--output ends in .html or .svg, got {str(output)!r:.200}")
         with opened(db, namespace, embedder, cache_dir=cache_dir) as index:
             _report(index, questions, output, as_json)
         return
+    last = last or _LAST
     with opened(db, namespace, cache_dir=cache_dir) as index:
         found = index.lessons(actor=actor, unnamed=unnamed, recall=recall, since=since, until=until)
         answers = index.stats().answers
@@ -91,12 +97,13 @@ def lessons(
         out.print(f"answers read: {kinds}")
 
 
-def _report(index: HebbianIndex, questions: int, output: Path | None, as_json: bool) -> None:
+def _report(index: HebbianIndex, questions: int | None, output: Path | None, as_json: bool) -> None:
     from hebbgraph.artifacts import whole_file
     from hebbgraph.cli.lesson_plot import as_html, as_svg, as_text
     from hebbgraph.store.database import translated_os
 
-    found = index.lesson_report(questions=questions)
+    asked = {} if questions is None else {"questions": questions}
+    found = index.lesson_report(**asked)
     if output is not None:
         drawn = as_svg(found) if output.suffix == ".svg" else as_html(found)
         with translated_os(str(output)), whole_file(output) as partial:

@@ -113,11 +113,12 @@ async def undo_forget(body: bodies.UndoForgetRequest, visit: Visit) -> Response:
 
 async def keep_answer(body: bodies.KeepAnswerRequest, visit: Visit) -> Response:
     """Keep what links an answer to its lessons, for later verdicts and turns."""
-    if visit.caller.actor is not None:
-        for credit in body.record.credits:
-            visit.caller.actor_of(credit.actor or "nobody")
-            _check_vouching(visit, credit.trusted)
-    return await visit.answer(lambda index: index.keep_answer(body.record), pool="write")
+    given = []
+    for credit in body.record.credits:
+        _check_vouching(visit, credit.trusted)
+        given.append(credit.model_copy(update={"actor": visit.caller.actor_of(credit.actor)}))
+    record = body.record.model_copy(update={"credits": tuple(given)})
+    return await visit.answer(lambda index: index.keep_answer(record), pool="write")
 
 
 async def find_answer(body: bodies.FindAnswerRequest, visit: Visit) -> Response:

@@ -118,10 +118,13 @@ def test_a_token_teaches_in_its_own_name(serve: Serve) -> None:
     assert api.post("/v1/reinforce", json=cited).json()["actor"] == "eve"
     assert api.post("/v1/reinforce", json=cited | {"actor": "bob"}).status_code == 403
     assert api.post("/v1/reinforce", json=cited | {"trusted": True}).status_code == 403
-    credit = {"recall_id": recall["id"], "cited": cited["cited"], "shown": [], "actor": "eve"}
-    for vouched, status in ((False, 200), (True, 403)):
-        record = {"outcome": "learned", "credits": [credit | {"trusted": vouched}]}
-        assert api.post("/v1/keep_answer", json={"record": record}).status_code == status
+    credit = {"recall_id": recall["id"], "cited": cited["cited"], "shown": cited["cited"]}
+    record = {"outcome": "learned", "names": ["run"], "recalls": [recall], "credits": [credit]}
+    kept = api.post("/v1/keep_answer", json={"record": record}).json()
+    assert [one["actor"] for one in kept["credits"]] == ["eve"]
+    for other in ({"actor": "bob"}, {"actor": "eve", "trusted": True}):
+        record["credits"] = [credit | other]
+        assert api.post("/v1/keep_answer", json={"record": record}).status_code == 403
 
 
 def test_taking_back_needs_the_id_the_actor_or_the_role(serve: Serve) -> None:
