@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from fakes import WordEmbedding
 from llama_index.core import StorageContext, VectorStoreIndex
-from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.vector_stores.simple import SimpleVectorStore
 from llama_index.core.vector_stores.types import (
     BasePydanticVectorStore,
@@ -149,6 +149,8 @@ async def test_hits_are_those_of_an_index_with_the_same_model(
         wanted = found(alone.retrieve(question))
         assert found(over.retrieve(question)) == wanted
         assert found(await over.aretrieve(question)) == wanted
+        embedded = QueryBundle(question, embedding=np.array(model._vector(question)))
+        assert found(over.retrieve(embedded)) == wanted
     assert len(model.embedded) == len(TEXTS)
     assert not any(one.notes and "vectors" in one.notes[-1] for _, one in over._latest)
     asked = ConversationBundle("And who at Crail?", history=["Who tends the lamp of Huna?"])

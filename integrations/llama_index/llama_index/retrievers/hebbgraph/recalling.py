@@ -197,7 +197,8 @@ class RecallingRetriever(BaseRetriever):
             asked.seeds, asked.vector = self._source.retrieve(full), full.embedding
         if not asked.query.strip():
             return (asked.seeds or [])[: asked.k]
-        asked.vector = asked.vector or query_bundle.embedding
+        if asked.vector is None:
+            asked.vector = query_bundle.embedding
         if asked.vector is None and self._embed_model is not None and self._source is None:
             strings = query_bundle.embedding_strs
             asked.vector = self._embed_model.get_agg_embedding_from_queries(strings)
@@ -218,7 +219,8 @@ class RecallingRetriever(BaseRetriever):
             asked.seeds, asked.vector = await self._source.aretrieve(full), full.embedding
         if not asked.query.strip():
             return (asked.seeds or [])[: asked.k]
-        asked.vector = asked.vector or query_bundle.embedding
+        if asked.vector is None:
+            asked.vector = query_bundle.embedding
         if asked.vector is None and self._embed_model is not None and self._source is None:
             strings = query_bundle.embedding_strs
             asked.vector = await self._embed_model.aget_agg_embedding_from_queries(strings)
