@@ -16,6 +16,7 @@ import argparse
 import json
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -134,7 +135,7 @@ def _measure(given: argparse.Namespace, folder: Path) -> dict[str, Any]:
         for how in kinds if number % 2 == 0 else reversed(kinds):
             name = folder / f"{number}-{how}"
             measured[how] = _in_child(how, str(source), str(name), given.engine)
-            subprocess.run(["rm", "-rf", str(name)], check=True)
+            shutil.rmtree(name)
             _say(f"round {number + 1}, {_named(how)}: {measured[how]['whole']:.1f} s")
         rounds.append(measured)
     one = {

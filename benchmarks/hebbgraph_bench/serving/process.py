@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -70,15 +70,22 @@ def serving(db: Path) -> Iterator[Serving]:
         server = Serving(f"http://127.0.0.1:{port}", process.pid)
         deadline = time.monotonic() + _START_SECONDS
         with server.client() as client:
-            while process.poll() is None and time.monotonic() < deadline:
-                with suppress(ConnectionLostError):
-                    client.namespaces()
-                    break
+            while not _answers(client):
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise SystemExit(f"the server of {db} did not start; it says why above")
                 time.sleep(0.1)
         yield server
     finally:
         process.terminate()
         process.wait()
+
+
+def _answers(client: HebbianClient) -> bool:
+    try:
+        client.namespaces()
+    except ConnectionLostError:
+        return False
+    return True
 
 
 def _serve(db: str, port: str) -> None:
