@@ -46,6 +46,7 @@ _AHEAD = 2  # tasks handed out for each worker, so that none waits for the drive
 _ROWS_OF_A_SEGMENT = 25_000
 _MOST_SEGMENTS = 8  # Tantivy would merge more
 _PHRASES_OF_A_BUCKET = 50_000
+_NONE = np.empty(0, np.int64)
 #: Shares of the whole work, in processor time, as measured (docs/building.md).
 _SHARES = {"propose": 0.8, "merge": 0.04, "match": 0.14, "assemble": 0.02}
 
@@ -101,6 +102,10 @@ class Driver:
         one worker, ``lexical`` runs while the others do.
     reused : int
         Results that were whole already.
+    size : int
+        Characters of text and titles.
+    files_failed : list of (path, reason)
+        Files that could not be read.
     """
 
     namespace: Namespace
@@ -110,14 +115,13 @@ class Driver:
     on_progress: Progress | None = None
     seconds: dict[str, float] = field(default_factory=dict)
     reused: int = 0
+    size: int = 0
+    files_failed: list[tuple[str, str]] = field(default_factory=list)
     _committed: list[_Committed] = field(default_factory=list)
     _report: AddReport = field(default_factory=AddReport)
     #: Commits that inserted chunks, and whether no other kind was needed.
     _commits: int = 0
     _only_inserts: bool = True
-    #: Bytes of text, and files that could not be read, with the reason.
-    size: int = 0
-    files_failed: list[tuple[str, str]] = field(default_factory=list)
 
     def run(self, partitions: Iterable[Partition], total_bytes: int | None) -> AddReport:
         """Build; ``total_bytes`` is for progress alone.
@@ -143,7 +147,6 @@ class Driver:
         return self._report.model_copy(
             update={
                 "generation": truth.generation(),
-                "failed": tuple(self._report.failed),
                 "seconds": time.perf_counter() - self._began,
             }
         )
@@ -358,7 +361,7 @@ class Driver:
             held += len(one.rows)
         positions = self.namespace.truth.text_store.here
         return [
-            self.engine.submit(_index_terms, self.shelf, group, positions)
+            self.engine.submit(index_terms, self.shelf, group, positions)
             for group in groups
             if group
         ]
@@ -429,10 +432,3 @@ class _Clock:
     def __exit__(self, *_: object) -> None:
         spent = time.perf_counter() - self._began
         self._into[self._step] = self._into.get(self._step, 0.0) + spent
-
-
-def _index_terms(shelf: Path, group: Sequence[Numbered], positions: bool) -> Summary:
-    return index_terms(shelf, group, positions=positions)
-
-
-_NONE = np.empty(0, np.int64)

@@ -20,7 +20,7 @@ Numbered = tuple[str, NDArray[np.int64]]
 _SOME = Commit(1, 1)  # a segment has no commit of its own
 
 
-def index_terms(shelf: Path, partitions: Sequence[Numbered], *, positions: bool) -> Summary:
+def index_terms(shelf: Path, partitions: Sequence[Numbered], positions: bool) -> Summary:
     """Write the terms and facts of some partitions as a lexical index of their own.
 
     Parameters

@@ -155,6 +155,8 @@ class Aliases:
     language : str
     embed : callable, optional
         Maps phrases to unit vectors, or returns None without an embedder; for ``vectors``.
+    glossary : mapping of str to names, optional
+        What one thing is called besides; its names are joined whatever ``kinds`` says.
     translated : callable, optional
         Returns pairs of tags of a graph, for ``translations``.
     """
