@@ -73,6 +73,7 @@ def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
             for finding in derived_findings
         ]
     if repair and learned:
+        memory.discard()  # or its snapshot would be read again
         memory.reset()
         memory.refresh(derived.feedback)
         mended = not list(_learned_problems(namespace))

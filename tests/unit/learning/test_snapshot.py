@@ -198,6 +198,25 @@ def test_a_snapshot_that_cannot_be_written_is_not_tried_each_time(
         assert caplog.text.count("was not kept") == 2
 
 
+def test_a_wrong_snapshot_that_is_whole_is_repaired(
+    opened: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    with opened() as index:
+        teach(index, 20)
+        before = everything(index)
+    [path] = tmp_path.rglob(SNAPSHOT_NAME)
+    held = load_snapshot(path)
+    assert held is not None
+    save_snapshot(path, held.facts, held.arrays | {"weight": held.arrays["weight"] / 2.0})
+    with opened() as index:
+        assert everything(index) != before
+        [finding] = index.doctor(repair=True).findings
+        assert (finding.part, finding.repaired) == ("learned", True)
+        assert everything(index) == before
+    with opened() as index:
+        assert everything(index) == before
+
+
 def test_erasing_takes_the_snapshot_along(
     opened: Callable[..., HebbianIndex], tmp_path: Path
 ) -> None:
