@@ -134,20 +134,21 @@ class Memory:
 
     def reset(self) -> None:
         """Forget what was folded; the next refresh folds the whole log."""
-        # Rows are never used twice in one history, so what was read of one stays true.
-        self._hash_of_row: dict[int, str] = {}
-        self._breaks = self._truth.history.breaks
-        #: How much of the log was folded.
-        self.state = FeedbackState()
-        self._seq = 0
-        self._last_id = ""
-        self.weights = RawWeights(self._settings)
-        self.episodes = Episodes(self._settings)
-        self.corpus = CorpusMemory(self._settings)
-        self.events = Events()
-        self._overlay: Overlay | None = None
-        #: Whether anything was learned; else recalls are the static ones.
-        self.has_learned = False
+        with self._lock:
+            # Rows are never used twice in one history, so what was read of one stays true.
+            self._hash_of_row: dict[int, str] = {}
+            self._breaks = self._truth.history.breaks
+            #: How much of the log was folded.
+            self.state = FeedbackState()
+            self._seq = 0
+            self._last_id = ""
+            self.weights = RawWeights(self._settings)
+            self.episodes = Episodes(self._settings)
+            self.corpus = CorpusMemory(self._settings)
+            self.events = Events()
+            self._overlay: Overlay | None = None
+            #: Whether anything was learned; else recalls are the static ones.
+            self.has_learned = False
 
     # -- keeping in step ------------------------------------------------------------
 

@@ -101,9 +101,9 @@ class Names(Sequence[str]):
 
     def packed(self) -> PackedNames:
         """Return all names, as arrays."""
-        names = list(self._names) if self._added else None
-        if names is None:
+        if not self._added:
             return self._data, self._offsets, self._hashes, self._whose
+        names = list(self._names)
         hashes = _hashes(names)
         order = np.argsort(hashes, kind="stable")
         return (*pack_strings(names), hashes[order], order)
