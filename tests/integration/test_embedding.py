@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -258,11 +259,12 @@ def test_vectors_of_a_store_rank_as_those_of_the_index() -> None:
         assert over.recall(query, k=40, seeds=seeds, vector=asked, vectors=vectors).hit("fern-4")
 
 
-def test_a_store_without_vectors_is_searched_all_the_same() -> None:
+def test_a_store_without_vectors_is_searched_all_the_same(caplog: pytest.LogCaptureFixture) -> None:
     vector, seeds = Bag().embed_query("owl"), [("fern-1", 0.9), ("reef-2", 0.4)]
+    calls = count(1)
 
     def broken(ids: Sequence[str]) -> dict[str, Any]:
-        raise ConnectionError("the store went away")
+        raise ConnectionError(f"the store went away, request {next(calls)}")
 
     with HebbianIndex.open(":memory:") as index:
         index.add(CHUNKS)
@@ -271,7 +273,11 @@ def test_a_store_without_vectors_is_searched_all_the_same() -> None:
         failed = index.recall("owl", seeds=seeds, vector=vector, vectors=broken)
         for recall in (none, failed):
             assert [hit.score for hit in recall.hits] == [hit.score for hit in plain.hits]
-        assert failed.notes[-1] == "no vectors of the store: ConnectionError: the store went away"
+        reason = "no vectors of the store: ConnectionError: the store went away, request"
+        assert failed.notes[-1] == f"{reason} 1"
+        failed = index.recall("owl", seeds=seeds, vector=vector, vectors=broken)
+        assert failed.notes[-1] == f"{reason} 2"
+        assert caplog.text.count("no vectors of the store") == 1
         for options in (
             {"seeds": seeds},
             {"vector": vector},
@@ -287,6 +293,8 @@ def test_a_store_without_vectors_is_searched_all_the_same() -> None:
                     vector=vector,
                     vectors=lambda ids, w=wrong: dict.fromkeys(ids, w),
                 )
+        with pytest.raises(ParameterError, match="a dict from id to vector, got list"):
+            index.recall("owl", seeds=seeds, vector=vector, vectors=lambda ids: [vector])  # type: ignore[arg-type]
 
 
 def test_texts_are_embedded_when_they_are_wanted_and_once() -> None:

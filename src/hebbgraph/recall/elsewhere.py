@@ -70,6 +70,10 @@ class VectorsElsewhere:
             return
         ids = truth.ids(rows)
         vectors = self._source(list(ids.values()))
+        if not isinstance(vectors, Mapping):
+            raise ParameterError(
+                f"vectors(ids) returns a dict from id to vector, got {type(vectors).__name__}"
+            )
         given = {
             row: vector for row, id_ in ids.items() if (vector := vectors.get(id_)) is not None
         }

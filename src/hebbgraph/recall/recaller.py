@@ -134,7 +134,7 @@ class Recaller:
             else SecondLook(namespace.reranker, namespace.settings.rerank)
         )
         self._strategies: dict[StrategyName, Strategy] = {}
-        self._told: set[str] = set()
+        self._told: set[type[Exception]] = set()
         self._making = threading.Lock()
 
     def recall(
@@ -280,8 +280,8 @@ class Recaller:
             raise
         except Exception as error:
             note = f"no vectors of the store: {_in_short(error)}"
-            if note not in self._told:
-                self._told.add(note)
+            if type(error) not in self._told:  # its words may differ each time
+                self._told.add(type(error))
                 logger.warning("%s; what its search did not return ranks by its other merits", note)
             return (note,)
         return ()
