@@ -31,11 +31,15 @@ __all__ = [
     "TraceEvent",
     "TraceHit",
     "TraceNode",
+    "Verdict",
 ]
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid")
 
 CorrectionKind: TypeAlias = Literal["merge", "rename", "mute", "split"]
+Verdict: TypeAlias = Literal[
+    "helped", "harmed", "mixed", "unclear", "too_few", "no_questions", "no_lessons"
+]
 
 
 class TagCorrection(BaseModel):
@@ -408,9 +412,7 @@ class LessonReport(BaseModel):
 
     model_config = _FROZEN
 
-    verdict: Literal[
-        "helped", "harmed", "mixed", "unclear", "too_few", "no_questions", "no_lessons"
-    ]
+    verdict: Verdict
     advice: str = ""
     lessons: int = 0
     kept: int = 0

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from hebbgraph.arguments import check_k
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.bootstrap import paired_bootstrap
-from hebbgraph.inspection import LessonPoint, LessonReport, MeanChange, MovedQuestion
+from hebbgraph.inspection import LessonPoint, LessonReport, MeanChange, MovedQuestion, Verdict
 from hebbgraph.learning.memory import Memory
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.recaller import Recaller
@@ -199,33 +199,29 @@ def _report(
         )
         for lessons, some in found.items()
     )
-    verdict, advice = "too_few", _TOO_FEW.format(len(questions))
-    if len(questions) >= _FEWEST:
-        verdict, advice = _verdict(points[-1]), ""
+    few = len(questions) < _FEWEST
     moved = sorted(
         (number for number in range(len(questions)) if last.rank[number] != plain.rank[number]),
         key=lambda number: -abs(last.reciprocal[number] - plain.reciprocal[number]),
     )
-    return LessonReport.model_validate(
-        {
-            "verdict": verdict,
-            "advice": advice,
-            "taught": taught,
-            "asked": len(questions),
-            "repeated": int((~new).sum()),
-            "k": k,
-            "points": points,
-            "new_recall": _change(last.recall[new], plain.recall[new]) if new.any() else None,
-            "new_mrr": _change(last.reciprocal[new], plain.reciprocal[new]) if new.any() else None,
-            "moved": tuple(
-                MovedQuestion(
-                    question=questions[number].text,
-                    before=plain.rank[number],
-                    after=last.rank[number],
-                )
-                for number in moved[:_MOST_MOVED]
-            ),
-        }
+    return LessonReport(
+        verdict="too_few" if few else _verdict(points[-1]),
+        advice=_TOO_FEW.format(len(questions)) if few else "",
+        taught=taught,
+        asked=len(questions),
+        repeated=int((~new).sum()),
+        k=k,
+        points=points,
+        new_recall=_change(last.recall[new], plain.recall[new]) if new.any() else None,
+        new_mrr=_change(last.reciprocal[new], plain.reciprocal[new]) if new.any() else None,
+        moved=tuple(
+            MovedQuestion(
+                question=questions[number].text,
+                before=plain.rank[number],
+                after=last.rank[number],
+            )
+            for number in moved[:_MOST_MOVED]
+        ),
     )
 
 
@@ -234,7 +230,7 @@ def _change(after: NDArray[np.float64], before: NDArray[np.float64]) -> MeanChan
     return MeanChange(mean=by.mean, low=by.low, high=by.high, better=by.wins, worse=by.losses)
 
 
-def _verdict(last: LessonPoint) -> str:
+def _verdict(last: LessonPoint) -> Verdict:
     changes = (last.recall_change, last.mrr_change)
     up, down = any(one.low > 0 for one in changes), any(one.high < 0 for one in changes)
     if up and down:
