@@ -32,8 +32,8 @@ class ByNumber:
 
     def embed_query(self, text: str) -> list[float]:
         found = re.search(r"\d+", text)
-        assert found is not None
-        vector = np.random.default_rng(int(found.group())).standard_normal(32)
+        number = 0 if found is None else int(found.group())
+        vector = np.random.default_rng(number).standard_normal(32)
         return list(vector / np.linalg.norm(vector))
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
@@ -167,6 +167,25 @@ def test_codes_follow_files_that_another_process_has_rewritten(
     for index in (b, open_index(embedder=ByNumber(), settings=settings)):
         assert _wrong(index, range(90, 240, 5)) == []
         assert _held(index) <= 240
+
+
+def test_lists_are_kept_when_chunks_get_their_vectors_later(
+    open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("faiss")
+    monkeypatch.setattr(vectors, "_FEWEST_SEARCHED", 50)
+    settings = Settings(vector_search="ivf")
+    with open_index() as index:
+        index.add(_chunks(*range(200)))
+    with open_index(settings=settings) as index:
+        assert index.reembed(ByNumber()) == 200
+
+    def build(*_: object) -> None:
+        raise AssertionError("the lists were made again")
+
+    monkeypatch.setattr(vectors, "search_factory", build)
+    with open_index(embedder=ByNumber(), settings=settings) as index:
+        assert _wrong(index, range(0, 200, 10)) == []
 
 
 # -- files that are gone, or too short -----------------------------------------------------

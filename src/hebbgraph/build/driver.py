@@ -309,7 +309,7 @@ class Driver:
                 for one, name in zip(partitions, matched, strict=True)
             ]
             graph = assembled(self.shelf, vocabulary, placed, commit)
-            if segments and self.recipe.embedder is None and self.namespace.embedder is None:
+            if segments:
                 derived.save_ahead(graph)
         with self._timed("lexical"):
             folders = [self.shelf / self._result(task)["name"] / INDEX for task in segments]

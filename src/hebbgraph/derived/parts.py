@@ -552,15 +552,15 @@ class Derived:
     # -- saving ---------------------------------------------------------------------
 
     def save(self) -> None:
-        """Write a snapshot of the graph, unless the last one is as new."""
+        """Write a snapshot of the graph and the search of vectors, unless they lie there as new."""
         if self._directory is None or self._graph is None:
             return
         with translated_os(self.place), self._refreshing, self._locked():
             if self._graph is not None and _commit_of(self._graph) != self._saved:
                 save_snapshot(self._directory, self._graph)
                 self._saved = _commit_of(self._graph)
-                if self._vectors is not None:
-                    self._vectors.save_search(self._directory)
+            if self._vectors is not None:  # new vectors of old chunks are no commit
+                self._vectors.save_search(self._directory)
 
     def compact(self) -> None:
         """Drop what deleted chunks left, in memory and on disk."""

@@ -377,6 +377,9 @@ class ShardedDerived(Derived):
         if directory is None or graph is None or self._left_behind:
             return  # who reads it would not know which shards have to be matched again
         with translated_os(self.place), self._refreshing, self._locked():
+            for part in self._parts.values():  # new vectors of old chunks are no commit
+                if part.shard.is_up:
+                    part.save_search()
             if (graph.generation, graph.mark) == self._saved:
                 return
             commits = {
@@ -391,9 +394,6 @@ class ShardedDerived(Derived):
             replace_file(directory / _COMMITS, lambda path: path.write_text(json.dumps(held)))
             save_snapshot(directory, graph)
             self._saved = Commit(graph.generation, graph.mark)
-            for part in self._parts.values():
-                if part.shard.is_up:
-                    part.save_search()
 
     def compact(self) -> None:
         with translated_os(self.place), self._refreshing:

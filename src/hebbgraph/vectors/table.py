@@ -63,6 +63,8 @@ class VectorTable:
         self._search: VectorSearch = ExactSearch(self.matrix)
         self._wanted: VectorSearchName | VectorSearchFactory = "exact"
         self._n_fitted = 0
+        #: The search that was saved, and of how many vectors.
+        self._kept: tuple[VectorSearch | None, int] = None, 0
 
     @classmethod
     def load(
@@ -223,16 +225,19 @@ class VectorTable:
         if search == "ivf" and directory is not None and len(self._rows) >= _FEWEST_SEARCHED:
             saved = InvertedListSearch.load(directory, self.state.dimension, fits, self.rows)
             if saved is not None:
+                self._kept = saved, len(saved)
                 saved.extend(self.matrix[len(saved) :])
                 self._search, self._n_fitted = saved, saved.n_fitted
         if (built := self.rebuilt_search()) is not None:
             self.use(built)
 
     def save_search(self, directory: Path) -> None:
-        """Save a search that is slow to build."""
-        if isinstance(self._search, InvertedListSearch):
+        """Save a search that is slow to build, unless it lies there as it is."""
+        search = self._search
+        if isinstance(search, InvertedListSearch) and self._kept != (search, len(search)):
             stamp: Stamp = {"state": list(self.state), "commit": list(self.commit)}
-            self._search.save(directory, stamp, self.rows)
+            search.save(directory, stamp, self.rows)
+            self._kept = search, len(search)
 
     @staticmethod
     def discard_search(directory: Path) -> None:
