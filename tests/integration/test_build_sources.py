@@ -112,6 +112,8 @@ def test_the_command(tmp_path: Path):
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 3, done.output
     assert "43 chunks added" in done.output
+    refused = CliRunner().invoke(app, ["build", table, "--db", db, "--max-tokens", "100"])
+    assert "are for documents" in str(refused.exception)
     told = " ".join(done.output.split())
     assert "bad.pdf: is damaged or not really .pdf" in told
     assert "its name holds unprintable characters" in told

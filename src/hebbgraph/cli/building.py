@@ -12,10 +12,13 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 from hebbgraph.cli.shared import (
     AsJson,
+    Base,
     Cache,
     Db,
     EmbedderName,
+    MaxTokens,
     Namespace,
+    chunk_settings,
     err,
     opened,
     out,
@@ -61,12 +64,8 @@ def build(
         Path | None,
         typer.Option(help="Folder for results, shared by all workers. [default: build, in --db]"),
     ] = None,
-    base: Annotated[
-        Path | None, typer.Option(help="Name documents by their path relative to this folder.")
-    ] = None,
-    max_tokens: Annotated[
-        int, typer.Option(help="Maximum chunk length in tokens, of documents.", min=1)
-    ] = 400,
+    base: Base = None,
+    max_tokens: MaxTokens = None,
     on_error: Annotated[
         _OnError, typer.Option(help="What happens to a chunk that cannot be taken.")
     ] = _OnError.stop,
@@ -82,15 +81,15 @@ def build(
     from hebbgraph.build.engines import engine_named
     from hebbgraph.build.recipe import Partition
     from hebbgraph.build.sources import is_table, partitions_of
-    from hebbgraph.documents import ChunkSettings
     from hebbgraph.documents.batches import batches_of
     from hebbgraph.embedders import SentenceTransformerEmbedder
 
+    documents = [one for one in sources if not is_table(one)]
+    if not documents and (base is not None or max_tokens is not None):
+        raise ParameterError("--base and --max-tokens are for documents; all sources hold chunks")
     partitions: list[Partition] = [*partitions_of([one for one in sources if is_table(one)])]
     batches, unreadable, ignored = batches_of(
-        [one for one in sources if not is_table(one)],
-        base=base,
-        settings=ChunkSettings(chunk_tokens=(min(200, max_tokens), max_tokens)),
+        documents, base=base, settings=chunk_settings(max_tokens)
     )
     partitions += batches
     model = None if embedder is None else functools.partial(SentenceTransformerEmbedder, embedder)

@@ -10,11 +10,14 @@ from rich.progress import Progress
 
 from hebbgraph.cli.shared import (
     AsJson,
+    Base,
     Cache,
     Db,
     EmbedderName,
+    MaxTokens,
     Namespace,
     TaggerName,
+    chunk_settings,
     err,
     opened,
     out,
@@ -39,11 +42,9 @@ def index(
     prune: Annotated[
         bool, typer.Option(help="Delete documents whose files under PATHS no longer exist.")
     ] = False,
-    base: Annotated[
-        Path | None, typer.Option(help="Name documents by their path relative to this folder.")
-    ] = None,
+    base: Base = None,
     cache_dir: Cache = None,
-    max_tokens: Annotated[int, typer.Option(help="Maximum chunk length in tokens.", min=1)] = 400,
+    max_tokens: MaxTokens = None,
     seconds_per_file: Annotated[
         float, typer.Option(help="Give up on a file after this time.")
     ] = CONVERSION_SECONDS,
@@ -56,9 +57,9 @@ def index(
 
     If files fail, they are listed at the end and the exit code is 3.
     """
-    from hebbgraph.documents import ChunkSettings, ConversionLimits, ingest
+    from hebbgraph.documents import ConversionLimits, ingest
 
-    settings = ChunkSettings(chunk_tokens=(min(200, max_tokens), max_tokens))
+    settings = chunk_settings(max_tokens)
     limits = ConversionLimits(seconds=seconds_per_file, memory_bytes=megabytes_per_file * 1_000_000)
     with (
         opened(db, namespace, embedder, tagger=tagger, create=True, cache_dir=cache_dir) as store,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -17,13 +17,19 @@ from hebbgraph.index import HebbianIndex
 from hebbgraph.shards.plan import ShardPlan, is_plan
 from hebbgraph.store.places import as_directory, is_url, masked, parse_url
 
+if TYPE_CHECKING:
+    from hebbgraph.documents import ChunkSettings
+
 __all__ = [
     "AsJson",
+    "Base",
     "Cache",
     "Db",
     "EmbedderName",
+    "MaxTokens",
     "Namespace",
     "TaggerName",
+    "chunk_settings",
     "err",
     "open_options",
     "opened",
@@ -55,8 +61,28 @@ TaggerName = Annotated[
         "gliner:MODEL, or your own MODULE:ATTRIBUTE.",
     ),
 ]
+Base = Annotated[
+    Path | None,
+    typer.Option("--base", help="Name documents by their path relative to this folder."),
+]
+MaxTokens = Annotated[
+    int | None,
+    typer.Option(
+        "--max-tokens", help="Maximum chunk length in tokens, of documents. [default: 400]", min=1
+    ),
+]
 Namespace = Annotated[str, typer.Option(help="Namespace (tenant) of the index.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+def chunk_settings(max_tokens: int | None) -> ChunkSettings:
+    """Return how documents are split; as by default, unless another length is given."""
+    from hebbgraph.documents import ChunkSettings
+
+    default = ChunkSettings()
+    if max_tokens is None:
+        return default
+    return ChunkSettings(chunk_tokens=(min(default.chunk_tokens[0], max_tokens), max_tokens))
 
 
 def _is_missing(db: str) -> bool:
