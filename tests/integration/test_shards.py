@@ -265,8 +265,9 @@ def test_while_documents_move_nobody_misses_or_sees_one_twice(
         assert all(ids == everything for ids in seen)
 
 
+@pytest.mark.parametrize("then", ["change", "delete"])
 def test_a_move_that_was_killed_is_finished_by_the_next(
-    many: ShardedIndex, plan: Path, monkeypatch: pytest.MonkeyPatch
+    many: ShardedIndex, plan: Path, monkeypatch: pytest.MonkeyPatch, then: str
 ) -> None:
     many.close()
     plain = Truth.apply
@@ -282,7 +283,17 @@ def test_a_move_that_was_killed_is_finished_by_the_next(
             patched.setattr(Truth, "apply", apply)
             with pytest.raises(KeyboardInterrupt):
                 index.rebalance()
+        held = index.parts.truth.each(lambda truth: truth.rows_of(everything))
+        twice = next(id_ for id_ in everything if sum(id_ in rows for rows in held) > 1)
+        if then == "delete":
+            index.delete([twice])
+            everything.remove(twice)
+        else:
+            report = index.add([{"id": twice, "text": "Changed before the move was finished."}])
+            assert (report.added, report.replaced) == (0, 1)
         assert index.rebalance() > 0
+        found = [one.text for one in index.get([twice])]
+        assert found == ([] if then == "delete" else ["Changed before the move was finished."])
         hits = index.recall(QUESTION, k=100).hits
         assert sorted(hit.chunk.id for hit in hits) == everything
         assert sum(shard.chunks or 0 for shard in index.shards()) == len(everything)

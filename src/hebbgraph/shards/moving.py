@@ -78,7 +78,7 @@ def _move(truth: ShardedTruth, source: Shard, names: list[tuple[str | None, str]
     """Move chunks, and with each its old versions and all others of its document."""
     documents = dict.fromkeys(document for document, _ in names if document is not None)
     alone = {id_ for document, id_ in names if document is None}
-    copied: dict[int, set[str]] = {}
+    copied: dict[int, dict[str, int]] = {}
     with truth.steps:
         while True:
             ids = alone.union(*map(source.truth.ids_of_document, documents))
@@ -91,11 +91,11 @@ def _moved(
     source: Shard,
     ids: set[str],
     documents: Iterable[str],
-    copied: dict[int, set[str]],
+    copied: dict[int, dict[str, int]],
 ) -> int:
     """Copy chunks to their shards, then delete them in the source, unless they were changed.
 
-    ``copied`` holds the ids that each shard was given.
+    ``copied`` holds, for each shard, the chunks that it was given, and their rows there.
     """
     held = source.truth
     chunks_by_row = held.versions_of(ids)
@@ -115,14 +115,15 @@ def _moved(
     # Where a version is of another document than its chunk, one of both may be at home.
     staying = writes.pop(source.number, [])
     for target in truth.shards:
-        mine, before = writes.get(target.number, []), copied.get(target.number, set())
-        given = {write.chunk.id for write in mine}
+        mine, before = writes.get(target.number, []), copied.get(target.number, {})
         if not (mine or before):
             continue
-        copied[target.number] = given
+        given = {write.chunk.id for write in mine}
+        # What is no longer in the source was deleted, unless somebody wrote it to the target.
+        copies = target.truth.rows_of(before.keys() - given)
         target.truth.apply(
             mine,
-            delete_ids=before - given,
+            delete_ids=[id_ for id_, row in copies.items() if before[id_] == row],
             embedding=state,
             fingerprints={
                 name: fingerprints[name]
@@ -130,6 +131,7 @@ def _moved(
                 if name in fingerprints and home_of(name, places) == target.number
             },
         )
+        copied[target.number] = target.truth.rows_of(given)
     source.truth.apply(
         staying,
         delete_ids=ids,

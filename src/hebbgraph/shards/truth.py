@@ -222,14 +222,14 @@ class ShardedTruth(_OverShards, Truth):
             before = self.state().commit
             for shard in self.shards:
                 _ = shard.truth
-            shares = self._shares(
+            shares, moved = self._shares(
                 writes,
                 list(delete_ids),
                 list(delete_documents),
                 dict(fingerprints or {}),
                 instead_of,
             )
-            added = replaced = deleted = moved = 0
+            added = replaced = deleted = given_away = 0
             for shard in self.shards:
                 share = shares[shard.number]
                 if share.is_empty:
@@ -249,9 +249,9 @@ class ShardedTruth(_OverShards, Truth):
             for shard in self.shards:
                 if given := shares[shard.number].given_away:
                     with shard.watched() as truth:
-                        moved += truth.apply(delete_ids=given).deleted
+                        given_away += truth.apply(delete_ids=given).deleted
             commit = self.state().commit
-            if not (replaced or deleted or moved):
+            if not (replaced or deleted or given_away):
                 for generation in range(before.generation + 1, commit.generation + 1):
                     self._note(Commit(generation, commit.mark))
             return Outcome(added - moved, replaced + moved, deleted, commit.generation)
@@ -263,10 +263,12 @@ class ShardedTruth(_OverShards, Truth):
         named_documents: list[str],
         fingerprints: dict[str, str],
         instead_of: Mapping[str, int] | None,
-    ) -> dict[int, _Share]:
+    ) -> tuple[dict[int, _Share], int]:
+        """Return what concerns each shard, and how many chunks go to another one."""
+        moved = 0
         shares = {shard.number: _Share([], [], [], {}, []) for shard in self.shards}
         subjects = {write.chunk.version_of or write.chunk.id for write in writes}
-        rows = self.rows_of({*ids, *subjects, *(write.chunk.id for write in writes)})
+        holding = self._chunks_in({*ids, *subjects, *(write.chunk.id for write in writes)})
         named = {write.chunk.document_id for write in writes if write.chunk.document_id}
         held_in = self._documents_in({*named, *named_documents, *fingerprints})
         places = [shard.place for shard in self.shards]
@@ -278,17 +280,19 @@ class ShardedTruth(_OverShards, Truth):
                 held = held_in.get(chunk.document_id)
                 return min(held) if held else home_of(chunk.document_id, places)
             subject = chunk.version_of or chunk.id
-            return number_of(rows[subject]) if subject in rows else home_of(subject, places)
+            held = holding.get(subject)
+            return max(held) if held else home_of(subject, places)
 
         for write in writes:
             target = home(write.chunk)
             shares[target].writes.append(write)
-            row = rows.get(write.chunk.id)
-            if row is not None and number_of(row) != target:
-                shares[number_of(row)].given_away.append(write.chunk.id)
+            held_by = holding.get(write.chunk.id, set())
+            moved += bool(held_by) and target not in held_by
+            for number in held_by - {target}:
+                shares[number].given_away.append(write.chunk.id)
         for id_ in ids:
-            if id_ in rows:
-                shares[number_of(rows[id_])].ids.append(id_)
+            for number in holding.get(id_, ()):
+                shares[number].ids.append(id_)
         for document in named_documents:
             for number in held_in.get(document, ()):
                 shares[number].documents.append(document)
@@ -296,7 +300,15 @@ class ShardedTruth(_OverShards, Truth):
             held = held_in.get(document)
             number = min(held) if held else home_of(document, places)
             shares[number].fingerprints[document] = fingerprint
-        return shares
+        return shares, moved
+
+    def _chunks_in(self, ids: set[str]) -> dict[str, set[int]]:
+        """Return the shards that hold each chunk: two, if a move has not ended."""
+        found: dict[str, set[int]] = {}
+        for shard in self.shards:
+            for id_ in shard.truth.rows_of(ids):
+                found.setdefault(id_, set()).add(shard.number)
+        return found
 
     def _documents_in(self, names: set[str]) -> dict[str, set[int]]:
         """Return the shards that hold something of each document."""
