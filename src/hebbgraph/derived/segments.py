@@ -141,8 +141,16 @@ def damaged_files(directory: Path, names: Collection[str] | None = None) -> list
     directory : Path
     names : collection of str, optional
         Read only these.
+
+    Returns
+    -------
+    list of str
+        The list of segments alone, if that cannot be read.
     """
-    files = _files(directory, (directory / _META).read_bytes())
+    try:
+        files = _files(directory, (directory / _META).read_bytes())
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return [_META]
     wanted = [path for path in files if names is None or path.name in names]
     return [path.name for path in wanted if not _is_whole(path)]
 

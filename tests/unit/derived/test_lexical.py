@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
+from hebbgraph.derived.segments import damaged_files
 from hebbgraph.store.history import NOTHING, Commit
 
 ROWS = [LexicalRow(1, "gull cliff"), LexicalRow(2, "gull rock rock"), LexicalRow(3, "tern")]
@@ -185,3 +186,12 @@ def test_a_private_copy_leaves_the_original_alone(tmp_path: Path) -> None:
     copy.update(Commit(2, 7), removed=[1], added=[])
     assert len(copy) == 2
     assert {p.name: p.read_bytes() for p in (tmp_path / "lexical").iterdir()} == before
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[1]", '{"segments": [{"segment_id": 1}]}'])
+def test_a_list_of_segments_that_cannot_be_read_is_a_damaged_file(
+    tmp_path: Path, content: str
+) -> None:
+    LexicalIndex(tmp_path).update(Commit(1, 7), removed=(), added=[LexicalRow(1, "owl")])
+    (tmp_path / "meta.json").write_text(content)
+    assert damaged_files(tmp_path) == ["meta.json"]
