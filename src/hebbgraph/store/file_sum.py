@@ -123,6 +123,11 @@ _lock = threading.Lock()  # of the names below
 _open_files: weakref.WeakValueDictionary[tuple[int, int], _Open] = weakref.WeakValueDictionary()
 
 
+def _entry(found: os.stat_result) -> _Open:
+    with _lock:
+        return _open_files.setdefault((found.st_dev, found.st_ino), _Open())
+
+
 def _after_fork() -> None:
     global _lock
     _lock = threading.Lock()
@@ -197,14 +202,20 @@ class FileSum:
             found = os.stat(self._database)
         except OSError:  # it is about to be made, or opening it says what is wrong
             return _Open()
-        with _lock:
-            held = _open_files.setdefault((found.st_dev, found.st_ino), _Open())
+        held = _entry(found)
         with held.lock:
             if not held.users:
                 held.damaged = False
                 self._compare(held, found.st_size)
             held.users.add(self)
         return held
+
+    def _to_close(self) -> _Open:
+        """Return what others of this process know the file by: it may have been made since."""
+        if self not in self._held.users:
+            with contextlib.suppress(OSError):
+                return _entry(os.stat(self._database))
+        return self._held
 
     def _compare(self, held: _Open, size: int) -> None:
         expected = self._read()
@@ -246,7 +257,7 @@ class FileSum:
         keep : bool
             Whether anything may be written.
         """
-        held = self._held
+        held = self._to_close()
         with held.lock:
             held.users.discard(self)
             if held.users:

@@ -304,3 +304,16 @@ def test_what_is_written_to_meanwhile_gets_no_checksum(
         index.add([{"id": "late", "text": "The ice trade ended."}])
         monkeypatch.setattr(file_sum._Sum, "of", of)
     assert _sum(place).read_text() == before
+
+
+def test_whoever_made_a_database_closes_it_after_the_others_of_its_process(tmp_path: Path) -> None:
+    """Reading it would end the locks of their connections."""
+    path = tmp_path / "truth.sqlite3"
+    maker = FileSum(path, "here")
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (x)")
+    other = FileSum(path, "here")
+    maker.close(keep=True)
+    assert not _sum(tmp_path).exists()
+    other.close(keep=True)
+    assert _sum(tmp_path).exists()
