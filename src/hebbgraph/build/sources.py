@@ -177,7 +177,7 @@ def _fields(line: bytes) -> dict[str, Any] | str:
     """Return the fields of a chunk, or what is wrong with the line."""
     try:
         held = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return f"no JSON: {error}"
     if not isinstance(held, dict):
         return f"a line holds the fields of a chunk as a JSON object, got {type(held).__name__}"

@@ -25,10 +25,14 @@ app.add_typer(shards)
 def create(
     file: Annotated[Path, typer.Argument(help="The file to write; it ends in .toml.")],
     directories: Annotated[
-        list[Path] | None, typer.Argument(help="Where the shards lie. [default: beside the file]")
+        list[Path] | None,
+        typer.Argument(help="Where the shards lie, relative to the file. [default: beside it]"),
     ] = None,
     number: Annotated[
-        int | None, typer.Option("--shards", help="How many, beside the file. [default: 2]", min=1)
+        int | None,
+        typer.Option(
+            "--shards", help="How many, where no directories are named. [default: 2]", min=1
+        ),
     ] = None,
 ) -> None:
     """Write a file of shards, and make the directories."""
