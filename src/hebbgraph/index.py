@@ -359,6 +359,14 @@ class HebbianIndex:
             error.add_note("it is deleted; what is left of it on disk goes with compact()")
             raise
 
+    def _scrub(self) -> None:
+        """Erase what has been deleted from all files, those of a killed build included."""
+        from hebbgraph.build.building import sweep_shelf
+
+        if self._parts.root is not None:
+            sweep_shelf(self._parts.root)
+        self._parts.scrub()
+
     def reembed(
         self,
         embedder: Embedder | None = None,
@@ -548,7 +556,7 @@ class HebbianIndex:
         self._parts.recalls.discard(self.namespace, [one.recall_id for one in touched])
         if erase:
             self._teacher.drop_forgotten()
-            self._erase(self._parts.scrub)
+            self._erase(self._scrub)
         return len(touched)
 
     def forgotten(self) -> list[Forgetting]:
@@ -1263,7 +1271,7 @@ class HebbianIndex:
         self._teacher.expire_queries()
         self._teacher.erase_gone_phrases()
         self._teacher.drop_forgotten()
-        self._parts.scrub()
+        self._scrub()
 
     def doctor(self, *, repair: bool = False) -> DoctorReport:
         """Check everything that must always hold against a rebuild in memory.

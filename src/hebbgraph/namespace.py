@@ -39,7 +39,7 @@ from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.packing import content
 from hebbgraph.store.places import as_directory, is_url
-from hebbgraph.store.processes import sweep_restores
+from hebbgraph.store.processes import sweep_scratch
 from hebbgraph.store.recalls import RECALLS_NAME, RecallStore
 from hebbgraph.store.seal import Seal
 from hebbgraph.store.texts import TextsElsewhere, TextStore
@@ -296,7 +296,7 @@ class Namespace:
         """Erase every byte of deleted content from the databases: truth and recent recalls."""
         if self.root is not None:
             with translated_os(str(self.root)):
-                sweep_restores(self.root)
+                sweep_scratch(self.root)
         self.recalls.erase(self.name, self.truth.generation())
         self.learned.discard()
         self.questions.clear()

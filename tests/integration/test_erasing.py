@@ -282,6 +282,9 @@ def test_what_killed_processes_left_goes_too(index: HebbianIndex, tmp_path: Path
     for left in (
         directory / f".restore-{dead}-x1" / "truth.sqlite3",
         directory / ".restore-x2" / "truth.sqlite3",
+        directory / f".build-{dead}-x4" / "rows.arrow",
+        directory / "build" / "manifest.json",
+        directory / "build" / "rows.arrow",
         derived / "graph-1.partial" / "keys.npy",
         derived / f".colonies.npz.{dead}.partial.npz",
         derived / "vectors.ivf.partial",

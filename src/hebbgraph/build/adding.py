@@ -17,6 +17,7 @@ from hebbgraph.intake import ChunkLike, OnError
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, Chunk
 from hebbgraph.settings import Settings
+from hebbgraph.store.processes import scratch_prefix
 from hebbgraph.writer import OnProgress, Writer, progress
 
 __all__ = ["add_with_workers", "check_buildable", "new_recipe"]
@@ -42,7 +43,7 @@ def add_with_workers(
     total = len(chunks) if isinstance(chunks, list | tuple) else None
     recipe = new_recipe(namespace.settings, strict=strict, on_error=on_error)
     with (
-        tempfile.TemporaryDirectory(prefix="build-", dir=namespace.root) as folder,
+        tempfile.TemporaryDirectory(prefix=scratch_prefix("build"), dir=namespace.root) as folder,
         progress(show_progress, on_progress) as tell,
     ):
 

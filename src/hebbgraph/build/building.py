@@ -23,8 +23,9 @@ from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport
 from hebbgraph.store.database import translated_os
 
-__all__ = ["BuildReport", "build"]
+__all__ = ["BuildReport", "build", "sweep_shelf"]
 
+_SHELF = "build"
 _MANIFEST = "manifest.json"
 
 
@@ -106,7 +107,7 @@ def build(
         )
     if work is None and namespace.root is None:
         raise ParameterError("an index without a folder of its own needs work=, a folder")
-    shelf = Path(work) if work is not None else Path(namespace.root or "") / "build"
+    shelf = Path(work) if work is not None else Path(namespace.root or "") / _SHELF
     with _alone_in(shelf):
         recipe = _recipe_of(shelf, namespace, on_error, embedder)
         driver = Driver(namespace, engine, shelf, recipe, on_progress)
@@ -126,6 +127,20 @@ def build(
     )
 
 
+def sweep_shelf(root: Path) -> None:
+    """Remove what a killed build left in an index directory, since it holds texts.
+
+    Raises
+    ------
+    IndexLockedError
+        If the build is at work.
+    """
+    shelf = root / _SHELF
+    if (shelf / _MANIFEST).exists():
+        with _alone_in(shelf):
+            remove(shelf)
+
+
 @contextlib.contextmanager
 def _alone_in(shelf: Path) -> Iterator[None]:
     """Keep other builds out of a folder: they would remove each other's results."""
@@ -137,8 +152,8 @@ def _alone_in(shelf: Path) -> Iterator[None]:
             held.acquire()
         except Timeout as error:
             raise IndexLockedError(
-                f"{shelf}: another build is at work here; wait for it, or name another folder for "
-                "this one (work=, --work)"
+                f"{shelf}: another build is at work here, and its results hold texts; wait for it, "
+                "or name another folder for this one (work=, --work)"
             ) from error
     try:
         yield

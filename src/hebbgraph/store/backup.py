@@ -30,7 +30,7 @@ from hebbgraph.errors import (
 from hebbgraph.store.database import DATABASE_NAME, Database, translate_os
 from hebbgraph.store.file_sum import draw_number
 from hebbgraph.store.history import new_mark
-from hebbgraph.store.processes import restoring_prefix
+from hebbgraph.store.processes import scratch_prefix
 from hebbgraph.store.recalls import remove_recalls
 from hebbgraph.store.schema import new_database_id
 
@@ -100,7 +100,7 @@ def restore(backup: Path, directory: Path, *, wait_seconds: float = 30.0) -> Non
         # Opening it creates the tables, and refuses what is not ours.
         Database.in_directory(directory, wait_seconds=wait_seconds).dispose()
         with (
-            tempfile.TemporaryDirectory(dir=directory, prefix=restoring_prefix()) as scratch,
+            tempfile.TemporaryDirectory(dir=directory, prefix=scratch_prefix("restore")) as scratch,
             closing(sqlite3.connect(Path(scratch) / DATABASE_NAME)) as copy,
             closing(sqlite3.connect(directory / DATABASE_NAME, timeout=wait_seconds)) as live,
         ):

@@ -12,6 +12,7 @@ import os
 import re
 import weakref
 from pathlib import Path
+from typing import Literal
 
 from hebbgraph.artifacts import remove
 
@@ -19,9 +20,9 @@ __all__ = [
     "leave_to_parent",
     "name_readers",
     "readers_of",
-    "restoring_prefix",
+    "scratch_prefix",
     "sweep",
-    "sweep_restores",
+    "sweep_scratch",
 ]
 
 _open: weakref.WeakSet[object] = weakref.WeakSet()
@@ -29,7 +30,7 @@ _inherited: list[object] = []
 
 #: ``.colonies.npz.4711.partial``; one without a number is written under the folder's lock.
 _PARTIAL = re.compile(r"(?:\.(\d+))?\.partial(?:\.\w+)?$")
-_RESTORING = re.compile(r"^\.restore-(?:(\d+)-)?")
+_SCRATCH = re.compile(r"^\.(?:restore|build)-(?:(\d+)-)?")
 _LOCKS = Path("/proc/locks")
 #: Bytes of the ``-shm`` file that readers lock (https://www.sqlite.org/walformat.html#locks).
 _READ_LOCKS = range(123, 128)
@@ -49,9 +50,9 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def restoring_prefix() -> str:
-    """Return the prefix of the folders in which this process restores backups."""
-    return f".restore-{os.getpid()}-"
+def scratch_prefix(work: Literal["restore", "build"]) -> str:
+    """Return the prefix of the folders in which this process restores a backup, or builds."""
+    return f".{work}-{os.getpid()}-"
 
 
 def sweep(directory: Path) -> None:
@@ -59,9 +60,9 @@ def sweep(directory: Path) -> None:
     _remove_dead(directory, _PARTIAL)
 
 
-def sweep_restores(root: Path) -> None:
-    """Remove what killed restores left in an index directory."""
-    _remove_dead(root, _RESTORING)
+def sweep_scratch(root: Path) -> None:
+    """Remove what killed restores and builds left in an index directory."""
+    _remove_dead(root, _SCRATCH)
 
 
 def _remove_dead(directory: Path, pattern: re.Pattern[str]) -> None:
