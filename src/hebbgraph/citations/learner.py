@@ -228,8 +228,11 @@ class Learner:
             self._meet(one.index)
         if self.judge is not None and exchange.judge is None:
             exchange.judge = self.judge
+        taught = set(exchange.taught)
+        outcome = exchange.outcome()  # without the lock: a judge may take long
         with self._lock:  # two answers of one request must not both teach the same chunk
-            outcome = exchange.outcome()
+            if exchange.taught != taught:
+                outcome = exchange.outcome()
             label = Label(tuple(exchange.ids), exchange.conversation, tuple(exchange.recalls))
             answered = Answered(outcome.lessons, label)
             if outcome.lessons:

@@ -70,6 +70,26 @@ def test_an_answer_repeated_within_a_request_teaches_once() -> None:
     assert learner.learn(exchange(index, taught=taught)).reason is Reason.ALREADY_TAUGHT
 
 
+def test_a_slow_judge_keeps_no_other_answer_waiting_and_nothing_is_taught_twice() -> None:
+    judging, go_on = threading.Event(), threading.Event()
+
+    def slow(sentence: str, text: str) -> None:
+        judging.set()
+        assert go_on.wait(60)
+
+    index, learner, taught = Notes(), Learner(), set[str]()
+    judged = exchange(index, taught=taught, judge=slow)
+    learning = threading.Thread(target=learner.learn, args=(judged,))
+    learning.start()
+    try:
+        assert judging.wait(60)
+        learner.learn(exchange(index, taught=taught))  # it hangs if it has to wait
+    finally:
+        go_on.set()
+        learning.join(60)
+    assert [given.cited for given in index.given] == [("a",)]
+
+
 def test_in_the_background_in_order(caplog: pytest.LogCaptureFixture) -> None:
     index, learner = Notes(), Learner()
     threads: list[str] = []
