@@ -32,6 +32,12 @@ def _parts(index: HebbianIndex, *, repair: bool = False) -> list[tuple[str, bool
     return [(finding.part, finding.repaired) for finding in report.findings]
 
 
+def test_an_index_that_holds_nothing_yet_is_well(tmp_path: Path) -> None:
+    with HebbianIndex.open(tmp_path / "new") as index:
+        assert not index.recall("Who built the Petrel?").hits
+        assert index.doctor().ok
+
+
 @pytest.mark.every_database
 def test_all_is_well(index: HebbianIndex) -> None:
     report = index.doctor()

@@ -121,7 +121,7 @@ class LexicalIndex:
                 self.unread = frozenset()
                 logger.warning("lexical index at %s is damaged (%s): rebuilding", directory, error)
                 self.damage = str(error)
-        elif any(directory.glob("*.idx")):
+        elif _has_segments(directory):
             self.damage = "it does not say of which commit it is"
         remove(directory)
         directory.mkdir(parents=True, exist_ok=True)
@@ -425,13 +425,18 @@ def _lists(expected: Inventory, directory: Path) -> bool:
 def stamp_problem(directory: Path) -> str | None:
     """Return why the files of an index do not match its stamp; None if they do."""
     if (stamp := _read_stamp(directory)) is None:
-        return "it does not say of which commit it is"
+        return "it does not say of which commit it is" if _has_segments(directory) else None
     try:
         return stamp.inventory.difference(inventory(directory))
     except (OSError, ValueError, KeyError, TypeError) as error:
         if isinstance(error, OSError) and not is_missing(error):
             raise
         return f"damaged: {error}"
+
+
+def _has_segments(directory: Path) -> bool:
+    """Return whether anything was ever written: a new index has neither segments nor a stamp."""
+    return any(directory.glob("*.idx"))
 
 
 def _read_stamp(directory: Path) -> _Stamp | None:
