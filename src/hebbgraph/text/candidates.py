@@ -8,6 +8,7 @@ from itertools import islice, repeat
 from typing import NamedTuple
 
 from hebbgraph.text.acronyms import acronym_expansions
+from hebbgraph.text.characters import fold
 from hebbgraph.text.definitions import defines_name, name_start
 from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS, Kind, add_names, is_headline
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
@@ -47,6 +48,11 @@ _COMMA = re.compile("[,，、]")
 _SEVERAL_WORDS = re.compile("[^ ]+ ").match
 _LONG_WORDS = re.compile(r"\w{4,}")
 _STEM = 5  # characters; "Islamism" is told by "Islamic"
+_NOT_LATIN = re.compile("[^\\W\\d_\\u0041-\\u024f\\u1e00-\\u1eff]")
+_CODES = re.compile(r"\b(?=[A-Z]*\d)[A-Z\d]*[A-Z][A-Z\d]*\b")  # "X9", but no year
+_SHORT_NAMES = re.compile(r"\b[A-Z]{3,8}\b")
+_INITIALS = re.compile(r"\b[A-Z](?=[a-z])")
+_OPENING = 200  # characters
 
 
 class Candidate(NamedTuple):
@@ -83,14 +89,30 @@ def _subject(shaped: ShapedText, language: str) -> str:
 
 
 def _is_told(title: str, text: str) -> bool:
-    """Return whether a text holds a word of its title, or the title has no long word.
+    """Return whether a text may speak of its title, which it then does not contradict.
+
+    It may if it holds a long word of it (accents aside) or a code, or opens with what its letters
+    stand for. Titles without long words, or not in Latin script, cannot be told to be wrong.
 
     >>> [_is_told("Sailing ships", text) for text in ("She is a barque.", "Sailing takes wind.")]
     [False, True]
+    >>> _is_told("NASA", "The National Aeronautics and Space Administration is an agency.")
+    True
     """
     words = _LONG_WORDS.findall(title.lower())
     lower = text.lower()
-    return not words or any(word[:_STEM] in lower for word in words)
+    if not words or any(word[:_STEM] in lower for word in words):
+        return True
+    if _NOT_LATIN.search(title):
+        return True
+    bare = fold(text)
+    if any(word[:_STEM] in bare for word in _LONG_WORDS.findall(fold(title))):
+        return True
+    codes = _CODES.findall(title)
+    if codes and not set(codes).isdisjoint(_CODES.findall(text)):
+        return True
+    initials = "".join(_INITIALS.findall(text[:_OPENING]))
+    return any(word in initials for word in _SHORT_NAMES.findall(title))
 
 
 def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Candidate]:

@@ -264,6 +264,26 @@ def test_a_title_that_the_text_contradicts_is_a_given_tag(title, titles, subject
     assert Proposer().propose([(text, title, ())] * 20) == [found] * 20
 
 
+@pytest.mark.parametrize(
+    ("title", "text"),
+    [
+        ("NASA", "The National Aeronautics and Space Administration is an agency."),
+        ("Dvorak", "Antonín Dvořák was a composer of dances."),
+        ("Dvořák", "Antonin Dvorak was a composer of dances."),
+        ("ThinkBook X9", "The X9 Carbon is a laptop with two batteries."),
+        ("Юрий Гагарин", "Yuri Gagarin was a pilot who circled the earth."),
+    ],
+)
+def test_a_title_in_other_letters_is_no_contradiction(title, text):
+    assert keys(text, "title", "subject", title=title) == [phrase_key(title)]
+
+
+def test_a_year_and_a_strange_acronym_contradict_as_words_do():
+    text = "The Marsh Festival is a fair of boat builders."
+    for title in ("NASA", "Meeting 2019", "Model X9"):
+        assert keys(text, "title", "subject", title=title) == ["marsh festival"]
+
+
 def test_a_word_that_only_opens_a_text_contradicts_no_title():
     assert keys("Risk is a part of business.", "title", "subject", title="Bankers") == ["bankers"]
 
