@@ -275,3 +275,22 @@ def test_the_command_line_asks_as_of_a_day(tmp_path: Path) -> None:
     assert "three" in then["hits"][0]["chunk"]["text"]
     now = json.loads(CliRunner().invoke(app, asked).stdout)
     assert [hit["stale"]["replaced_by"] for hit in now["hits"] if "stale" in hit] == [["fare"]] * 2
+
+
+def test_a_year_that_the_dates_of_chunks_speak_of_is_no_unknown_word() -> None:
+    terms = [("Ada Moss", "2010", "2016"), ("Bo Renn", "2016", "2020"), ("Cy Tell", "2020", "2024")]
+    mayors = [
+        Chunk(id=name, title="Office", text=f"{name} was mayor.", valid_from=start, valid_until=end)
+        for name, start, end in terms
+    ]
+    others = [f"The {what} is kept by {who}." for what in ("lamp", "well") for who in "ABCDEFG"]
+    with HebbianIndex.open(":memory:") as index:
+        index.add([*mayors, *others])
+        for question in ("Who was mayor in 2018?", "Who was mayor in March 2018?"):
+            recall = index.recall(question, k=2)
+            assert recall.hits[0].chunk.id == "Bo Renn"
+            assert not recall.nothing_known
+            assert recall.hits[0].score > 0.5
+        assert index.recall("Who was mayor after 2023?").confidence > 0.5
+        assert index.recall("Who was mayor in 1850?").nothing_known  # of which no chunk speaks
+        assert index.recall("Who was abbot in 2018?").nothing_known

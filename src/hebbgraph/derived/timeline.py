@@ -185,6 +185,12 @@ class Timeline:
         holding: BoolArray = (self.begins <= moment) & (moment < self.ends)
         return holding
 
+    def speaks_of(self, start: int, stop: int) -> bool:
+        """Return whether a chunk with dates holds at some moment of a period."""
+        dated = (self.begins > FIRST) | (self.ends < LAST)
+        within = dated & (self.begins < stop) & (start < self.ends) & self._graph.alive
+        return bool(within.any())
+
     def stale(self, moment: int) -> BoolArray:
         """Return which chunks have ended, or are superseded, at a moment."""
         stale: BoolArray = self.ends <= moment

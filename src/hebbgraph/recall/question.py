@@ -73,6 +73,8 @@ class Question:
         Others are trusted wholly.
     foreign : tuple of int
         The cues that it names in another language or script.
+    dates : frozenset of str
+        Terms of dates that no text holds, but for which dates of chunks speak.
     """
 
     query: str
@@ -87,6 +89,7 @@ class Question:
     carried: Mapping[int, float] = field(default_factory=dict)
     trust: Mapping[int, float] = field(default_factory=dict)
     foreign: tuple[int, ...] = ()
+    dates: frozenset[str] = frozenset()
 
     @property
     def cue_weights(self) -> FloatArray:

@@ -30,7 +30,7 @@ from hebbgraph.graph.foreign import ForeignNames
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.memory import Memory
 from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS
-from hebbgraph.moments import Moment, check_moment, microseconds
+from hebbgraph.moments import FIRST, LAST, Moment, check_moment, microseconds
 from hebbgraph.namespace import Namespace
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.conversation import check_history, in_full, weigh_turns
@@ -69,7 +69,7 @@ from hebbgraph.recall.strategies import (
 from hebbgraph.records import Recall, Turn
 from hebbgraph.store.texts import TextsElsewhere
 from hebbgraph.text import lexical_terms, tokenize
-from hebbgraph.text.time_words import asked_time
+from hebbgraph.text.time_words import asked_time, said_dates
 
 if TYPE_CHECKING:
     from hebbgraph.arrays import BoolArray
@@ -496,7 +496,21 @@ class Recaller:
             carried=carried,
             trust=trust,
             foreign=tuple(foreign),
+            dates=self._dates(graph, asked.query, frequencies),
         )
+
+    def _dates(self, graph: TagGraph, query: str, frequencies: Mapping[str, int]) -> frozenset[str]:
+        """Return the terms of dates that only the dates of chunks speak of."""
+        timeline = self._timelines.at(graph)
+        asked = None if timeline is None else asked_time(query)
+        if timeline is None or asked is None or asked.start is None or asked.stop is None:
+            return frozenset()
+        start = FIRST if asked.relation == "before" else asked.start
+        stop = LAST if asked.relation == "after" else asked.stop
+        if not timeline.speaks_of(start, stop):
+            return frozenset()
+        words = lexical_terms(tokenize(" ".join(said_dates(query))), self._settings.language)
+        return frozenset(term for term in words if not frequencies.get(term))
 
     def again(self, recall: Recall, where: Mapping[str, object] | None = None) -> Request:
         """Read the question of an earlier recall; the caller holds the graph.

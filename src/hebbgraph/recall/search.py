@@ -112,9 +112,13 @@ class DirectSearch:
         )
 
     def _coverage(self, question: Question, scores: FloatArray) -> float:
-        terms = zip(question.terms.values(), question.frequencies.values(), strict=True)
+        terms = zip(question.terms.items(), question.frequencies.values(), strict=True)
         # What earlier turns say may be about anything.
-        asked = ((weight, df) for weight, df in terms if df > 0 or weight >= 1.0)
+        asked = (
+            (weight, df)
+            for (term, weight), df in terms
+            if df > 0 or (weight >= 1.0 and term not in question.dates)
+        )
         return coverage(asked, len(self._derived.lexical), float(scores.max(initial=0.0)))
 
     def _dense(

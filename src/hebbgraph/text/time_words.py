@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from hebbgraph.moments import microseconds
 
-__all__ = ["AskedTime", "Relation", "asked_time"]
+__all__ = ["AskedTime", "Relation", "asked_time", "said_dates"]
 
 Relation: TypeAlias = Literal["in", "before", "after", "first", "latest"]
 
@@ -132,6 +132,17 @@ def asked_time(question: str) -> AskedTime | None:
         if words.search(question):
             return AskedTime(relation_to_event)
     return None
+
+
+def said_dates(question: str) -> list[str]:
+    """Return the dates and years of a question, as it writes them.
+
+    Examples
+    --------
+    >>> said_dates("Who was warden between May 1970 and 1972?")
+    ['May 1970', '1972']
+    """
+    return [found[0] for found in _DATE.finditer(question) if _period(found)]
 
 
 def _period(found: re.Match[str]) -> tuple[int, int] | None:
