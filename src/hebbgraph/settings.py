@@ -78,6 +78,8 @@ class _Frozen(BaseModel):
         if first["type"] == "value_error":  # a message of ours, which says what arrived
             message = first["msg"].removeprefix("Value error, ").removeprefix("settings: ")
             return f"{field}: {message}" if field else message
+        if first["type"] == "tuple_type" and isinstance(first["input"], str):
+            return f"{field}: a tuple of str, got {first['input']!r}; write ({first['input']!r},)"
         return f"{field}: {first['msg']}, got {first['input']!r}"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import pytest
 
@@ -97,3 +98,11 @@ def test_a_misspelt_field_is_answered_with_the_right_one() -> None:
 def test_settings_of_another_type_are_refused(settings: object) -> None:
     with pytest.raises(ParameterError, match='settings is a Settings, "saved" or None'):
         HebbianIndex.open(":memory:", settings=settings)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("values", [{"aliases": "scripts"}, {"glossary": {"Lamp": "scripts"}}])
+def test_a_str_in_place_of_a_tuple_is_told_what_to_write(values: dict[str, Any]) -> None:
+    with pytest.raises(
+        ParameterError, match=r"a tuple of str, got 'scripts'; write \('scripts',\)"
+    ):
+        Settings(**values)

@@ -59,6 +59,8 @@ from hebbgraph.recall.staleness import (
 )
 from hebbgraph.recall.strategies import (
     NO_KNOWLEDGE,
+    NONE_HELD,
+    NONE_PASSES,
     Checked,
     Request,
     Strategy,
@@ -361,6 +363,7 @@ class Recaller:
                         missing, allowed = missing - len(rest), allowed & stale
                     rest = unranked(self._truth, graph, allowed, taken, missing)
                     ranked += [(slot, 0.0) for slot in rest]
+                none_passes = graph.n_chunks > 0 and not request.allowed.any()
                 sure = ranking.confidence
                 if sure is not None:
                     ranked = [(slot, score * sure) for slot, score in ranked]
@@ -391,7 +394,8 @@ class Recaller:
             hits, more = store.completed(hits)
             notes = (*notes, *more)
         if nothing_known := sure is not None and sure < NOTHING_KNOWN:
-            notes = (*notes, NO_KNOWLEDGE)
+            without = NONE_HELD if where is None else NONE_PASSES
+            notes = (*notes, without if none_passes else NO_KNOWLEDGE)
         return Recall(
             id=recall_id,
             namespace=self._namespace.name,

@@ -22,6 +22,8 @@ from hebbgraph.namespace import Namespace
 from hebbgraph.recall.question import Question
 
 __all__ = [
+    "NONE_HELD",
+    "NONE_PASSES",
     "NO_CUE",
     "NO_KNOWLEDGE",
     "Checked",
@@ -35,6 +37,9 @@ __all__ = [
 
 #: A note of a recall whose confidence is low.
 NO_KNOWLEDGE = "nothing known: the index seems to hold nothing about this question"
+#: A note of recalls that leave out every chunk.
+NONE_PASSES = "no chunk passes the filter"
+NONE_HELD = "no chunk held at the time of as_of"
 #: A note of strategies that search directly where the query names no tag.
 NO_CUE = "no tag of the index is named in the query; hits are by direct search"
 
