@@ -548,6 +548,7 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert f"hebbgraph shards create {plan}" in str(missing.exception)
     both = run("shards", "create", plan, tmp_path / "a", "--shards", 3)
     assert isinstance(both.exception, ParameterError)
+    assert "write --shards 3" in str(run("shards", "create", plan, 3).exception)
     assert run("shards", "create", plan, "--shards", 3).exit_code == 0
     for number in range(9):
         (tmp_path / f"{number}.md").write_text(f"The Petrel sailed {number} times to Tessel Bay.")

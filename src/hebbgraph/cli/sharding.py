@@ -40,9 +40,12 @@ def create(
 
     if directories and number is not None:
         raise ParameterError(f"name directories, or how many with --shards {number}, not both")
+    if directories and len(directories) == 1 and directories[0].name.isdecimal():
+        many = directories[0].name
+        raise ParameterError(f"{many} would be one directory; for so many write --shards {many}")
     with ShardedIndex.create(file, directories or number or _SHARDS) as index:
         count = len(index.shards())
-    out.print(f"made {count} shards; use them as --db {harmless(str(file))}")
+    out.print(f"made {counted(count, 'shard')}; use them as --db {harmless(str(file))}")
 
 
 @shards.command("list")
