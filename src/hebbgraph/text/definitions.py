@@ -17,6 +17,8 @@ __all__ = ["defines_name", "name_start"]
 
 _COPULAS = {name: frozenset(tokenize(words)) for name, words in stopwords.COPULAS.items()}
 _ARTICLES = {name: frozenset(tokenize(words)) for name, words in stopwords.ARTICLES.items()}
+_PLURAL = frozenset(tokenize(stopwords.PLURAL_COPULAS))
+_AND = frozenset(stopwords.CONJUNCTIONS.split())
 _READ = 40  # units; between name and verb may stand other names, dates and places
 
 
@@ -53,6 +55,11 @@ def defines_name(shaped: ShapedText, stop: int, language: str) -> bool:
     True
     >>> defines_name(shape_text("Petrel is sinking. It was a barque.", "english"), 1, "english")
     False
+
+    Of two names that are something together, neither is defined:
+
+    >>> defines_name(shape_text("Moss and Renn were the first.", "english"), 1, "english")
+    False
     """
     copulas, articles = _COPULAS.get(language, ()), _ARTICLES.get(language, ())
     units, shape = shaped
@@ -60,5 +67,6 @@ def defines_name(shaped: ShapedText, stop: int, language: str) -> bool:
         if shape[at] == ".":
             return False
         if units[at] in copulas:
-            return units[at + 1] in articles
+            together = units[stop] in _AND and units[at] in _PLURAL
+            return units[at + 1] in articles and not together
     return False

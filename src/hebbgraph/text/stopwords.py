@@ -12,6 +12,7 @@ __all__ = [
     "ABBREVIATIONS",
     "ARTICLES",
     "CAPITAL_CONNECTORS",
+    "CONJUNCTIONS",
     "CONNECTORS",
     "CONTENT_ELSEWHERE",
     "COPULAS",
@@ -20,6 +21,7 @@ __all__ = [
     "INNER_ARTICLES",
     "LABELS",
     "MONTHS",
+    "PLURAL_COPULAS",
     "PREPOSITIONS",
     "STOP_WORDS",
     "UNSPACED_STOP_CHARACTERS",
@@ -173,6 +175,10 @@ COPULAS: dict[str, str] = {
     "italian": "è era fu sono erano furono",
     "portuguese": "é era foi são eram foram",
 }
+PLURAL_COPULAS = """
+    are were sind waren sont étaient furent son eran fueron sono erano furono são eram foram
+"""
+CONJUNCTIONS = "and und et y e"
 ARTICLES: dict[str, str] = {  # "one" opens definitions too: "is one of the"
     "english": "a an the one",
     "german": "ein eine einer eines der die das",

@@ -278,6 +278,11 @@ def test_a_title_in_other_letters_is_no_contradiction(title, text):
     assert keys(text, "title", "subject", title=title) == [phrase_key(title)]
 
 
+def test_two_names_together_contradict_no_title():
+    text = "Marc Hart and Simone Vale were the defending champions."
+    assert keys(text, "title", "subject", title="Serena Open") == ["serena open"]
+
+
 def test_a_year_and_a_strange_acronym_contradict_as_words_do():
     text = "The Marsh Festival is a fair of boat builders."
     for title in ("NASA", "Meeting 2019", "Model X9"):
