@@ -1,7 +1,7 @@
 """Recalls over texts that change: as of a moment, stale hits, and questions about time."""
 
 import json
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -294,3 +294,17 @@ def test_a_year_that_the_dates_of_chunks_speak_of_is_no_unknown_word() -> None:
         assert index.recall("Who was mayor after 2023?").confidence > 0.5
         assert index.recall("Who was mayor in 1850?").nothing_known  # of which no chunk speaks
         assert index.recall("Who was abbot in 2018?").nothing_known
+
+
+def test_a_dated_version_among_some_without_dates_becomes_stale() -> None:
+    with HebbianIndex.open(":memory:", settings=Settings(keep_versions=True)) as index:
+        for hour in ("nine", "ten"):
+            index.add([Chunk(id="gate", text=f"The gate closes at {hour}.")])
+        index.add([Chunk(id="gate", text="The gate closes at eight.", valid_from="2010")])
+        now = index.recall("When does the gate close?")
+        assert [hit.chunk.id for hit in now.hits if hit.stale is None] == ["gate"]
+        assert {hit.stale.replaced_by for hit in now.hits if hit.stale} == {("gate",)}
+        later = index.recall("When does the gate close?", as_of=datetime.now(UTC) + timedelta(1))
+        assert [hit.chunk.text for hit in later.hits] == ["The gate closes at ten."]
+        then = index.recall("When does the gate close?", as_of="2012").hits
+        assert "The gate closes at eight." in [hit.chunk.text for hit in then if not hit.stale]

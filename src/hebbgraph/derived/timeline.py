@@ -91,12 +91,17 @@ class Timelines:
         linked = [(slot, one) for slot, one in self._linked if alive[slot]]
         self._linked = linked
         edges: list[tuple[int, int]] = []
+        by_latest: dict[tuple[int, int], int] = {}
         if linked:
             slot_of = self._slots_by_id(graph, linked)
             for chain in _chains(linked, slot_of):
                 for older, newer in pairwise(chain):
-                    if begins[newer] == FIRST:
+                    if begins[newer] == FIRST and ends[older] < LAST:
                         begins[newer] = ends[older]
+                    elif begins[newer] == FIRST and ends[newer] < LAST:
+                        # When one gave way to the other is unknown: by then at the latest.
+                        ends[older] = ends[newer]
+                        by_latest[older, newer] = int(ends[newer])
                     edges.append((older, newer))
             for slot, one in linked:
                 targets = self._targets(graph, one.supersedes, slot_of)
@@ -107,7 +112,8 @@ class Timelines:
                 ends[older] = min(ends[older], begins[newer])
         followed: defaultdict[int, list[Succession]] = defaultdict(list)
         for older, newer in dict.fromkeys(edges):
-            followed[older].append(Succession(newer, int(begins[newer])))
+            since = by_latest.get((older, newer), int(begins[newer]))
+            followed[older].append(Succession(newer, since))
         return Timeline(graph, begins, ends, self._titles.view, dict(followed), circular)
 
     def _slots_by_id(self, graph: TagGraph, linked: Iterable[tuple[int, Dated]]) -> dict[str, int]:
