@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import signal
@@ -117,3 +118,49 @@ def test_a_node_dies_and_the_driver_too(
     with HebbianIndex.open(tmp_path / "driver") as index:
         assert build(index.parts, _partitions(table), Here()).reused > 0
         assert _content(index) == expected
+
+
+class _Letters:
+    model_name = "letters"
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0 + text.count(letter) for letter in "aeiou"] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        return self.embed_documents([text])[0]
+
+
+class _Watched(_Letters):
+    """Tells where it works, and dies at its first call."""
+
+    def __init__(self, told: Path) -> None:
+        import ray
+
+        self._at = told / f"{'gpu' if ray.get_gpu_ids() else 'cpu'}-{os.getpid()}"
+        self._at.touch()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        died = self._at.with_name("died")
+        if not died.exists():
+            died.touch()
+            os._exit(1)
+        return super().embed_documents(texts)
+
+
+@pytest.mark.parametrize("gpus", [None, 0], ids=["on all GPUs", "on no GPU"])
+def test_actors_embed_where_there_are_gpus(
+    cluster: Any, gpus: int | None, table: Path, tmp_path: Path
+) -> None:
+    cluster.add_node(num_cpus=1, num_gpus=2)
+    (told := tmp_path / "told").mkdir()
+    engine = engine_named("ray", gpus=gpus)
+    with HebbianIndex.open(tmp_path / "index") as index:
+        factory = functools.partial(_Watched, told)
+        build(index.parts, _partitions(table), engine, embedder=factory)
+        engine.close()
+        assert index.stats().chunks == 4_000
+        assert index.reembed(_Letters()) == 0  # each chunk has its vector
+        assert index.doctor().ok
+    where = [file.name[:3] for file in told.glob("?pu-*")]
+    assert set(where) == ({"gpu"} if gpus is None else {"cpu"})
+    assert gpus == 0 or len(where) == 3  # one was started anew

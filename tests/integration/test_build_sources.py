@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,7 +16,7 @@ from typer.testing import CliRunner
 from hebbgraph import HebbianIndex
 from hebbgraph.build import sources
 from hebbgraph.build.building import build
-from hebbgraph.build.engines import Here
+from hebbgraph.build.engines import Here, engine_named
 from hebbgraph.build.sources import partitions_of
 from hebbgraph.cli import app
 from hebbgraph.errors import IndexLockedError, MissingExtraError, ParameterError
@@ -99,6 +101,22 @@ def test_workers_embed(tmp_path: Path):
         build(index.parts, parts, Here(), embedder=_Named)
         assert [(hit.chunk.id, hit.score) for hit in index.recall("salt", k=9).hits] == expected
         assert index.doctor().ok
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"name": "threads"}, "'processes' or 'ray', got 'threads'"),
+        ({"name": "processes", "workers": 0}, "workers is a positive int, got 0"),
+        ({"name": "processes", "workers": True}, "workers is a positive int, got True"),
+        ({"name": "processes", "address": "auto"}, "address goes with the engine 'ray'"),
+        ({"name": "processes", "gpus": 2}, "gpus goes with the engine 'ray'"),
+        ({"name": "ray", "gpus": -1}, "gpus is 0 or more, got -1"),
+    ],
+)
+def test_options_that_no_engine_has(options: Any, says: str):
+    with pytest.raises(ParameterError, match=re.escape(says)):
+        engine_named(**options)
 
 
 def test_the_command(tmp_path: Path):

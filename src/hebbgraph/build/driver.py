@@ -186,7 +186,7 @@ class Driver:
             task = None
             if factory is not None and summary["chunks"]:
                 name = summary["name"]
-                task = self.engine.submit(embed, self.shelf, name, factory, dtype)
+                task = self.engine.submit_embedding(embed, self.shelf, name, factory, dtype)
             waiting.append((partition, summary, task))
             while len(waiting) > most:
                 yield self._with_vectors(*waiting.popleft())

@@ -55,6 +55,10 @@ class Engine(Protocol):
         """Start a call as soon as a worker is free."""
         ...
 
+    def submit_embedding(self, function: Callable[..., _R], /, *arguments: Any) -> Task[_R]:
+        """Start a call that runs a model: on a GPU, if the engine has some."""
+        ...
+
     def close(self) -> None:
         """End all workers; tasks that have not finished are given up."""
         ...
@@ -76,6 +80,8 @@ class Here:
     def submit(self, function: Callable[..., _R], /, *arguments: Any) -> Task[_R]:
         """Run the call now."""
         return _Done(function(*arguments))
+
+    submit_embedding = submit
 
     def close(self) -> None:
         """Do nothing."""
@@ -100,6 +106,8 @@ class Processes:
     def submit(self, function: Callable[..., _R], /, *arguments: Any) -> Task[_R]:
         """Start a call in the next process that is free."""
         return _Submitted(self, function, arguments)
+
+    submit_embedding = submit
 
     def start(self, function: Callable[..., _R], arguments: Any) -> tuple[Future[_R], int]:
         """Start a call; return it, and which pool has it."""
@@ -183,7 +191,10 @@ class _Submitted(Generic[_R]):
 
 
 def engine_named(
-    name: EngineName, workers: int | None = None, address: str | None = None
+    name: EngineName,
+    workers: int | None = None,
+    address: str | None = None,
+    gpus: int | None = None,
 ) -> Engine:
     """Return an engine.
 
@@ -194,17 +205,28 @@ def engine_named(
         By default one for each processor, of the machine or of the cluster.
     address : str, optional
         Of a Ray cluster; by default one is started on this machine.
+    gpus : int, optional
+        How many GPUs of a Ray cluster embed; by default all that it has.
+
+    Raises
+    ------
+    ParameterError
+        If ``address`` or ``gpus`` are given with processes, which know of neither.
     """
     if workers is not None and not (type(workers) is int and workers >= 1):
         raise ParameterError(f"workers is a positive int, got {workers!r}")
+    if gpus is not None and not (type(gpus) is int and gpus >= 0):
+        raise ParameterError(f"gpus is 0 or more, got {gpus!r}")
     if name == "ray":
         from hebbgraph.build.ray_engine import RayTasks
 
-        return RayTasks(workers, address)
+        return RayTasks(workers, address, gpus)
     if name != "processes":
         raise ParameterError(f"engine is 'processes' or 'ray', got {name!r}")
     if address is not None:
         raise ParameterError("address goes with the engine 'ray'")
+    if gpus is not None:
+        raise ParameterError("gpus goes with the engine 'ray'")
     workers = workers or _processors()
     return Here() if workers == 1 else Processes(workers)
 

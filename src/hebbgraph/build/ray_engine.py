@@ -1,12 +1,14 @@
 """Ray: the same tasks on a cluster, or on this machine.
 
 Each task of a build is one of Ray Core, which runs it again if its worker or node died. Results go
-through the shelf, a folder that all nodes share, so only their summaries travel.
+through the shelf, a folder that all nodes share, so only their summaries travel. Where the cluster
+has GPUs, an actor on each of them holds the model and embeds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from hebbgraph.errors import BuildError, ParameterError
@@ -35,8 +37,15 @@ class _Remote(Generic[_R]):
             ) from error
 
 
+class _OnGpu:
+    """An actor: its process keeps what its calls keep, such as a model."""
+
+    def run(self, function: Callable[..., _R], *arguments: Any) -> _R:
+        return function(*arguments)
+
+
 class RayTasks:
-    """Tasks of Ray.
+    """Tasks of Ray, and actors for those that embed.
 
     Parameters
     ----------
@@ -45,6 +54,9 @@ class RayTasks:
     address : str, optional
         ``"auto"``, or that of a cluster; by default Ray is started on this machine, unless
         this process is connected already.
+    gpus : int, optional
+        How many actors embed, each on a GPU of its own; by default as many as the cluster has now.
+        With 0, tasks embed on processors. More than the cluster has are waited for.
 
     Raises
     ------
@@ -52,7 +64,12 @@ class RayTasks:
         If an address is given and this process is connected already.
     """
 
-    def __init__(self, workers: int | None = None, address: str | None = None) -> None:
+    def __init__(
+        self,
+        workers: int | None = None,
+        address: str | None = None,
+        gpus: int | None = None,
+    ) -> None:
         self._ray = require("ray", extra="ray", purpose='engine="ray"')
         self._started = not self._ray.is_initialized()
         if address is not None and not self._started:
@@ -63,7 +80,10 @@ class RayTasks:
         if self._started:
             options = {"num_cpus": workers} if address is None else {"address": address}
             self._ray.init(**options, log_to_driver=False, include_dashboard=False)
-        self.workers = workers or max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        held = self._ray.cluster_resources()
+        self.workers = workers or max(1, int(held.get("CPU", 1)))
+        self._gpus = int(held.get("GPU", 0)) if gpus is None else gpus
+        self._actors: Iterator[Any] | None = None
         self._remotes: dict[Callable[..., Any], Any] = {}
 
     def submit(self, function: Callable[..., _R], /, *arguments: Any) -> _Remote[_R]:
@@ -74,7 +94,22 @@ class RayTasks:
             self._remotes[function] = remote
         return _Remote(self._ray, remote.remote(*arguments))
 
+    def submit_embedding(self, function: Callable[..., _R], /, *arguments: Any) -> _Remote[_R]:
+        """Start a call in the next actor; in a task where there are no GPUs.
+
+        An actor takes no processor from the tasks, so these never wait for it.
+        """
+        if not self._gpus:
+            return self.submit(function, *arguments)
+        if self._actors is None:
+            actor = self._ray.remote(
+                num_cpus=0, num_gpus=1, max_restarts=_RETRIES, max_task_retries=_RETRIES
+            )(_OnGpu)
+            self._actors = itertools.cycle([actor.remote() for _ in range(self._gpus)])
+        return _Remote(self._ray, next(self._actors).run.remote(function, *arguments))
+
     def close(self) -> None:
-        """Disconnect from Ray, if this engine connected."""
+        """End the actors, and disconnect from Ray if this engine connected."""
+        self._actors = None  # an actor that nobody refers to ends
         if self._started:
             self._ray.shutdown()

@@ -59,6 +59,10 @@ def build(
     address: Annotated[
         str | None, typer.Option(help="Of a Ray cluster. [default: Ray on this machine]")
     ] = None,
+    gpus: Annotated[
+        int | None,
+        typer.Option(help="Of a Ray cluster, that embed. [default: all]", min=0),
+    ] = None,
     embedder: EmbedderName = None,
     work: Annotated[
         Path | None,
@@ -92,6 +96,8 @@ def build(
         documents, base=base, settings=chunk_settings(max_tokens)
     )
     partitions += batches
+    if gpus is not None and embedder is None:
+        raise ParameterError("--gpus is for embedding, and there is no --embedder")
     model = None if embedder is None else functools.partial(SentenceTransformerEmbedder, embedder)
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
     with (
@@ -109,7 +115,7 @@ def build(
             shown = f"{counted(now.chunks, 'chunk')}, {left}"
             bar.update(task, completed=now.done, description=now.step, left=shown)
 
-        running = engine_named(engine.value, workers, address)
+        running = engine_named(engine.value, workers, address, gpus)
         try:
             report = build_index(
                 store.parts,
