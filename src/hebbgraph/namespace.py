@@ -30,8 +30,9 @@ from hebbgraph.protocols import BatchTagger, Embedder
 from hebbgraph.records import Chunk, Recall
 from hebbgraph.settings import Settings
 from hebbgraph.shards.derived import ShardedDerived
+from hebbgraph.shards.directory import DirectorySource, leave_to_coordinator
 from hebbgraph.shards.plan import ShardPlace, ShardPlan, is_plan
-from hebbgraph.shards.shard import leave_to_coordinator, open_shards
+from hebbgraph.shards.shard import ShardSource, open_shards
 from hebbgraph.shards.truth import ShardedTruth
 from hebbgraph.store.answers import AnswerLog
 from hebbgraph.store.database import DATABASE_NAME, Database, translate_os, translated_os
@@ -393,17 +394,17 @@ def _open_shards(
     """Open the shards of a namespace, and read them as one truth."""
     _settle(Truth(database, name), settings)
 
-    def open_database(place: ShardPlace, create: bool) -> Database:
-        return Database.in_directory(
-            place.path, wait_seconds=settings.write_wait_seconds, create=create
-        )
-
     def open_truth(of: Database) -> Truth:
         truth = Truth(of, name, text_store)
         _settle(truth, settings)
         return truth
 
-    shards = open_shards(plan.of(name), len(plan.places), database, open_database, open_truth)
+    def source_of(place: ShardPlace) -> ShardSource:
+        return DirectorySource(
+            place, database.id, open_truth, wait_seconds=settings.write_wait_seconds
+        )
+
+    shards = open_shards(plan.of(name), len(plan.places), database, source_of)
     return ShardedTruth(database, name, text_store, shards)
 
 

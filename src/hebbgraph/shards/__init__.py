@@ -3,6 +3,7 @@
 ===============  =============================================================
 ``plan``         ``shards.toml``: which shards there are, and whose a document is
 ``shard``        one shard: opened, watched, and down if it fails
+``directory``    a shard in a directory of this machine
 ``truth``        the chunks of all shards as one truth
 ``graph``        their postings as one graph, over one table of phrases
 ``lexical``      their lexical indexes as one, so that BM25 counts all chunks

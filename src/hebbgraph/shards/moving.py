@@ -5,14 +5,11 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
 
-import sqlalchemy as sa
-
 from hebbgraph.errors import ParameterError
 from hebbgraph.shards.plan import ROWS, home_of
 from hebbgraph.shards.shard import Shard
 from hebbgraph.shards.truth import ShardedTruth
 from hebbgraph.store.chunks import pages
-from hebbgraph.store.schema import chunks
 from hebbgraph.store.truth import ChunkWrite, OvertakenError, Standing
 
 __all__ = ["rebalance"]
@@ -59,19 +56,13 @@ def _away_from_home(truth: ShardedTruth, source: Shard) -> Iterator[tuple[str | 
     places = [shard.place for shard in truth.shards]
     after = source.number * ROWS
     while True:
-        query = (
-            sa.select(chunks.c.row, chunks.c.document_id, chunks.c.id, chunks.c.version_of)
-            .where(truth.mine_by_row(), chunks.c.row > after)
-            .order_by(chunks.c.row)
-            .limit(_CHUNKS)
-        )
-        page = source.truth._ask(query)
+        page = source.truth.named_after(after, _CHUNKS)
         if not page:
             return
         for _, document, id_, subject in page:
             if home_of(document or subject or id_, places) != source.number:
                 yield document, subject or id_
-        after = page[-1][0]
+        after = page[-1].row
 
 
 def _move(truth: ShardedTruth, source: Shard, names: list[tuple[str | None, str]]) -> int:

@@ -57,7 +57,7 @@ class ShardPart(Derived):
         database = truth.database
         super().__init__(
             truth,
-            derived_directory(shard.place.path, truth.namespace, database.id),
+            derived_directory(shard.home, truth.namespace, database.id),
             language=language,
             writable=not database.read_only,
             wait_seconds=wait_seconds,

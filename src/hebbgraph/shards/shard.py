@@ -8,11 +8,12 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
 
 import sqlalchemy as sa
 
 from hebbgraph.errors import (
-    DamagedIndexError,
     DiskFullError,
     IndexLockedError,
     ParameterError,
@@ -21,13 +22,13 @@ from hebbgraph.errors import (
     StorageError,
     TextSourceError,
 )
-from hebbgraph.shards.plan import ROWS, ShardPlace
+from hebbgraph.shards.plan import ShardPlace
 from hebbgraph.store.database import Database
 from hebbgraph.store.history import NOTHING
-from hebbgraph.store.schema import chunks, meta, tombstones
+from hebbgraph.store.schema import meta
 from hebbgraph.store.truth import FeedbackState, State, Truth
 
-__all__ = ["COORDINATOR_KEY", "Shard", "leave_to_coordinator", "open_shards"]
+__all__ = ["Shard", "ShardSource", "open_shards"]
 
 logger = logging.getLogger(__name__)
 
@@ -39,10 +40,35 @@ _NOT_DOWN = (
     ShardDownError,
     TextSourceError,
 )
-#: Under this key of its database, a shard says whose it is.
-COORDINATOR_KEY = "coordinator"
 #: A shard that is down is tried again after so long.
 _TRY_AGAIN_SECONDS = 2.0
+
+
+class ShardSource(Protocol):
+    """Where the chunks of a shard lie, and how they are reached.
+
+    Attributes
+    ----------
+    home : Path
+        The directory below which what is derived from the chunks lies.
+    """
+
+    home: Path
+
+    def open(self, known: str | None) -> Truth:
+        """Return the chunks.
+
+        Parameters
+        ----------
+        known : str, optional
+            The id of the database, if it was opened before: another one is not this shard. None
+            makes it, if there is none.
+
+        Raises
+        ------
+        StorageError
+            If it does not answer, or is not this shard.
+        """
 
 
 class Shard:
@@ -53,27 +79,13 @@ class Shard:
     place : ShardPlace
     known : str, optional
         The id of its database, if it was opened before: another one is not this shard.
-    open_database : callable
-        Opens the database of a place; ``create=True`` makes it.
-    open_truth : callable
-        Reads a namespace of it, and checks its settings.
-    coordinator : str
-        The id of the coordinator's database. A shard belongs to one: it would know nothing of
-        what another one was taught.
+    source : ShardSource
     """
 
-    def __init__(
-        self,
-        place: ShardPlace,
-        known: str | None,
-        open_database: Callable[[ShardPlace, bool], Database],
-        open_truth: Callable[[Database], Truth],
-        coordinator: str,
-    ) -> None:
+    def __init__(self, place: ShardPlace, known: str | None, source: ShardSource) -> None:
         self.place = place
         self._known = known
-        self._coordinator = coordinator
-        self._open_database, self._open_truth = open_database, open_truth
+        self._source = source
         self._truth: Truth | None = None
         self._last = State(NOTHING, None, FeedbackState(), 0)
         self._try_again_at = 0.0
@@ -90,6 +102,11 @@ class Shard:
     def name(self) -> str:
         """Its name."""
         return self.place.name
+
+    @property
+    def home(self) -> Path:
+        """The directory below which what is derived from it lies."""
+        return self._source.home
 
     @property
     def opened(self) -> Truth | None:
@@ -146,7 +163,8 @@ class Shard:
                 if self.problem is None:
                     raise
         # Its files may have come back as other files.
-        opened = self._open()
+        opened = self._source.open(self._known)
+        self._known = opened.database.id
         if self._truth is not None:
             self._truth.database.dispose()
         self._truth = opened
@@ -190,21 +208,6 @@ class Shard:
     def _down(self, problem: str) -> str:
         return f"shard {self.name!r} at {self.place.path} is down: {problem}"
 
-    def _open(self) -> Truth:
-        database = self._open_database(self.place, self._known is None)
-        try:
-            if self._known is not None and database.id != self._known:
-                raise DamagedIndexError(
-                    f"{self.place.path} holds another database than shard {self.name!r} had"
-                )
-            self._known = database.id
-            _settle_rows(database, self.place)
-            _settle_coordinator(database, self.place, self._coordinator)
-            return self._open_truth(database)
-        except BaseException:
-            database.dispose()
-            raise
-
     @property
     def known(self) -> str | None:
         """The id of its database, if it was ever opened."""
@@ -215,8 +218,7 @@ def open_shards(
     places: Sequence[ShardPlace],
     listed: int,
     coordinator: Database,
-    open_database: Callable[[ShardPlace, bool], Database],
-    open_truth: Callable[[Database], Truth],
+    source_of: Callable[[ShardPlace], ShardSource],
 ) -> list[Shard]:
     """Open shards and remember in the coordinator's database which they are.
 
@@ -227,8 +229,7 @@ def open_shards(
     listed : int
         How many the file lists for all.
     coordinator : Database
-    open_database, open_truth : callable
-        See :class:`Shard`.
+    source_of : callable
 
     Raises
     ------
@@ -252,7 +253,7 @@ def open_shards(
                 f"the shard in place {place.number + 1} was {name!r}, and is {place.name!r} now; "
                 "keep names and order, and add new shards at the end"
             )
-        shards.append(Shard(place, known, open_database, open_truth, coordinator.id))
+        shards.append(Shard(place, known, source_of(place)))
     for shard in shards:
         shard.state()
     new = {
@@ -268,80 +269,3 @@ def open_shards(
                 sa.insert(meta), [{"key": key, "value": value} for key, value in new.items()]
             )
     return shards
-
-
-def leave_to_coordinator(database: Database) -> None:
-    """Have a database that was opened alone refuse writes if it is a shard.
-
-    What was added would be in none of the coordinator's counts, and might lie in two shards.
-    """
-    if _coordinator_of(database) is not None:
-        database.belongs_to = (
-            "is a shard of another index, and can be read alone; write to it through the "
-            "shards.toml that lists it"
-        )
-
-
-def _coordinator_of(database: Database) -> str | None:
-    with database.read() as connection:
-        return _named_coordinator(connection)
-
-
-def _named_coordinator(connection: sa.Connection) -> str | None:
-    query = sa.select(meta.c.value).where(meta.c.key == COORDINATOR_KEY)
-    held: str | None = connection.execute(query).scalar()
-    return held
-
-
-def _settle_coordinator(database: Database, place: ShardPlace, coordinator: str) -> None:
-    """Have the database say whose shard it is.
-
-    Raises
-    ------
-    DamagedIndexError
-        If it belongs to another coordinator.
-    """
-    held = _coordinator_of(database)
-    if held is None and not database.read_only:
-        with database.write() as connection:
-            held = _named_coordinator(connection)  # another process may have been faster
-            if held is None:
-                mine = {"key": COORDINATOR_KEY, "value": coordinator}
-                connection.execute(sa.insert(meta), [mine])
-    if held not in (None, coordinator):
-        raise DamagedIndexError(
-            f"{place.path} belongs to a coordinator that is not there: the folder beside the file "
-            "of shards, with all feedback, was lost or is another one; put it back, or restore "
-            "its backup"
-        )
-
-
-def _settle_rows(database: Database, place: ShardPlace) -> None:
-    """Have the database number rows in the range of its shard.
-
-    Raises
-    ------
-    ParameterError
-        If rows of it lie elsewhere.
-    """
-    first, last = place.number * ROWS + 1, (place.number + 1) * ROWS - 1
-    with database.read() as connection:
-        for table in (chunks, tombstones):
-            query = sa.select(sa.func.min(table.c.row), sa.func.max(table.c.row))
-            lowest, highest = connection.execute(query).one()
-            if lowest is not None and not first <= lowest <= highest <= last:
-                raise ParameterError(
-                    f"shard {place.name!r}: the rows of {place.path} are not those of a shard in "
-                    f"place {place.number + 1}; an index that was built alone can be the first "
-                    "shard only: add its chunks to a new one instead"
-                )
-        numbered = "SELECT 1 FROM sqlite_sequence WHERE name = 'chunks'"
-        is_numbered = connection.exec_driver_sql(numbered).first() is not None
-    if place.number == 0 or is_numbered or database.read_only:
-        return
-    with database.write() as connection:
-        connection.exec_driver_sql(
-            "INSERT INTO sqlite_sequence (name, seq) SELECT 'chunks', ? "
-            f"WHERE NOT EXISTS ({numbered})",
-            (first - 1,),
-        )

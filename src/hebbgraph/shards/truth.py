@@ -15,11 +15,10 @@ import sqlalchemy as sa
 from hebbgraph.records import Chunk, Finding
 from hebbgraph.shards.plan import home_of, number_of
 from hebbgraph.shards.shard import Shard
-from hebbgraph.store.chunks import ChunkReader, Dated, pages
+from hebbgraph.store.chunks import ChunkReader, Dated
 from hebbgraph.store.database import Database
 from hebbgraph.store.embeddings import Embeddings, EmbeddingState
 from hebbgraph.store.history import NEVER, NOTHING, Commit
-from hebbgraph.store.schema import chunks, documents
 from hebbgraph.store.texts import TextStore
 from hebbgraph.store.truth import Changes, ChunkWrite, Outcome, Standing, State, Truth
 
@@ -71,8 +70,26 @@ class _OverShards(ChunkReader):
                 found.append(ask(truth))
         return found
 
-    def _ask(self, query: sa.Select[Any]) -> Sequence[Any]:
-        return [*chain.from_iterable(self.each(lambda truth: truth._ask(query)))]
+    def addresses(self) -> Iterator[tuple[str, list[str]]]:
+        yield from chain.from_iterable(self.each(lambda truth: [*truth.addresses()]))
+
+    def rows_of_versions(self, ids: Iterable[str]) -> list[int]:
+        wanted = list(ids)
+        return [*chain.from_iterable(self.each(lambda truth: truth.rows_of_versions(wanted)))]
+
+    def documents_held(self, names: Iterable[str]) -> set[str]:
+        wanted = list(names)
+        return set().union(*self.each(lambda truth: truth.documents_held(wanted)))
+
+    def by_id(self) -> Iterator[tuple[str, int]]:
+        return merge(*(shard.truth.by_id() for shard in self.up))
+
+    def _by_id(self, ids: Iterable[str], column: sa.Column[Any]) -> dict[str, Any]:
+        wanted = list(ids)
+        found: dict[str, Any] = {}
+        for held in self.each(lambda truth: truth._by_id(wanted, column)):
+            found |= held
+        return found
 
 
 class _ShardedEmbeddings(_OverShards, Embeddings):
@@ -112,6 +129,13 @@ class _ShardedEmbeddings(_OverShards, Embeddings):
         for found in self.each(lambda truth: truth.embeddings.by_content(wanted, epoch)):
             held |= found
         return held
+
+    def without_vector(self, rows: Iterable[int], epoch: int) -> set[int]:
+        lacking: set[int] = set()
+        for shard, mine in self.by_shard(rows):
+            with shard.watched() as truth:
+                lacking |= truth.embeddings.without_vector(mine, epoch)
+        return lacking
 
     def count_to_embed(self, epoch: int) -> int:
         return sum(self.each(lambda truth: truth.embeddings.count_to_embed(epoch)))
@@ -313,16 +337,9 @@ class ShardedTruth(_OverShards, Truth):
     def _documents_in(self, names: set[str]) -> dict[str, set[int]]:
         """Return the shards that hold something of each document."""
         found: dict[str, set[int]] = {}
-        for page in pages(sorted(names)):
-            for shard in self.shards:
-                for table in (chunks, documents):
-                    query = (
-                        sa.select(table.c.document_id)
-                        .where(table.c.namespace == self.namespace, table.c.document_id.in_(page))
-                        .distinct()
-                    )
-                    for (name,) in shard.truth._ask(query):
-                        found.setdefault(name, set()).add(shard.number)
+        for shard in self.shards:
+            for name in shard.truth.documents_held(names):
+                found.setdefault(name, set()).add(shard.number)
         return found
 
     def drop_tombstones(self) -> None:
@@ -366,10 +383,6 @@ class ShardedTruth(_OverShards, Truth):
     def ids_of_document(self, document_id: str) -> set[str]:
         return set().union(*self.each(lambda truth: truth.ids_of_document(document_id)))
 
-    def rows_by_id(self) -> Iterator[int]:
-        for _, row in merge(*map(_by_id, self.up)):
-            yield row
-
     def fingerprints(self) -> dict[str, str]:
         found: dict[str, str] = {}
         for held in self.each(Truth.fingerprints):
@@ -381,10 +394,3 @@ def _standing_in(standing: Standing, shard: Shard) -> Standing:
     return Standing(
         standing.ids, frozenset(row for row in standing.rows if number_of(row) == shard.number)
     )
-
-
-def _by_id(shard: Shard) -> Iterator[tuple[str, int]]:
-    truth = shard.truth
-    for page in pages(truth.rows_by_id()):
-        ids = truth.ids(page)
-        yield from ((ids[row], row) for row in page if row in ids)

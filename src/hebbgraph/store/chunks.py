@@ -27,6 +27,7 @@ __all__ = [
     "ROW_FIELDS",
     "ChunkReader",
     "Dated",
+    "Named",
     "Outline",
     "as_json",
     "chunk_of_row",
@@ -86,6 +87,15 @@ class Outline(NamedTuple):
 
     chunk: Chunk
     text_hash: str | None
+
+
+class Named(NamedTuple):
+    """A row, and the names that tell whose it is."""
+
+    row: int
+    document_id: str | None
+    id: str
+    version_of: str | None
 
 
 class Dated(NamedTuple):
@@ -236,13 +246,40 @@ class ChunkReader:
 
     def versions_of(self, ids: Iterable[str]) -> dict[int, Chunk]:
         """Return these chunks and their old versions by row."""
+        return self.fetch(sorted(self.rows_of_versions(ids)))
+
+    def rows_of_versions(self, ids: Iterable[str]) -> list[int]:
+        """Return the rows of these chunks and of their old versions."""
         rows: list[int] = []
         for page in pages(ids):
             query = sa.select(chunks.c.row).where(
                 self._mine(), sa.or_(chunks.c.id.in_(page), chunks.c.version_of.in_(page))
             )
             rows += (row for (row,) in self._ask(query))
-        return self.fetch(sorted(rows))
+        return rows
+
+    def documents_held(self, names: Iterable[str]) -> set[str]:
+        """Return those documents of which there is a chunk or a fingerprint."""
+        found: set[str] = set()
+        for page in pages(sorted(names)):
+            for table in (chunks, documents):
+                query = (
+                    sa.select(table.c.document_id)
+                    .where(table.c.namespace == self.namespace, table.c.document_id.in_(page))
+                    .distinct()
+                )
+                found.update(name for (name,) in self._ask(query))
+        return found
+
+    def named_after(self, row: int, limit: int) -> list[Named]:
+        """Return the names of the chunks in the first rows above one."""
+        query = (
+            sa.select(chunks.c.row, chunks.c.document_id, chunks.c.id, chunks.c.version_of)
+            .where(self.mine_by_row(), chunks.c.row > row)
+            .order_by(chunks.c.row)
+            .limit(limit)
+        )
+        return [Named(*held) for held in self._ask(query)]
 
     def text_hashes(self, rows: Iterable[int]) -> dict[int, str]:
         """Return the :func:`~hebbgraph.records.text_hash` of each added text."""
@@ -358,14 +395,19 @@ class ChunkReader:
 
     def rows_by_id(self) -> Iterator[int]:
         """Yield all rows in the order of their ids, a page at a time."""
+        return (row for _, row in self.by_id())
+
+    def by_id(self) -> Iterator[tuple[str, int]]:
+        """Yield all ids and their rows in the order of the ids, a page at a time."""
         last = ""
-        while True:
-            query = sa.select(chunks.c.row, chunks.c.id).where(self._mine(), chunks.c.id > last)
-            page = self._ask(query.order_by(chunks.c.id).limit(_PAGE))
-            if not page:
-                return
-            yield from (row for row, _ in page)
-            last = page[-1][1]
+        while page := self.ids_after(last, _PAGE):
+            yield from page
+            last = page[-1][0]
+
+    def ids_after(self, last: str, limit: int) -> list[tuple[str, int]]:
+        """Return the first ids above one, and their rows."""
+        query = sa.select(chunks.c.id, chunks.c.row).where(self._mine(), chunks.c.id > last)
+        return [(id_, row) for id_, row in self._ask(query.order_by(chunks.c.id).limit(limit))]
 
     @retried
     def fingerprints(self) -> dict[str, str]:
