@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from hebbgraph.text.acronyms import acronym_expansions
 from hebbgraph.text.characters import fold
-from hebbgraph.text.definitions import defines_name, name_start
-from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS, Kind, add_names, is_headline
+from hebbgraph.text.definitions import subjects
+from hebbgraph.text.names import UNIT_KEYS, Kind, add_names, is_headline
 from hebbgraph.text.salience import spaced_terms, unspaced_names, unspaced_terms
 from hebbgraph.text.shapes import ShapedText, dominant_language, is_english, shape_text
 from hebbgraph.text.syllables import SYLLABIC, is_syllabic
@@ -77,15 +77,6 @@ def _title_keys(title: str) -> Iterator[str]:
     number, colon, name = bare.partition(": ")
     if colon and number[-1:].isdigit():
         yield from filter(_SEVERAL_WORDS, map(phrase_key, (number, name)))
-
-
-def _subject(shaped: ShapedText, language: str) -> str:
-    """Return the name that a text opens by defining, or an empty string."""
-    first = name_start(shaped, language)
-    name = NAME_SPAN.match(shaped.shape, first)
-    if name is None or not defines_name(shaped, name.end(), language):
-        return ""
-    return UNIT_KEYS[" ".join(shaped.units[first : name.end()])]
 
 
 def _is_told(title: str, text: str) -> bool:
@@ -235,18 +226,18 @@ def collect_candidates(
     """
     found: dict[str, Kind] = {}
     titles = dict.fromkeys(_title_keys(title)) if title else {}
-    subject = "" if title and _is_told(title, text) else _subject(shaped, language)
-    if title and names.get(subject, "opener") == "opener":  # of which a title says more
-        subject = ""
-    if not subject:
+    defined = [] if title and _is_told(title, text) else subjects(shaped, language)
+    if title and all(names.get(name, "opener") == "opener" for name in defined):
+        defined = []  # of which a title says more
+    if not defined:
         found.update(dict.fromkeys(titles, "title"))
     given = [key for key in dict.fromkeys(map(phrase_key, tags)) if key and key not in found]
     for short, long in acronym_expansions(text):
         found.setdefault(short, "acronym")
         found.setdefault(long, "name")
-    if subject:
-        found[subject] = "subject"
-        given += [key for key in titles if key and key != subject and key not in given]
+    if defined:
+        found.update(dict.fromkeys(defined, "subject"))
+        given += [key for key in titles if key and key not in defined and key not in given]
     more = dict(islice(names.items(), MAX_NAMES)) if len(names) > MAX_NAMES else names
     found = {**found, **more, **found}  # existing keys keep their place and kind
 

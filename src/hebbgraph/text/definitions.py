@@ -9,17 +9,32 @@ definitions alone lose nothing.
 
 from __future__ import annotations
 
+import re
+
 from hebbgraph.text import stopwords
+from hebbgraph.text.names import NAME_SPAN, UNIT_KEYS
 from hebbgraph.text.shapes import ShapedText
 from hebbgraph.text.tokens import tokenize
 
-__all__ = ["defines_name", "name_start"]
+__all__ = ["definition_after", "name_start", "subjects"]
 
 _COPULAS = {name: frozenset(tokenize(words)) for name, words in stopwords.COPULAS.items()}
 _ARTICLES = {name: frozenset(tokenize(words)) for name, words in stopwords.ARTICLES.items()}
 _PLURAL = frozenset(tokenize(stopwords.PLURAL_COPULAS))
 _AND = frozenset(stopwords.CONJUNCTIONS.split())
+_PREPOSITIONS = frozenset(tokenize(stopwords.PREPOSITIONS))
 _READ = 40  # units; between name and verb may stand other names, dates and places
+_LONGEST = 8  # words of a name that are not all capitalised: "Escape from the Dark"
+#: Three capitalised words or more, then dates or the like in brackets.
+_IN_FULL = re.compile(r"C{3,5}(?=[^(.]{0,6}\([^)]*n)")
+#: A nickname in quotes, and the family name: 'Ada M. "Petrel" Renn (born 1871)'.
+_NICKNAME = re.compile(r"C[CT]{0,2}\|(C)\|(C{1,2})(?=\([^)]*n)")
+_ALL_CAPITALS = re.compile("(?=.*[CAX].*[CAX])[SKTW](?=.{2})[CAXSKTWMkn]+")
+_NO_MARK = re.compile(r"[^(|.)]*")
+_ENDS = "CAXSMnl"
+_AS = frozenset(("as", "name"))
+_KNOWN_WITHIN = 6  # units
+_SUFFIXES = frozenset(("jr", "sr"))
 
 
 def name_start(shaped: ShapedText, language: str) -> int:
@@ -36,8 +51,8 @@ def name_start(shaped: ShapedText, language: str) -> int:
     return at + (at < len(units) and units[at] in _ARTICLES.get(language, ()))
 
 
-def defines_name(shaped: ShapedText, stop: int, language: str) -> bool:
-    """Return whether the first sentence defines the name that ends at ``stop``.
+def definition_after(shaped: ShapedText, stop: int, language: str) -> int | None:
+    """Return where the first sentence says what the name that ends at ``stop`` is; None if not.
 
     Parameters
     ----------
@@ -48,25 +63,114 @@ def defines_name(shaped: ShapedText, stop: int, language: str) -> bool:
     language : str
         Languages missing from :data:`hebbgraph.text.stopwords.COPULAS` never match.
 
+    Returns
+    -------
+    int, optional
+        The position of the verb. What stands in brackets is passed over, full stops too.
+
     Examples
     --------
     >>> from hebbgraph.text.shapes import shape_text
-    >>> defines_name(shape_text("Petrel (launched 1871) is a barque.", "english"), 1, "english")
-    True
-    >>> defines_name(shape_text("Petrel is sinking. It was a barque.", "english"), 1, "english")
-    False
+    >>> definition_after(shape_text("Petrel (c. 1871) is a barque.", "english"), 1, "english")
+    6
+    >>> definition_after(shape_text("Petrel is sinking. It was a ship.", "english"), 1, "english")
 
     Of two names that are something together, neither is defined:
 
-    >>> defines_name(shape_text("Moss and Renn were the first.", "english"), 1, "english")
-    False
+    >>> definition_after(shape_text("Moss and Renn were the first.", "english"), 1, "english")
     """
     copulas, articles = _COPULAS.get(language, ()), _ARTICLES.get(language, ())
     units, shape = shaped
+    inside = False
     for at in range(stop, min(stop + _READ, len(units) - 1)):
-        if shape[at] == ".":
-            return False
-        if units[at] in copulas:
+        if shape[at] in "()":
+            inside = shape[at] == "("
+        elif inside:
+            continue
+        elif shape[at] == ".":
+            return None
+        elif units[at] in copulas:
             together = units[stop] in _AND and units[at] in _PLURAL
-            return units[at + 1] in articles and not together
-    return False
+            return at if units[at + 1] in articles and not together else None
+    return None
+
+
+def subjects(shaped: ShapedText, language: str) -> list[str]:
+    """Return the keys of the name that a text opens by defining; none if it does not.
+
+    A text calls its subject by its full name, and other texts and questions by a shorter one.
+
+    Parameters
+    ----------
+    shaped : ShapedText
+    language : str
+
+    Returns
+    -------
+    list of str
+        The capitalised words that come first, and all up to the verb, a bracket or a comma if
+        more words follow; that alone if the capitalised one is single. Of a person, whom
+        numbers in brackets tell ("Ada Moss Renn (born 1871)"), also the first and last name, and
+        a nickname in quotes with the last. Then what the sentence says it is known as.
+
+    Examples
+    --------
+    >>> from hebbgraph.text.shapes import shape_text
+    >>> def read(text):
+    ...     return subjects(shape_text(text, "english"), "english")
+    >>> read("Escape from the Dark (1976) is a film."), read("Petrel is sinking.")
+    (['escape from the dark'], [])
+    >>> read("Ada Moss Renn (born 1871), better known as Petrel, is a sailor.")
+    ['ada moss renn', 'ada renn', 'petrel']
+    """
+    units, shape = shaped
+    first = name_start(shaped, language)
+    span = NAME_SPAN.match(shape, first)
+    after = first if span is None else span.end()
+    verb = definition_after(shaped, after, language)
+    if verb is None:
+        return []
+
+    def key(start: int, stop: int) -> str:
+        return UNIT_KEYS[" ".join(units[start:stop])]
+
+    stop = min(_NO_MARK.match(shape, first).end(), verb)  # type: ignore[union-attr]
+    if span is None:  # "Never Cry Wolf"
+        whole = _ALL_CAPITALS.fullmatch(shape, first, stop)
+        return [] if whole is None else [key(first, stop)]
+    found = [key(first, after)]
+    if _goes_on(shaped, after, stop) and stop - first <= _LONGEST:
+        longer = key(first, stop)
+        found = [longer] if " " not in found[0] else [found[0], longer]
+    elif _IN_FULL.match(shape, first) and len(units[first]) > 1:
+        last = after - 1
+        last -= units[last] in _SUFFIXES
+        found.append(UNIT_KEYS[f"{units[first]} {units[last]}"])
+    elif nicknamed := _NICKNAME.match(shape, first):
+        family = " ".join(units[nicknamed.start(2) : nicknamed.end(2)])
+        called = units[first], units[nicknamed.start(1)]
+        found += (UNIT_KEYS[f"{given} {family}"] for given in called)
+    if "known" in units[stop:verb]:
+        found += _known_as(shaped, units.index("known", stop), verb)
+    return [key for key in dict.fromkeys(found) if key]
+
+
+def _known_as(shaped: ShapedText, known: int, stop: int) -> list[str]:
+    """Return what something is "known as", or "by the stage name"."""
+    units, shape = shaped
+    for at in range(known + 1, min(known + _KNOWN_WITHIN, stop - 1)):
+        if units[at] in _AS:
+            start = at + 1 + (shape[at + 1] in "|T")
+            name = NAME_SPAN.match(shape, start)
+            return [] if name is None else [UNIT_KEYS[" ".join(units[start : name.end()])]]
+    return []
+
+
+def _goes_on(shaped: ShapedText, start: int, stop: int) -> bool:
+    """Return whether a name may go on over these units: no clause, and nothing cut off."""
+    units, shape = shaped
+    return (
+        start < stop
+        and shape[stop - 1] in _ENDS
+        and all(units[at] in _PREPOSITIONS for at in range(start, stop) if shape[at] == "s")
+    )

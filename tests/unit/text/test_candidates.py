@@ -234,13 +234,41 @@ def test_nothing_to_tag(text):
         ("Petrel is sinking. It was a barque.", None),  # says nothing of what it is
         ("Petrel sank. She was a barque.", None),  # another sentence
         ("In Berlin there is a river.", None),
+        ("In Berlin, Petrel (1871) is a barque.", None),
         ("He is a captain.", None),
+        ("Petrel (c. 1871; see below) is a barque.", "petrel"),  # no sentence ends in brackets
+        ("Petrel that sails is a barque.", "petrel"),  # and a clause is no part of a name
+        ("Escape from the Dark (1976) is a film.", "escape from the dark"),
+        ("The Petrel museum is a house.", "petrel museum"),
+        ("Never Cry Wolf is a film.", "never cry wolf"),
         ("is a", None),
         ("", None),
     ],
 )
 def test_what_a_text_without_a_title_defines_is_its_subject(text, subject):
     assert keys(text, "subject") == ([] if subject is None else [subject])
+
+
+@pytest.mark.parametrize(
+    ("text", "subjects"),
+    [
+        ("Ada Moss Renn (born 1871) was a sailor.", ["ada moss renn", "ada renn"]),
+        ("Ada Moss Renn, Jr. (born 1871) was a sailor.", ["ada moss renn", "ada renn"]),
+        ("Ada Moss Renn Jr. (born 1871) was a sailor.", ["ada moss renn jr", "ada renn"]),
+        ("Ada Moss Renn is a harbour.", ["ada moss renn"]),  # no dates of a life
+        ('Ada "Addie" Renn (born 1871) was a sailor.', ["ada", "ada renn", "addie renn"]),
+        ("Renn (born 1871), better known as Petrel, is a sailor.", ["renn", "petrel"]),
+        ("Renn, known by her stage name Ada Moss, is an actress.", ["renn", "ada moss"]),
+        ("Renn, known for her voice, is an actress.", ["renn"]),
+        (
+            "Moss Renn of Leith in Hemp is a sailor.",
+            ["moss renn of leith", "moss renn of leith in hemp"],
+        ),
+    ],
+)
+def test_what_else_a_definition_calls_its_subject_is_its_subject_too(text, subjects):
+    assert keys(text, "subject") == subjects
+    assert Proposer().propose([(text, "", ())] * 20) == [proposals(text)] * 20
 
 
 def test_a_title_says_what_a_text_is_about_and_no_subject_is_looked_for():
