@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from hebbgraph.arrays import sum_by
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.learned_edges import GateOf
 from hebbgraph.formulas.paths import Layer
@@ -171,12 +172,10 @@ def _episodes(recollection: Recollection, slot: int, here: int, evidence: GateOf
     found = recollection.of(slot)
     total = sum(max(amount, 0.0) for _, amount in found) or 1.0
     ways = []
-    for episode, amount in found:
-        for node in episode.nodes:
-            number = recollection.overlay.number_of(node)
-            if number is not None:
-                share = amount / total * mass if amount > 0 else amount
-                ways.append(_Way(Family.EPISODE, number, here, share / len(episode.nodes)))
+    for past, amount in found:
+        nodes = recollection.nodes_of(past)
+        share = amount / total * mass if amount > 0 else amount
+        ways += [_Way(Family.EPISODE, node, here, share / len(nodes)) for node in nodes]
     return ways
 
 
@@ -210,14 +209,11 @@ def _hops(overlay: Overlay, layer: Layer, slot: int, on_tag: dict[int, float]) -
 def _anywhere(recollection: Recollection, found: Activation) -> list[_Way]:
     overlay = recollection.overlay
     ways = []
-    for episode, row, like in zip(
-        recollection.active, recollection.opinions, recollection.likeness, strict=True
-    ):
-        amount = like * sum(map(abs, row.values()))
-        numbers = map(overlay.number_of, episode.nodes)
-        ways += [
-            _Way(Family.EPISODE, number, None, amount) for number in numbers if number is not None
-        ]
+    owner = recollection.opinions.owner
+    amounts = sum_by(owner, np.abs(recollection.amounts), len(recollection.active))
+    for past, amount in enumerate(amounts.tolist()):
+        nodes = recollection.nodes_of(past)
+        ways += [_Way(Family.EPISODE, node, None, amount) for node in nodes]
     cues = set(found.cues.tolist())
     for layer in found.layers:
         ways += _into_chunks(overlay, layer, cues, None, None)

@@ -4,29 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import (
     BoolArray,
+    FloatArray,
     GrowableArray,
+    IntArray,
     concatenated_ranges,
-    sum_by,
     top_n,
+    unique,
     unique_inverse,
 )
 from hebbgraph.learning.feedback import hash_term
-from hebbgraph.learning.names import Names, PackedNames
-from hebbgraph.learning.rows import Rows
+from hebbgraph.learning.names import Names
+from hebbgraph.learning.postings import Postings
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 
 __all__ = [
-    "ActiveEpisode",
+    "ActiveEpisodes",
     "Episodes",
     "episode_node",
     "features_of",
@@ -46,9 +48,11 @@ _SKETCH_BITS = 64 * _SKETCH_WORDS
 #: ... at most this many, none this many standard deviations further away than expected.
 _SKETCH_KEPT, _SKETCH_DEVIATIONS = 64, 3.0
 
-_PACKED = ("data", "offsets", "hashes", "numbers")
-_COLUMNS = ("ends", "column", "whose", "share")
-_POSTINGS = ("posting_columns", "posting_starts", "posting_positions")
+_PACKED = ("feature_data", "feature_offsets", "feature_hashes", "feature_numbers")
+_COLUMNS = ("nodes", "ends", "column", "share")
+_POSTINGS = ("posting_starts", "posting_whose", "posting_shares")
+
+_NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0)
 
 
 def half(vector: Sequence[float]) -> bytes:
@@ -67,14 +71,26 @@ def episode_node(feedback: Feedback) -> str:
     return f"e:{digest.hexdigest()}"
 
 
-class ActiveEpisode(NamedTuple):
-    """A past query that is like the new one, with its near-duplicates.
+@dataclass(frozen=True, eq=False)
+class ActiveEpisodes:
+    """Past queries that are like a new one, the most similar first.
 
-    ``likeness`` lies in (0, 1]: 0 at the threshold, 1 for the same question.
+    Attributes
+    ----------
+    nodes : ndarray of int64, shape (m,)
+        Their nodes, each followed by those of its near-duplicates, which count as one with it.
+    owner : ndarray of int64, shape (m,), ascending
+        Which past query each of the nodes belongs to.
+    likeness : ndarray of float64, shape (n,), in (0, 1]
+        0 at the threshold, 1 for the same question.
     """
 
-    nodes: tuple[str, ...]
-    likeness: float
+    nodes: IntArray
+    owner: IntArray
+    likeness: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.likeness)
 
 
 def question_features(
@@ -100,37 +116,49 @@ class Episodes:
     ----------
     settings : LearningSettings
         ``episode_similarity`` and ``episode_overlap``.
+    names : sequence of str
+        The names of nodes by number, to order past queries that are equally like a new one.
     """
 
-    def __init__(self, settings: LearningSettings) -> None:
+    def __init__(self, settings: LearningSettings, names: Sequence[str]) -> None:
         self._settings = settings
-        self.nodes = Names()
+        self._names = names
+        #: The node of each past query; they ascend.
+        self._nodes = GrowableArray(np.int64)
         self._embedders: dict[str, _Vectors] = {}
         self._columns = Names()
-        #: Of each feature, the past queries that have it, as positions in ``_column``.
-        self._postings = Rows()
+        #: Of each feature, the past queries that have it.
+        self._postings = Postings()
         #: The features of all past queries, concatenated unit vectors.
         self._ends = GrowableArray(np.int64, np.zeros(1, np.int64))
         self._column = GrowableArray(np.int64)
-        self._whose = GrowableArray(np.int64)
         self._share = GrowableArray(np.float64)
+        #: Of each past query, its overlap with a question; zeros between questions.
+        self._overlap: NDArray[np.float64] = np.zeros(0)
 
     def __len__(self) -> int:
-        return len(self.nodes)
+        return len(self._nodes)
 
-    def add(self, node: str, feedback: Feedback) -> None:
-        """Remember the query of a feedback, unless it is known."""
-        known = len(self.nodes)
-        if (number := self.nodes.add(node)) < known:
+    def add(self, node: int, feedback: Feedback) -> None:
+        """Remember the query of a feedback, unless it is known.
+
+        Parameters
+        ----------
+        node : int
+            The number of its node, above those of all earlier queries if it is new.
+        feedback : Feedback
+        """
+        number = len(self)
+        if number and node <= self._nodes.view[-1]:
             return
+        self._nodes.extend([node])
         features = features_of(feedback)
         norm = max(_norm(features), 1e-9)
         columns = [self._columns.add(name) for name in features]
         shares = [weight / norm for weight in features.values()]
-        for at, column in enumerate(columns, start=len(self._column)):
-            self._postings.append(column, at)
+        for column, share in zip(columns, shares, strict=True):
+            self._postings.append(column, number, share)
         self._column.extend(columns)
-        self._whose.extend([number] * len(columns))
         self._share.extend(shares)
         self._ends.extend([len(self._column)])
         if feedback.vector is not None:
@@ -148,7 +176,7 @@ class Episodes:
         *,
         similarity: float | None = None,
         overlap: float | None = None,
-    ) -> list[ActiveEpisode]:
+    ) -> ActiveEpisodes:
         """Return the past queries that are like a new one, the most similar first.
 
         Parameters
@@ -169,53 +197,73 @@ class Episodes:
         else:
             low = settings.episode_overlap if overlap is None else overlap
             found = self._by_features(features, low)
-        return self._merged(found)
+        return self._merged(*found)
 
     def compares(self, vector: NDArray[np.float32] | None, embedder: str | None) -> bool:
         """Return whether there are past vectors to compare this one with."""
         vectors = self._embedders.get(embedder or "")
         return vector is not None and vectors is not None and vectors.dimension == len(vector)
 
-    def _by_features(self, features: Mapping[str, float], low: float) -> list[tuple[int, float]]:
+    def _by_features(
+        self, features: Mapping[str, float], low: float
+    ) -> tuple[IntArray, FloatArray]:
         columns = self._columns.numbers([*features])
         weighted = [
-            (self._postings.of(column), weight)
+            (*self._postings.of(column), weight)
             for column, weight in zip(columns, features.values(), strict=True)
             if column is not None
         ]
         if not weighted:
-            return []
+            return _NO_INTS, _NO_FLOATS
         norm = max(_norm(features), 1e-9)
-        postings, weights = zip(*weighted, strict=True)
-        at = np.concatenate(postings)
-        products = np.repeat(weights, [len(one) for one in postings]) * self._share.view[at]
-        dot = sum_by(self._whose.view[at], products, len(self.nodes))
-        at = (dot > low * norm).nonzero()[0]
+        postings, shares, weights = zip(*weighted, strict=True)
+        whose = np.concatenate(postings)
+        products = np.concatenate(shares)
+        products *= np.repeat(weights, [len(one) for one in postings])
+        if len(self._overlap) < len(self):
+            self._overlap = np.zeros(2 * len(self))
+        # Only what the question touches is read: this must not take longer with every lesson.
+        overlap = self._overlap
+        try:
+            np.add.at(overlap, whose, products)
+            at = unique(whose[overlap[whose] > low * norm])
+            dot = overlap[at]
+        finally:
+            overlap[whose] = 0.0
         if len(at) > _CANDIDATES:
-            at = at[top_n(dot[at], _CANDIDATES)]
-        return [
-            (number, min((product / norm - low) / (1.0 - low), 1.0))
-            for number, product in zip(at.tolist(), dot[at].tolist(), strict=True)
-        ]
+            best = top_n(dot, _CANDIDATES)
+            at, dot = at[best], dot[best]
+        return at, np.minimum((dot / norm - low) / (1.0 - low), 1.0)
 
-    def _merged(self, found: list[tuple[int, float]]) -> list[ActiveEpisode]:
+    def _merged(self, at: IntArray, likeness: FloatArray) -> ActiveEpisodes:
         """Count near-duplicates as one, and keep the most similar."""
-        tied = {like for like, n in Counter(like for _, like in found).items() if n > 1}
-        found = sorted(
-            found, key=lambda pair: (-pair[1], self.nodes[pair[0]] if pair[1] in tied else "")
-        )
-        alike = self._alike([number for number, _ in found]).tolist()
-        groups: list[ActiveEpisode] = []
-        left = list(range(len(found)))
-        while left and len(groups) < _MOST_ACTIVE:
-            first, *others = left
-            members = [other for other in others if alike[first][other]]
-            left = [other for other in others if not alike[first][other]]
-            nodes = tuple(self.nodes[found[at][0]] for at in (first, *members))
-            groups.append(ActiveEpisode(nodes, found[first][1]))
-        return groups
+        order: IntArray = (-likeness).argsort(kind="stable")
+        likeness = likeness[order]
+        if (likeness[1:] == likeness[:-1]).any():
+            nodes = self._nodes.view[at].tolist()
+            names = {place: self._names[node] for place, node in enumerate(nodes)}
+            by_place = zip(order.tolist(), likeness.tolist(), strict=True)
+            ranked = sorted(by_place, key=lambda pair: (-pair[1], names[pair[0]]))
+            order = np.array([place for place, _ in ranked])
+        at = at[order]
+        alike = self._alike(at)
+        owner: IntArray = np.arange(len(at))
+        if np.count_nonzero(alike) > len(at):
+            # Each belongs to the first that is like it and belongs to no other.
+            rows, free = alike.tolist(), [True] * len(at)
+            for first, row in enumerate(rows):
+                if free[first]:
+                    for other in range(first, len(at)):
+                        if row[other] and free[other]:
+                            free[other], owner[other] = False, first
+            order = owner.argsort(kind="stable")
+            at, owner = at[order], owner[order]
+            firsts, owner = unique_inverse(owner)
+            likeness = likeness[firsts]
+        kept = owner < _MOST_ACTIVE
+        return ActiveEpisodes(self._nodes.view[at[kept]], owner[kept], likeness[:_MOST_ACTIVE])
 
-    def _alike(self, numbers: list[int]) -> BoolArray:
+    def _alike(self, numbers: IntArray) -> BoolArray:
         """Return which past queries are nearly the same as which.
 
         Their vectors say so, or their words if neither has one.
@@ -235,9 +283,9 @@ class Episodes:
         by_words = self._by_words(numbers)
         return np.where(has_vector[:, None] | has_vector, alike, by_words)
 
-    def _by_words(self, numbers: list[int]) -> BoolArray:
+    def _by_words(self, numbers: IntArray) -> BoolArray:
         first = self._ends.view[numbers]
-        counts = self._ends.view[np.array(numbers, np.int64) + 1] - first
+        counts = self._ends.view[numbers + 1] - first
         at = concatenated_ranges(first, counts)
         different, column = unique_inverse(self._column.view[at])
         rows = np.zeros((len(numbers), len(different)))
@@ -248,13 +296,13 @@ class Episodes:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return all of it as arrays, of which :meth:`restored` makes the same."""
-        found: dict[str, NDArray[Any]] = {}
-        for name, names in (("question", self.nodes), ("feature", self._columns)):
-            parts: Sequence[NDArray[Any]] = names.packed()
-            for part, one in zip(_PACKED, parts, strict=True):
-                found[f"{name}_{part}"] = one
+        features: Sequence[NDArray[Any]] = self._columns.packed()
+        found: dict[str, NDArray[Any]] = dict(zip(_PACKED, features, strict=True))
         found |= {f"of_{name}": getattr(self, f"_{name}").view for name in _COLUMNS}
-        found |= dict(zip(_POSTINGS, Rows.arrays(self._column.view), strict=True))
+        inverted: Sequence[NDArray[Any]] = Postings.arrays(
+            self._column.view, self._ends.view, self._share.view, len(self._columns)
+        )
+        found |= dict(zip(_POSTINGS, inverted, strict=True))
         for at, vectors in enumerate(self._embedders.values()):
             found |= {f"vectors_{at}_{name}": one for name, one in vectors.arrays().items()}
         return found
@@ -268,19 +316,18 @@ class Episodes:
     def restored(
         cls,
         settings: LearningSettings,
+        names: Sequence[str],
         arrays: Mapping[str, NDArray[Any]],
         embedders: Sequence[str],
     ) -> Episodes:
         """Make what :meth:`arrays` came from."""
-        made = cls(settings)
-        made.nodes, made._columns = (
-            Names(_packed([arrays[f"{name}_{part}"] for part in _PACKED]))
-            for name in ("question", "feature")
-        )
+        made = cls(settings, names)
+        data, offsets, hashes, numbers = (arrays[name] for name in _PACKED)
+        made._columns = Names((data, offsets, hashes, numbers))
         for name in _COLUMNS:
             column = arrays[f"of_{name}"]
             setattr(made, f"_{name}", GrowableArray(column.dtype, column))
-        made._postings = Rows(*(arrays[name] for name in _POSTINGS))
+        made._postings = Postings(*(arrays[name] for name in _POSTINGS))
         for at, embedder in enumerate(embedders):
             first = f"vectors_{at}_"
             made._embedders[embedder] = _Vectors.restored(
@@ -295,15 +342,11 @@ class Episodes:
 
 def _by_vector(
     vector: NDArray[np.float32], vectors: _Vectors, low: float
-) -> list[tuple[int, float]]:
+) -> tuple[IntArray, FloatArray]:
     at, cosine = vectors.nearest(vector, low)
-    likeness = np.minimum((cosine - low) / (1.0 - low), 1.0)
-    return list(zip(vectors.numbers[at].tolist(), likeness.tolist(), strict=True))
-
-
-def _packed(parts: Sequence[NDArray[Any]]) -> PackedNames:
-    data, offsets, hashes, whose = parts
-    return data, offsets, hashes, whose
+    # Cosines are float32; likeness goes on in double precision.
+    likeness = np.minimum((cosine - low) / (1.0 - low), 1.0).astype(np.float64)
+    return vectors.numbers[at], likeness
 
 
 class _Vectors:
@@ -368,11 +411,11 @@ class _Vectors:
             kept = kept[np.argpartition(cosine[kept], len(kept) - _CANDIDATES)[-_CANDIDATES:]]
         return near[kept], cosine[kept]
 
-    def positions(self, numbers: list[int]) -> NDArray[np.int64]:
+    def positions(self, wanted: IntArray) -> NDArray[np.int64]:
         """Return where the vectors of some queries are; -1 for those without."""
-        held, wanted = self._numbers.view, np.array(numbers, dtype=np.int64)
+        held = self._numbers.view
         if not len(held):
-            return np.full(len(wanted), -1)
+            return np.full(len(wanted), -1, np.int64)
         at = np.minimum(held.searchsorted(wanted), len(held) - 1)  # they ascend
         return np.where(held[at] == wanted, at, -1)
 

@@ -143,7 +143,7 @@ class Memory:
             self._seq = 0
             self._last_id = ""
             self.weights = RawWeights(self._settings)
-            self.episodes = Episodes(self._settings)
+            self.episodes = Episodes(self._settings, self.weights.nodes)
             self.corpus = CorpusMemory(self._settings)
             self.events = Events()
             self._overlay: Overlay | None = None
@@ -248,7 +248,9 @@ class Memory:
             return
         actors = Actors.restored(self._settings, facts["actors"])
         self.weights = RawWeights.restored(self._settings, arrays, actors)
-        self.episodes = Episodes.restored(self._settings, arrays, facts["embedders"])
+        self.episodes = Episodes.restored(
+            self._settings, self.weights.nodes, arrays, facts["embedders"]
+        )
         self.events = events
         if "corpus" in self._settings.families:
             self._restore_corpus(facts["seq"])
@@ -277,15 +279,19 @@ class Memory:
                 feedback = corrected_feedback(feedback, self.corrections)
             node = episode_node(feedback)
             traces = traces_of(feedback, node, self._settings)
-            if "episode" in self._settings.families and traces:
-                self.episodes.add(node, feedback)
             changed = self.weights.fold(traces, voice_of(feedback), standing(feedback))
+            if "episode" in self._settings.families and traces:
+                self._remember(node, feedback)
             if "corpus" in self._settings.families:
                 self.corpus.add(feedback, self.weights.n_events)
             self.has_learned = len(self.weights) > 0 or len(self.corpus) > 0
             self.events.append(Event(feedback.id, feedback.recall_id, feedback.actor))
             if self._overlay is not None:
                 self._overlay.outdate(changed)
+
+    def _remember(self, node: str, feedback: Feedback) -> None:
+        if (number := self.weights.number(node)) is not None:
+            self.episodes.add(number, feedback)
 
     def with_log_as(self, rest: Mapping[str, Feedback | None]) -> RawWeights:
         """Return the weights that would follow if some feedback were other, or (None) gone."""

@@ -13,6 +13,9 @@ from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
 
 __all__ = ["Names", "PackedNames"]
 
+#: Packed names whose numbers are held once they were asked for, at most.
+_MOST_HELD = 65_536
+
 #: Data and offsets of the strings, their hashes, ascending, and whose each is.
 PackedNames = tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]
 
@@ -40,6 +43,8 @@ class Names(Sequence[str]):
         self._names = PackedStrings(data, offsets)
         self._n_packed = len(self._names)
         self._added: dict[str, int] = {}
+        #: Packed names that were asked for: questions share most of their words.
+        self._held: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._names)
@@ -61,15 +66,23 @@ class Names(Sequence[str]):
     def numbers(self, names: Sequence[str]) -> list[int | None]:
         """Return the number of each name, or None."""
         found = [self._added.get(name) for name in names]
-        asked = [at for at, number in enumerate(found) if number is None]
-        if not asked or not self._n_packed:
+        if not self._n_packed or None not in found:
             return found
+        held = self._held
+        found = [held.get(name, number) for name, number in zip(names, found, strict=True)]
+        asked = [at for at, number in enumerate(found) if number is None]
+        if not asked:
+            return found
+        if len(held) + len(asked) > _MOST_HELD:
+            held.clear()
         hashes = _hashes(names[at] for at in asked)
         first = self._hashes.searchsorted(hashes)
         same = self._hashes[np.minimum(first, self._n_packed - 1)] == hashes
         for one in same.nonzero()[0].tolist():
             name = names[asked[one]]
-            found[asked[one]] = self._packed_number(name, int(first[one]), hashes[one])
+            number = self._packed_number(name, int(first[one]), hashes[one])
+            if number is not None:
+                found[asked[one]] = held[name] = number
         return found
 
     def _packed_number(self, name: str, at: int, hashed: np.uint64) -> int | None:

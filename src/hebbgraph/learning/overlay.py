@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray
-from hebbgraph.formulas.adjacency import EdgeRow, PlasticEdges
+from hebbgraph.arrays import FloatArray, IntArray, sum_by, unique_inverse
+from hebbgraph.formulas.adjacency import PlasticEdges
 from hebbgraph.formulas.homeostasis import (
     FAN_OUT,
     IN_CREDIT,
@@ -30,15 +29,15 @@ from hebbgraph.formulas.homeostasis import (
 from hebbgraph.formulas.learned_edges import EdgePool, GateOf, PooledEdges
 from hebbgraph.formulas.paths import PathNode
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.learning.episodes import ActiveEpisode
+from hebbgraph.learning.episodes import ActiveEpisodes
 from hebbgraph.learning.traces import Family
 from hebbgraph.learning.weights import RawWeights
 from hebbgraph.records import PathStep
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["Overlay", "Recollection", "Resolve"]
+__all__ = ["Opinions", "Overlay", "Recollection", "Resolve"]
 
-_NO_INTS = np.empty(0, np.int64)
+_NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0)
 _ANY = 1 << 30
 _ON_PATH = (Family.HOP, Family.ARRIVAL)
 #: A past query counts by its likeness times the best direct evidence for any of the chunks that it
@@ -63,46 +62,55 @@ Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
 """From chunk ids to the row and text hash of those that are there."""
 
 
-@dataclass(frozen=True)
+class Opinions(NamedTuple):
+    """What past queries think of chunks: how much each wants them, in [-1, 1].
+
+    ``owner`` is the position of the past query; it ascends.
+    """
+
+    owner: IntArray
+    slot: IntArray
+    opinion: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class Recollection:
     """What a question brings back: similar past queries, and the chunks they led to.
 
     Attributes
     ----------
     overlay : Overlay
-    active : tuple of ActiveEpisode
+    active : ActiveEpisodes
         Past queries that are like the question.
-    likeness : tuple of float, in [0, 1]
+    likeness : ndarray of float64, shape (n,), in [0, 1]
         The weight of each.
-    opinions : tuple of dict of slot to float, in [-1, 1]
-        How much each wants a chunk. Dictionaries, which are faster than arrays for a few numbers.
-    same : tuple of float, in [0, 1]
+    opinions : Opinions
+        How much each wants a chunk.
+    same : ndarray of float64, shape (n,), in [0, 1]
         Probability that a past query asks the same: its likeness, squared.
     """
 
     overlay: Overlay
-    active: tuple[ActiveEpisode, ...]
-    likeness: tuple[float, ...]
-    opinions: tuple[Mapping[int, float], ...]
-    same: tuple[float, ...]
+    active: ActiveEpisodes
+    likeness: FloatArray
+    opinions: Opinions
+    same: FloatArray
 
-    def _expected(self, sums: Mapping[int, float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return chunks, ascending, and the chance that each is cited."""
-        slots = sorted(sums)
-        return np.array(slots, np.int64), citation_chance(
-            np.array([sums[slot] for slot in slots]),
-            sum(self.likeness),
+    def _expected(self, at: IntArray, amount: FloatArray) -> tuple[IntArray, FloatArray]:
+        """Return the chunks of some opinions, ascending, and the chance that each is cited."""
+        slots, position = unique_inverse(self.opinions.slot[at])
+        return slots, citation_chance(
+            sum_by(position, amount, len(slots)),
+            sum(self.likeness.tolist()),
             prior=_EPISODE_PRIOR,
         )
 
-    def seen(self, evidence: GateOf) -> dict[int, float]:
-        """Return the direct evidence for all chunks that past queries have an opinion on."""
-        if not self.active:
-            return {}
-        slots = list({slot: None for row in self.opinions for slot in row})
-        return dict(zip(slots, evidence(np.array(slots)).tolist(), strict=True))
+    def seen(self, evidence: GateOf) -> FloatArray:
+        """Return the direct evidence for the chunk of each opinion."""
+        slots = self.opinions.slot
+        return evidence(slots) if len(slots) else _NO_FLOATS
 
-    def recognised(self, seen: Mapping[int, float]) -> Recollection:
+    def recognised(self, seen: FloatArray) -> Recollection:
         """Weight past queries by how far direct evidence agrees with them.
 
         If direct evidence sees none of the chunks that a past query led to, it was about something
@@ -114,74 +122,76 @@ class Recollection:
         .. [1] Hopfield (1982), Neural networks and physical systems with emergent collective
                computational abilities.
         """
-        if not self.active:
+        if not len(self.likeness):
             return self
-        likeness = []
-        for like, row, same in zip(self.likeness, self.opinions, self.same, strict=True):
-            wanted = [seen[slot] for slot, opinion in row.items() if opinion > 0]
-            likeness.append(
-                like * discount_unless_same(max(wanted, default=0.0) ** _AGREEMENT, same)
-            )
-        return Recollection(self.overlay, self.active, tuple(likeness), self.opinions, self.same)
+        owner, _, opinion = self.opinions
+        best = np.zeros(len(self.likeness))
+        np.maximum.at(best, owner, np.where(opinion > 0, seen, 0.0))
+        likeness = self.likeness * discount_unless_same(best**_AGREEMENT, self.same)
+        return replace(self, likeness=likeness)
 
-    def seeds(
-        self, seen: Mapping[int, float]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+    def seeds(self, seen: FloatArray) -> tuple[IntArray, FloatArray] | None:
         """Return the chunks that past queries led to, and their initial activation.
 
         It is proportional to the direct evidence for the chunk, unless the question was asked
         before.
         """
-        wanted: dict[int, float] = {}
-        for row, like, same in zip(self.opinions, self.likeness, self.same, strict=True):
-            for slot, opinion in row.items():
-                if (
-                    opinion > 0
-                    and (gain := like * opinion * discount_unless_same(seen[slot], same)) > 0
-                ):
-                    wanted[slot] = wanted.get(slot, 0.0) + gain
-        if not wanted:
+        owner, _, opinion = self.opinions
+        if not len(owner):
             return None
-        slots, chance = self._expected(wanted)
+        gain = self.likeness[owner] * opinion * discount_unless_same(seen, self.same[owner])
+        at = (gain > 0).nonzero()[0]
+        if not len(at):
+            return None
+        slots, chance = self._expected(at, gain[at])
         return slots, chance_to_activation(chance, gain=_EPISODE_GAIN, at_most=_EPISODE_SHARE)
 
-    def inhibited(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def inhibited(self) -> tuple[IntArray, FloatArray]:
         """Return the chunks that past queries did not want, and the share of evidence they keep."""
-        unwanted: dict[int, float] = {}
-        for row, like in zip(self.opinions, self.likeness, strict=True):
-            for slot, opinion in row.items():
-                if opinion < 0 and like > 0:
-                    unwanted[slot] = unwanted.get(slot, 0.0) - like * opinion
-        if not unwanted:
-            return _NO_INTS, np.empty(0)
-        slots, dislike = self._expected(unwanted)
-        return slots, 1.0 - np.minimum(dislike, INHIBITION_FLOOR)
+        owner, _, opinion = self.opinions
+        at = (opinion < 0).nonzero()[0]
+        if len(at):
+            dislike = -self.likeness[owner[at]] * opinion[at]
+            at, dislike = at[dislike > 0], dislike[dislike > 0]
+        if not len(at):
+            return _NO_INTS, _NO_FLOATS
+        slots, chance = self._expected(at, dislike)
+        return slots, 1.0 - np.minimum(chance, INHIBITION_FLOOR)
+
+    @property
+    def amounts(self) -> FloatArray:
+        """Each opinion, times the weight of its past query."""
+        return self.opinions.opinion * self.likeness[self.opinions.owner]
+
+    def nodes_of(self, past: int) -> list[int]:
+        """Return the nodes of a past query: its own, and its near-duplicates'."""
+        found: list[int] = self.active.nodes[self.active.owner == past].tolist()
+        return found
 
     @cached_property
-    def _strongest(self) -> dict[int, tuple[ActiveEpisode, float]]:
+    def _strongest(self) -> dict[int, tuple[int, float]]:
         """For each chunk, the past query that activates it most, and how much."""
-        strongest: dict[int, tuple[ActiveEpisode, float]] = {}
-        for episode, row, like in zip(self.active, self.opinions, self.likeness, strict=True):
-            for slot, opinion in row.items():
-                amount = opinion * like
-                if amount > 0 and (slot not in strongest or amount > strongest[slot][1]):
-                    strongest[slot] = episode, amount
+        strongest: dict[int, tuple[int, float]] = {}
+        owner, slot, _ = self.opinions
+        columns = (one.tolist() for one in (owner, slot, self.amounts))
+        for past, chunk, amount in zip(*columns, strict=True):
+            if amount > 0 and (chunk not in strongest or amount > strongest[chunk][1]):
+                strongest[chunk] = past, amount
         return strongest
 
-    def of(self, slot: int) -> list[tuple[ActiveEpisode, float]]:
+    def of(self, slot: int) -> list[tuple[int, float]]:
         """Return the past queries with an opinion on a chunk, and that times their likeness."""
-        return [
-            (episode, row[slot] * like)
-            for episode, row, like in zip(self.active, self.opinions, self.likeness, strict=True)
-            if row.get(slot)
-        ]
+        at = (self.opinions.slot == slot).nonzero()[0]
+        owners, amounts = self.opinions.owner[at].tolist(), self.amounts[at].tolist()
+        return list(zip(owners, amounts, strict=True))
 
     def episode_step(self, node: PathNode) -> list[PathStep]:
         """Return the path step for the past query that activated a chunk, if one did."""
         if node.id not in self._strongest:
             return []
-        episode, weight = self._strongest[node.id]
-        return [PathStep(kind="episode", value=episode.nodes[0][2:], weight=weight)]
+        past, weight = self._strongest[node.id]
+        name = self.overlay.name_of(self.nodes_of(past)[0])
+        return [PathStep(kind="episode", value=name[2:], weight=weight)]
 
 
 class _Net(NamedTuple):
@@ -456,40 +466,26 @@ class Overlay:
         at = rows.targets
         return _Net(net.family[at], self.number[net.source[at]], net.target[at], rows.weights)
 
-    def number_of(self, node: str) -> int | None:
-        """Return the number of a node in the raw weights."""
-        return self._weights.number(node)
+    def name_of(self, node: int) -> str:
+        """Return the name of a node of the raw weights."""
+        return self._weights.nodes[node]
 
     # -- past queries ---------------------------------------------------------------
 
-    def recollection(self, active: Sequence[ActiveEpisode]) -> Recollection:
+    def recollection(self, active: ActiveEpisodes) -> Recollection:
         """Return what the active past queries expect, together."""
-        names = [name for episode in active for name in episode.nodes]
-        numbers = iter(self._weights.nodes.numbers(names))
-        rows = tuple(self._opinions_of(islice(numbers, len(one.nodes))) for one in active)
-        if not any(rows):
-            return Recollection(self, (), (), (), ())
-        likeness = tuple(episode.likeness for episode in active)
-        same = tuple(like**2 for like in likeness)
-        return Recollection(self, tuple(active), likeness, rows, same)
-
-    def _opinions_of(self, nodes: Iterable[int | None]) -> dict[int, float]:
-        """Return the pooled opinions of near-duplicate past queries."""
-        rows = [self._opinions.row(node) for node in nodes if node is not None]
-        row = dict(rows[0]) if len(rows) == 1 else _pooled_rows(rows)
-        total = sum(weight for weight in row.values() if weight >= MIN_WEIGHT)
-        scale = OUT_STRENGTH / max(total, OUT_STRENGTH)
-        return {
-            slot: weight * scale if weight > 0 else weight
-            for slot, weight in row.items()
-            if abs(weight) >= MIN_WEIGHT
-        }
-
-
-def _pooled_rows(rows: Sequence[EdgeRow]) -> dict[int, float]:
-    edges = [edge for row in rows for edge in row]
-    if not edges:
-        return {}
-    targets, weights = zip(*edges, strict=True)
-    found = pool_weights(np.array(targets), np.array(weights))
-    return dict(zip(*(column.tolist() for column in found), strict=True))
+        n = len(active)
+        at, slots, weights = self._opinions.of(active.nodes)
+        owner = active.owner[at]
+        if len(active.nodes) > n:  # near-duplicates count as one
+            wide = self.graph.n_slots
+            key, weights = pool_weights(owner * wide + slots, weights)
+            owner, slots = key // wide, key % wide
+        kept = np.abs(weights) >= MIN_WEIGHT
+        if not kept.all():
+            owner, slots, weights = owner[kept], slots[kept], weights[kept]
+        wanted = np.maximum(weights, 0.0)
+        scale = OUT_STRENGTH / np.maximum(sum_by(owner, wanted, n), OUT_STRENGTH)
+        weights = np.where(weights > 0, weights * scale[owner], weights)
+        likeness = active.likeness
+        return Recollection(self, active, likeness, Opinions(owner, slots, weights), likeness**2)

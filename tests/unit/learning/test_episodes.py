@@ -1,12 +1,20 @@
 """Which past queries a new one is like."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
 from hebbgraph.learning import episodes as module
 from hebbgraph.learning.episodes import Episodes, episode_node
+from hebbgraph.learning.names import Names
 from hebbgraph.records import Cue, Feedback
 from hebbgraph.settings import LearningSettings
+
+
+class Past(NamedTuple):
+    nodes: list
+    likeness: float
 
 
 def feedback(name, vector=None, terms=(), cues=()):
@@ -26,15 +34,20 @@ def angle(degrees):
 
 
 def remembering(*given, **settings):
-    episodes = Episodes(LearningSettings(**settings))
+    names = Names()
+    episodes = Episodes(LearningSettings(**settings), names)
     for one in given:
-        episodes.add(episode_node(one), one)
+        episodes.add(names.add(episode_node(one)), one)
     return episodes
 
 
 def ask(episodes, *, vector=None, features=(), embedder="m"):
     held = None if vector is None else np.array(vector, dtype=np.float32)
-    return episodes.active(dict.fromkeys(features, 1.0), held, embedder)
+    active = episodes.active(dict.fromkeys(features, 1.0), held, embedder)
+    return [
+        Past(active.nodes[active.owner == at].tolist(), like)
+        for at, like in enumerate(active.likeness.tolist())
+    ]
 
 
 def test_likeness_runs_from_the_threshold_to_the_same_question():

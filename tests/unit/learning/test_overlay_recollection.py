@@ -2,26 +2,37 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from hebbgraph.learning import overlay
-from hebbgraph.learning.episodes import ActiveEpisode
-from hebbgraph.learning.overlay import Recollection
+from hebbgraph.learning.episodes import ActiveEpisodes
+from hebbgraph.learning.overlay import Opinions, Recollection
 from hebbgraph.settings import LearningSettings
 
 
 def recollection(likeness, signed):
+    held = [
+        (past, slot, one) for past, row in enumerate(signed) for slot, one in enumerate(row) if one
+    ]
+    likeness = np.array(likeness, float)
+    past = np.arange(len(likeness))
     return Recollection(
         SimpleNamespace(settings=LearningSettings()),
-        tuple(ActiveEpisode((f"e:{n}",), one) for n, one in enumerate(likeness)),
-        tuple(likeness),
-        tuple({slot: one for slot, one in enumerate(row) if one} for row in signed),
-        tuple(one**2 for one in likeness),
+        ActiveEpisodes(past, past, likeness),
+        likeness,
+        Opinions(
+            np.array([one[0] for one in held], int),
+            np.array([one[1] for one in held], int),
+            np.array([one[2] for one in held], float),
+        ),
+        likeness**2,
     )
 
 
 def seen(*values):
-    return dict(enumerate(values))
+    """Direct evidence for the chunk of each opinion."""
+    return np.array(values, float)
 
 
 def test_a_past_query_whose_chunks_are_seen_counts_in_full():
@@ -73,5 +84,5 @@ def test_direct_evidence_is_asked_for_all_chunks_at_once():
         return slots / 10
 
     found = recollection([0.5, 0.2], [[0.4, 0.4], [0.0, -0.1, 0.3]]).seen(evidence)
-    assert (found, asked) == ({0: 0.0, 1: 0.1, 2: 0.2}, [[0, 1, 2]])
-    assert recollection([], []).seen(evidence) == {}
+    assert (found.tolist(), asked) == ([0.0, 0.1, 0.1, 0.2], [[0, 1, 1, 2]])
+    assert recollection([], []).seen(evidence).tolist() == []
