@@ -168,24 +168,24 @@ def citation_chance(weighted: FloatArray, likeness: float, *, prior: float) -> N
     return np.asarray(weighted / (prior + likeness), dtype=np.float64)
 
 
-def discount_unless_same(factor: FloatArray, same: FloatArray) -> NDArray[np.float64]:
-    """Discount past queries unless they ask the same: ``same + (1 - same) * factor``.
+def discount_unless_same(factor: float, same: float) -> float:
+    """Discount a past query unless it asks the same: ``same + (1 - same) * factor``.
 
     If a past query asks the same as the current one, its citations count in full; if it
     is merely related, they count by ``factor``.
 
     Parameters
     ----------
-    factor : ndarray of float, shape (n,), in [0, 1]
-    same : ndarray of float, shape (n,), in [0, 1]
+    factor : float, in [0, 1]
+    same : float, in [0, 1]
         Probability that both queries ask the same.
 
     Examples
     --------
-    >>> discount_unless_same(np.full(3, 0.2), np.array([0.0, 0.5, 1.0])).tolist()
+    >>> [round(discount_unless_same(0.2, same), 3) for same in (0.0, 0.5, 1.0)]
     [0.2, 0.6, 1.0]
     """
-    return np.asarray(same + (1.0 - same) * factor, dtype=np.float64)
+    return same + (1.0 - same) * factor
 
 
 def chance_to_activation(chance: FloatArray, *, gain: float, at_most: float) -> NDArray[np.float64]:

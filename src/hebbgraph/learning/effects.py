@@ -14,7 +14,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import sum_by
 from hebbgraph.formulas.activation import Activation
 from hebbgraph.formulas.learned_edges import GateOf
 from hebbgraph.formulas.paths import Layer
@@ -209,9 +208,10 @@ def _hops(overlay: Overlay, layer: Layer, slot: int, on_tag: dict[int, float]) -
 def _anywhere(recollection: Recollection, found: Activation) -> list[_Way]:
     overlay = recollection.overlay
     ways = []
-    owner = recollection.opinions.owner
-    amounts = sum_by(owner, np.abs(recollection.amounts), len(recollection.active))
-    for past, amount in enumerate(amounts.tolist()):
+    amounts = [0.0] * len(recollection.active)
+    for past, _, wants in recollection.opinions:
+        amounts[past] += recollection.likeness[past] * abs(wants)
+    for past, amount in enumerate(amounts):
         nodes = recollection.nodes_of(past)
         ways += [_Way(Family.EPISODE, node, None, amount) for node in nodes]
     cues = set(found.cues.tolist())

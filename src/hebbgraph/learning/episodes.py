@@ -135,6 +135,8 @@ class Episodes:
         self._share = GrowableArray(np.float64)
         #: Of each past query, its overlap with a question; zeros between questions.
         self._overlap: NDArray[np.float64] = np.zeros(0)
+        #: Room for numbers of columns.
+        self._place: NDArray[np.int64] = np.empty(0, np.int64)
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -287,9 +289,13 @@ class Episodes:
         first = self._ends.view[numbers]
         counts = self._ends.view[numbers + 1] - first
         at = concatenated_ranges(first, counts)
-        different, column = unique_inverse(self._column.view[at])
-        rows = np.zeros((len(numbers), len(different)))
-        rows[np.arange(len(numbers)).repeat(counts), column] = self._share.view[at]
+        column = self._column.view[at]
+        # Of each column, the last place where it stands: that needs no sorting.
+        if len(self._place) < len(self._columns):
+            self._place = np.empty(2 * len(self._columns), np.int64)
+        self._place[column] = np.arange(len(at))
+        rows = np.zeros((len(numbers), len(at)))
+        rows[np.arange(len(numbers)).repeat(counts), self._place[column]] = self._share.view[at]
         return np.asarray(rows @ rows.T >= _NEARLY_THE_SAME)
 
     # -- as arrays ------------------------------------------------------------------

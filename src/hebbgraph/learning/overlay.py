@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray, IntArray, sum_by, unique_inverse
+from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.adjacency import PlasticEdges
 from hebbgraph.formulas.homeostasis import (
     FAN_OUT,
@@ -35,7 +35,7 @@ from hebbgraph.learning.weights import RawWeights
 from hebbgraph.records import PathStep
 from hebbgraph.settings import LearningSettings
 
-__all__ = ["Opinions", "Overlay", "Recollection", "Resolve"]
+__all__ = ["Opinion", "Overlay", "Recollection", "Resolve"]
 
 _NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0)
 _ANY = 1 << 30
@@ -62,55 +62,56 @@ Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
 """From chunk ids to the row and text hash of those that are there."""
 
 
-class Opinions(NamedTuple):
-    """What past queries think of chunks: how much each wants them, in [-1, 1].
+class Opinion(NamedTuple):
+    """How much a past query, by its position, wants a chunk: in [-1, 1]."""
 
-    ``owner`` is the position of the past query; it ascends.
-    """
-
-    owner: IntArray
-    slot: IntArray
-    opinion: FloatArray
+    past: int
+    slot: int
+    wants: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Recollection:
     """What a question brings back: similar past queries, and the chunks they led to.
+
+    There are a few dozen opinions, for which lists are faster than arrays.
 
     Attributes
     ----------
     overlay : Overlay
     active : ActiveEpisodes
         Past queries that are like the question.
-    likeness : ndarray of float64, shape (n,), in [0, 1]
+    likeness : list of float, in [0, 1]
         The weight of each.
-    opinions : Opinions
-        How much each wants a chunk.
-    same : ndarray of float64, shape (n,), in [0, 1]
+    same : list of float, in [0, 1]
         Probability that a past query asks the same: its likeness, squared.
+    opinions : list of Opinion
+        What they think of chunks; those of one past query stand together.
     """
 
     overlay: Overlay
     active: ActiveEpisodes
-    likeness: FloatArray
-    opinions: Opinions
-    same: FloatArray
+    likeness: Sequence[float]
+    same: Sequence[float]
+    opinions: Sequence[Opinion]
 
-    def _expected(self, at: IntArray, amount: FloatArray) -> tuple[IntArray, FloatArray]:
-        """Return the chunks of some opinions, ascending, and the chance that each is cited."""
-        slots, position = unique_inverse(self.opinions.slot[at])
-        return slots, citation_chance(
-            sum_by(position, amount, len(slots)),
-            sum(self.likeness.tolist()),
+    def _expected(self, sums: Mapping[int, float]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return chunks, ascending, and the chance that each is cited."""
+        slots = sorted(sums)
+        return np.array(slots, np.int64), citation_chance(
+            np.array([sums[slot] for slot in slots]),
+            sum(self.likeness),
             prior=_EPISODE_PRIOR,
         )
 
-    def seen(self, evidence: GateOf) -> FloatArray:
+    def seen(self, evidence: GateOf) -> list[float]:
         """Return the direct evidence for the chunk of each opinion."""
-        slots = self.opinions.slot
-        return evidence(slots) if len(slots) else _NO_FLOATS
+        if not self.opinions:
+            return []
+        found: list[float] = evidence(np.array([one.slot for one in self.opinions])).tolist()
+        return found
 
-    def recognised(self, seen: FloatArray) -> Recollection:
+    def recognised(self, seen: Sequence[float]) -> Recollection:
         """Weight past queries by how far direct evidence agrees with them.
 
         If direct evidence sees none of the chunks that a past query led to, it was about something
@@ -122,46 +123,47 @@ class Recollection:
         .. [1] Hopfield (1982), Neural networks and physical systems with emergent collective
                computational abilities.
         """
-        if not len(self.likeness):
+        if not self.opinions:
             return self
-        owner, _, opinion = self.opinions
-        best = np.zeros(len(self.likeness))
-        np.maximum.at(best, owner, np.where(opinion > 0, seen, 0.0))
-        likeness = self.likeness * discount_unless_same(best**_AGREEMENT, self.same)
-        return replace(self, likeness=likeness)
+        best = [0.0] * len(self.likeness)
+        for (past, _, wants), known in zip(self.opinions, seen, strict=True):
+            if wants > 0 and known > best[past]:
+                best[past] = known
+        likeness = [
+            like * discount_unless_same(known**_AGREEMENT, same)
+            for like, known, same in zip(self.likeness, best, self.same, strict=True)
+        ]
+        return Recollection(self.overlay, self.active, likeness, self.same, self.opinions)
 
-    def seeds(self, seen: FloatArray) -> tuple[IntArray, FloatArray] | None:
+    def seeds(self, seen: Sequence[float]) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
         """Return the chunks that past queries led to, and their initial activation.
 
         It is proportional to the direct evidence for the chunk, unless the question was asked
         before.
         """
-        owner, _, opinion = self.opinions
-        if not len(owner):
+        likeness, same = self.likeness, self.same
+        wanted: dict[int, float] = {}
+        for (past, slot, wants), known in zip(self.opinions, seen, strict=True):
+            if wants > 0:
+                gain = likeness[past] * wants * discount_unless_same(known, same[past])
+                if gain > 0:
+                    wanted[slot] = wanted.get(slot, 0.0) + gain
+        if not wanted:
             return None
-        gain = self.likeness[owner] * opinion * discount_unless_same(seen, self.same[owner])
-        at = (gain > 0).nonzero()[0]
-        if not len(at):
-            return None
-        slots, chance = self._expected(at, gain[at])
+        slots, chance = self._expected(wanted)
         return slots, chance_to_activation(chance, gain=_EPISODE_GAIN, at_most=_EPISODE_SHARE)
 
-    def inhibited(self) -> tuple[IntArray, FloatArray]:
+    def inhibited(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return the chunks that past queries did not want, and the share of evidence they keep."""
-        owner, _, opinion = self.opinions
-        at = (opinion < 0).nonzero()[0]
-        if len(at):
-            dislike = -self.likeness[owner[at]] * opinion[at]
-            at, dislike = at[dislike > 0], dislike[dislike > 0]
-        if not len(at):
+        likeness = self.likeness
+        unwanted: dict[int, float] = {}
+        for past, slot, wants in self.opinions:
+            if wants < 0 and likeness[past] > 0:
+                unwanted[slot] = unwanted.get(slot, 0.0) - likeness[past] * wants
+        if not unwanted:
             return _NO_INTS, _NO_FLOATS
-        slots, chance = self._expected(at, dislike)
-        return slots, 1.0 - np.minimum(chance, INHIBITION_FLOOR)
-
-    @property
-    def amounts(self) -> FloatArray:
-        """Each opinion, times the weight of its past query."""
-        return self.opinions.opinion * self.likeness[self.opinions.owner]
+        slots, dislike = self._expected(unwanted)
+        return slots, 1.0 - np.minimum(dislike, INHIBITION_FLOOR)
 
     def nodes_of(self, past: int) -> list[int]:
         """Return the nodes of a past query: its own, and its near-duplicates'."""
@@ -172,18 +174,17 @@ class Recollection:
     def _strongest(self) -> dict[int, tuple[int, float]]:
         """For each chunk, the past query that activates it most, and how much."""
         strongest: dict[int, tuple[int, float]] = {}
-        owner, slot, _ = self.opinions
-        columns = (one.tolist() for one in (owner, slot, self.amounts))
-        for past, chunk, amount in zip(*columns, strict=True):
-            if amount > 0 and (chunk not in strongest or amount > strongest[chunk][1]):
-                strongest[chunk] = past, amount
+        for past, slot, wants in self.opinions:
+            amount = wants * self.likeness[past]
+            if amount > 0 and (slot not in strongest or amount > strongest[slot][1]):
+                strongest[slot] = past, amount
         return strongest
 
     def of(self, slot: int) -> list[tuple[int, float]]:
         """Return the past queries with an opinion on a chunk, and that times their likeness."""
-        at = (self.opinions.slot == slot).nonzero()[0]
-        owners, amounts = self.opinions.owner[at].tolist(), self.amounts[at].tolist()
-        return list(zip(owners, amounts, strict=True))
+        return [
+            (past, wants * self.likeness[past]) for past, at, wants in self.opinions if at == slot
+        ]
 
     def episode_step(self, node: PathNode) -> list[PathStep]:
         """Return the path step for the past query that activated a chunk, if one did."""
@@ -481,11 +482,16 @@ class Overlay:
             wide = self.graph.n_slots
             key, weights = pool_weights(owner * wide + slots, weights)
             owner, slots = key // wide, key % wide
-        kept = np.abs(weights) >= MIN_WEIGHT
-        if not kept.all():
-            owner, slots, weights = owner[kept], slots[kept], weights[kept]
-        wanted = np.maximum(weights, 0.0)
-        scale = OUT_STRENGTH / np.maximum(sum_by(owner, wanted, n), OUT_STRENGTH)
-        weights = np.where(weights > 0, weights * scale[owner], weights)
-        likeness = active.likeness
-        return Recollection(self, active, likeness, Opinions(owner, slots, weights), likeness**2)
+        rows = list(zip(owner.tolist(), slots.tolist(), weights.tolist(), strict=True))
+        total = [0.0] * n
+        for past, _, weight in rows:
+            if weight >= MIN_WEIGHT:
+                total[past] += weight
+        scale = [OUT_STRENGTH / max(one, OUT_STRENGTH) for one in total]
+        opinions = [
+            Opinion(past, slot, weight * scale[past] if weight > 0 else weight)
+            for past, slot, weight in rows
+            if abs(weight) >= MIN_WEIGHT
+        ]
+        likeness = active.likeness.tolist()
+        return Recollection(self, active, likeness, [like**2 for like in likeness], opinions)

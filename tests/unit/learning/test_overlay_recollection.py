@@ -7,32 +7,29 @@ import pytest
 
 from hebbgraph.learning import overlay
 from hebbgraph.learning.episodes import ActiveEpisodes
-from hebbgraph.learning.overlay import Opinions, Recollection
+from hebbgraph.learning.overlay import Opinion, Recollection
 from hebbgraph.settings import LearningSettings
 
 
 def recollection(likeness, signed):
-    held = [
-        (past, slot, one) for past, row in enumerate(signed) for slot, one in enumerate(row) if one
-    ]
-    likeness = np.array(likeness, float)
     past = np.arange(len(likeness))
     return Recollection(
         SimpleNamespace(settings=LearningSettings()),
-        ActiveEpisodes(past, past, likeness),
+        ActiveEpisodes(past, past, np.array(likeness, float)),
         likeness,
-        Opinions(
-            np.array([one[0] for one in held], int),
-            np.array([one[1] for one in held], int),
-            np.array([one[2] for one in held], float),
-        ),
-        likeness**2,
+        [one**2 for one in likeness],
+        [
+            Opinion(at, slot, one)
+            for at, row in enumerate(signed)
+            for slot, one in enumerate(row)
+            if one
+        ],
     )
 
 
 def seen(*values):
     """Direct evidence for the chunk of each opinion."""
-    return np.array(values, float)
+    return list(values)
 
 
 def test_a_past_query_whose_chunks_are_seen_counts_in_full():
@@ -84,5 +81,5 @@ def test_direct_evidence_is_asked_for_all_chunks_at_once():
         return slots / 10
 
     found = recollection([0.5, 0.2], [[0.4, 0.4], [0.0, -0.1, 0.3]]).seen(evidence)
-    assert (found.tolist(), asked) == ([0.0, 0.1, 0.1, 0.2], [[0, 1, 1, 2]])
-    assert recollection([], []).seen(evidence).tolist() == []
+    assert (found, asked) == ([0.0, 0.1, 0.1, 0.2], [[0, 1, 1, 2]])
+    assert recollection([], []).seen(evidence) == []
