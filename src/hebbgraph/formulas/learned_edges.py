@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,7 +13,6 @@ from hebbgraph.arrays import (
     FloatArray,
     GrowableArray,
     IntArray,
-    concatenated_ranges,
     is_in,
     top_n,
     unique_inverse,
@@ -54,6 +53,8 @@ class EdgePool:
     def __init__(self, size: int, read: Callable[[IntArray], None] | None = None) -> None:
         self._read = read
         self._known = np.full(size, read is None)
+        #: Whether all of them are, which saves looking.
+        self._all_known = read is None
         #: Start and length of each source's row.
         self._start = np.zeros(size, np.int32)
         self._count = np.zeros(size, np.int32)
@@ -70,19 +71,23 @@ class EdgePool:
         self._start = np.concatenate((self._start, more))
         self._count = np.concatenate((self._count, more))
         self._known = np.concatenate((self._known, np.full(len(more), self._read is None)))
+        self._all_known = self._all_known and (self._read is None or not len(more))
 
     def outdate(self, sources: IntArray) -> None:
         """Ask for some rows again when they are wanted."""
         self._known[sources] = False
+        self._all_known = False
 
     def ask_no_more(self) -> None:
         """Take it that all rows were put: none is asked for until it is outdated."""
         self._known.fill(True)
+        self._all_known = True
 
     def clear(self) -> None:
         """Drop all rows."""
         self._count.fill(0)
         self._known.fill(self._read is None)
+        self._all_known = self._read is None
         self._targets = GrowableArray(np.int64)
         self._weights = GrowableArray(np.float64)
 
@@ -111,7 +116,7 @@ class EdgePool:
 
     def row(self, source: int) -> EdgeRow:
         """Return (target, weight) of the edges leaving one source."""
-        if self._read is not None and not self._known[source]:
+        if not self._all_known and not self._known[source]:
             self._ask(np.array([source]))
         start = int(self._start[source])
         here = slice(start, start + int(self._count[source]))
@@ -120,13 +125,13 @@ class EdgePool:
 
     def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
         """Return (position in ``sources``, target, weight) of their outgoing edges."""
-        if self._read is not None and not (known := self._known[sources]).all():
+        if not self._all_known and not (known := self._known[sources]).all():
             self._ask(sources[~known])
         counts = self._count[sources]
-        at = concatenated_ranges(self._start[sources], counts)
-        if not len(at):
-            return _NO_INTS, _NO_INTS, _NO_FLOATS
         owner = np.arange(len(sources)).repeat(counts)
+        if not len(owner):
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        at = (self._start[sources] - counts.cumsum() + counts)[owner] + np.arange(len(owner))
         return owner, self._targets.view[at], self._weights.view[at]
 
     def _ask(self, sources: IntArray) -> None:
@@ -233,14 +238,15 @@ class PooledEdges(PlasticEdges):
         """
         if depth > 0 or not self.n_steps:
             return self.tag_to_tag.of(tags)
-        owner, targets, weights = edge_arrays(
-            [
-                (at, target, weight)
-                for at, tag in enumerate(tags.tolist())
-                for target, weight in self.hops.get(tag, ())
-            ]
+        edges = [
+            (at, target, weight)
+            for at, tag in enumerate(tags.tolist())
+            for target, weight in self.hops.get(tag, ())
+        ]
+        leading = _agreed(edges, [1.0] * len(tags))
+        learned = edge_arrays(
+            [(at, target, weight * leading[target]) for at, target, weight in edges]
         )
-        learned = owner, targets, weights * cue_agreement(owner, targets, np.ones(len(tags)))
         return _joined(learned, self.tag_to_tag.of(tags)) if len(self.tag_to_tag) else learned
 
     def into_chunks(
@@ -254,52 +260,80 @@ class PooledEdges(PlasticEdges):
         """Pass mass to chunks; see :meth:`PlasticEdges.into_chunks`."""
         passed: tuple[IntArray, IntArray, FloatArray] = (_NO_INTS, _NO_INTS, _NO_FLOATS)
         if depth < self.n_steps:
-            few = len(tags) <= _FEW and not len(chunks)
-            edges = self._edges_one_by_one(tags) if few else self._edges_at_once(tags, chunks)
-            passed = self._passed(np.concatenate((tags, ~chunks)), on_tags, on_chunks, edges)
+            if len(tags) <= _FEW and not len(chunks):
+                passed = self._passed_by_few(tags.tolist(), on_tags.tolist())
+            else:
+                passed = self._passed_by_many(tags, on_tags, chunks, on_chunks)
         if not (len(self.tag_to_chunk) or len(self.chunk_to_chunk)):
             return passed
         return _joined(passed, super().into_chunks(tags, on_tags, chunks, on_chunks, depth))
 
-    def _edges_one_by_one(self, tags: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return what :meth:`_edges_at_once` does; faster for a few tags."""
-        cues = self.cues.tolist()
-        return edge_arrays(
-            [
-                (at, target, weight)
-                for at, tag in enumerate(tags.tolist())
-                for target, weight in self.pool.row(tag + self.shift if tag in cues else tag)
-            ]
+    def _passed_by_few(
+        self, tags: Sequence[int], mass: Sequence[float]
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return what :meth:`_passed_by_many` does; faster for a few tags."""
+        cues = set(self.cues.tolist())
+        edges = [
+            (at, target, weight)
+            for at, tag in enumerate(tags)
+            for target, weight in self.pool.row(tag + self.shift if tag in cues else tag)
+        ]
+        if not edges:
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
+        evidence = self.gate(np.array([target for _, target, _ in edges])).tolist()
+        is_cue = [tag in cues for tag in tags]
+        agreed = _agreed(
+            [edge for edge in edges if is_cue[edge[0]]],
+            [own if known else 0.0 for own, known in zip(mass, is_cue, strict=True)],
         )
+        passed = []
+        for (at, target, weight), gate in zip(edges, evidence, strict=True):
+            amount = mass[at] * self.tag_gain * weight * gate
+            if is_cue[at]:
+                amount *= agreed[target]
+            if amount > self.min_mass:
+                passed.append((tags[at], target, amount))
+        sources, targets, amounts = edge_arrays(passed)
+        if len(passed) > self.limit:
+            kept = top_n(amounts, self.limit)
+            return sources[kept], targets[kept], amounts[kept]
+        return sources, targets, amounts
 
-    def _edges_at_once(
-        self, tags: IntArray, chunks: IntArray
+    def _passed_by_many(
+        self, tags: IntArray, on_tags: FloatArray, chunks: IntArray, on_chunks: FloatArray
     ) -> tuple[IntArray, IntArray, FloatArray]:
-        """Return (position in tags followed by chunks, target, weight) of the pool's edges."""
-        shifted = tags + self.shift * is_in(tags, self.cues)
-        return self.pool.of(np.concatenate((shifted, ~chunks)))
-
-    def _passed(
-        self,
-        sources: IntArray,
-        on_tags: FloatArray,
-        on_chunks: FloatArray,
-        edges: tuple[IntArray, IntArray, FloatArray],
-    ) -> tuple[IntArray, IntArray, FloatArray]:
-        owner, targets, weights = edges
+        """Return (source, target, mass) of what the pool's edges pass on from tags and chunks."""
+        is_cue = is_in(tags, self.cues)
+        leaping = ~chunks
+        owner, targets, weights = self.pool.of(
+            np.concatenate((tags + self.shift * is_cue, leaping))
+        )
         if not len(owner):
-            return edges
+            return _NO_INTS, _NO_INTS, _NO_FLOATS
         mass = np.concatenate((on_tags * self.tag_gain, on_chunks * self.chunk_gain))
         amount = mass[owner] * weights * self.gate(targets)
-        is_cue = is_in(sources[: len(on_tags)], self.cues)
         if is_cue.any():
-            known = (owner < len(on_tags)).nonzero()[0]
+            known = (owner < len(tags)).nonzero()[0]
             known = known[is_cue[owner[known]]]
             amount[known] *= cue_agreement(owner[known], targets[known], on_tags * is_cue)
         kept = (amount > self.min_mass).nonzero()[0]
         if len(kept) > self.limit:
             kept = kept[top_n(amount[kept], self.limit)]
-        return sources[owner[kept]], targets[kept], amount[kept]
+        return np.concatenate((tags, leaping))[owner[kept]], targets[kept], amount[kept]
+
+
+def _agreed(edges: Sequence[tuple[int, int, float]], mass: Sequence[float]) -> dict[int, float]:
+    """Return :func:`cue_agreement` by target; faster for a few edges."""
+    leading: dict[int, set[int]] = {}
+    for at, target, _ in edges:
+        leading.setdefault(target, set()).add(at)
+    total = sum(mass)
+    if total <= 0.0:
+        return dict.fromkeys(leading, 1.0)
+    return {
+        target: (sum(mass[at] for at in sorted(sources)) / total) ** 2
+        for target, sources in leading.items()
+    }
 
 
 def cue_agreement(owner: IntArray, targets: IntArray, mass: FloatArray) -> FloatArray:
