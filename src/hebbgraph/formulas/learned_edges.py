@@ -76,7 +76,7 @@ class EdgePool:
     def outdate(self, sources: IntArray) -> None:
         """Ask for some rows again when they are wanted."""
         self._known[sources] = False
-        self._all_known = False
+        self._all_known = self._all_known and not len(sources)
 
     def ask_no_more(self) -> None:
         """Take it that all rows were put: none is asked for until it is outdated."""

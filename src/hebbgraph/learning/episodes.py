@@ -239,6 +239,8 @@ class Episodes:
 
     def _merged(self, at: IntArray, likeness: FloatArray) -> ActiveEpisodes:
         """Count near-duplicates as one, and keep the most similar."""
+        if len(at) < 2:
+            return ActiveEpisodes(self._nodes.view[at], np.arange(len(at)), likeness)
         order: IntArray = (-likeness).argsort(kind="stable")
         likeness = likeness[order]
         if (likeness[1:] == likeness[:-1]).any():

@@ -171,6 +171,13 @@ class Recollection:
         return found
 
     @cached_property
+    def _own_nodes(self) -> list[int]:
+        """The node of each past query without its near-duplicates."""
+        firsts = self.active.owner.searchsorted(np.arange(len(self.active)))
+        own: list[int] = self.active.nodes[firsts].tolist()
+        return own
+
+    @cached_property
     def _strongest(self) -> dict[int, tuple[int, float]]:
         """For each chunk, the past query that activates it most, and how much."""
         strongest: dict[int, tuple[int, float]] = {}
@@ -191,7 +198,7 @@ class Recollection:
         if node.id not in self._strongest:
             return []
         past, weight = self._strongest[node.id]
-        name = self.overlay.name_of(self.nodes_of(past)[0])
+        name = self.overlay.name_of(self._own_nodes[past])
         return [PathStep(kind="episode", value=name[2:], weight=weight)]
 
 

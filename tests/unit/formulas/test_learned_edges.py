@@ -108,14 +108,15 @@ def test_learned_edges_end_after_some_steps_and_others_do_not():
     assert [passed(edges, [1, 2], depth=depth)[1] for depth in (0, 1, 2)] == [[1, 2], [1, 2], []]
 
 
-@given(st.lists(st.integers(0, 9), unique=True, max_size=10), st.sets(st.integers(0, 9)))
-def test_few_tags_and_many_are_looked_up_alike(tags, cues):
-    pool = EdgePool(20)
+@given(st.lists(st.integers(0, 9), unique=True, min_size=1, max_size=6), st.sets(st.integers(0, 9)))
+def test_few_tags_and_many_pass_on_the_same(tags, cues):
+    pool = EdgePool(40)
     sources = np.arange(-30, 30) % 20
     pool.put(NONE, sources, np.arange(60) % 7, np.arange(60) / 60)
-    edges = edges_of(pool, 10, cues=sorted(cues))
-    few, many = (
-        edges._edges_one_by_one(np.array(tags, np.int64)),
-        edges._edges_at_once(np.array(tags, int), NONE),
-    )
-    assert [column.tolist() for column in few] == [column.tolist() for column in many]
+    edges = edges_of(pool, 10, cues=sorted(cues), gate=lambda chunks: chunks / 7, min_mass=0.01)
+    mass = np.arange(1, len(tags) + 1) / 10
+    few = edges.into_chunks(np.array(tags), mass, NONE, np.empty(0), 1)
+    # A chunk that leads nowhere makes many of them.
+    many = edges.into_chunks(np.array(tags), mass, np.array([5]), np.ones(1), 1)
+    assert [column.tolist() for column in few[:2]] == [column.tolist() for column in many[:2]]
+    assert few[2].tolist() == pytest.approx(many[2].tolist())
