@@ -9,7 +9,8 @@ Data flows through the room in this order:
 ``actors``           who taught, and how far each is believed
 ``episodes``         past queries, and which of them a new query is like
 ``weights``          the fold: traces, one feedback after the other, to raw weights
-``names``, ``rows``  what weights and past queries are held in: names by number, numbers by key
+``names``, ``rows``  what weights are held in: names by number, numbers by key
+``postings``         what past queries are held in: which have which feature
 ``corpus``           parameters of the corpus that follow from the latest citations
 ``overlay``          raw weights in the numbers of one graph; what a question brings back
 ``memory``           all of it, kept in step with the log and the graph
