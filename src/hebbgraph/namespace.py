@@ -32,6 +32,7 @@ from hebbgraph.settings import Settings
 from hebbgraph.shards.derived import ShardedDerived
 from hebbgraph.shards.directory import DirectorySource, leave_to_coordinator
 from hebbgraph.shards.plan import ShardPlace, ShardPlan, is_plan
+from hebbgraph.shards.served import ServedSource
 from hebbgraph.shards.shard import ShardSource, open_shards
 from hebbgraph.shards.truth import ShardedTruth
 from hebbgraph.store.answers import AnswerLog
@@ -400,8 +401,23 @@ def _open_shards(
         return truth
 
     def source_of(place: ShardPlace) -> ShardSource:
-        return DirectorySource(
-            place, database.id, open_truth, wait_seconds=settings.write_wait_seconds
+        if place.url is None:
+            return DirectorySource(
+                place, database.id, open_truth, wait_seconds=settings.write_wait_seconds
+            )
+        if not text_store.here:
+            raise ParameterError(
+                f"shard {place.name!r}: a served shard keeps its texts; with keep_text=False, "
+                "list directories alone"
+            )
+        return ServedSource(
+            place,
+            name,
+            database.id,
+            home=plan.coordinator,
+            build=settings.build(),
+            before=Settings().build(),
+            wait_seconds=settings.write_wait_seconds,
         )
 
     shards = open_shards(plan.of(name), len(plan.places), database, source_of)

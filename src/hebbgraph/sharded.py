@@ -24,17 +24,21 @@ class ShardState(NamedTuple):
     Attributes
     ----------
     name : str
-    path : Path
+    path : Path or None
+        Its directory; None if it is served elsewhere.
     chunks : int or None
         Of this namespace; None while it is down.
     problem : str or None
         Why it is down.
+    url : str or None
+        Where it is served.
     """
 
     name: str
-    path: Path
+    path: Path | None
     chunks: int | None
     problem: str | None
+    url: str | None = None
 
 
 class ShardedIndex(HebbianIndex):
@@ -100,6 +104,7 @@ class ShardedIndex(HebbianIndex):
                 shard.place.path,
                 shard.truth.count() if shard.is_up else None,
                 shard.problem,
+                shard.place.url,
             )
             for shard in self._truth.shards
         ]

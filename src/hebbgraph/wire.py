@@ -1,4 +1,4 @@
-"""HTTP to a server of ours: JSON there and back, problems as the errors they were.
+"""HTTP to a server of ours: JSON or messages there and back, problems as the errors they were.
 
 The standard library's client, so that a client takes nothing but the core.
 """
@@ -6,14 +6,16 @@ The standard library's client, so that a client takes nothing but the core.
 from __future__ import annotations
 
 import http.client
+import io
 import json
 import os
+import socket
 import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from email.message import Message
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 from urllib.parse import quote, urlsplit
 
 import hebbgraph.errors
@@ -36,11 +38,65 @@ _MAX_WAIT_SECONDS = 5.0
 _STALE = (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 
 
+class _Hurried(io.RawIOBase):
+    """Reads from a socket until a deadline, however little arrives at a time.
+
+    The time limit of a socket alone holds for each read of it.
+    """
+
+    def __init__(self, sock: socket.socket, deadline: float) -> None:
+        self._sock, self._deadline = sock, deadline
+        self._held = sock.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        """Say that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        """Read what has arrived; TimeoutError after the deadline."""
+        self._sock.settimeout(_left(self._deadline))
+        return self._held.readinto(buffer)
+
+    def close(self) -> None:
+        """Let the socket go."""
+        self._held.close()
+        super().close()
+
+
+class _Until:
+    """A socket as an answer of the standard library's client reads it, until a deadline."""
+
+    def __init__(self, sock: socket.socket, deadline: float) -> None:
+        self._sock, self._deadline = sock, deadline
+
+    def makefile(self, mode: str) -> io.BufferedReader:
+        """Return what is read."""
+        return io.BufferedReader(_Hurried(self._sock, self._deadline))
+
+
+def _left(deadline: float) -> float:
+    left = deadline - time.monotonic()
+    if left <= 0:
+        raise TimeoutError("timed out")
+    return left
+
+
 class _InOnePiece:
     """Mixin of a connection that sends the head of a request together with its body.
 
     The standard library sends them one after the other, which wakes the server twice.
     """
+
+    def limit(self, deadline: float) -> None:
+        """End the next request at a deadline."""
+        told: Any = self
+        told.timeout = _left(deadline)
+        if told.sock is not None:
+            told.sock.settimeout(told.timeout)
+        told.response_class = lambda sock, **more: http.client.HTTPResponse(
+            _Until(sock, deadline),  # type: ignore[arg-type]
+            **more,
+        )
 
     def send(self, data: Any) -> None:
         """Keep what is to be sent until the answer is asked for."""
@@ -60,6 +116,9 @@ class _Connection(_InOnePiece, http.client.HTTPConnection):
 
 class _SecureConnection(_InOnePiece, http.client.HTTPSConnection):
     pass
+
+
+_Connected: TypeAlias = _Connection | _SecureConnection
 
 
 class _Answer(NamedTuple):
@@ -85,13 +144,14 @@ class Wire:
 
     def __init__(self, url: str, *, token: str | None, timeout_seconds: float) -> None:
         self._connect, self._prefix = _connector(url, timeout_seconds)
+        self._timeout_seconds = timeout_seconds
         self.url = url.rstrip("/")
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if token is not None:
             if not token.isascii() or not token.isprintable():
                 raise ParameterError("a token is printable ASCII")  # not repeated: it is a secret
             self._headers["Authorization"] = f"Bearer {token}"
-        self._idle: deque[http.client.HTTPConnection] = deque()
+        self._idle: deque[_Connected] = deque()
         self._process = os.getpid()
 
     def ask(
@@ -111,7 +171,7 @@ class Wire:
         ConnectionLostError
             If it cannot be reached.
         """
-        path = f"{self._prefix}/v1/{name}?namespace={quote(namespace, safe='')}"
+        path = self._path(name, namespace)
         content = None if body is None else json.dumps(body).encode()
         for tries in range(1, _MAX_TRIES + 1):
             answer = self._send("GET" if content is None else "POST", path, content)
@@ -126,6 +186,67 @@ class Wire:
             return read(answer.content)
         except (ValueError, TypeError, LookupError) as error:
             raise self._stranger(answer) from error
+
+    def send(
+        self, name: str, content: bytes, *, kind: str, namespace: str, most_bytes: int, once: bool
+    ) -> bytes:
+        """Post a message of another kind than JSON, and return the answer.
+
+        The time limit holds for all of it, and it is not sent again when the server puts it off.
+
+        Parameters
+        ----------
+        name : str
+        content : bytes
+        kind : str
+            Its media type, and that of the answer.
+        namespace : str
+        most_bytes : int
+            Of the answer.
+        once : bool
+            Send it over a new connection, so that it never has to be sent twice.
+
+        Raises
+        ------
+        HebbgraphError
+            What the server raised.
+        ConnectionLostError
+            If it cannot be reached, takes too long or sends too much.
+        """
+        deadline = time.monotonic() + self._timeout_seconds
+        path, headers = self._path(name, namespace), self._headers | {"Content-Type": kind}
+        while True:
+            connection, is_new = (self._connect(), True) if once else self._taken()
+            try:
+                connection.limit(deadline)
+                connection.request("POST", path, body=content, headers=headers)
+                response = connection.getresponse()
+                held = response.read(most_bytes + 1)
+            except TimeoutError as error:
+                connection.close()
+                raise self._lost(
+                    f"a message took longer than {self._timeout_seconds:g} s"
+                ) from error
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                if is_new or not isinstance(error, _STALE):
+                    raise self._lost(error) from error
+                self.close()  # as above: it was closed between two messages
+                continue
+            break
+        if len(held) > most_bytes:
+            connection.close()
+            raise self._lost(f"an answer of more than {most_bytes} bytes")
+        self._idle.append(connection)
+        answer = _Answer(response.status, response.headers, held)
+        if answer.status != 200:
+            raise self._problem(answer)
+        if answer.headers.get_content_type() != kind:
+            raise self._stranger(answer)
+        return held
+
+    def _path(self, name: str, namespace: str) -> str:
+        return f"{self._prefix}/v1/{name}?namespace={quote(namespace, safe='')}"
 
     def _send(self, method: str, path: str, content: bytes | None) -> _Answer:
         connection, is_new = self._taken()
@@ -142,13 +263,13 @@ class Wire:
         return answer
 
     def _exchange(
-        self, connection: http.client.HTTPConnection, method: str, path: str, content: bytes | None
+        self, connection: _Connected, method: str, path: str, content: bytes | None
     ) -> _Answer:
         connection.request(method, path, body=content, headers=self._headers)
         response = connection.getresponse()
         return _Answer(response.status, response.headers, response.read())
 
-    def _taken(self) -> tuple[http.client.HTTPConnection, bool]:
+    def _taken(self) -> tuple[_Connected, bool]:
         """Take an idle connection, or make one; say whether it is new."""
         if self._process != os.getpid():  # after a fork, those of the parent are not ours
             self._idle, self._process = deque(), os.getpid()
@@ -157,7 +278,7 @@ class Wire:
         except IndexError:
             return self._connect(), True
 
-    def _lost(self, error: Exception) -> ConnectionLostError:
+    def _lost(self, error: Exception | str) -> ConnectionLostError:
         reason = str(error) or type(error).__name__
         lost = ConnectionLostError(f"{self.url} does not answer: {reason}; is the server running?")
         lost.maybe_kept = True
@@ -193,9 +314,7 @@ def _error(status: int, name: str, detail: str) -> HebbgraphError:
     return by_status.get(status, HebbgraphError)(detail)
 
 
-def _connector(
-    url: str, timeout_seconds: float
-) -> tuple[Callable[[], http.client.HTTPConnection], str]:
+def _connector(url: str, timeout_seconds: float) -> tuple[Callable[[], _Connected], str]:
     """Return what makes a connection to the server of a URL, and the path before ours."""
     try:
         parts = urlsplit(url)

@@ -397,7 +397,7 @@ def test_namespaces_have_shards_of_their_own(tmp_path: Path) -> None:
         ("nonsense", "no TOML"),
         ('[[shard]]\nname = "a"\n', "name and path"),
         ('[[shard]]\nname = "a"\npath = "a"\ncolour = 1\n', "name and path"),
-        ('[[shard]]\nname = "a"\npath = "https://elsewhere"\n', "not supported"),
+        ('[[shard]]\nname = "a"\npath = "https://elsewhere"\n', "write url instead"),
         ('[[shard]]\nname = "a"\npath = "a"\n' * 2, "same name"),
         ('[[shard]]\nname = "a"\npath = "a"\nnamespaces = "x"\n', "list of str"),
     ],

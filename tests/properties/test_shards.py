@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from serving import Served
 
 from hebbgraph import Chunk, HebbianIndex, Settings, ShardedIndex
 
@@ -67,15 +69,38 @@ class Letters:
 
 
 class _Both:
-    """One index and a sharded one, to which the same happens."""
+    """One index and a sharded one, to which the same happens.
 
-    def __init__(self, folder: Path, shards: int, options: dict[str, Any]) -> None:
+    With ``serve``, which starts a server over a directory and returns its URL, every other shard is
+    served.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        shards: int,
+        options: dict[str, Any],
+        serve: Callable[[Path], str] | None = None,
+    ) -> None:
         self.options = options
         self.plan = folder / "many" / "shards.toml"
-        self.n_shards = shards
+        self.plan.parent.mkdir()
+        self.plan.touch()
+        self.n_shards = 0
+        self._serve = serve
+        for _ in range(shards):
+            self._list_another()
         self.one = HebbianIndex.open(folder / "one", **options)
-        self.many = ShardedIndex.create(self.plan, shards, **options)
+        self.many = ShardedIndex.open(self.plan, **options)
         self.counts_deleted = False
+
+    def _list_another(self) -> None:
+        name = f"shard-{self.n_shards}"
+        where = f'path = "{name}"'
+        if self._serve is not None and self.n_shards % 2 == 0:
+            where = f'url = "{self._serve(self.plan.parent / name)}"'
+        self.plan.write_text(f'{self.plan.read_text()}\n[[shard]]\nname = "{name}"\n{where}\n')
+        self.n_shards += 1
 
     def apply(self, verb: str, value: Any) -> None:
         if verb == "add":
@@ -98,9 +123,7 @@ class _Both:
         else:
             self.many.close()
             if verb == "grow":
-                entry = f'\n[[shard]]\nname = "more-{self.n_shards}"\npath = "m{self.n_shards}"\n'
-                self.plan.write_text(self.plan.read_text() + entry)
-                self.n_shards += 1
+                self._list_another()
             self.many = ShardedIndex.open(self.plan, **self.options)
             if verb == "grow":
                 self.many.rebalance()
@@ -153,15 +176,56 @@ def test_shards_equal_one_index(
     shards: int,
     with_vectors: bool,
 ) -> None:
-    options: dict[str, Any] = {"settings": Settings(batch_size=4)}
-    if with_vectors:
-        options["embedder"] = Letters()
     with tempfile.TemporaryDirectory() as folder:
-        both = _Both(Path(folder), shards, options)
-        try:
-            for verb, value in sequence:
-                both.apply(verb, value)
-            both.check(content)
-        finally:
-            both.many.close()
-            both.one.close()
+        _compare(_Both(Path(folder), shards, _options(with_vectors)), sequence, content)
+
+
+@settings(
+    max_examples=60 if SOAK else 5,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    phases=[Phase.explicit, Phase.generate],
+)
+@given(
+    sequence=st.lists(steps, min_size=3, max_size=7),
+    shards=st.sampled_from([2, 3]),
+    with_vectors=st.booleans(),
+)
+def test_served_shards_equal_one_index(
+    content: Callable[[HebbianIndex], Any],
+    sequence: list[tuple[str, Any]],
+    shards: int,
+    with_vectors: bool,
+) -> None:
+    pytest.importorskip("fastapi", reason="the extra server is not installed")
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as serving:
+
+        def serve(directory: Path) -> str:
+            from hebbgraph.server import create_app
+            from hebbgraph.shards.kept import KeptShard
+
+            kept = KeptShard(directory)
+            serving.callback(kept.close)
+            served = Served(create_app(kept))
+            serving.callback(served.stop)
+            return f"http://127.0.0.1:{served.port}"
+
+        both = _Both(Path(folder), shards, _options(with_vectors), serve)
+        _compare(both, sequence, content)
+
+
+def _options(with_vectors: bool) -> dict[str, Any]:
+    more = {"embedder": Letters()} if with_vectors else {}
+    return {"settings": Settings(batch_size=4), **more}
+
+
+def _compare(
+    both: _Both, sequence: list[tuple[str, Any]], content: Callable[[HebbianIndex], Any]
+) -> None:
+    try:
+        for verb, value in sequence:
+            both.apply(verb, value)
+        both.check(content)
+    finally:
+        both.many.close()
+        both.one.close()

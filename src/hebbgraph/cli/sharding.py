@@ -56,12 +56,12 @@ def list_(db: Db, namespace: Namespace = "default", as_json: AsJson = False) -> 
     with ShardedIndex.open(db, namespace=namespace, settings="saved") as index:
         held = index.shards()
     if as_json:
-        print_json([{**one._asdict(), "path": str(one.path)} for one in held])
+        print_json([{**one._asdict(), "path": one.path and str(one.path)} for one in held])
     else:
         table = Table(box=None, show_header=False, pad_edge=False)
         for one in held:
             told = f"down: {one.problem}" if one.chunks is None else counted(one.chunks, "chunk")
-            table.add_row(harmless(one.name), harmless(str(one.path)), harmless(told))
+            table.add_row(harmless(one.name), harmless(one.url or str(one.path)), harmless(told))
         out.print(table)
     if any(one.problem is not None for one in held):
         raise typer.Exit(1)

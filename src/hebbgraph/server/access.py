@@ -22,11 +22,27 @@ _MIN_SECRET = 16
 
 
 class Role(IntEnum):
-    """What a token allows; each role includes those before it."""
+    """What a token allows; each role includes those before it, but for SHARD, which is alone.
+
+    With SHARD, an index elsewhere reads and writes the rows of its shard.
+    """
 
     READ = 1
     TEACH = 2
     WRITE = 3
+    SHARD = 4
+
+    def includes(self, other: Role) -> bool:
+        """Tell whether a token of this role may do what takes another one.
+
+        Examples
+        --------
+        >>> [Role.WRITE.includes(role) for role in Role], Role.SHARD.includes(Role.READ)
+        ([True, True, True, False], False)
+        """
+        if Role.SHARD in (self, other):
+            return self is other
+        return self >= other
 
 
 def new_secret() -> str:
@@ -83,7 +99,7 @@ class Token(BaseModel):
         # Of a namespace that is not its own, a token does not even learn that it exists.
         if not self.sees(namespace):
             raise AccessError(f"the token {self.name!r} does not see the namespace {namespace!r}")
-        if self.role < role:
+        if not (self is EVERYONE or self.role.includes(role)):
             raise AccessError(
                 f"this takes a token of the role {role.name.lower()!r}; "
                 f"{self.name!r} has {self.role.name.lower()!r}"
@@ -152,7 +168,7 @@ def read_tokens(file: Path) -> list[Token]:
 
         [agent]
         secret = "…"              # or digest = "…", its SHA-256
-        role = "teach"            # read, teach or write
+        role = "teach"            # read, teach, write or shard
         namespaces = ["papers"]   # all, if left out
         actor = "agent"           # any, if left out
 

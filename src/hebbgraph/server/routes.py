@@ -30,14 +30,21 @@ from hebbgraph.records import (
     PruneReport,
     Recall,
 )
-from hebbgraph.server import bodies, reading, teaching, writing
+from hebbgraph.server import bodies, keeping, reading, teaching, writing
 from hebbgraph.server.access import Role
 from hebbgraph.server.observing import metrics
 from hebbgraph.server.problems import PROBLEM_JSON, Problem, answer_of
 from hebbgraph.server.threads import Pool
-from hebbgraph.server.visit import DEFAULT_NAMESPACE, MAX_NAMESPACE, body_of, visit_of
+from hebbgraph.server.visit import (
+    DEFAULT_NAMESPACE,
+    MAX_NAMESPACE,
+    body_of,
+    content_of,
+    visit_of,
+)
+from hebbgraph.shards.served import MESSAGE, ROUTE
 
-__all__ = ["ROUTES", "Direct", "Route", "methods", "own_schemas", "router"]
+__all__ = ["ROUTES", "Direct", "Route", "kinds", "methods", "own_schemas", "router"]
 
 
 @dataclass(frozen=True)
@@ -55,6 +62,8 @@ class Route:
         None for what every valid token may ask, of no namespace.
     streams : type, optional
         The lines of a streamed answer, if asked for.
+    kind : str, optional
+        The media type of body and answer, which the endpoint takes as bytes, where it is not JSON.
     """
 
     method: str
@@ -63,6 +72,7 @@ class Route:
     answer: type[BaseModel] | None
     role: Role | None
     streams: type[BaseModel] | None = None
+    kind: str | None = None
 
     @property
     def takes(self) -> type[BaseModel] | None:
@@ -120,6 +130,7 @@ ROUTES = (
     _write("prune", PruneReport),
     _write("doctor", DoctorReport),
     _write("compact", bodies.Compacted),
+    Route("POST", f"/{ROUTE}", keeping.shard, None, Role.SHARD, kind=MESSAGE),
 )
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -150,6 +161,11 @@ def methods() -> dict[str, tuple[str, ...]]:
     return {f"/v1{route.path}": takes[route.method] for route in ROUTES}
 
 
+def kinds() -> dict[str, str]:
+    """Return the media type of the bodies of each path that does not take JSON."""
+    return {f"/v1{route.path}": route.kind for route in ROUTES if route.kind is not None}
+
+
 @functools.cache
 def router() -> APIRouter:
     """Return the router of the table, which holds no state."""
@@ -162,12 +178,18 @@ def router() -> APIRouter:
             operation_id=route.path.strip("/").replace("/", "_"),
             description=inspect.getdoc(route.endpoint),
             response_model=route.answer,
-            response_class=PlainTextResponse if route.answer is None else JSONResponse,
+            response_class=_response_class(route),
             responses=_PROBLEMS | _streamed(route),
             tags=["any" if route.role is None else route.role.name.lower()],
             openapi_extra=_asked(route),
         )
     return made
+
+
+def _response_class(route: Route) -> type[Response]:
+    if route.kind is not None:
+        return Response
+    return PlainTextResponse if route.answer is None else JSONResponse
 
 
 def _answering(route: Route) -> Callable[[Request], Awaitable[Response]]:
@@ -182,8 +204,11 @@ def _answering(route: Route) -> Callable[[Request], Awaitable[Response]]:
 
     async def answer(request: Request) -> Response:
         visit = visit_of(request, role)
-        if takes is None:
-            found: Response = await route.endpoint(visit)
+        found: Response
+        if route.kind is not None:
+            found = await route.endpoint(await content_of(request), visit)
+        elif takes is None:
+            found = await route.endpoint(visit)
         else:
             found = await route.endpoint(await body_of(request, takes, visit, pool), visit)
         return found
@@ -229,6 +254,9 @@ def _asked(route: Route) -> dict[str, Any]:
     told: dict[str, Any] = {}
     if route.role is not None:
         told["parameters"] = [_NAMESPACE]
+    if route.kind is not None:
+        content: dict[str, Any] = {route.kind: {"schema": {"type": "string", "format": "binary"}}}
+        told["requestBody"] = {"required": True, "content": content}
     if route.takes is not None:
         schema = {"$ref": f"#/components/schemas/{route.takes.__name__}"}
         content = {"application/json": {"schema": schema}}
@@ -237,6 +265,9 @@ def _asked(route: Route) -> dict[str, Any]:
 
 
 def _streamed(route: Route) -> dict[int | str, dict[str, Any]]:
+    if route.kind is not None:
+        binary = {"schema": {"type": "string", "format": "binary"}}
+        return {200: {"content": {route.kind: binary}}}
     if route.streams is None:
         return {}
     schema = {"$ref": f"#/components/schemas/{route.streams.__name__}"}

@@ -27,6 +27,7 @@ __all__ = [
     "as_json",
     "as_response",
     "body_of",
+    "content_of",
     "visit_of",
 ]
 
@@ -129,6 +130,14 @@ def visit_of(request: Request, role: Role) -> Visit:
     return Visit(service, caller, namespace, request.headers.get("accept", ""))
 
 
+async def content_of(request: Request) -> bytes:
+    """Return the body of a request."""
+    try:
+        return await request.body()
+    except ClientDisconnect:
+        raise HTTPException(400, "the body broke off") from None
+
+
 async def body_of(request: Request, kind: type[_Body], visit: Visit, pool: Pool) -> _Body:
     """Read the body of a request and parse it, in a thread if it is large.
 
@@ -141,10 +150,7 @@ async def body_of(request: Request, kind: type[_Body], visit: Visit, pool: Pool)
     pydantic.ValidationError
         If it is wrong.
     """
-    try:
-        content = await request.body()
-    except ClientDisconnect:
-        raise HTTPException(400, "the body broke off") from None
+    content = await content_of(request)
 
     def parse() -> _Body:
         try:

@@ -13,7 +13,7 @@ from hebbgraph.store.database import Database
 from hebbgraph.store.schema import chunks, meta, tombstones
 from hebbgraph.store.truth import Truth
 
-__all__ = ["DirectorySource", "leave_to_coordinator"]
+__all__ = ["DirectorySource", "leave_to_coordinator", "settle_shard"]
 
 #: Under this key of its database, a shard says whose it is.
 _COORDINATOR = "coordinator"
@@ -42,6 +42,7 @@ class DirectorySource:
         *,
         wait_seconds: float,
     ) -> None:
+        assert place.path is not None
         self.home: Path = place.path
         self._place, self._coordinator = place, coordinator
         self._open_truth, self._wait_seconds = open_truth, wait_seconds
@@ -50,19 +51,34 @@ class DirectorySource:
         """Open the database; see :meth:`ShardSource.open`."""
         place = self._place
         database = Database.in_directory(
-            place.path, wait_seconds=self._wait_seconds, create=known is None
+            self.home, wait_seconds=self._wait_seconds, create=known is None
         )
         try:
-            if known is not None and database.id != known:
-                raise DamagedIndexError(
-                    f"{place.path} holds another database than shard {place.name!r} had"
-                )
-            _settle_rows(database, place)
-            _settle_coordinator(database, place, self._coordinator)
+            settle_shard(database, place, known, self._coordinator)
             return self._open_truth(database)
         except BaseException:
             database.dispose()
             raise
+
+
+def settle_shard(
+    database: Database, place: ShardPlace, known: str | None, coordinator: str
+) -> None:
+    """Check that a database is a shard, and have it number rows and say whose it is.
+
+    Raises
+    ------
+    DamagedIndexError
+        If it is another database, or belongs to another coordinator.
+    ParameterError
+        If rows of it lie elsewhere.
+    """
+    if known is not None and database.id != known:
+        raise DamagedIndexError(
+            f"{place.where} holds another database than shard {place.name!r} had"
+        )
+    _settle_rows(database, place)
+    _settle_coordinator(database, place, coordinator)
 
 
 def leave_to_coordinator(database: Database) -> None:
@@ -105,7 +121,7 @@ def _settle_coordinator(database: Database, place: ShardPlace, coordinator: str)
                 connection.execute(sa.insert(meta), [mine])
     if held not in (None, coordinator):
         raise DamagedIndexError(
-            f"{place.path} belongs to a coordinator that is not there: the folder beside the file "
+            f"{place.where} belongs to a coordinator that is not there: the folder beside the file "
             "of shards, with all feedback, was lost or is another one; put it back, or restore "
             "its backup"
         )
@@ -126,7 +142,7 @@ def _settle_rows(database: Database, place: ShardPlace) -> None:
             lowest, highest = connection.execute(query).one()
             if lowest is not None and not first <= lowest <= highest <= last:
                 raise ParameterError(
-                    f"shard {place.name!r}: the rows of {place.path} are not those of a shard in "
+                    f"shard {place.name!r}: the rows of {place.where} are not those of a shard in "
                     f"place {place.number + 1}; an index that was built alone can be the first "
                     "shard only: add its chunks to a new one instead"
                 )

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import os
 import tomllib
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
@@ -17,6 +19,8 @@ __all__ = ["ROWS", "ShardPlace", "ShardPlan", "home_of", "is_plan", "number_of",
 #: Rows of the database that belong to one shard: so a row tells its shard, and rows ascend
 #: from shard to shard.
 ROWS = 1 << 40
+#: How long a message to a shard elsewhere may take, if the file says nothing else.
+TIMEOUT_SECONDS = 5.0
 _MOST = 1 << 12
 _COORDINATOR = "coordinator"
 
@@ -29,15 +33,48 @@ class ShardPlace(NamedTuple):
     number : int
         Its place in the file, from 0.
     name : str
-    path : Path
+    path : Path or None
+        Its directory; None if it is served elsewhere.
     namespaces : tuple of str
         The only namespaces that it keeps; empty for all that no shard claims.
+    url : str or None
+        Where ``hebbgraph serve --shard`` keeps it.
+    token_env : str or None
+        The environment variable with its token.
+    timeout_seconds : float
+        How long one message to it may take.
     """
 
     number: int
     name: str
-    path: Path
+    path: Path | None = None
     namespaces: tuple[str, ...] = ()
+    url: str | None = None
+    token_env: str | None = None
+    timeout_seconds: float = TIMEOUT_SECONDS
+
+    @property
+    def where(self) -> str:
+        """Its directory or URL, for messages."""
+        return str(self.path) if self.url is None else self.url
+
+    def token(self) -> str | None:
+        """Return its token; None if it takes none.
+
+        Raises
+        ------
+        ParameterError
+            If the environment has none.
+        """
+        if self.token_env is None:
+            return None
+        secret = os.environ.get(self.token_env)
+        if not secret:
+            raise ParameterError(
+                f"shard {self.name!r}: the environment variable {self.token_env} is to hold the "
+                f"token for {self.url}, and is not set"
+            )
+        return secret
 
 
 class ShardPlan(NamedTuple):
@@ -83,7 +120,8 @@ class ShardPlan(NamedTuple):
         places = tuple(_place(file, number, table) for number, table in enumerate(tables))
         for what, values in (
             ("name", [place.name for place in places]),
-            ("path", [str(place.path.absolute()) for place in places]),
+            ("path", [str(place.path.absolute()) for place in places if place.path is not None]),
+            ("url", [place.url.rstrip("/") for place in places if place.url is not None]),
         ):
             if len(set(values)) < len(values):
                 raise ParameterError(f"{file}: two shards have the same {what}")
@@ -164,19 +202,48 @@ def _hash(name: str, document: str) -> bytes:
 
 
 def _place(file: Path, number: int, table: Any) -> ShardPlace:
-    known = {"name", "path", "namespaces"}
-    if not isinstance(table, dict) or not {"name", "path"} <= table.keys() <= known:
-        raise ParameterError(f"{file}: a shard has name and path, and may have namespaces")
-    name, path = table["name"], table["path"]
+    elsewhere = isinstance(table, dict) and "url" in table
+    needed = {"name", "url"} if elsewhere else {"name", "path"}
+    known = needed | {"namespaces"} | ({"token_env", "timeout_seconds"} if elsewhere else set())
+    if not isinstance(table, dict) or not needed <= table.keys() <= known:
+        raise ParameterError(
+            f"{file}: a shard has name and path, or name and url with token_env and "
+            "timeout_seconds if need be; either may have namespaces"
+        )
+    name = table["name"]
     if not (isinstance(name, str) and name and name.isprintable()):
         raise ParameterError(f"{file}: the name of a shard is a printable str, got {name!r:.80}")
-    if is_url(path):
-        raise ParameterError(
-            f"{file}: shard {name!r} is a directory of this machine; shards behind a URL are "
-            "not supported"
-        )
-    where = file.parent / as_directory(path, f"path of shard {name!r}")
     namespaces = table.get("namespaces", [])
     if not isinstance(namespaces, list) or not all(isinstance(one, str) for one in namespaces):
         raise ParameterError(f"{file}: namespaces of shard {name!r} are a list of str")
-    return ShardPlace(number, name, where, tuple(namespaces))
+    if not elsewhere:
+        path = table["path"]
+        if is_url(path):
+            raise ParameterError(
+                f"{file}: path of shard {name!r} is a directory of this machine; for a shard "
+                "behind hebbgraph serve --shard write url instead"
+            )
+        where = file.parent / as_directory(path, f"path of shard {name!r}")
+        return ShardPlace(number, name, where, tuple(namespaces))
+    return ShardPlace(number, name, None, tuple(namespaces), *_line(file, name, table))
+
+
+def _line(file: Path, name: str, table: Mapping[str, Any]) -> tuple[str, str | None, float]:
+    """Return URL, variable of the token and time limit of a shard elsewhere."""
+    url, variable = table["url"], table.get("token_env")
+    seconds = table.get("timeout_seconds", TIMEOUT_SECONDS)
+    if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+        raise ParameterError(
+            f"{file}: url of shard {name!r} is like 'https://shard.example.org', got {url!r:.200}"
+        )
+    if variable is not None and not (isinstance(variable, str) and variable.isidentifier()):
+        raise ParameterError(
+            f"{file}: token_env of shard {name!r} names an environment variable, such as "
+            "'SHARD_TOKEN'; the token itself does not belong into the file"
+        )
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    if not number or not 0 < seconds < math.inf:
+        raise ParameterError(
+            f"{file}: timeout_seconds of shard {name!r} is above 0, got {seconds!r:.80}"
+        )
+    return url, variable, float(seconds)

@@ -28,12 +28,12 @@ from hebbgraph.store.history import NOTHING
 from hebbgraph.store.schema import meta
 from hebbgraph.store.truth import FeedbackState, State, Truth
 
-__all__ = ["Shard", "ShardSource", "open_shards"]
+__all__ = ["NOT_DOWN", "Shard", "ShardSource", "open_shards"]
 
 logger = logging.getLogger(__name__)
 
 #: Errors that say nothing about whether a shard can be read.
-_NOT_DOWN = (
+NOT_DOWN = (
     DiskFullError,
     IndexLockedError,
     ReadOnlyIndexError,
@@ -42,6 +42,8 @@ _NOT_DOWN = (
 )
 #: A shard that is down is tried again after so long.
 _TRY_AGAIN_SECONDS = 2.0
+#: One that answers, and then again takes too long, is tried ever less often, up to this.
+_LONGEST_PAUSE_SECONDS = 60.0
 
 
 class ShardSource(Protocol):
@@ -88,7 +90,8 @@ class Shard:
         self._source = source
         self._truth: Truth | None = None
         self._last = State(NOTHING, None, FeedbackState(), 0)
-        self._try_again_at = 0.0
+        self._try_again_at = self._up_since = 0.0
+        self._pause = _TRY_AGAIN_SECONDS
         self._trying = threading.Lock()
         #: Why it is down; None if it answers.
         self.problem: str | None = None
@@ -107,6 +110,16 @@ class Shard:
     def home(self) -> Path:
         """The directory below which what is derived from it lies."""
         return self._source.home
+
+    @property
+    def is_served(self) -> bool:
+        """Whether it lies elsewhere, so that each question to it travels."""
+        return self.place.url is not None
+
+    @property
+    def last(self) -> State:
+        """Its state when it last answered."""
+        return self._last
 
     @property
     def opened(self) -> Truth | None:
@@ -152,7 +165,7 @@ class Shard:
             return self._last
         if self.problem is not None:
             logger.warning("shard %r answers again", self.name)
-            self.problem = None
+            self.problem, self._up_since = None, time.monotonic()
         return self._last
 
     def _asked(self) -> State:
@@ -181,7 +194,7 @@ class Shard:
         truth = self.truth
         try:
             yield truth
-        except _NOT_DOWN:
+        except NOT_DOWN:
             raise
         except (StorageError, OSError) as error:
             self.goes_down(error)
@@ -189,10 +202,18 @@ class Shard:
 
     def goes_down(self, error: Exception) -> None:
         """Take part in nothing until it answers again."""
+        now = time.monotonic()
         if self.problem is None:
             logger.warning("%s", self._down(str(error)))
+            slow_again = (
+                isinstance(error.__cause__, TimeoutError)
+                and now - self._up_since < _LONGEST_PAUSE_SECONDS
+            )
+            # Each time it comes back, some recall waits for the whole time limit.
+            longer = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
+            self._pause = longer if slow_again else _TRY_AGAIN_SECONDS
         self.problem = " ".join(str(error).split()) or type(error).__name__
-        self._try_again_at = time.monotonic() + _TRY_AGAIN_SECONDS
+        self._try_again_at = now + self._pause
 
     def _error(self, problem: str) -> ShardDownError:
         return ShardDownError(
@@ -206,7 +227,7 @@ class Shard:
         return None if self.problem is None else self._down(self.problem)
 
     def _down(self, problem: str) -> str:
-        return f"shard {self.name!r} at {self.place.path} is down: {problem}"
+        return f"shard {self.name!r} at {self.place.where} is down: {problem}"
 
     @property
     def known(self) -> str | None:

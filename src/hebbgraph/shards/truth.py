@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from hashlib import blake2b
 from heapq import merge
 from itertools import chain
@@ -15,6 +17,7 @@ import sqlalchemy as sa
 from hebbgraph.records import Chunk, Finding
 from hebbgraph.shards.plan import home_of, number_of
 from hebbgraph.shards.shard import Shard
+from hebbgraph.shards.together import Together
 from hebbgraph.store.chunks import ChunkReader, Dated
 from hebbgraph.store.database import Database
 from hebbgraph.store.embeddings import Embeddings, EmbeddingState
@@ -25,6 +28,11 @@ from hebbgraph.store.truth import Changes, ChunkWrite, Outcome, Standing, State,
 __all__ = ["ShardedTruth", "joined_commit"]
 
 _R = TypeVar("_R")
+
+#: So many rows of each shard are read at the same time from all of them.
+_AT_ONCE = 500
+#: How long whoever asks waits for a shard elsewhere that was down, and may be back.
+_PATIENCE_SECONDS = 0.25
 
 
 def joined_commit(own: Commit, of_shards: Iterable[Commit]) -> Commit:
@@ -44,6 +52,7 @@ class _OverShards(ChunkReader):
     """
 
     shards: Sequence[Shard]
+    together: Together
 
     @property
     def up(self) -> list[Shard]:
@@ -58,17 +67,28 @@ class _OverShards(ChunkReader):
         return [(shard, mine[shard.number]) for shard in self.shards if shard.number in mine]
 
     def _select(self, rows: Iterable[int], *columns: sa.Column[Any]) -> Iterator[Sequence[Any]]:
-        for shard, mine in self.by_shard(rows):
+        wanted = self.by_shard(rows)
+        mine = {shard.number: held for shard, held in wanted}
+
+        def page(shard: Shard) -> list[Sequence[Any]]:
             with shard.watched() as truth:
-                yield from truth._select(mine, *columns)
+                return [*truth._select(mine[shard.number], *columns)]
+
+        if all(len(held) <= _AT_ONCE for held in mine.values()):
+            yield from chain.from_iterable(self.together.ask([shard for shard, _ in wanted], page))
+            return
+        for shard, held in wanted:  # too much to hold
+            with shard.watched() as truth:
+                yield from truth._select(held, *columns)
 
     def each(self, ask: Callable[[Truth], _R]) -> list[_R]:
         """Ask all that answer."""
-        found = []
-        for shard in self.up:
+
+        def watched(shard: Shard) -> _R:
             with shard.watched() as truth:
-                found.append(ask(truth))
-        return found
+                return ask(truth)
+
+        return self.together.ask(self.up, watched)
 
     def addresses(self) -> Iterator[tuple[str, list[str]]]:
         yield from chain.from_iterable(self.each(lambda truth: [*truth.addresses()]))
@@ -100,6 +120,7 @@ class _ShardedEmbeddings(_OverShards, Embeddings):
     ) -> None:
         super().__init__(database, namespace, text_store)
         self.shards = shards
+        self.together = Together(shards)
 
     def begin_epoch(self, state: EmbeddingState) -> EmbeddingState:
         truths = [shard.truth for shard in self.shards]  # all of them, or none
@@ -180,6 +201,7 @@ class ShardedTruth(_OverShards, Truth):
     ) -> None:
         super().__init__(database, namespace, text_store)
         self.shards = shards
+        self.together = Together(shards)
         self.embeddings = _ShardedEmbeddings(database, namespace, text_store, shards)
         #: Held by whoever takes a step, so that none sees half of a batch.
         self.steps = threading.RLock()
@@ -197,7 +219,12 @@ class ShardedTruth(_OverShards, Truth):
 
     def states(self) -> tuple[State, list[State]]:
         """Return the coordinator's state and that of each shard; the last known of one down."""
-        return super().state(), [shard.state() for shard in self.shards]
+        asked = self.together.begin(self.shards, Shard.state)
+        until = time.monotonic() + _PATIENCE_SECONDS
+        return super().state(), [
+            _state_of(shard, answer, until)
+            for shard, answer in zip(self.shards, asked, strict=True)
+        ]
 
     def state(self) -> State:
         return self.joined(*self.states())
@@ -328,23 +355,28 @@ class ShardedTruth(_OverShards, Truth):
 
     def _chunks_in(self, ids: set[str]) -> dict[str, set[int]]:
         """Return the shards that hold each chunk: two, if a move has not ended."""
-        found: dict[str, set[int]] = {}
-        for shard in self.shards:
-            for id_ in shard.truth.rows_of(ids):
-                found.setdefault(id_, set()).add(shard.number)
-        return found
+        return self._holders(lambda truth: truth.rows_of(ids))
 
     def _documents_in(self, names: set[str]) -> dict[str, set[int]]:
         """Return the shards that hold something of each document."""
+        return self._holders(lambda truth: truth.documents_held(names))
+
+    def _holders(self, held: Callable[[Truth], Iterable[str]]) -> dict[str, set[int]]:
+        """Return the shards that hold something, for all that any of them names."""
+
+        def watched(shard: Shard) -> Iterable[str]:
+            with shard.watched() as truth:
+                return held(truth)
+
         found: dict[str, set[int]] = {}
-        for shard in self.shards:
-            for name in shard.truth.documents_held(names):
+        for shard, names in zip(self.shards, self.together.ask(self.shards, watched), strict=True):
+            for name in names:
                 found.setdefault(name, set()).add(shard.number)
         return found
 
     def drop_tombstones(self) -> None:
         super().drop_tombstones()
-        self.each(Truth.drop_tombstones)
+        self.each(lambda truth: truth.drop_tombstones())
 
     def shards_down(self) -> tuple[int, int]:
         return len(self.shards) - len(self.up), len(self.shards)
@@ -375,7 +407,7 @@ class ShardedTruth(_OverShards, Truth):
         return Changes(state, np.concatenate([nothing, *added]), nothing, complete)
 
     def count(self) -> int:
-        return sum(self.each(Truth.count))
+        return sum(self.each(lambda truth: truth.count()))
 
     def dated(self, after: int, last: int) -> list[Dated]:
         return [*chain.from_iterable(self.each(lambda truth: truth.dated(after, last)))]
@@ -385,9 +417,19 @@ class ShardedTruth(_OverShards, Truth):
 
     def fingerprints(self) -> dict[str, str]:
         found: dict[str, str] = {}
-        for held in self.each(Truth.fingerprints):
+        for held in self.each(lambda truth: truth.fingerprints()):
             found |= held
         return found
+
+
+def _state_of(shard: Shard, asked: Future[State] | None, until: float) -> State:
+    """Return a shard's state; nobody waits longer for one that was down when it was asked."""
+    if asked is None:
+        return shard.state()
+    try:
+        return asked.result(None if shard.is_up else max(until - time.monotonic(), 0.0))
+    except TimeoutError:
+        return shard.last
 
 
 def _standing_in(standing: Standing, shard: Shard) -> Standing:
