@@ -174,6 +174,7 @@ def _counting() -> Iterator[dict[str, int]]:
 def _is_told(many: ShardedIndex, plan: Path, texts: Sequence[str]) -> bool:
     """Take the last shard away and say whether every recall tells so."""
     last = many.shards()[-1]
+    assert last.path is not None  # these are directories
     number = len(many.shards()) - 1
     gone = {
         id_ for id_, row in many.parts.truth.rows_of(many.ids()).items() if number_of(row) == number
