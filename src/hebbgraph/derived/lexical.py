@@ -85,6 +85,8 @@ class LexicalIndex:
         self._positions = positions
         self._schema = lexical_schema(positions=positions)
         self._directory = directory
+        # Asked for at each recall, and joining paths takes longer than asking.
+        self._stamp_name = None if directory is None else str(directory / _STAMP)
         #: The commit of the truth that it represents.
         self.commit = NOTHING
         #: Why the index found there was discarded, if it was.
@@ -182,7 +184,7 @@ class LexicalIndex:
     @property
     def is_there(self) -> bool:
         """Whether its folder still exists; open files can be read without it."""
-        return self._directory is None or os.path.exists(self._directory / _STAMP)
+        return self._stamp_name is None or os.path.exists(self._stamp_name)
 
     def refresh(self, *, alone: bool = False) -> Commit:
         """Read what other processes have committed; return the commit of the truth.
@@ -355,10 +357,10 @@ class LexicalIndex:
             clauses.append((tantivy.Occur.Should, query))
         return tantivy.Query.boolean_query(clauses) if clauses else None
 
-    def rows_with_phrase(self, terms: Sequence[str]) -> IntArray:
+    def rows_with_phrase(self, terms: Sequence[str], limit: int | None = None) -> IntArray:
         """Return the rows in which the terms follow each other, in no order.
 
-        Without positions, the rows that contain all of them.
+        Without positions, the rows that contain all of them. At most ``limit``, if it is given.
         """
         if len(terms) == 1:
             query = tantivy.Query.term_query(self._schema, "terms", terms[0], "basic")
@@ -371,7 +373,7 @@ class LexicalIndex:
         else:
             query = tantivy.Query.phrase_query(self._schema, "terms", list(terms))
         with translated(self._directory):
-            return self._rows(tantivy.Query.const_score_query(query, 1.0))[0]
+            return self._rows(tantivy.Query.const_score_query(query, 1.0), limit)[0]
 
     def document_frequency(self, term: str) -> int:
         """Return the number of rows with a term, including rows deleted since the last merge."""

@@ -81,8 +81,8 @@ def make_hits(
     """
     paths = [path(slot) if score > 0 else (PathNode("chunk", slot, 0.0),) for slot, score in ranked]
     slots = {slot for slot, _ in ranked}
-    slots.update(node.id for nodes in paths for node in nodes if node.kind == "chunk")
-    rows = {slot: int(graph.rows[slot]) for slot in slots}
+    slots.update([node.id for nodes in paths for node in nodes if node.kind == "chunk"])
+    rows = dict(zip(slots, graph.rows[list(slots)].tolist(), strict=True))
     held = truth.outlines(rows.values())
     if len(held) < len(rows):
         return None

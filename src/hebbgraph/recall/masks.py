@@ -25,10 +25,18 @@ _MASKS_KEPT = 32
 
 
 class Passing(NamedTuple):
-    """The chunks that pass a filter, and what all of them have, if known."""
+    """The chunks that pass a filter, and what all of them have, if known.
+
+    ``whole`` says that no live chunk is excluded, so that nobody has to count.
+    """
 
     mask: BoolArray
     cover: Cover | None = None
+    whole: bool = False
+
+    def within(self, mask: BoolArray) -> Passing:
+        """Return the same with another mask, which excludes at least as much."""
+        return self if mask is self.mask else self._replace(mask=mask, whole=False)
 
 
 class Masks:
@@ -49,7 +57,7 @@ class Masks:
     def passing(self, graph: TagGraph, where: Mapping[str, Any] | None) -> Passing:
         """Return which slots hold a live chunk that passes the filter."""
         if where is None:
-            return Passing(graph.alive)
+            return Passing(graph.alive, whole=True)
         condition = parse_filter(where)  # first: as JSON, {5: ...} and {"5": ...} look alike
         try:
             key = json.dumps(where, sort_keys=True)

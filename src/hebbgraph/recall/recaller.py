@@ -442,7 +442,7 @@ class Recaller:
         graph = self._derived.graph
         question = self._question(graph, asked)
         if where is None:
-            passing = Passing(graph.alive if among is None else among)
+            passing = Passing(graph.alive, whole=True) if among is None else Passing(among)
         else:
             passing = self._masks.passing(graph, where)
 
@@ -450,9 +450,7 @@ class Recaller:
             vectors = (
                 self._derived.propagated_vectors() if self._settings.neural.propagated else None
             )
-            return self._search.evidence(
-                graph, question, passing._replace(mask=allowed), vectors=vectors
-            )
+            return self._search.evidence(graph, question, passing.within(allowed), vectors=vectors)
 
         return Request(graph, question, passing.mask, k, search)
 

@@ -54,6 +54,7 @@ _FIELDS = (
     chunks.c.digest,
 )
 _MOST_VERIFIED = 100_000
+_ID = chunks.c.id
 #: What a row holds of its chunk, in the order of :func:`row_of`.
 ROW_FIELDS = (
     "id",
@@ -298,7 +299,7 @@ class ChunkReader:
 
     def ids(self, rows: Iterable[int]) -> dict[int, str]:
         """Return the id of each row."""
-        return {row: held for page in self._select(rows, chunks.c.id) for row, held in page}
+        return {row: held for page in self._select(rows, _ID) for row, held in page}
 
     def fetch(self, rows: Iterable[int]) -> dict[int, Chunk]:
         """Return the chunk of each row."""
@@ -441,17 +442,28 @@ def _chunk(
         linked = {
             name: tuple(held) for name, held in read_json(links, dict, "links of a chunk").items()
         }
-    return Chunk.model_construct(
-        id=id_,
-        document_id=document_id,
-        title=title,
-        text=text,
-        metadata={} if metadata == "{}" else read_metadata(metadata),
-        tags=() if tags == "[]" else tuple(read_json(tags, list, "tags of a chunk")),
-        version_of=version_of,
+    fields = {
+        "id": id_,
+        "text": text,
+        "title": title,
+        "metadata": {} if metadata == "{}" else read_metadata(metadata),
+        "document_id": document_id,
+        "tags": () if tags == "[]" else tuple(read_json(tags, list, "tags of a chunk")),
         **linked,
         **(_NEVER_DATED if validity is None else _validity(validity)),
+        "version_of": version_of,
+    }
+    # As a pickled chunk is read: ``model_construct`` does the same in four times the time.
+    chunk = Chunk.__new__(Chunk)
+    chunk.__setstate__(
+        {
+            "__dict__": fields,
+            "__pydantic_fields_set__": set(fields),
+            "__pydantic_extra__": None,
+            "__pydantic_private__": None,
+        }
     )
+    return chunk
 
 
 def row_of(

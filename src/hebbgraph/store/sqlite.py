@@ -66,9 +66,13 @@ class SqliteDialect:
         self.read_only = read_only
         self.wait_seconds = wait_seconds
         self._path: Path | None = None
+        self._file_name: str | None = None
         self._file: tuple[int, int] | None = None  # device and inode
         self._has_log = False
         self._sum: FileSum | None = None
+        #: A connection for :meth:`ask`, two if threads asked at once: taking one from the pool
+        #: and giving it back would take longer than most answers.
+        self._idle: list[sa.PoolProxiedConnection] = []
 
     def engine(self, url: sa.URL) -> sa.Engine:
         """Create the engine."""
@@ -79,12 +83,14 @@ class SqliteDialect:
         if url.database:
             name = url.database.removeprefix("file:")
             self._path = Path(name if name is url.database else unquote(name))
+            self._file_name = str(self._path)  # a Path spells itself out at each use
             self._sum = FileSum(self._path, self.place)
         else:
             options["poolclass"] = StaticPool
         engine = sa.create_engine(url.set(drivername="sqlite+hebbgraph"), **options)
         event.listen(engine, "connect", self._configure)
         event.listen(engine, "begin", self._begin)
+        event.listen(engine, "engine_disposed", self._disposed)
         return engine
 
     def reading(self, engine: sa.Engine) -> sa.Engine:
@@ -104,9 +110,15 @@ class SqliteDialect:
         if self._file is None:
             self._file = self._file_there()
 
+    def _disposed(self, engine: sa.Engine) -> None:
+        while self._idle:
+            self._idle.pop().invalidate()
+
     def _file_there(self) -> tuple[int, int] | None:
+        if self._file_name is None:
+            return None
         try:
-            found = os.stat(self._path or "")
+            found = os.stat(self._file_name)
         except OSError:
             return None
         return found.st_dev, found.st_ino
@@ -174,12 +186,20 @@ class SqliteDialect:
         statement, names = prepared
         values = [bound[name] for name in names]
         try:
-            connection = engine.raw_connection()
+            try:
+                connection = self._idle.pop()
+            except IndexError:
+                connection = engine.raw_connection()
             try:
                 raw: Any = connection.driver_connection
                 held: list[Any] = raw.execute(statement, values).fetchall()
-            finally:
+            except BaseException:
                 connection.close()
+                raise
+            if self._idle:
+                connection.close()
+            else:
+                self._idle.append(connection)
         except sqlite3.Error as error:
             raise DBAPIError(statement, None, error) from error
         return held
