@@ -18,6 +18,7 @@ __all__ = [
     "GrowableArray",
     "IntArray",
     "RaggedArray",
+    "all_of",
     "concatenated_ranges",
     "flatnonzero",
     "is_in",
@@ -80,6 +81,15 @@ class GrowableArray:
         if not self._data.flags.writeable:
             self._data = np.array(self.view)
         return self.view
+
+
+def all_of(flags: BoolArray) -> bool:
+    """Return whether all flags are set: ``flags.all()``, a third of the time on short arrays.
+
+    >>> all_of(np.array([True, False])), all_of(np.array([], dtype=bool))
+    (False, True)
+    """
+    return bool(np.count_nonzero(flags) == len(flags))
 
 
 def flatnonzero(flags: BoolArray) -> IntArray:
@@ -224,7 +234,9 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
     >>> sum_by(np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]), 3).tolist()
     [4.0, 0.0, 2.0]
     """
-    return np.asarray(np.bincount(position, weights=values, minlength=n), dtype=np.float64)
+    if not len(position):  # numpy would count in integers
+        return np.zeros(n)
+    return np.bincount(position, weights=values, minlength=n)
 
 
 def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
@@ -240,10 +252,11 @@ def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:
     order = values.argsort()
     ascending = values[order]
     first = np.empty(len(values), np.bool_)
-    first[:1] = True
+    first[:1] = False  # so that the first value has number 0
     np.not_equal(ascending[1:], ascending[:-1], out=first[1:])
     position = np.empty(len(values), np.int64)
-    position[order] = first.cumsum() - 1
+    position[order] = first.cumsum()
+    first[:1] = True
     return ascending[first], position
 
 
@@ -255,8 +268,10 @@ def is_in(values: IntArray, few: IntArray) -> BoolArray:
     """
     if len(few) > 8:
         return np.isin(values, few)
-    result: BoolArray = (values[:, None] == few[None, :]).any(axis=1)
-    return result
+    found = np.zeros(len(values), np.bool_)
+    for one in few.tolist():
+        found |= values == one
+    return found
 
 
 def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
@@ -283,7 +298,9 @@ def top_n(values: FloatArray, n: int) -> IntArray:
     """
     if len(values) <= n:
         return np.arange(len(values))
-    last = np.partition(values, len(values) - n)[-n]
+    ascending = values.copy()  # numpy.partition takes half as long again
+    ascending.partition(len(values) - n)
+    last = ascending[-n]
     at = flatnonzero(values >= last)
     if len(at) > n * _TIES:
         at = np.sort(at[np.argsort(-values[at], kind="stable")][: n * _TIES])

@@ -57,9 +57,9 @@ from hebbgraph.arrays import (
     BoolArray,
     FloatArray,
     IntArray,
+    all_of,
     flatnonzero,
     is_in,
-    is_in_sorted,
     sum_by,
     top_n,
     top_n_per_owner,
@@ -321,17 +321,17 @@ def spread(
     candidates, f = evidence.chunks, evidence.values
     if allowed is not None:
         keep = _mask(allowed, candidates)
-        candidates, f = candidates[keep], f[keep]
+        if not all_of(keep):
+            candidates, f = candidates[keep], f[keep]
     step = _Step(view, cues, evidence, p, allowed, plastic, cue_weights, cue_trust)
 
     # Layer 0: cues pass mass to the chunks whose titles they are, and the seeds start.
     share = step.cue_share
     total = step.cue_weight.sum() or 1.0
     cue_mass = share * step.cue_weight / total
-    nothing = np.zeros(len(cue_mass))
-    layer = step.from_tags(
-        step.cues, np.stack([cue_mass, nothing]), np.stack([nothing, nothing]), depth=0
-    )
+    on_cues = np.zeros((2, 2, len(cue_mass)))
+    on_cues[0, 0] = cue_mass
+    layer = step.from_tags(step.cues, on_cues, depth=0)
     seeds, mass = _seeds(candidates, f, p)
     mass = (1.0 - share) * mass
     trust = step.trust(seeds)
@@ -358,18 +358,17 @@ def spread(
         layers.append(following)
         arrivals.append((following.receivers, following.credit))
 
-    found = _scored(step, candidates, f, arrivals, layers, cue_mass)
+    found = _scored(step, candidates, arrivals, layers, cue_mass)
     if linked := step.follow_links(found, confidence):
         layers += linked
         arrivals.append((linked[-1].receivers, linked[-1].credit))
-        found = _scored(step, candidates, f, arrivals, layers, cue_mass)
+        found = _scored(step, candidates, arrivals, layers, cue_mass)
     return replace(found, remembered=remembered) if remembered else found
 
 
 def _scored(
     step: _Step,
     candidates: IntArray,
-    f: FloatArray,
     arrivals: Sequence[tuple[IntArray, FloatArray]],
     layers: Sequence[Layer],
     cue_mass: FloatArray,
@@ -381,18 +380,15 @@ def _scored(
     chunks, position = unique_inverse(np.concatenate(reached))
     credit = np.concatenate([amount for _, amount in arrivals])
     x = sum_by(position[n:], credit, len(chunks))
-    is_candidate = np.zeros(len(chunks), np.bool_)
-    is_candidate[position[:n]] = True
-    known = np.zeros(len(chunks))
-    known[position[:n]] = f
-    if not is_candidate.all():
-        known[~is_candidate] = evidence.of(chunks[~is_candidate])
-    direct = known**p.evidence_power
+    at = position[:n]
+    direct = evidence.of(chunks) ** p.evidence_power
     arrived = p.graph_weight * x / (x + p.half_saturation)
+    shown = np.zeros(len(chunks))
+    shown[at] = direct[at]
     return Activation(
         chunks=chunks,
         scores=direct + (1.0 - direct) * arrived,
-        direct=np.where(is_candidate, direct, 0.0),
+        direct=shown,
         arrived=arrived,
         cues=step.cues,
         cue_mass=cue_mass,
@@ -403,9 +399,9 @@ def _scored(
 class _Step:
     """One step chunk → tag → chunk for a given query.
 
-    Mass on tags is a (2, n_tags) array: mass that came from mentions, which continues
-    along links and co-mentions, and mass that came from the chunks whose title the tag
-    is, which continues along backlinks.
+    Mass on tags is an array of shape (2, 2, n_tags): trusted and plain mass, each of it
+    that which came from mentions, which continues along links and co-mentions, and that
+    which came from the chunks whose title the tag is, which continues along backlinks.
     """
 
     def __init__(
@@ -427,7 +423,11 @@ class _Step:
         self.plastic = plastic
         self.min_mass = 0.0  # until mass crosses a learned edge
         self.named = 0.0  # the highest trust in a cue that is a chunk's title
-        cues, first = np.unique(np.asarray(cues, dtype=np.int64), return_index=True)
+        order = cues.argsort(kind="stable")
+        cues = cues[order].astype(np.int64)
+        distinct = np.ones(len(cues), np.bool_)
+        np.not_equal(cues[1:], cues[:-1], out=distinct[1:])
+        cues, first = cues[distinct], order[distinct]
         df = view.df(cues)
         keep = (df > 0) & (df <= self.cut)
         self.cues = cues[keep]
@@ -464,41 +464,39 @@ class _Step:
             return None
         owner, tags, is_title, df, is_tag = self.view.mentions_of(sources)
         # A tag of a single chunk leads nowhere; links are followed at the end.
-        keep = (df > 1) & (df <= self.cut) & (self.view.link_kinds(tags) == LinkKind.PHRASE)
-        owner, tags, is_title, df = owner[keep], tags[keep], is_title[keep], df[keep]
-        is_tag = is_tag[keep]
+        leads = flatnonzero(
+            (df > 1) & (df <= self.cut) & (self.view.link_kinds(tags) == LinkKind.PHRASE)
+        )
+        owner, tags, df = owner[leads], tags[leads], df[leads]
         weight = self.specificity(df)
         weight[is_in(tags, self.cues)] *= p.inhibition
-        keep = top_n_per_owner(owner, weight, len(sources), p.tags_per_chunk)
-        owner, tags, is_title, weight = owner[keep], tags[keep], is_title[keep], weight[keep]
-        is_tag = is_tag[keep]
+        best = top_n_per_owner(owner, weight, len(sources), p.tags_per_chunk)
+        weight *= best
         total = sum_by(owner, weight, len(sources))
         total[total == 0] = 1.0
         # Mentions that say little take their share and pass nothing on. Without them the few
         # tags of a text of plain words would carry all of its mass.
-        owner, tags, is_title, weight = (
-            owner[is_tag],
-            tags[is_tag],
-            is_title[is_tag],
-            weight[is_tag],
-        )
+        at = flatnonzero(best & is_tag[leads])
+        owner, tags, is_title, weight = owner[at], tags[at], is_title[leads[at]], weight[at]
         share = weight / total[owner]
         out_trusted, out_plain = trusted[owner] * share, plain[owner] * share
         reached, position = unique_inverse(tags)
         if len(reached) > p.tag_beam:
             kept = top_n(sum_by(position, out_trusted + out_plain, len(reached)), p.tag_beam)
-            keep = is_in_sorted(position, kept)
-            owner, tags, is_title = owner[keep], tags[keep], is_title[keep]
-            out_trusted, out_plain = out_trusted[keep], out_plain[keep]
-            reached, position = unique_inverse(tags)
+            renumbered = np.full(len(reached), -1)
+            renumbered[kept] = np.arange(len(kept))
+            position = renumbered[position]
+            at = flatnonzero(position >= 0)
+            owner, tags, is_title, position = owner[at], tags[at], is_title[at], position[at]
+            out_trusted, out_plain = out_trusted[at], out_plain[at]
+            reached = reached[kept]
         n = len(reached)
         position = position + n * is_title
+        on_tags = np.stack(
+            (sum_by(position, out_trusted, 2 * n), sum_by(position, out_plain, 2 * n))
+        )
         layer = self.from_tags(
-            reached,
-            sum_by(position, out_trusted, 2 * n).reshape(2, n),
-            sum_by(position, out_plain, 2 * n).reshape(2, n),
-            depth=depth,
-            leaping=(sources, trusted + plain),
+            reached, on_tags.reshape(2, 2, n), depth=depth, leaping=(sources, trusted + plain)
         )
         layer.set_sources(sources[owner], tags, out_trusted + out_plain)
         return layer
@@ -506,8 +504,7 @@ class _Step:
     def from_tags(
         self,
         tags: IntArray,
-        trusted: FloatArray,
-        plain: FloatArray,
+        mass: FloatArray,
         *,
         depth: int,
         leaping: tuple[IntArray, FloatArray] = (_NO_INTS, _NO_FLOATS),
@@ -518,8 +515,8 @@ class _Step:
         ----------
         tags : ndarray of int, shape (n,)
             Distinct tags.
-        trusted, plain : ndarray of float64, shape (2, n)
-            Their mass: from mentions, and from the chunks whose title they are.
+        mass : ndarray of float64, shape (2, 2, n)
+            Their mass.
         depth : int
             Number of steps from the query. At 0, from the cues, mass uses no co-mentions,
             since lexical search has already found the chunks that mention them.
@@ -529,13 +526,13 @@ class _Step:
         p = self.parameters
         hops = learned = None
         if self.plastic is not None:
-            tags, trusted, plain, hops = self._hop(self.plastic, tags, trusted, plain, depth)
-            learned = self._learned(self.plastic, tags, trusted + plain, leaping, depth)
+            tags, mass, hops = self._hop(self.plastic, tags, mass, depth)
+            learned = self._learned(self.plastic, tags, mass[0] + mass[1], leaping, depth)
             if learned or hops:
                 self.min_mass = self.plastic.min_mass
         owner, chunks, is_title = self.view.chunks_of(tags)
         keep = _mask(self.allowed, chunks)
-        if not keep.all():
+        if not all_of(keep):
             owner, chunks, is_title = owner[keep], chunks[keep], is_title[keep]
         reached, every = unique_inverse(
             chunks if learned is None else np.concatenate((chunks, learned[1]))
@@ -543,23 +540,19 @@ class _Step:
         position = every[: len(chunks)]
         pull = self.evidence.of(reached)[position]
         n = len(tags)
-        total = sum_by(owner + n * is_title, pull, 2 * n).reshape(2, n)
-        ahead = pull / (total[0] + p.title_salience * total[1] + p.leak)[owner]
-        back = np.where(is_title, 0.0, pull / (total[0] + p.leak)[owner])
-        namesakes = np.maximum(sum_by(owner, is_title.astype(np.float64), n), 1.0)
-        link = np.where(is_title, p.title_salience * ahead / namesakes[owner], 0.0)
+        edge = owner + n * is_title  # the mentions of each tag, then the chunks it entitles
+        namesakes = np.bincount(edge, minlength=2 * n)[n:]
+        total = sum_by(edge, pull, 2 * n).reshape(2, n)
         if depth == 0:  # the cues are the first of the tags, and learned ones follow
             factor = np.ones(n)
             factor[: len(self.cue_trust)] = self.cue_trust
-            link *= factor[owner]
-            self.named = float(factor[owner[is_title]].max(initial=0.0))
-        mention = np.where(is_title, 0.0, ahead * (depth > 0)) * trusted[0][owner]
-        flow_trusted = link * trusted[0][owner] + back * trusted[1][owner]
-        flow_plain = link * plain[0][owner] + back * plain[1][owner]
-        credit = flow_trusted + flow_plain + p.mention_credit * mention
-        if depth > 0:
-            credit *= self.named + (1.0 - self.named) * p.unnamed_credit
-        flows = Flows(tags[owner], chunks, flow_trusted + mention, flow_plain, credit)
+            self.named = float(factor[namesakes > 0].max(initial=0.0))
+            passed = _passed_on(mass, total, namesakes, p, trust=factor)
+        else:
+            passed = _passed_on(mass, total, namesakes, p, mentioning=True)
+            passed[2] *= self.named + (1.0 - self.named) * p.unnamed_credit
+        trusted, plain, credit = passed.reshape(3, 2 * n).take(edge, axis=1) * pull
+        flows = Flows(tags[owner], chunks, trusted, plain, credit)
         return Layer.gather(reached, every, flows, learned, hops=hops, min_mass=self.min_mass)
 
     def follow_links(self, found: Activation, share: float) -> list[Layer]:
@@ -599,27 +592,24 @@ class _Step:
         self,
         plastic: PlasticEdges,
         tags: IntArray,
-        trusted: FloatArray,
-        plain: FloatArray,
+        mass: FloatArray,
         depth: int,
-    ) -> tuple[IntArray, FloatArray, FloatArray, EdgeFlow | None]:
+    ) -> tuple[IntArray, FloatArray, EdgeFlow | None]:
         """Add the flows over learned tag → tag edges, as trusted mass from mentions."""
         owner, targets, weight = plastic.between_tags(tags, depth)
         if not len(owner):
-            return tags, trusted, plain, None
+            return tags, mass, None
         df = self.view.df(targets)
         keep = (df > 0) & (df <= self.cut)
         if not keep.all():
             owner, targets, weight = owner[keep], targets[keep], weight[keep]
-        mass = (trusted[0] + trusted[1] + plain[0] + plain[1])[owner] * weight
+        hopped = (mass[0, 0] + mass[0, 1] + mass[1, 0] + mass[1, 1])[owner] * weight
         # Append new tags: there are few, and their order does not matter.
         at = {tag: number for number, tag in enumerate(tags.tolist())}
         position = [at.setdefault(target, len(at)) for target in targets.tolist()]
-        none = np.zeros((2, len(at) - len(tags)))
-        trusted = np.concatenate((trusted, none), axis=1)
-        np.add.at(trusted[0], position, mass)
-        plain = np.concatenate((plain, none), axis=1)
-        return np.array(list(at)), trusted, plain, (tags[owner], targets, mass)
+        mass = np.concatenate((mass, np.zeros((2, 2, len(at) - len(tags)))), axis=2)
+        np.add.at(mass[0, 0], position, hopped)
+        return np.array(list(at)), mass, (tags[owner], targets, hopped)
 
     def _learned(
         self,
@@ -638,6 +628,53 @@ class _Step:
             return passed
         sources, targets, mass = passed
         return sources[keep], targets[keep], mass[keep]
+
+
+def _passed_on(
+    mass: FloatArray,
+    total: FloatArray,
+    namesakes: IntArray,
+    p: SpreadingParameters,
+    *,
+    trust: FloatArray | float = 1.0,
+    mentioning: bool = False,
+) -> FloatArray:
+    """Return what each tag passes on to a chunk, for each unit of the chunk's evidence.
+
+    Flows are linear in the evidence of the chunk that they reach, so all else is computed once
+    for each tag, not for each edge.
+
+    Parameters
+    ----------
+    mass : ndarray of float64, shape (2, 2, n)
+        On the tags; see :class:`_Step`.
+    total : ndarray of float64, shape (2, n)
+        The evidence of the chunks that mention each tag, and of those that it entitles.
+    namesakes : ndarray of int, shape (n,)
+        How many it entitles.
+    p : SpreadingParameters
+    trust : ndarray of float64, shape (n,), or float, in [0, 1]
+        A factor on what goes to chunks that the tag entitles.
+    mentioning : bool
+        Whether trusted mass uses co-mentions.
+
+    Returns
+    -------
+    ndarray of float64, shape (3, 2, n)
+        Trusted mass, plain mass, and what counts for the score; to chunks that mention the
+        tag, and to those that it entitles.
+    """
+    ahead = total[0] + p.title_salience * total[1] + p.leak
+    link = p.title_salience * trust / (ahead * np.maximum(namesakes, 1))
+    passed = np.empty((3, 2, mass.shape[2]))
+    np.multiply(mass[:, 1], 1.0 / (total[0] + p.leak), out=passed[:2, 0])
+    np.multiply(mass[:, 0], link, out=passed[:2, 1])
+    np.add(passed[0], passed[1], out=passed[2])
+    if mentioning:
+        mention = mass[0, 0] / ahead
+        passed[0, 0] += mention
+        passed[2, 0] += p.mention_credit * mention
+    return passed
 
 
 def _seeds(

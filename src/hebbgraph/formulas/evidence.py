@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray, top_n, unique_inverse
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray, all_of, top_n, unique_inverse
 from hebbgraph.formulas.parameters import check_range
 
 __all__ = [
@@ -110,17 +110,12 @@ class Evidence:
 
     def of(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, in the given order."""
-        if not len(self.chunks):
-            found = np.zeros(len(chunks), np.bool_)
-            held: FloatArray = np.zeros(len(chunks))
-        else:
-            at = self.chunks.searchsorted(chunks)
-            at[at == len(self.chunks)] = 0
-            found = self.chunks[at] == chunks
-            held = self.values[at]
+        known, padded = self._padded
+        at = self.chunks.searchsorted(chunks)
+        found, held = known[at] == chunks, padded[at]
         if not callable(self.elsewhere):
             return np.where(found, held, self.elsewhere)
-        if found.all():
+        if all_of(found):
             return held
         values = held.astype(np.float64)
         values[~found] = self.elsewhere(chunks[~found])

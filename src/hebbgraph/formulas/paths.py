@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +9,15 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 
 import numpy as np
 
-from hebbgraph.arrays import FloatArray, IntArray, sum_by, top_n, unique_inverse
+from hebbgraph.arrays import (
+    FloatArray,
+    IntArray,
+    all_of,
+    flatnonzero,
+    sum_by,
+    top_n,
+    unique_inverse,
+)
 
 __all__ = ["EdgeFlow", "Flows", "Layer", "Path", "PathNode", "strongest_path"]
 
@@ -51,26 +58,16 @@ class Flows(NamedTuple):
     credit: FloatArray
 
 
-class _Inflow:
-    """Flows by target, found by bisection."""
+def _into(edges: EdgeFlow, target: int) -> list[tuple[float, int]]:
+    """Return (-mass, source) of the flows into a node, the strongest first.
 
-    def __init__(self, edges: EdgeFlow) -> None:
-        self._targets: list[int] = []
-        if len(edges[1]):
-            sources, targets, mass = edges
-            order = targets.argsort(kind="stable")
-            self._targets = targets[order].tolist()
-            self._against = -mass[order]
-            self._sources = sources[order]
-
-    def into(self, target: int) -> list[tuple[float, int]]:
-        """Return (-mass, source) of the flows into a node, the strongest first."""
-        first = bisect_left(self._targets, target)
-        last = bisect_right(self._targets, target, first)
-        if first == last:
-            return []
-        here = slice(first, last)
-        return sorted(zip(self._against[here].tolist(), self._sources[here].tolist(), strict=True))
+    Few nodes are asked for, so looking through all flows takes less time than sorting them.
+    """
+    sources, targets, mass = edges
+    if not len(targets):
+        return []
+    at = flatnonzero(targets == target)
+    return sorted(zip((-mass[at]).tolist(), sources[at].tolist(), strict=True))
 
 
 @dataclass
@@ -109,10 +106,12 @@ class Layer:
     seed_trusted: FloatArray = field(default_factory=lambda: _NO_FLOATS)
     seed_plain: FloatArray = field(default_factory=lambda: _NO_FLOATS)
 
-    @cached_property
-    def arrived(self) -> dict[int, float]:
-        """Mass that arrived on each chunk."""
-        return dict(zip(self.receivers.tolist(), (self.trusted + self.plain).tolist(), strict=True))
+    def arrived(self, chunk: int) -> float:
+        """Return the mass that arrived on a chunk."""
+        at = int(self.receivers.searchsorted(chunk))
+        if at == len(self.receivers) or self.receivers[at] != chunk:
+            return 0.0
+        return float(self.trusted[at] + self.plain[at])
 
     @cached_property
     def flows(self) -> EdgeFlow:
@@ -131,26 +130,6 @@ class Layer:
         sources, chunks, mass = self.learned
         leapt = sources < 0
         return ~sources[leapt], chunks[leapt], mass[leapt]
-
-    @cached_property
-    def chunk_inflow(self) -> _Inflow:
-        """Flows into each chunk from tags, over the static graph."""
-        return _Inflow(self.passed)
-
-    @cached_property
-    def learned_inflow(self) -> _Inflow:
-        """Flows into each chunk over learned edges; sources as in ``learned``."""
-        return _Inflow(self.learned)
-
-    @cached_property
-    def hop_inflow(self) -> _Inflow:
-        """Flows into each tag over learned edges from tags."""
-        return _Inflow(self.hops)
-
-    @cached_property
-    def tag_inflow(self) -> _Inflow:
-        """Flows into each tag from chunks."""
-        return _Inflow(self.sources)
 
     @classmethod
     def gather(
@@ -180,23 +159,28 @@ class Layer:
         min_mass : float, at least 0
         """
         n, n_flows = len(reached), len(flows.chunks)
-        mass = flows.trusted + flows.plain
-        alive = (mass > min_mass).nonzero()[0]
-        at = position[:n_flows][alive]
-        trusted = sum_by(at, flows.trusted[alive], n)
-        plain = sum_by(at, flows.plain[alive], n)
-        credit = sum_by(at, flows.credit[alive], n)
+        mass, at = flows.trusted + flows.plain, position[:n_flows]
+        alive = mass > min_mass
+        if not all_of(alive):
+            kept = flatnonzero(alive)
+            flows, mass, at = Flows(*(one[kept] for one in flows)), mass[kept], at[kept]
+        trusted = sum_by(at, flows.trusted, n)
+        plain = sum_by(at, flows.plain, n)
+        credit = sum_by(at, flows.credit, n)
         if learned is not None:
             arrived = sum_by(position[n_flows:], learned[2], n)
             trusted += arrived
             credit += arrived
         some = (trusted + plain).nonzero()[0]
+        if len(some) < n:
+            reached, credit = reached[some], credit[some]
+            trusted, plain = trusted[some], plain[some]
         return cls(
-            receivers=reached[some],
-            trusted=trusted[some],
-            plain=plain[some],
-            credit=credit[some],
-            passed=(flows.tags[alive], flows.chunks[alive], mass[alive]),
+            receivers=reached,
+            trusted=trusted,
+            plain=plain,
+            credit=credit,
+            passed=(flows.tags, flows.chunks, mass),
             learned=learned or _NO_EDGES,
             hops=hops or _NO_EDGES,
         )
@@ -242,7 +226,7 @@ def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrive
     """
     if direct >= arrived:
         return (PathNode("chunk", chunk, direct),)
-    amounts = [_arrived_on(layer, chunk) for layer in layers]
+    amounts = [layer.arrived(chunk) for layer in layers]
     for depth in sorted(range(len(layers)), key=lambda i: (-amounts[i], i)):
         if amounts[depth] <= 0:
             break
@@ -250,10 +234,6 @@ def strongest_path(layers: Sequence[Layer], chunk: int, *, direct: float, arrive
         if path is not None:
             return path
     return (PathNode("chunk", chunk, direct),)
-
-
-def _arrived_on(layer: Layer, chunk: int) -> float:
-    return layer.arrived.get(chunk, 0.0)
 
 
 def _seeded_on(layer: Layer, chunk: int) -> float:
@@ -266,8 +246,8 @@ def _seeded_on(layer: Layer, chunk: int) -> float:
 def _trace(layers: Sequence[Layer], depth: int, chunk: int, seen: tuple[int, ...]) -> Path | None:
     """Return the strongest path by which ``chunk`` received mass in step ``depth``."""
     layer = layers[depth]
-    ways = [(against, "tag", tag) for against, tag in layer.chunk_inflow.into(chunk)]
-    if more := layer.learned_inflow.into(chunk):
+    ways = [(against, "tag", tag) for against, tag in _into(layer.passed, chunk)]
+    if more := _into(layer.learned, chunk):
         ways += [
             (against, "tag", source) if source >= 0 else (against, "chunk", ~source)
             for against, source in more
@@ -290,7 +270,7 @@ def _trace_chunk(
     """Return the strongest path to a chunk that passed mass on after step ``depth``."""
     if chunk in seen or depth < 0:
         return None
-    if _arrived_on(layers[depth], chunk) > 0:  # a seed whose title is a cue: show the cue
+    if layers[depth].arrived(chunk) > 0:  # a seed whose title is a cue: show the cue
         path = _trace(layers, depth, chunk, (*seen, chunk))
         if path is not None:
             return path
@@ -304,13 +284,13 @@ def _trace_tag(
     """Return the strongest path to a tag of step ``depth``."""
     layer = layers[depth]
     if depth == 0:
-        hops = [] if hopped else layer.hop_inflow.into(tag)
+        hops = [] if hopped else _into(layer.hops, tag)
         if not hops:
             return (PathNode("tag", tag, 0.0),)
         against, source = hops[0]
         return (PathNode("tag", source, 0.0), PathNode("tag", tag, -against))
-    ways = [(against, "chunk", node) for against, node in layer.tag_inflow.into(tag)]
-    if not hopped and (more := layer.hop_inflow.into(tag)):
+    ways = [(against, "chunk", node) for against, node in _into(layer.sources, tag)]
+    if not hopped and (more := _into(layer.hops, tag)):
         ways = sorted([*ways, *((against, "tag", node) for against, node in more)])
     for against, kind, node in ways:
         before = (

@@ -8,7 +8,14 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray, concatenated_ranges, flatnonzero, transpose
+from hebbgraph.arrays import (
+    BoolArray,
+    IntArray,
+    all_of,
+    concatenated_ranges,
+    flatnonzero,
+    transpose,
+)
 
 __all__ = ["Incidence", "Postings", "TagColumns"]
 
@@ -110,7 +117,7 @@ class Incidence:
     def df(self, tags: IntArray) -> NDArray[np.int32]:
         """Return the document frequency of each tag."""
         known = tags < len(self._df)
-        if known.all():
+        if all_of(known):
             return self._df[tags]
         if not len(self._df):
             return np.zeros(len(tags), dtype=np.int32)
@@ -137,6 +144,10 @@ class Incidence:
         tags : ndarray of int32, shape (nnz,)
         is_title : ndarray of bool, shape (nnz,)
         """
+        if self._all_in_base and all_of(chunks < len(self._level_of)):
+            rows = self._levels[0].rows
+            owner, places = _places(rows.indptr, chunks)
+            return owner, rows.tags[places], rows.is_title[places]
         level_of = self._levels_of(chunks)
         parts = []
         for number, level in enumerate(self._levels):
@@ -146,16 +157,13 @@ class Incidence:
             rows = chunks[at]
             if level.slots is not None:
                 rows = level.slots.searchsorted(rows)
-            held = level.rows
-            starts = held.indptr[rows]
-            counts = held.indptr[rows + 1] - starts
-            places = concatenated_ranges(starts, counts)
-            parts.append((at.repeat(counts), held.tags[places], held.is_title[places]))
+            owner, places = _places(level.rows.indptr, rows)
+            parts.append((at[owner], level.rows.tags[places], level.rows.is_title[places]))
         return _concatenate(parts)
 
     def _levels_of(self, chunks: IntArray) -> IntArray:
         known = chunks < len(self._level_of)
-        if known.all():
+        if all_of(known):
             return self._level_of[chunks]
         if not len(self._level_of):
             return np.full(len(chunks), _NOWHERE)
@@ -176,6 +184,10 @@ class Incidence:
         is_title : ndarray of bool, shape (nnz,)
             Whether the tag is the chunk's own title.
         """
+        if self._all_in_base and all_of(tags < len(self._levels[0].columns.indptr) - 1):
+            held = self._levels[0].columns
+            owner, places = _places(held.indptr, tags)
+            return owner, held.chunks[places], held.is_title[places]
         parts = []
         for number, level in enumerate(self._levels):
             n_columns = len(level.columns.indptr) - 1
@@ -188,10 +200,8 @@ class Incidence:
                 columns = columns[at]
             else:
                 continue
-            starts = level.columns.indptr[columns]
-            counts = level.columns.indptr[columns + 1] - starts
-            places = concatenated_ranges(starts, counts)
-            owner = at.repeat(counts)
+            owner, places = _places(level.columns.indptr, columns)
+            owner = at[owner]
             chunks, is_title = level.columns.chunks[places], level.columns.is_title[places]
             if not self._all_in_base:
                 fresh = self._level_of[chunks] == number
@@ -250,6 +260,7 @@ class Incidence:
         result = object.__new__(Incidence)
         result._df, result._level_of = df, level_of
         result._levels = list(self._levels)
+        result._all_in_base = False  # until it is known
         if len(changed):
             order = np.argsort(changed, kind="stable")
             slots = changed[order].astype(np.int64)
@@ -305,6 +316,13 @@ def _reordered(rows: Postings, order: IntArray) -> Postings:
     at = concatenated_ranges(starts, counts)
     indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     return Postings(indptr, rows.tags[at], rows.is_title[at])
+
+
+def _places(indptr: NDArray[np.int64], rows: IntArray) -> tuple[IntArray, IntArray]:
+    """Return where the elements of compressed rows lie, and the position in ``rows`` of each."""
+    starts = indptr[rows]
+    counts = indptr[rows + 1] - starts
+    return np.arange(len(rows)).repeat(counts), concatenated_ranges(starts, counts)
 
 
 def _concatenate(

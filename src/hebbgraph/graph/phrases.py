@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Sequence
 from hashlib import blake2b
-from itertools import chain
+from itertools import chain, compress
 from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
@@ -30,6 +30,9 @@ _NOTHING = np.empty(0, np.uint8)
 
 _Found: TypeAlias = tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]
 """Passage, start, stop and phrase of each occurrence."""
+
+Span: TypeAlias = tuple[int, int, int]
+"""Start, stop and phrase of an occurrence in one passage."""
 
 
 class PhraseArrays(NamedTuple):
@@ -349,12 +352,38 @@ class PhraseTable:
         wanted = self.are_given if given else self.are_known
         return self._match(hashes, np.arange(len(hashes)), lengths, wanted)[0]
 
-    def match_both(self, tokens: Sequence[str]) -> tuple[_Found, _Found]:
-        """Find the known phrases in one passage, and the given ones; see :meth:`match`."""
-        hashes = self._hasher.hash_tokens(tokens)
-        at, lengths = np.arange(len(hashes)), np.array([len(hashes)])
-        known, given = self._match(hashes, at, lengths, self.are_known, self.are_given)
-        return known, given
+    def match_question(self, tokens: Sequence[str]) -> tuple[list[Span], list[Span]]:
+        """Find the known phrases in a few tokens, and the given ones; see :meth:`match`.
+
+        The same in a third of the time: there are few tokens, and calls of numpy are what takes
+        time.
+        """
+        spans = hashes = self._hasher.hash_tokens(tokens)
+        starts, size = range(len(hashes)), 1
+        found: list[Span] = []
+        while len(starts):
+            numbers, extends = self._trie.find(spans)
+            found += [
+                (start, start + size, number)
+                for start, number in zip(starts, numbers.tolist(), strict=True)
+                if number >= 0
+            ]
+            longer = [
+                at
+                for at, more in enumerate(extends.tolist())
+                if more and starts[at] + size < len(hashes)
+            ]
+            starts = [starts[at] for at in longer]
+            if starts:
+                spans = self._hasher.extend(spans[longer], hashes[[at + size for at in starts]])
+            size += 1
+        if not found:
+            return [], []
+        numbers = np.array([number for _, _, number in found])
+        known, given = self.are_known(numbers).tolist(), [False] * len(found)
+        if self.has_given:
+            given = self.are_given(numbers).tolist()
+        return _leftmost_longest(compress(found, known)), _leftmost_longest(compress(found, given))
 
     def match_texts(
         self, texts: TokenizedTexts
@@ -457,6 +486,16 @@ class PhraseTable:
             numbers[order],
             *spans,
         )
+
+
+def _leftmost_longest(spans: Iterable[Span]) -> list[Span]:
+    """Keep spans that do not overlap, from left to right, of one start the last one given."""
+    kept: list[Span] = []
+    longest = {span[0]: span for span in spans}
+    for start in sorted(longest):
+        if not kept or start >= kept[-1][1]:
+            kept.append(longest[start])
+    return kept
 
 
 def _placed(

@@ -20,6 +20,7 @@ from hebbgraph.arrays import (
     GrowableArray,
     IntArray,
     concatenated_ranges,
+    flatnonzero,
     transpose,
 )
 from hebbgraph.graph.incidence import Incidence, Postings, TagColumns
@@ -383,13 +384,14 @@ class TagGraph:
 
     def _named(self, tokens: list[str]) -> list[int]:
         """Return the phrases that a query names, held or not."""
-        if not self.phrases.has_given:
-            return list(dict.fromkeys(self.phrases.match([tokens])[3].tolist()))
-        (_, first, last, known), (_, starts, stops, given) = self.phrases.match_both(tokens)
-        found = dict.fromkeys(known.tolist())
-        if len(given):
-            inside = (first <= starts[:, None]) & (stops[:, None] <= last)
-            found |= dict.fromkeys(given[~inside.any(axis=1)].tolist())
+        known, given = self.phrases.match_question(tokens)
+        found = dict.fromkeys(tag for _, _, tag in known)
+        if given:
+            found |= {
+                tag: None
+                for start, stop, tag in given
+                if not any(first <= start and stop <= last for first, last, _ in known)
+            }
         return list(found)
 
     def are_known(self, tags: IntArray) -> BoolArray:
@@ -403,7 +405,7 @@ class TagGraph:
     def tags_of(self, chunks: IntArray) -> tuple[IntArray, IntArray, BoolArray]:
         """Return the tags of several chunks; see :meth:`Incidence.tags_of`."""
         owner, tags, is_title = self.incidence.tags_of(chunks)
-        kept = is_title | ~self.are_incidental(tags)
+        kept = flatnonzero(is_title | ~self.are_incidental(tags))
         return owner[kept], tags[kept], is_title[kept]
 
     def mentions_of(
@@ -421,7 +423,7 @@ class TagGraph:
         """Return the chunks of several tags; see :meth:`Incidence.chunks_of`."""
         owner, chunks, is_title = self.incidence.chunks_of(tags)
         incidental = self.are_incidental(tags)
-        if incidental.any():
+        if np.count_nonzero(incidental):
             kept = is_title | ~incidental[owner]
             owner, chunks, is_title = owner[kept], chunks[kept], is_title[kept]
         return owner, chunks, is_title
@@ -437,7 +439,7 @@ class TagGraph:
         """Return the document frequency of each tag."""
         df = self.incidence.df(tags)
         incidental = self.are_incidental(tags)
-        if incidental.any():
+        if np.count_nonzero(incidental):
             df[incidental] = self.phrases.anchor_counts[tags[incidental]]
         return df
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, IntArray, flatnonzero
+from hebbgraph.arrays import BoolArray, IntArray
 
 __all__ = ["PhraseTrie", "find_sorted"]
 
@@ -67,17 +67,13 @@ class PhraseTrie:
 
     def find(self, hashes: NDArray[np.uint64]) -> tuple[NDArray[np.int32], BoolArray]:
         """Return the phrase equal to each span, or -1, and whether a longer one exists."""
-        numbers = np.full(len(hashes), -1, dtype=np.int32)
-        extends = np.zeros(len(hashes), dtype=np.bool_)
-        for held, held_numbers, held_extends in (self._base, self._recent):
-            if not len(held):
-                continue
-            at = find_sorted(held, hashes)
-            here = flatnonzero(at >= 0)
-            at = at[here]
-            numbers[here] = np.maximum(numbers[here], held_numbers[at])
-            extends[here] |= held_extends[at]
-        return numbers, extends
+        found = [_found(held, hashes) for held in (self._base, self._recent) if len(held[0])]
+        if not found:
+            return np.full(len(hashes), -1, dtype=np.int32), np.zeros(len(hashes), dtype=np.bool_)
+        if len(found) == 1:
+            return found[0]
+        (numbers, extends), (recent, more) = found
+        return np.maximum(numbers, recent), extends | more
 
     def insert(
         self, hashes: NDArray[np.uint64], numbers: NDArray[np.int32], extends: BoolArray
@@ -96,6 +92,15 @@ class PhraseTrie:
         held[named] = numbers[held[named]]
         keep = extends | (held >= 0)
         return hashes[keep], held[keep], extends[keep]
+
+
+def _found(
+    held: tuple[NDArray[np.uint64], NDArray[np.int32], BoolArray], hashes: NDArray[np.uint64]
+) -> tuple[NDArray[np.int32], BoolArray]:
+    known, numbers, extends = held
+    at = find_sorted(known, hashes)
+    here = at >= 0
+    return np.where(here, numbers[at], -1), extends[at] & here
 
 
 def _combined(

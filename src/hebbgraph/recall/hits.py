@@ -23,16 +23,20 @@ _QUERY = PathStep(kind="query")
 
 def best_slots(truth: Truth, graph: TagGraph, ranking: Ranking, k: int) -> list[tuple[int, float]]:
     """Return the k best slots with their scores; ties go to the smaller id."""
-    keys = np.round(ranking.scores, _TIE_DECIMALS)
+    keys = ranking.scores.round(_TIE_DECIMALS)
     prefixes = graph.id_prefixes[ranking.slots]
     order = np.lexsort((prefixes, -keys))
     keys, prefixes = keys[order], prefixes[order]
     # Where the order still depends on the rest of the id, whole ids are compared.
     same = (keys[1:] == keys[:-1]) & (prefixes[1:] == prefixes[:-1])
-    group = np.concatenate(([0], np.cumsum(~same))) if len(order) else order
-    wanted = order[group <= group[min(k, len(order)) - 1]] if len(order) else order
+    if not np.count_nonzero(same):
+        best = order[:k]
+        slots, scores = ranking.slots[best].tolist(), ranking.scores[best].tolist()
+        return list(zip(slots, scores, strict=True))
+    group = np.concatenate(([0], np.cumsum(~same)))
+    wanted = order[group <= group[min(k, len(order)) - 1]]
     group = group[: len(wanted)]
-    unsettled = np.bincount(group)[group] > 1 if len(group) else group.astype(np.bool_)
+    unsettled = np.bincount(group)[group] > 1
     ids = truth.ids(graph.rows[ranking.slots[wanted[unsettled]]].tolist())
     ranked = sorted(
         zip(group.tolist(), ranking.slots[wanted].tolist(), wanted.tolist(), strict=True),

@@ -363,8 +363,9 @@ class Recaller:
                         missing, allowed = missing - len(rest), allowed & stale
                     rest = unranked(self._truth, graph, allowed, taken, missing)
                     ranked += [(slot, 0.0) for slot in rest]
-                none_passes = graph.n_chunks > 0 and not request.allowed.any()
                 sure = ranking.confidence
+                nothing_known = sure is not None and sure < NOTHING_KNOWN
+                none_passes = nothing_known and graph.n_chunks > 0 and not request.allowed.any()
                 if sure is not None:
                     ranked = [(slot, score * sure) for slot, score in ranked]
                 marks = None
@@ -393,7 +394,7 @@ class Recaller:
         if isinstance(store := self._truth.text_store, TextsElsewhere):
             hits, more = store.completed(hits)
             notes = (*notes, *more)
-        if nothing_known := sure is not None and sure < NOTHING_KNOWN:
+        if nothing_known:
             without = NONE_HELD if where is None else NONE_PASSES
             notes = (*notes, without if none_passes else NO_KNOWLEDGE)
         return Recall(

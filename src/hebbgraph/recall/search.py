@@ -337,10 +337,12 @@ def lexical_search(
         if len(slots) >= _CANDIDATES and scores[-1] < kept[_CANDIDATES - 1] * _EQUAL:
             break
         limit *= 4
-    if len(slots) > _CANDIDATES:
-        best = _cut(derived, graph, slots, kept)
-        slots, kept = slots[best], kept[best]
-    return slots, kept
+    if len(slots) <= _CANDIDATES:
+        return slots, kept
+    if kept[_CANDIDATES] < kept[_CANDIDATES - 1] * _EQUAL:  # none ties with the last one
+        return slots[:_CANDIDATES], kept[:_CANDIDATES]
+    best = _cut(derived, graph, slots, kept)
+    return slots[best], kept[best]
 
 
 def _cut(

@@ -439,7 +439,7 @@ def _chunk(
     # The database holds what was validated on its way in.
     linked: dict[str, Any] = _NO_LINKS
     if links is not None:
-        linked = {
+        linked = _NO_LINKS | {
             name: tuple(held) for name, held in read_json(links, dict, "links of a chunk").items()
         }
     fields = {

@@ -83,7 +83,10 @@ DELETE FROM recalls WHERE database = ?1 AND namespace = ?2 AND keep = ?3 AND num
     ORDER BY number DESC LIMIT 1 OFFSET ?3
 )
 """
-_PRUNE_EVERY = 64
+_PRUNE_EVERY = 256  # the numbers of all recalls of a namespace are read each time
+#: The log is copied into the file, which then is synced, once it has so many pages of 4 KB. The
+#: usual 1,000 are full after some 200 recalls.
+_LOG_PAGES = 4000
 _TIMEOUT_SECONDS = 1.0
 _LOCK_SECONDS = 5.0
 #: The type of stored vectors.
@@ -200,6 +203,7 @@ class RecallStore:
             # The log is synced before a checkpoint and the database after it: a power cut
             # loses the last recalls, not the file.
             connection.execute("PRAGMA synchronous=NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint={_LOG_PAGES}")
             connection.execute("PRAGMA secure_delete=ON")
             columns = {row[1] for row in connection.execute("PRAGMA table_info(recalls)")}
             if columns and not {"database", "checksum"} <= columns:

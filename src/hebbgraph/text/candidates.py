@@ -24,6 +24,7 @@ __all__ = [
     "candidates",
     "collect_candidates",
     "group_by_kind",
+    "is_told",
     "needs_shape",
     "proposals",
 ]
@@ -79,31 +80,38 @@ def _title_keys(title: str) -> Iterator[str]:
         yield from filter(_SEVERAL_WORDS, map(phrase_key, (number, name)))
 
 
-def _is_told(title: str, text: str) -> bool:
+def is_told(title: str, text: str) -> bool:
     """Return whether a text may speak of its title, which it then does not contradict.
 
     It may if it holds a long word of it (accents aside) or a code, or opens with what its letters
     stand for. Titles without long words, or not in Latin script, cannot be told to be wrong.
 
-    >>> [_is_told("Sailing ships", text) for text in ("She is a barque.", "Sailing takes wind.")]
+    >>> [is_told("Sailing ships", text) for text in ("She is a barque.", "Sailing takes wind.")]
     [False, True]
-    >>> _is_told("NASA", "The National Aeronautics and Space Administration is an agency.")
+    >>> is_told("NASA", "The National Aeronautics and Space Administration is an agency.")
     True
     """
     words = _LONG_WORDS.findall(title.lower())
     lower = text.lower()
-    if not words or any(word[:_STEM] in lower for word in words):
+    if not words:
         return True
-    if _NOT_LATIN.search(title):
-        return True
-    bare = fold(text)
-    if any(word[:_STEM] in bare for word in _LONG_WORDS.findall(fold(title))):
-        return True
+    for word in words:
+        if word[:_STEM] in lower:
+            return True
+    if not (title.isascii() and text.isascii()):  # else folding is lowering
+        if _NOT_LATIN.search(title):
+            return True
+        bare = fold(text)
+        if any(word[:_STEM] in bare for word in _LONG_WORDS.findall(fold(title))):
+            return True
     codes = _CODES.findall(title)
     if codes and not set(codes).isdisjoint(_CODES.findall(text)):
         return True
+    short = _SHORT_NAMES.findall(title)
+    if not short:
+        return False
     initials = "".join(_INITIALS.findall(text[:_OPENING]))
-    return any(word in initials for word in _SHORT_NAMES.findall(title))
+    return any(word in initials for word in short)
 
 
 def candidates(text: str, title: str = "", tags: Iterable[str] = ()) -> list[Candidate]:
@@ -191,7 +199,8 @@ def _proposed(text: str, title: str, tags: Iterable[str]) -> tuple[dict[str, Kin
     in_text = len(names) - ("" in names)
     if title and not is_headline((titled := shape_text(title, language)).shape):
         add_names(names, titled, language)
-    return collect_candidates(text, title, tags, names, in_text, shaped, language)
+    told = not title or is_told(title, text)
+    return collect_candidates(text, title, tags, names, in_text, told, shaped, language)
 
 
 def collect_candidates(
@@ -200,6 +209,7 @@ def collect_candidates(
     tags: Iterable[str],
     names: Mapping[str, Kind],
     in_text: int,
+    told: bool,
     shaped: ShapedText,
     language: str,
 ) -> tuple[dict[str, Kind], list[str]]:
@@ -213,6 +223,8 @@ def collect_candidates(
         Names found by :func:`~hebbgraph.text.names.add_names`, in the text, then the title.
     in_text : int
         Number of names in the text.
+    told : bool
+        Whether the text may speak of the title, if there is one; see :func:`is_told`.
     shaped : ShapedText
         The shaped text; used only if :func:`needs_shape` holds.
     language : str
@@ -226,7 +238,7 @@ def collect_candidates(
     """
     found: dict[str, Kind] = {}
     titles = dict.fromkeys(_title_keys(title)) if title else {}
-    defined = [] if title and _is_told(title, text) else subjects(shaped, language)
+    defined = [] if title and told else subjects(shaped, language)
     if title and all(names.get(name, "opener") == "opener" for name in defined):
         defined = []  # of which a title says more
     if not defined:
@@ -256,6 +268,6 @@ def collect_candidates(
     return found, given
 
 
-def needs_shape(text: str, title: str, in_text: int) -> bool:
+def needs_shape(title: str, in_text: int, told: bool) -> bool:
     """Return whether an English text with spaces is searched for more than names."""
-    return not title or in_text < FEW_NAMES or not _is_told(title, text)
+    return not title or in_text < FEW_NAMES or not told

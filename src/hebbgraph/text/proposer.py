@@ -28,6 +28,7 @@ from hebbgraph.text.candidates import (
     LANGUAGE_SAMPLE_WORDS,
     collect_candidates,
     group_by_kind,
+    is_told,
     needs_shape,
     proposals,
 )
@@ -206,11 +207,12 @@ class Proposer:
             if not is_headline(shape[bounds[0][2 * number + 1] : bounds[1][2 * number + 1]]):
                 names.add(found, 2 * number + 1)
             shaped = _NOT_LOOKED_AT
-            if needs_shape(text, title, in_text):
+            told = not title or is_told(title, text)
+            if needs_shape(title, in_text, told):
                 start, stop = bounds[0][2 * number], bounds[1][2 * number]
                 shaped = ShapedText(self.unit_texts(page.units[start:stop]), shape[start:stop])
             yield group_by_kind(
-                *collect_candidates(text, title, tags, found, in_text, shaped, "english")
+                *collect_candidates(text, title, tags, found, in_text, told, shaped, "english")
             )
 
     def _read(self, chunks: Sequence[_Source]) -> _Page:
