@@ -236,7 +236,8 @@ def sum_by(position: IntArray, values: FloatArray, n: int) -> FloatArray:
     """
     if not len(position):  # numpy would count in integers
         return np.zeros(n)
-    return np.bincount(position, weights=values, minlength=n)
+    summed: NDArray[np.float64] = np.bincount(position, weights=values, minlength=n)  # type: ignore[assignment]
+    return summed
 
 
 def unique_inverse(values: IntArray) -> tuple[IntArray, IntArray]:

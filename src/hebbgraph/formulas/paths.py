@@ -57,6 +57,16 @@ class Flows(NamedTuple):
     plain: FloatArray
     credit: FloatArray
 
+    def where(self, kept: IntArray) -> Flows:
+        """Return the flows at these places."""
+        return Flows(
+            self.tags[kept],
+            self.chunks[kept],
+            self.trusted[kept],
+            self.plain[kept],
+            self.credit[kept],
+        )
+
 
 def _into(edges: EdgeFlow, target: int) -> list[tuple[float, int]]:
     """Return (-mass, source) of the flows into a node, the strongest first.
@@ -163,7 +173,7 @@ class Layer:
         alive = mass > min_mass
         if not all_of(alive):
             kept = flatnonzero(alive)
-            flows, mass, at = Flows(*(one[kept] for one in flows)), mass[kept], at[kept]
+            flows, mass, at = flows.where(kept), mass[kept], at[kept]
         trusted = sum_by(at, flows.trusted, n)
         plain = sum_by(at, flows.plain, n)
         credit = sum_by(at, flows.credit, n)

@@ -145,9 +145,9 @@ class Incidence:
         is_title : ndarray of bool, shape (nnz,)
         """
         if self._all_in_base and all_of(chunks < len(self._level_of)):
-            rows = self._levels[0].rows
-            owner, places = _places(rows.indptr, chunks)
-            return owner, rows.tags[places], rows.is_title[places]
+            base = self._levels[0].rows
+            owner, places = _places(base.indptr, chunks)
+            return owner, base.tags[places], base.is_title[places]
         level_of = self._levels_of(chunks)
         parts = []
         for number, level in enumerate(self._levels):

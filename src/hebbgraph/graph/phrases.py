@@ -350,7 +350,7 @@ class PhraseTable:
         lengths = np.fromiter(map(len, passages), np.int64, len(passages))
         hashes = self._hasher.hash_tokens(chain.from_iterable(passages))
         wanted = self.are_given if given else self.are_known
-        return self._match(hashes, np.arange(len(hashes)), lengths, wanted)[0]
+        return self._match(hashes, np.arange(len(hashes)), lengths, wanted)
 
     def match_question(self, tokens: Sequence[str]) -> tuple[list[Span], list[Span]]:
         """Find the known phrases in a few tokens, and the given ones; see :meth:`match`.
@@ -359,9 +359,9 @@ class PhraseTable:
         time.
         """
         spans = hashes = self._hasher.hash_tokens(tokens)
-        starts, size = range(len(hashes)), 1
+        starts, size = list(range(len(hashes))), 1
         found: list[Span] = []
-        while len(starts):
+        while starts:
             numbers, extends = self._trie.find(spans)
             found += [
                 (start, start + size, number)
@@ -389,7 +389,7 @@ class PhraseTable:
         self, texts: TokenizedTexts
     ) -> tuple[IntArray, IntArray, IntArray, NDArray[np.int32]]:
         """Find the known phrases in tokenised texts; see :meth:`match`."""
-        return self._match(texts.hashes, texts.tokens, texts.lengths, self.are_known)[0]
+        return self._match(texts.hashes, texts.tokens, texts.lengths, self.are_known)
 
     def reader(self, language: str, earlier: TextReader | None = None) -> TextReader:
         """Return a reader for :meth:`match_texts`; ``earlier`` is reused if its salt fits."""
@@ -402,17 +402,14 @@ class PhraseTable:
         different: NDArray[np.uint64],
         tokens: IntArray,
         lengths: IntArray,
-        *kinds: Callable[[IntArray], BoolArray],
-    ) -> list[_Found]:
-        """Match tokens given as indices into ``different``, an array of hashes.
-
-        Each of ``kinds`` says which phrases are wanted, and has a result of its own.
-        """
+        wanted: Callable[[IntArray], BoolArray],
+    ) -> _Found:
+        """Match tokens given as indices into ``different``, an array of hashes."""
         ends = lengths.cumsum()
         end = ends.repeat(lengths)
-        bests, extends = self._match_tokens(different, tokens, kinds)
+        best, extends = self._match_tokens(different, tokens, wanted)
         at = np.arange(len(tokens))
-        stops = [at + 1 for _ in kinds]
+        stop = at + 1
         hashes = different[tokens]
         spans, size = hashes, 1
         while True:
@@ -426,32 +423,28 @@ class PhraseTable:
             numbers, extends = self._trie.find(spans)
             named = flatnonzero(numbers >= 0)
             if len(named):
-                for wanted, best, stop in zip(kinds, bests, stops, strict=True):
-                    found = named[wanted(numbers[named])]
-                    best[at[found]] = numbers[found]
-                    stop[at[found]] = at[found] + size
-        return [_placed(best, stop, ends, lengths) for best, stop in zip(bests, stops, strict=True)]
+                found = named[wanted(numbers[named])]
+                best[at[found]] = numbers[found]
+                stop[at[found]] = at[found] + size
+        return _placed(best, stop, ends, lengths)
 
     def _match_tokens(
         self,
         different: NDArray[np.uint64],
         tokens: IntArray,
-        kinds: Sequence[Callable[[IntArray], BoolArray]],
-    ) -> tuple[list[NDArray[np.int32]], BoolArray]:
+        wanted: Callable[[IntArray], BoolArray],
+    ) -> tuple[NDArray[np.int32], BoolArray]:
         """Return the phrase equal to each token, or -1, and whether longer phrases exist."""
         occurs = np.zeros(len(different), dtype=np.bool_)
         occurs[tokens] = True
         here = flatnonzero(occurs)  # look up each distinct token once
         numbers, extends = self._trie.find(different[here])
         named = flatnonzero(numbers >= 0)
-        bests = []
-        for wanted in kinds:
-            found = named[wanted(numbers[named])]
-            best = np.full(len(different), -1, dtype=np.int32)
-            best[here[found]] = numbers[found]
-            bests.append(best[tokens])
+        found = named[wanted(numbers[named])]
+        best = np.full(len(different), -1, dtype=np.int32)
+        best[here[found]] = numbers[found]
         occurs[here] = extends
-        return bests, occurs[tokens]
+        return best[tokens], occurs[tokens]
 
     # -- as arrays ------------------------------------------------------------------
 
