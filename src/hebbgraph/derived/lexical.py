@@ -45,6 +45,8 @@ logger = logging.getLogger(__name__)
 LEXICAL_FORMAT = 3
 _STAMP = "hebbgraph.json"
 _HEAP_BYTES = 64_000_000
+#: So many terms, and their frequencies, are held: questions share most of their words.
+_MOST_HELD = 65_536
 #: Up to this size, opening verifies every checksum; of a larger index, those of files that
 #: somebody has touched, and the others are read in the background.
 _MAX_BYTES_TO_CHECK = 256_000_000
@@ -106,6 +108,8 @@ class LexicalIndex:
     def _reload(self) -> None:
         self._index.reload()
         self._searcher = self._index.searcher()
+        #: How many rows have a term, by that searcher.
+        self._frequencies: tuple[tantivy.Searcher, dict[str, int]] = self._searcher, {}
 
     def _open(self, directory: Path) -> tantivy.Index:
         make_way(directory / _STAMP)
@@ -377,11 +381,17 @@ class LexicalIndex:
 
     def document_frequency(self, term: str) -> int:
         """Return the number of rows with a term, including rows deleted since the last merge."""
+        searcher, held = self._frequencies
+        if (known := held.get(term)) is not None:
+            return known
         try:  # a dozen times a recall: a context manager would take longer than the answer
-            return self._searcher.doc_freq("terms", term)
+            found = searcher.doc_freq("terms", term)
         except BaseException as error:
             with translated(self._directory):
                 raise error from None
+        if len(held) < _MOST_HELD:
+            held[term] = found
+        return found
 
     def rows(self) -> IntArray:
         """Return all rows, ascending."""

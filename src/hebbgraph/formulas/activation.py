@@ -453,7 +453,9 @@ class _Step:
         trust = np.full(len(seeds), p.untitled_trust * self.named)
         trust[owner] = 0.0
         named = is_in(tags, self.cues)
-        np.maximum.at(trust, owner[named], self.cue_trust[self.cues.searchsorted(tags[named])])
+        shares = self.cue_trust[self.cues.searchsorted(tags[named])].tolist()
+        for seed, share in zip(owner[named].tolist(), shares, strict=True):  # a handful
+            trust[seed] = max(trust[seed], share)
         return trust
 
     def advance(self, before: Layer, depth: int) -> Layer | None:

@@ -71,6 +71,28 @@ class Evidence:
     near: float | None = None
     words: Callable[[IntArray], FloatArray] | None = None
 
+    def judged(
+        self,
+        *,
+        confidence: float | None,
+        covered: float,
+        near: float | None,
+        words: Callable[[IntArray], FloatArray] | None,
+    ) -> Evidence:
+        """Return the same with what it says of the question: ``replace`` in half the time."""
+        return Evidence(
+            self.chunks,
+            self.values,
+            self.elsewhere,
+            self.lexical,
+            self.dense,
+            self.dense_share,
+            confidence,
+            covered,
+            near,
+            words,
+        )
+
     def approximate(self, chunks: IntArray) -> FloatArray:
         """Return the evidence of any chunks, taking .05 for all that are not candidates.
 

@@ -106,13 +106,8 @@ class DirectSearch:
         sure: float | None = confidence(covered, near)
         if foreign is not None and _is_best(evidence, foreign):
             sure = None  # a question shares no words with what is written in another language
-        return replace(
-            evidence,
-            confidence=sure,
-            covered=covered,
-            near=near,
-            words=RareWords(self._derived.lexical, graph, question.terms),
-        )
+        words = RareWords(self._derived.lexical, graph, question.terms)
+        return evidence.judged(confidence=sure, covered=covered, near=near, words=words)
 
     def _coverage(self, question: Question, scores: FloatArray) -> float:
         terms = zip(question.terms.items(), question.frequencies.values(), strict=True)
