@@ -220,8 +220,12 @@ class Database:
 
         def work() -> Sequence[Any]:
             self.dialect.check_place()
-            with self._serialise, self._translated():
-                return self.dialect.ask(self._reading, query, bound)
+            with self._serialise:
+                try:  # twice a recall: entering a context manager would take longer
+                    return self.dialect.ask(self._reading, query, bound)
+                except (SQLAlchemyError, UnicodeEncodeError) as error:
+                    with self._translated():
+                        raise error from error.__cause__
 
         return self.retrying(work)
 

@@ -13,7 +13,13 @@ from hebbgraph.arrays import GrowableArray, IntArray, RaggedArray, prefix_sums
 from hebbgraph.text.characters import is_unspaced
 from hebbgraph.text.hashing import PhraseHasher
 from hebbgraph.text.syllables import has_syllabic_letter, is_syllabic, syllabic_terms
-from hebbgraph.text.tokens import lexical_terms, simple_token, tokenize, tokenize_word
+from hebbgraph.text.tokens import (
+    lexical_terms,
+    simple_terms,
+    simple_token,
+    tokenize,
+    tokenize_word,
+)
 from hebbgraph.text.word_table import WordTable, split_page
 from hebbgraph.text.words import Interner, WordCounts
 
@@ -173,7 +179,7 @@ class TextReader:
             list(map(len, tokens)), self._hasher.hash_tokens(chain.from_iterable(tokens))
         )
         # A simple token has exactly one term, so one call returns them all.
-        its_term = iter(lexical_terms(list(compress(words, usual)), self._language))
+        its_term = iter(simple_terms(list(compress(words, usual)), self._language))
         # Each term ends with a space, so words can be concatenated.
         terms = [
             f"{next(its_term)} ".encode() if is_usual else self._encoded(some)

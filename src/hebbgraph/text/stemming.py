@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Sequence
 from typing import Any
 
 import Stemmer
@@ -70,6 +71,18 @@ class TermStemmer:
             with self._lock:  # vowel signs are marks, so such words are not isalpha()
                 return self._stemmers["devanagari"].stemWord(word) or word
         return word
+
+    def simple_terms(self, tokens: Sequence[str]) -> list[str]:
+        """Return the term of each ASCII token of letters and digits, all in one call."""
+        stemmer = self._stemmers.get("latin")
+        if stemmer is None:
+            return list(map(truncate_term, tokens))
+        with self._lock:
+            stems = stemmer.stemWords(tokens)
+        return [
+            truncate_term((stem or token) if token.isalpha() else token)
+            for token, stem in zip(tokens, stems, strict=True)
+        ]
 
     def terms(self, token: str) -> list[str]:
         """Return the terms of a token; it must not be a character of an unspaced script."""

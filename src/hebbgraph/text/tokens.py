@@ -24,6 +24,7 @@ __all__ = [
     "display",
     "lexical_terms",
     "phrase_key",
+    "simple_terms",
     "simple_token",
     "stop_words",
     "tokenize",
@@ -218,6 +219,18 @@ def lexical_terms(tokens: list[str], language: str = "english") -> list[str]:
         elif term:
             terms.append(term)
     return terms
+
+
+def simple_terms(tokens: list[str], language: str = "english") -> list[str]:
+    """Return the terms of ASCII tokens of letters and digits: :func:`lexical_terms` for many.
+
+    They are not remembered: whoever has many remembers them itself.
+
+    >>> simple_terms(["synapses", "b12", "1984"])
+    ['synaps', 'b12', '1984']
+    """
+    stemmer, _ = _STEMMERS.get(language) or _stemmer_for(language)
+    return stemmer.simple_terms(tokens)
 
 
 # -- keys -------------------------------------------------------------------------

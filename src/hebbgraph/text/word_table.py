@@ -63,8 +63,14 @@ class PageWords(NamedTuple):
 
     def word(self, at: int) -> str:
         """Return a word."""
-        start = self.starts[at]
-        return self.data[start : start + self.lengths[at]].decode("utf-8", "surrogatepass")
+        return self.words(np.array([at]))[0]
+
+    def words(self, at: IntArray) -> list[str]:
+        """Return some of the words."""
+        starts = self.starts[at]
+        spans = zip(starts.tolist(), (starts + self.lengths[at]).tolist(), strict=True)
+        data = self.data
+        return [data[start:stop].decode("utf-8", "surrogatepass") for start, stop in spans]
 
 
 def split_page(texts: Sequence[str]) -> PageWords:
@@ -175,7 +181,7 @@ class WordTable:
                 page.keys[unknown], return_index=True, return_inverse=True
             )
             order = np.argsort(first)  # as they are met
-            words = [page.word(at) for at in unknown[first[order]].tolist()]
+            words = page.words(unknown[first[order]])
             found = np.empty(len(keys), np.int64)
             found[order] = self._resolve(words)
             self._insert(keys, found)
