@@ -1,7 +1,7 @@
 """Measuring retrieval: sets, metrics, baselines, and ours beside them.
 
 A file per idea: ``datasets`` reads sets, ``metrics`` judges one ranking, ``baselines``,
-``pagerank``, ``peers`` and ``ours`` are the systems, ``protocol`` measures them, ``report``
+``phrase_pagerank``, ``peers`` and ``ours`` are the systems, ``protocol`` measures them, ``report``
 shows the figures, ``benchmark`` does it all. ``ablation``, ``scale`` and ``learning`` are
 studies of their own, which ``studies`` runs.
 """
@@ -22,7 +22,7 @@ from hebbgraph_bench.benchmark import bench
 from hebbgraph_bench.datasets import Dataset, Extraction, Query, Variant, load
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.ours import HebbianRetriever
-from hebbgraph_bench.pagerank import PhrasePageRank
+from hebbgraph_bench.phrase_pagerank import PhrasePageRank
 from hebbgraph_bench.protocol import run
 from hebbgraph_bench.results import AtTokens, EmbeddingCost, SetResult, SystemResult, compare
 from hebbgraph_bench.vectors import VectorCache

@@ -23,9 +23,10 @@ from hebbgraph_bench.baselines import (
 )
 from hebbgraph_bench.datasets import Dataset, load
 from hebbgraph_bench.embedding import CachingEmbedder, caching
+from hebbgraph_bench.graph_peer import GraphRetrieverPeer
 from hebbgraph_bench.ours import HebbianRetriever
-from hebbgraph_bench.pagerank import PhrasePageRank
-from hebbgraph_bench.peers import EnsemblePeer, GraphRetrieverPeer, QueryFusionPeer
+from hebbgraph_bench.peers import EnsemblePeer, QueryFusionPeer
+from hebbgraph_bench.phrase_pagerank import PhrasePageRank
 from hebbgraph_bench.protocol import run
 from hebbgraph_bench.results import SetResult
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from hebbgraph.arrays import FloatArray
+from hebbgraph.arrays import FloatArray, IntArray
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 
@@ -144,6 +144,7 @@ class LinearRAG:
         self._sentences_of: list[list[int]] = []
         self._entities_in: list[list[int]] = []
         self._texts: list[str] = []
+        self._held: dict[str, tuple[IntArray, FloatArray]] = {}
 
     def index(self, chunks: Sequence[Chunk], /) -> None:
         """Find entities, embed them and their sentences, and join them to passages."""
@@ -151,6 +152,7 @@ class LinearRAG:
         by_id = {chunk.id: passage_text(chunk) for chunk in chunks}
         texts = [by_id[id_] for id_ in self._dense.ids]
         self._texts = [text.lower() for text in texts]
+        self._held = {}
         sentences: dict[str, int] = {}
         named: list[dict[int, None]] = []
         for text in texts:
@@ -191,6 +193,7 @@ class LinearRAG:
         """Drop the graph."""
         self._dense.close()
         self._entities, self._sentences_of, self._entities_in, self._texts = {}, [], [], []
+        self._held = {}
         self._entity_vectors = self._sentence_vectors = np.zeros((0, 0), dtype=np.float32)
 
     def _join(self, texts: Sequence[str], named: Sequence[dict[int, None]]) -> None:
@@ -244,13 +247,19 @@ class LinearRAG:
     def _mentions(self, activated: dict[int, tuple[float, int]]) -> FloatArray:
         """Return what each passage has of the activated entities that it mentions."""
         names = list(self._entities)
-        wanted = [(names[at].lower(), score / step) for at, (score, step) in activated.items()]
         found = np.zeros(len(self._texts))
-        for passage, text in enumerate(self._texts):
-            for name, share in wanted:
-                if name in text:
-                    found[passage] += share * math.log1p(text.count(name))
+        for at, (score, step) in activated.items():
+            passages, logs = self._mentioned(names[at].lower())
+            found[passages] += score / step * logs
         return np.maximum(found, 0)
+
+    def _mentioned(self, name: str) -> tuple[IntArray, FloatArray]:
+        """Return the passages that hold a name, and log(1 + how often); looked for once."""
+        if name not in self._held:
+            passages = [at for at, text in enumerate(self._texts) if name in text]
+            logs = [math.log1p(self._texts[at].count(name)) for at in passages]
+            self._held[name] = np.array(passages, dtype=np.int64), np.array(logs)
+        return self._held[name]
 
 
 def capitalised(text: str) -> list[tuple[str, str]]:

@@ -1,7 +1,5 @@
 """Retrievers of other projects, as their users would set them up, on the same vectors.
 
-- DataStax ``langchain-graph-retriever`` (Apache-2.0): dense hits, and from each the
-  chunks that share a tag with it, over the same tags that hebbgraph finds.
 - LlamaIndex ``QueryFusionRetriever`` (MIT): BM25 and dense, by reciprocal rank fusion,
   without questions rewritten by an LLM.
 - LangChain ``EnsembleRetriever`` (MIT): the same two, as LangChain has them.
@@ -22,85 +20,7 @@ from hebbgraph.records import Chunk
 
 from hebbgraph_bench.baselines import BM25, RankedChunk, passage_text
 
-__all__ = ["EnsemblePeer", "GraphRetrieverPeer", "QueryFusionPeer"]
-
-
-class GraphRetrieverPeer:
-    """``GraphRetriever`` of langchain-graph-retriever with an in-memory vector store.
-
-    Parameters
-    ----------
-    embedder : Embedder
-    start_k : int
-        Dense hits that the traversal starts from.
-    adjacent_k : int
-        The nearest chunks that each tag leads to.
-    max_depth : int
-        Steps from the start.
-
-    Raises
-    ------
-    MissingExtraError
-        If it is not installed.
-
-    Notes
-    -----
-    Hits are taken in the order of their similarity to the question (its ``Scored``
-    strategy): its ``Eager`` one returns what it found in no particular order.
-    """
-
-    name = "langchain-graph-retriever"
-
-    def __init__(
-        self, embedder: Embedder, *, start_k: int = 5, adjacent_k: int = 10, max_depth: int = 1
-    ) -> None:
-        self._library = _load(
-            self.name,
-            "graph_retriever.strategies",
-            "langchain_core.documents",
-            "langchain_core.vectorstores",
-            "langchain_graph_retriever",
-        )
-        self.embedder = embedder
-        self.start_k = start_k
-        self.adjacent_k = adjacent_k
-        self.max_depth = max_depth
-        self._retriever: Any = None
-
-    def index(self, chunks: Sequence[Chunk], /) -> None:
-        """Tag as hebbgraph does, and fill the store."""
-        strategies, records, stores, library = self._library
-        tags = _tags(chunks)
-        store = stores.InMemoryVectorStore(_Lists(self.embedder))
-        documents = [
-            records.Document(
-                id=chunk.id, page_content=passage_text(chunk), metadata={"tags": tags[chunk.id]}
-            )
-            for chunk in chunks
-        ]
-        store.add_documents(documents, ids=[chunk.id for chunk in chunks])
-        self._retriever = library.GraphRetriever(
-            store=store, edges=[("tags", "tags")], strategy=strategies.Eager()
-        )
-
-    def retrieve(self, query: str, k: int, /) -> list[RankedChunk]:
-        """Traverse."""
-        strategy = self._library[0].Scored(
-            scorer=lambda node: node.similarity_score,
-            select_k=k,
-            start_k=self.start_k,
-            adjacent_k=self.adjacent_k,
-            max_depth=self.max_depth,
-        )
-        documents = self._retriever.invoke(query, strategy=strategy)
-        return [
-            RankedChunk(document.id, float(document.metadata["_similarity_score"]))
-            for document in documents
-        ]
-
-    def close(self) -> None:
-        """Drop the store."""
-        self._retriever = None
+__all__ = ["EnsemblePeer", "QueryFusionPeer", "load_peer"]
 
 
 class QueryFusionPeer:
@@ -121,7 +41,7 @@ class QueryFusionPeer:
     name = "LlamaIndex QueryFusionRetriever"
 
     def __init__(self, embedder: Embedder, *, candidates: int = 100) -> None:
-        self._library = _load(
+        self._library = load_peer(
             self.name,
             "llama_index.core",
             "llama_index.core.llms",
@@ -189,7 +109,7 @@ class EnsemblePeer:
     name = "LangChain EnsembleRetriever"
 
     def __init__(self, embedder: Embedder, *, candidates: int = 100) -> None:
-        self._library = _load(
+        self._library = load_peer(
             self.name,
             "langchain_classic.retrievers.ensemble",
             "langchain_community.retrievers.bm25",
@@ -228,7 +148,8 @@ class EnsemblePeer:
         self._retriever = None
 
 
-def _load(name: str, *modules: str) -> list[Any]:
+def load_peer(name: str, *modules: str) -> list[Any]:
+    """Import what a peer needs, or say how it is installed."""
     try:
         return [import_module(module) for module in modules]
     except ImportError as error:
@@ -236,19 +157,6 @@ def _load(name: str, *modules: str) -> list[Any]:
             f"comparing with {name} needs {error.name}, which is not installed;"
             ' run: pip install "hebbgraph-bench[peers]"'
         ) from error
-
-
-def _tags(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
-    """Return the tags that hebbgraph gives each chunk."""
-    from hebbgraph.index import HebbianIndex
-
-    with HebbianIndex.open(":memory:") as index:
-        index.add(chunks)
-        graph = index.to_networkx("incidence")
-    return {
-        chunk.id: sorted(graph.nodes[node]["label"] for node in graph[f"chunk:{chunk.id}"])
-        for chunk in chunks
-    }
 
 
 class _Lists:

@@ -7,7 +7,8 @@ from hebbgraph.errors import ParameterError
 
 from hebbgraph_bench import Dataset
 from hebbgraph_bench.datasets import Extraction
-from hebbgraph_bench.pagerank import PhrasePageRank, personalized_pagerank
+from hebbgraph_bench.pagerank import personalized_pagerank
+from hebbgraph_bench.phrase_pagerank import PhrasePageRank
 
 from .conftest import HashEmbedder
 

@@ -21,6 +21,7 @@ from typer.testing import CliRunner
 from hebbgraph_bench import Dataset, HebbianRetriever, ablation, peers, scale, studies, walks
 from hebbgraph_bench.datasets import Extraction, Query
 from hebbgraph_bench.embedding import CachingEmbedder
+from hebbgraph_bench.graph_peer import GraphRetrieverPeer
 from hebbgraph_bench.scale import changing
 from hebbgraph_bench.tables import Grid
 
@@ -116,7 +117,7 @@ def test_peers_need_an_embedder_and_their_packages(
 
     with pytest.raises(ParameterError, match="name an embedder"):
         bench([own_folder], peers=True)
-    for kind in (peers.GraphRetrieverPeer, peers.QueryFusionPeer):
+    for kind in (GraphRetrieverPeer, peers.QueryFusionPeer):
         try:
             peer = kind(CachingEmbedder(embedder))
         except MissingExtraError as error:

@@ -32,10 +32,10 @@ from hebbgraph_bench.embedding import CachingEmbedder, caching
 from hebbgraph_bench.learning.learners import Lab
 from hebbgraph_bench.learning.splits import SAME, split
 from hebbgraph_bench.metrics import normalize_answer
+from hebbgraph_bench.proof.measuring import K, Measured
 from hebbgraph_bench.proof.models import GEMMA
 from hebbgraph_bench.proof.reading import KeptReader, LocalReader, Reader, UrlReader
-from hebbgraph_bench.proof.retrieval import OURS, K, direct
-from hebbgraph_bench.proof.stages import Measured
+from hebbgraph_bench.proof.retrieval import OURS, direct
 from hebbgraph_bench.protocol import judge
 
 __all__ = ["GOLD", "AnswerSettings", "exact_match", "f1", "measure_answers"]

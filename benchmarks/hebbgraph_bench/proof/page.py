@@ -22,7 +22,7 @@ from hebbgraph_bench.proof.poisoning import ACTORS, RECIPES
 from hebbgraph_bench.proof.retrieval import OURS
 from hebbgraph_bench.proof.rivals import RIVALS
 from hebbgraph_bench.proof.sets import TITLES
-from hebbgraph_bench.proof.stages import Results, Stage, core_digest
+from hebbgraph_bench.proof.stages import Results, Stage
 from hebbgraph_bench.tables import Grid
 
 __all__ = ["TABLES", "written"]
@@ -271,23 +271,23 @@ def _own_citations(results: Results) -> str:
 
 def _when(results: Results, stages: Iterable[Stage]) -> str:
     """Say which stages follow from what is here now, and by name which do not."""
-    runs: dict[str, list[tuple[str, str, float]]] = {}
+    runs: dict[tuple[bool, str], list[tuple[str, str, float]]] = {}
     for stage in stages:
         if kept := results.read(stage.name):
-            code = "" if results.is_fresh(stage) else kept["fingerprint"]["code"]
+            run = (not results.is_fresh(stage), kept["fingerprint"]["code"])
             made = kept["environment"]["made_at"][:10]
             load = (kept["environment"]["load_average"] or [0])[0]
-            runs.setdefault(code, []).append((stage.name, made, load))
+            runs.setdefault(run, []).append((stage.name, made, load))
     rows = []
-    for code, found in sorted(runs.items()):
+    for (older, code), found in sorted(runs.items()):
         names, days, loads = zip(*found, strict=True)
         kinds = Counter(name.partition("/")[0] for name in names)
         shown = (
-            (f"`{name}`" for name in names) if code else (f"{of} {n}" for of, n in kinds.items())
+            (f"`{name}`" for name in names) if older else (f"{of} {n}" for of, n in kinds.items())
         )
         rows.append(
             (
-                f"`{code}`, older" if code else f"`{core_digest()}`, as of this page",
+                f"`{code}`, {'older' if older else 'as of this page'}",
                 max(days),
                 ", ".join(shown),
                 f"{min(loads):.0f} to {max(loads):.0f}",

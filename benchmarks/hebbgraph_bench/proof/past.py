@@ -13,8 +13,7 @@ from hebbgraph_bench.embedding import caching
 from hebbgraph_bench.learning.arms import NONE, OURS
 from hebbgraph_bench.learning.experiment import run_learning
 from hebbgraph_bench.learning.splits import SHARED, UNTOUCHED
-from hebbgraph_bench.proof.retrieval import K
-from hebbgraph_bench.proof.stages import Measured
+from hebbgraph_bench.proof.measuring import K, Measured
 
 __all__ = ["PARTS", "STRATA", "measure_past"]
 

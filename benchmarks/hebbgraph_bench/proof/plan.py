@@ -10,6 +10,7 @@ from pathlib import Path
 from hebbgraph_bench.embedding import LazyEmbedder
 from hebbgraph_bench.linear_rag import LinearRAGSettings
 from hebbgraph_bench.proof.answers import AnswerSettings, measure_answers
+from hebbgraph_bench.proof.measuring import K
 from hebbgraph_bench.proof.models import MPNET, minilm
 from hebbgraph_bench.proof.past import PARTS, measure_past
 from hebbgraph_bench.proof.poisoning import (
@@ -18,8 +19,8 @@ from hebbgraph_bench.proof.poisoning import (
     measure_citations,
     measure_documents,
 )
-from hebbgraph_bench.proof.retrieval import K, measure_retrieval
-from hebbgraph_bench.proof.rivals import OVER_TAGS, RIVALS, WITH_TRIPLES, measure_rival
+from hebbgraph_bench.proof.retrieval import measure_retrieval
+from hebbgraph_bench.proof.rivals import RIVALS, WITH_TRIPLES, measure_rival
 from hebbgraph_bench.proof.sets import TITLES, Titles
 from hebbgraph_bench.proof.stages import Stage
 
@@ -172,7 +173,7 @@ def _rival(place: Place, name: str, rival: str) -> Stage:
         ),
         settings,
         [place.set(name)],
-        core=rival in OVER_TAGS,
+        code=RIVALS[rival].code,
     )
 
 

@@ -43,8 +43,7 @@ from hebbgraph_bench.baselines import BM25, Dense, Retriever, WeightedSum
 from hebbgraph_bench.datasets import Dataset, Query, load
 from hebbgraph_bench.embedding import CachingEmbedder, caching
 from hebbgraph_bench.metrics import normalize_answer, recall_at_k
-from hebbgraph_bench.proof.retrieval import K
-from hebbgraph_bench.proof.stages import Measured
+from hebbgraph_bench.proof.measuring import K, Measured
 
 __all__ = ["ACTORS", "RECIPES", "Actors", "Recipe", "measure_citations", "measure_documents"]
 

@@ -2,13 +2,13 @@
 
 What is not here: LightRAG needs keywords and descriptions by an LLM, which no shared set stores.
 HippoRAG 2 needs triples by an LLM; they are stored for one set, and its walk runs over them there
-without its LLM filter (:mod:`hebbgraph_bench.pagerank`).
+without its LLM filter (:mod:`hebbgraph_bench.phrase_pagerank`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
+from dataclasses import dataclass
 from pathlib import Path
 
 from hebbgraph.errors import ParameterError
@@ -16,14 +16,28 @@ from hebbgraph.protocols import Embedder
 
 from hebbgraph_bench.baselines import Retriever
 from hebbgraph_bench.datasets import Dataset
-from hebbgraph_bench.embedding import CachingEmbedder
+from hebbgraph_bench.embedding import CachingEmbedder, caching
+from hebbgraph_bench.graph_peer import GraphRetrieverPeer
 from hebbgraph_bench.linear_rag import LinearRAG, LinearRAGSettings
-from hebbgraph_bench.pagerank import PhrasePageRank
-from hebbgraph_bench.peers import EnsemblePeer, GraphRetrieverPeer, QueryFusionPeer
-from hebbgraph_bench.proof.retrieval import measure_retrieval
-from hebbgraph_bench.proof.stages import Measured
+from hebbgraph_bench.peers import EnsemblePeer, QueryFusionPeer
+from hebbgraph_bench.phrase_pagerank import PhrasePageRank
+from hebbgraph_bench.proof.measuring import Measured, measured
+from hebbgraph_bench.proof.sets import titled
 
-__all__ = ["OVER_TAGS", "RIVALS", "WITH_TRIPLES", "measure_rival"]
+__all__ = ["RIVALS", "WITH_TRIPLES", "Rival", "measure_rival"]
+
+
+@dataclass(frozen=True)
+class Rival:
+    """How a rival is made, and the module that holds it: what its figures follow from."""
+
+    make: Callable[[Dataset, CachingEmbedder], Retriever]
+    module: str
+
+    @property
+    def code(self) -> tuple[str, ...]:
+        """The modules that it is measured with, beside this one."""
+        return (self.module, measured.__module__, caching.__module__, titled.__module__)
 
 
 def _linear_rag(dataset: Dataset, embedder: CachingEmbedder) -> Retriever:
@@ -35,15 +49,15 @@ def _walk(dataset: Dataset, embedder: CachingEmbedder) -> Retriever:
 
 
 WITH_TRIPLES = "HippoRAG 2"
-#: Rivals that walk over the tags that hebbgraph finds.
-OVER_TAGS = ("graph-retriever",)
-#: How each is made; by name.
-RIVALS: dict[str, Callable[[Dataset, CachingEmbedder], Retriever]] = {
-    "LlamaIndex": lambda _, embedder: QueryFusionPeer(embedder),
-    "LangChain": lambda _, embedder: EnsemblePeer(embedder),
-    "graph-retriever": lambda _, embedder: GraphRetrieverPeer(embedder),
-    "LinearRAG": _linear_rag,
-    WITH_TRIPLES: _walk,
+#: By name.
+RIVALS: dict[str, Rival] = {
+    "LlamaIndex": Rival(lambda _, embedder: QueryFusionPeer(embedder), QueryFusionPeer.__module__),
+    "LangChain": Rival(lambda _, embedder: EnsemblePeer(embedder), EnsemblePeer.__module__),
+    "graph-retriever": Rival(
+        lambda _, embedder: GraphRetrieverPeer(embedder), GraphRetrieverPeer.__module__
+    ),
+    "LinearRAG": Rival(_linear_rag, LinearRAG.__module__),
+    WITH_TRIPLES: Rival(_walk, PhrasePageRank.__module__),
 }
 
 
@@ -57,17 +71,10 @@ def measure_rival(
     MissingExtraError
         If it is not installed.
     """
-    return measure_retrieval(
-        path,
-        titles="published",
-        model=model,
-        cache=cache,
-        queries=queries,
-        systems=partial(_alone, name),
-    )
-
-
-def _alone(name: str, dataset: Dataset, embedder: CachingEmbedder | None) -> dict[str, Retriever]:
-    if embedder is None:
-        raise ParameterError(f"{name} searches by vectors: name a model")
-    return {name: RIVALS[name](dataset, embedder)}
+    dataset = titled(path, "published")
+    if queries is not None:
+        dataset = dataset.sampled(queries, seed=0)
+    with caching(model, cache) as embedder:
+        if embedder is None:
+            raise ParameterError(f"{name} searches by vectors: name a model")
+        return measured(dataset, {name: RIVALS[name].make(dataset, embedder)}, embedder)

@@ -1,60 +1,44 @@
 """Stages of a long run: each measured once, kept as one file, and measured again when it is stale.
 
-A stage is stale when its sets, its settings or the code that it runs have changed; comments and
-docstrings are no code, nor are rooms that no stage enters, such as the server. What a stage finds
-falls in two parts: ``figures`` come out the same in every run, ``costs`` (times, memory) do not.
-A run that was ended goes on with the next stage that is missing.
+A stage is stale when its sets, its settings or the code that it runs have changed: its module and
+what that imports, and so on; comments and docstrings are no code. What a stage finds falls in two
+parts: ``figures`` come out the same in every run, ``costs`` (times, memory) do not. A run that was
+ended goes on with the next stage that is missing.
 """
 
 from __future__ import annotations
 
 import ast
 import hashlib
-import inspect
 import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fnmatch import fnmatch
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-import hebbgraph
 import numpy as np
 from hebbgraph.errors import ParameterError
 
-import hebbgraph_bench
+from hebbgraph_bench.proof.imports import imported, module_path
+from hebbgraph_bench.proof.measuring import Measured
 from hebbgraph_bench.report import environment
 
 __all__ = [
-    "Measured",
     "Results",
     "Stage",
     "chosen",
     "code_digest",
-    "core_digest",
     "differences",
     "plain",
 ]
 
-#: Rooms of the core that no figure depends on.
-_ELSEWHERE = {
-    "build", "cli", "client.py", "doctor.py", "documents", "neural", "pool.py", "server",
-    "sharded.py", "shards", "taggers", "testing",
-}  # fmt: skip
-#: What a stage runs of the benchmarks if it runs nothing of the core.
-_OF_OTHERS = ("baselines", "datasets", "linear_rag", "metrics", "pagerank", "peers", "protocol")
+#: What no stage enters, though an index could: a build by workers, shards, and repairs.
+_CLOSED = ("hebbgraph.build", "hebbgraph.doctor", "hebbgraph.shards")
 _DECIMALS = 6
-
-
-@dataclass(frozen=True)
-class Measured:
-    """What a stage found: figures that a second run repeats, and what they cost."""
-
-    figures: Mapping[str, Any]
-    costs: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -66,15 +50,16 @@ class Stage:
     name : str
         Parts joined by ``/``, such as ``retrieval/SET/titles/embedder``.
     by : callable
-        The function that measures; a change to its module makes what is kept stale.
+        The function that measures, in the module that it was defined in.
     measure : callable
         Calls it.
     settings : mapping
         All that the figures depend on beside sets and code.
     data : sequence of Path
         Folders of the sets that are read.
-    core : bool
-        Whether figures follow from the core: a change to it does not make those of others stale.
+    code : sequence of str, optional
+        The modules that figures follow from beside the one of ``by``; all that this one imports
+        if left out. What they import counts too.
     """
 
     name: str
@@ -82,16 +67,14 @@ class Stage:
     measure: Callable[[], Measured]
     settings: Mapping[str, Any]
     data: Sequence[Path]
-    core: bool = True
+    code: Sequence[str] | None = None
 
     def fingerprint(self) -> dict[str, Any]:
         """Return digests of what the figures follow from."""
-        source = Path(inspect.getsourcefile(self.by) or __file__)
         return {
             "settings": plain(dict(self.settings)),
             "data": {folder.name: _folder_digest(folder) for folder in self.data},
-            "code": core_digest() if self.core else _others_digest(),
-            "measured by": code_digest([source]),
+            "code": _run_digest(self.by.__module__, self.code and tuple(self.code)),
         }
 
 
@@ -218,26 +201,10 @@ def _written(value: Any, indent: str = "") -> str:
 
 
 @cache
-def core_digest() -> str:
-    """Return the digest of what stages run of the core."""
-    root = Path(hebbgraph.__file__).parent
-    files = [
-        path
-        for path in sorted(root.rglob("*.py"))
-        if path.relative_to(root).parts[0] not in _ELSEWHERE
-    ]
-    return code_digest(files)
-
-
-@cache
-def _others_digest() -> str:
-    root = Path(hebbgraph_bench.__file__).parent
-    files = [
-        path
-        for path in sorted(root.rglob("*.py"))
-        if path.relative_to(root).parts[0].removesuffix(".py") in _OF_OTHERS
-    ]
-    return code_digest(files)
+def _run_digest(module: str, code: tuple[str, ...] | None) -> str:
+    """Return the digest of what a stage runs."""
+    files = set(imported([module] if code is None else code, closed=_CLOSED))
+    return code_digest(sorted(files | {module_path(module)}))
 
 
 def code_digest(files: Sequence[Path]) -> str:
@@ -248,6 +215,7 @@ def code_digest(files: Sequence[Path]) -> str:
     return digest.hexdigest()[:16]
 
 
+@cache
 def _code(path: Path) -> str:
     """Return what a module does: its syntax tree without docstrings."""
     tree = ast.parse(path.read_bytes())
