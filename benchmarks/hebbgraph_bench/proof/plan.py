@@ -22,7 +22,7 @@ from hebbgraph_bench.proof.poisoning import (
 from hebbgraph_bench.proof.retrieval import measure_retrieval
 from hebbgraph_bench.proof.rivals import RIVALS, WITH_TRIPLES, measure_rival
 from hebbgraph_bench.proof.sets import TITLES, Titles
-from hebbgraph_bench.proof.stages import Stage
+from hebbgraph_bench.proof.stages import CLOSED, Stage
 
 __all__ = ["DEVELOPMENT", "MODELS", "PUBLISHED", "WITH_LOG", "Place", "stages"]
 
@@ -174,6 +174,7 @@ def _rival(place: Place, name: str, rival: str) -> Stage:
         settings,
         [place.set(name)],
         code=RIVALS[rival].code,
+        closed=CLOSED if RIVALS[rival].runs_core else ("hebbgraph",),
     )
 
 

@@ -29,10 +29,21 @@ __all__ = ["RIVALS", "WITH_TRIPLES", "Rival", "measure_rival"]
 
 @dataclass(frozen=True)
 class Rival:
-    """How a rival is made, and the module that holds it: what its figures follow from."""
+    """How a rival is made, and what its figures follow from.
+
+    Parameters
+    ----------
+    make : callable
+    module : str
+        Holds it.
+    runs_core : bool
+        Whether it finds tags or phrases by hebbgraph. Others have nothing of it but the records of
+        their chunks.
+    """
 
     make: Callable[[Dataset, CachingEmbedder], Retriever]
     module: str
+    runs_core: bool = False
 
     @property
     def code(self) -> tuple[str, ...]:
@@ -54,10 +65,10 @@ RIVALS: dict[str, Rival] = {
     "LlamaIndex": Rival(lambda _, embedder: QueryFusionPeer(embedder), QueryFusionPeer.__module__),
     "LangChain": Rival(lambda _, embedder: EnsemblePeer(embedder), EnsemblePeer.__module__),
     "graph-retriever": Rival(
-        lambda _, embedder: GraphRetrieverPeer(embedder), GraphRetrieverPeer.__module__
+        lambda _, embedder: GraphRetrieverPeer(embedder), GraphRetrieverPeer.__module__, True
     ),
     "LinearRAG": Rival(_linear_rag, LinearRAG.__module__),
-    WITH_TRIPLES: Rival(_walk, PhrasePageRank.__module__),
+    WITH_TRIPLES: Rival(_walk, PhrasePageRank.__module__, True),
 }
 
 

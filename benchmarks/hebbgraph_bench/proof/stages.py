@@ -28,6 +28,7 @@ from hebbgraph_bench.proof.measuring import Measured
 from hebbgraph_bench.report import environment
 
 __all__ = [
+    "CLOSED",
     "Results",
     "Stage",
     "chosen",
@@ -37,7 +38,7 @@ __all__ = [
 ]
 
 #: What no stage enters, though an index could: a build by workers, shards, and repairs.
-_CLOSED = ("hebbgraph.build", "hebbgraph.doctor", "hebbgraph.shards")
+CLOSED = ("hebbgraph.build", "hebbgraph.doctor", "hebbgraph.shards")
 _DECIMALS = 6
 
 
@@ -57,9 +58,11 @@ class Stage:
         All that the figures depend on beside sets and code.
     data : sequence of Path
         Folders of the sets that are read.
-    code : sequence of str, optional
+    code : tuple of str, optional
         The modules that figures follow from beside the one of ``by``; all that this one imports
         if left out. What they import counts too.
+    closed : sequence of str, optional
+        Modules and packages that no figure follows from though they are imported.
     """
 
     name: str
@@ -67,14 +70,15 @@ class Stage:
     measure: Callable[[], Measured]
     settings: Mapping[str, Any]
     data: Sequence[Path]
-    code: Sequence[str] | None = None
+    code: tuple[str, ...] | None = None
+    closed: Sequence[str] = CLOSED
 
     def fingerprint(self) -> dict[str, Any]:
         """Return digests of what the figures follow from."""
         return {
             "settings": plain(dict(self.settings)),
             "data": {folder.name: _folder_digest(folder) for folder in self.data},
-            "code": _run_digest(self.by.__module__, self.code and tuple(self.code)),
+            "code": _run_digest(self.by.__module__, self.code, tuple(self.closed)),
         }
 
 
@@ -201,9 +205,9 @@ def _written(value: Any, indent: str = "") -> str:
 
 
 @cache
-def _run_digest(module: str, code: tuple[str, ...] | None) -> str:
+def _run_digest(module: str, code: tuple[str, ...] | None, closed: tuple[str, ...]) -> str:
     """Return the digest of what a stage runs."""
-    files = set(imported([module] if code is None else code, closed=_CLOSED))
+    files = set(imported([module] if code is None else code, closed=closed))
     return code_digest(sorted(files | {module_path(module)}))
 
 

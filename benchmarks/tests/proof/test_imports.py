@@ -61,5 +61,5 @@ print(*(m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "hebbgr
 
 
 def test_an_unknown_module_is_told() -> None:
-    with pytest.raises(ModuleNotFoundError, match="hebbgraph.nothing"):
+    with pytest.raises(ModuleNotFoundError, match=r"hebbgraph\.nothing"):
         imported(["hebbgraph.nothing"])
