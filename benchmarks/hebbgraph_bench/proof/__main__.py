@@ -17,21 +17,21 @@ from hebbgraph_bench.proof.stages import Results, Stage, chosen, differences, pl
 
 __all__ = ["main"]
 
-#: Questions that the small local model answers: enough to see that it is too weak.
-_OF_SMALL = 40
+#: Questions that the small local model answers, and tokens that it reads for each: enough to see
+#: that it is too weak.
+_OF_SMALL, _READ_BY_SMALL = 20, 300
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return 1 if a stage failed, or a second run gave other figures."""
     given = _parser().parse_args(arguments)
     questions = given.answers or (AnswerSettings.questions if given.url else _OF_SMALL)
-    reader = AnswerSettings(
-        questions=questions, tokens=given.tokens, url=given.url, model=given.model
-    )
+    tokens = given.tokens or (AnswerSettings.tokens if given.url else _READ_BY_SMALL)
+    reader = AnswerSettings(questions=questions, tokens=tokens, url=given.url, model=given.model)
     place = Place(given.shared, given.cache, given.queries, reader)
     results = Results(given.results)
     try:
-        listed = stages(place)
+        listed = stages(place, wide=given.wide)
         wanted = chosen(listed, given.stages)
         if given.again:
             differing = [stage for stage in wanted if not _repeats(stage, results)]
@@ -103,11 +103,12 @@ def _parser() -> argparse.ArgumentParser:
         help="write the tables into this page, between its markers; with --list, from what is kept",
     )
     add("--list", action="store_true", help="say which stages there are, and measure nothing")
+    add("--wide", action="store_true", help="also what takes hours and says little more")
     add("--again", action="store_true", help="measure what is kept again, and compare")
     add("--keep", action="store_true", help="let stand what older code measured")
     add("--queries", type=int, help="at most so many questions a set, to try a run")
-    add("--answers", type=int, help="questions to be answered a set; 200 by a service, else 40")
-    add("--tokens", type=int, default=AnswerSettings.tokens, help="of context for an answer")
+    add("--answers", type=int, help="questions to be answered a set; 200 by a service, else 20")
+    add("--tokens", type=int, help="of context for an answer; 800 for a service, else 300")
     add("--url", help="of an OpenAI-compatible service that answers; its key: OPENAI_API_KEY")
     add("--model", help="the service's model")
     return parser

@@ -28,12 +28,15 @@ __all__ = ["DEVELOPMENT", "MODELS", "PUBLISHED", "WITH_LOG", "Place", "stages"]
 
 #: The published sets, and the one that comes with past questions.
 WITH_LOG = "musique_lag"
-PUBLISHED = ("2wiki_hr", "hotpot_dev500", "musique_dev498", WITH_LOG)
+SMALLER = ("2wiki_hr", "hotpot_dev500", "musique_dev498")
+PUBLISHED = (*SMALLER, WITH_LOG)
 #: Smaller sets, by which hebbgraph was developed, for what takes long; one has triples by an LLM.
 DEVELOPMENT = ("2wiki_164", "hotpotqa_train100", "musique_train100")
 _TRIPLES = "musique_train100"
 _ATTACKED = ("2wiki_hr", "2wiki_164")
-_ANSWERED = (*PUBLISHED[:3], "hotpotqa_train100")
+#: Sets that a service answers, and those that the small local model does.
+_ANSWERED = (*SMALLER, "hotpotqa_train100")
+_OF_SMALL = ("hotpotqa_train100",)
 MODELS = ("none", "MiniLM", "mpnet")
 
 
@@ -79,9 +82,18 @@ class Place:
         return self.cache / "vectors"
 
 
-def stages(place: Place) -> list[Stage]:
-    """List all stages whose sets are there."""
-    listed = [*_listed(place)]
+def stages(place: Place, *, wide: bool = False) -> list[Stage]:
+    """List all stages whose sets are there.
+
+    Parameters
+    ----------
+    place : Place
+    wide : bool
+        Also those that take hours on two cores and say little more: other titles with a model on
+        all published sets, mpnet and LinearRAG on the largest, answers by the small local model on
+        more than one set.
+    """
+    listed = [*_listed(place), *(_wide(place) if wide else ())]
     return [stage for stage in listed if all(folder.is_dir() for folder in stage.data)]
 
 
@@ -98,16 +110,26 @@ def _listed(place: Place) -> Iterator[Stage]:
     yield from _attacks(place)
     yield from (_retrieval(place, name, "published", "MiniLM") for name in DEVELOPMENT)
     yield from (_rival(place, name, rival) for rival in RIVALS for name in _sets_of(rival))
-    yield from (_retrieval(place, name, "published", MODELS[2]) for name in PUBLISHED)
+    yield from (_retrieval(place, name, "published", MODELS[2]) for name in SMALLER)
+    yield from (_retrieval(place, SMALLER[0], titles, MODELS[1]) for titles in TITLES[1:])
+    yield from (_answers(place, name) for name in (_ANSWERED if place.reader.url else _OF_SMALL))
+
+
+def _wide(place: Place) -> Iterator[Stage]:
+    yield _rival(place, WITH_LOG, "LinearRAG")
+    yield _retrieval(place, WITH_LOG, "published", MODELS[2])
     yield _past(place, MODELS[2])
-    for model in MODELS[1:]:
+    for model, names in ((MODELS[1], PUBLISHED[1:]), (MODELS[2], PUBLISHED)):
         for titles in TITLES[1:]:
-            yield from (_retrieval(place, name, titles, model) for name in PUBLISHED)
-    yield from (_answers(place, name) for name in _ANSWERED)
+            yield from (_retrieval(place, name, titles, model) for name in names)
+    if not place.reader.url:
+        yield from (_answers(place, name) for name in _ANSWERED if name not in _OF_SMALL)
 
 
 def _sets_of(rival: str) -> Sequence[str]:
-    return (_TRIPLES,) if rival == WITH_TRIPLES else (*DEVELOPMENT, *PUBLISHED)
+    if rival == WITH_TRIPLES:
+        return (_TRIPLES,)
+    return (*DEVELOPMENT, *(SMALLER if rival == "LinearRAG" else PUBLISHED))
 
 
 def _retrieval(place: Place, name: str, titles: Titles, model: str) -> Stage:
