@@ -19,7 +19,7 @@ __all__ = ["main"]
 
 #: Questions that the small local model answers, and tokens that it reads for each: enough to see
 #: that it is too weak.
-_OF_SMALL, _READ_BY_SMALL = 20, 300
+_OF_SMALL, _READ_BY_SMALL = 10, 300
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -107,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--again", action="store_true", help="measure what is kept again, and compare")
     add("--keep", action="store_true", help="let stand what older code measured")
     add("--queries", type=int, help="at most so many questions a set, to try a run")
-    add("--answers", type=int, help="questions to be answered a set; 200 by a service, else 20")
+    add("--answers", type=int, help="questions to be answered a set; 200 by a service, else 10")
     add("--tokens", type=int, help="of context for an answer; 800 for a service, else 300")
     add("--url", help="of an OpenAI-compatible service that answers; its key: OPENAI_API_KEY")
     add("--model", help="the service's model")

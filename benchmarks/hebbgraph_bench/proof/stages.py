@@ -208,7 +208,9 @@ def _written(value: Any, indent: str = "") -> str:
 def _run_digest(module: str, code: tuple[str, ...] | None, closed: tuple[str, ...]) -> str:
     """Return the digest of what a stage runs."""
     files = set(imported([module] if code is None else code, closed=closed))
-    return code_digest(sorted(files | {module_path(module)}))
+    if own := module_path(module):
+        files.add(own)
+    return code_digest(sorted(files))
 
 
 def code_digest(files: Sequence[Path]) -> str:
