@@ -7,6 +7,7 @@ keeps values that tie with its last one, so it never depends on the order of equ
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any, Self, TypeAlias
 
 import numpy as np
@@ -37,6 +38,8 @@ FloatArray: TypeAlias = NDArray[np.floating[Any]]
 IntArray: TypeAlias = NDArray[np.integer[Any]]
 
 _PLACE_BITS = 32  # columns are numbers of 31 bits; so many elements would not fit into memory
+#: Sums of the same numbers in another order differ by less, as a share of them.
+_ROUNDING = 1e-12
 _TIES = 4  # a selection may grow to this many times its size to keep ties
 
 
@@ -291,8 +294,9 @@ def is_in_sorted(values: IntArray, some: IntArray) -> BoolArray:
 def top_n(values: FloatArray, n: int) -> IntArray:
     """Return the indices of the n largest values, ties with the last one included.
 
-    The result is therefore independent of the order of equal values, unless the ties
-    exceed 4 n values; then the first ones are kept.
+    What differs by rounding ties, too. The result is therefore independent of the order of equal
+    values, and of that in which they were summed, unless the ties exceed 4 n values; then the
+    first ones are kept.
 
     >>> top_n(np.array([3.0, 1.0, 2.0, 2.0]), 2).tolist()
     [0, 2, 3]
@@ -302,7 +306,7 @@ def top_n(values: FloatArray, n: int) -> IntArray:
     ascending = values.copy()  # numpy.partition takes half as long again
     ascending.partition(len(values) - n)
     last = ascending[-n]
-    at = flatnonzero(values >= last)
+    at = flatnonzero(values >= (last - abs(last) * _ROUNDING if isfinite(last) else last))
     if len(at) > n * _TIES:
         at = np.sort(at[np.argsort(-values[at], kind="stable")][: n * _TIES])
     return at
@@ -335,6 +339,6 @@ def top_n_per_owner(owner: IntArray, values: FloatArray, n_owners: int, n: int) 
     rank[order] = np.arange(len(owner)) - starts[owner[order]]
     last = np.full(n_owners, -np.inf)
     at_limit = rank == n - 1
-    last[owner[at_limit]] = values[at_limit]
+    last[owner[at_limit]] = values[at_limit] - np.abs(values[at_limit]) * _ROUNDING
     marked: BoolArray = (values >= last[owner]) & (rank < n * _TIES)
     return marked

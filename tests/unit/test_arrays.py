@@ -101,6 +101,18 @@ def test_best_keeps_equals_but_not_without_bound() -> None:
     assert len(top_n(np.ones(100), 2)) == 8
 
 
+def test_sums_in_another_order_are_equals() -> None:
+    forward, backward = 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1
+    assert forward != backward
+    for values in (np.array([forward, backward, 0.5]), np.array([backward, forward, 0.5])):
+        assert top_n(values, 1).tolist() == [0, 1]
+        owner = np.zeros(3, np.int64)
+        assert top_n_per_owner(owner, values, 1, 1).tolist() == [True, True, False]
+    endless = np.array([np.inf, -np.inf, 1.0])
+    assert top_n(endless, 1).tolist() == [0]
+    assert top_n(endless, 2).tolist() == [0, 2]
+
+
 def test_best_per_owner() -> None:
     owner = np.array([0, 0, 0, 1, 1])
     values = np.array([1.0, 2.0, 2.0, 1.0, 3.0])
