@@ -1,0 +1,284 @@
+"""Two versions of the library in one run: whole recalls, and indexing.
+
+``python -m hebbgraph_bench.against OTHER SET... --chunks 6000 --chunks 200000`` takes another
+checkout of this repository, say a worktree at an older commit. Each version indexes the same
+recombined chunks in a process of its own, in turns; then each question is asked of both, one right
+after the other, in turns first and second. Ratios are of sums over all questions, with the interval
+over questions drawn again. Only one of the two processes works at any moment, so what the machine
+does meanwhile meets both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, Self
+
+import hebbgraph
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+
+from hebbgraph_bench.datasets import Dataset, load
+from hebbgraph_bench.scale.corpus import Recombined
+from hebbgraph_bench.tables import Grid
+
+__all__ = ["Faster", "compare_versions", "main", "measure_indexing", "measure_recalls"]
+
+_DRAWS = 2000
+_SRC = Path(hebbgraph.__file__).parents[1]
+
+# Public names alone, as it runs over any version. Answers are compared, too.
+_CHILD = """
+import gc, json, sys
+from time import perf_counter, process_time
+from hebbgraph import Chunk, HebbianIndex
+
+task, directory, chunks = sys.argv[1:]
+
+def passed(began):
+    return process_time() - began[0], perf_counter() - began[1]
+
+def now():
+    return process_time(), perf_counter()
+
+if task == "index":
+    with open(chunks, encoding="utf-8") as lines:
+        held = [Chunk.model_validate_json(line) for line in lines]
+    with HebbianIndex.open(directory) as index:
+        began = now()
+        index.add(held)
+        print(json.dumps(passed(began)))
+else:
+    with HebbianIndex.open(directory) as index:
+        gc.collect()
+        gc.freeze()
+        print("ready", flush=True)
+        for line in sys.stdin:
+            began = now()
+            recall = index.recall(json.loads(line), k=10)
+            took = passed(began)
+            hits = [[hit.chunk.id, round(hit.score, 9), hit.path_text] for hit in recall.hits]
+            print(json.dumps([*took, hits]), flush=True)
+"""
+
+
+class Faster(NamedTuple):
+    """How many times as fast as the other version: processor and wall time, with intervals."""
+
+    what: str
+    other_ms: float
+    ms: float
+    cpu: tuple[float, float, float]
+    wall: tuple[float, float, float]
+    different: int = 0
+
+
+class _Version:
+    """The library of one checkout, in a process that answers questions."""
+
+    def __init__(self, source: Path, directory: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", _CHILD, "ask", str(directory), ""],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=_environment(source),
+            text=True,
+        )
+        self._read()  # it is ready
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.communicate()  # its questions have ended
+
+    def ask(self, question: str) -> tuple[float, float, Any]:
+        """Return processor seconds, seconds, and the hits."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(question) + "\n")
+        self._process.stdin.flush()
+        cpu, wall, hits = json.loads(self._read())
+        return cpu, wall, hits
+
+    def _read(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError("the process that answers has ended; see its error above")
+        return line
+
+
+def _environment(source: Path) -> dict[str, str]:
+    return os.environ | {"PYTHONPATH": str(source), "OMP_NUM_THREADS": "1"}
+
+
+def _index(source: Path, directory: Path, chunks: Path) -> tuple[float, float]:
+    told = subprocess.run(
+        [sys.executable, "-c", _CHILD, "index", str(directory), str(chunks)],
+        env=_environment(source),
+        stdout=subprocess.PIPE,
+        check=True,
+    )
+    cpu, wall = json.loads(told.stdout)
+    return cpu, wall
+
+
+def measure_recalls(
+    what: str, sources: Sequence[Path], paths: Sequence[Path], questions: Sequence[str],
+    *, rounds: int = 5, seed: int = 0,
+) -> Faster:  # fmt: skip
+    """Ask each question of both versions, the other one's first.
+
+    Parameters
+    ----------
+    what : str
+    sources : two of Path
+        Where the library lies: the other version, then this one.
+    paths : two of Path
+        Their indexes.
+    questions : sequence of str
+    rounds : int
+    seed : int
+    """
+    different: set[str] = set()
+    took = np.zeros((2, 2, len(questions)))  # processor or wall, version, question
+    with _Version(sources[0], paths[0]) as other, _Version(sources[1], paths[1]) as this:
+        for turn in range(-1, rounds):  # once to warm up
+            for at, question in enumerate(questions):
+                answers: list[Any] = [None, None]
+                for which in ((0, 1), (1, 0))[(turn + at) % 2]:
+                    *seconds, answers[which] = (other, this)[which].ask(question)
+                    if turn >= 0:
+                        took[:, which, at] += seconds
+                if answers[0] != answers[1]:
+                    different.add(question)
+    cpu, wall = (_ratio(one[0], one[1], seed) for one in took)
+    each = 1e3 * took[0].mean(axis=1) / rounds
+    return Faster(what, float(each[0]), float(each[1]), cpu, wall, len(different))
+
+
+def measure_indexing(
+    sources: Sequence[Path], chunks: Path, directory: Path, *, rounds: int = 3, seed: int = 0
+) -> Faster:
+    """Index the same chunks with both versions, in turns first and second."""
+    took = np.zeros((2, 2, rounds))
+    for turn in range(rounds):
+        for which in ((0, 1), (1, 0))[turn % 2]:
+            with TemporaryDirectory(dir=directory) as path:
+                took[:, which, turn] = _index(sources[which], Path(path) / "index", chunks)
+    size = chunks.stat().st_size / 1e6
+    cpu, wall = (_ratio(one[0], one[1], seed) for one in took)
+    each = 1e3 * took[0].mean(axis=1) / size
+    return Faster(f"indexing, ms a MB ({size:.0f} MB)", float(each[0]), float(each[1]), cpu, wall)
+
+
+def _ratio(
+    other: NDArray[np.float64], this: NDArray[np.float64], seed: int
+) -> tuple[float, float, float]:
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(0, len(this), (_DRAWS, len(this)))
+    low, high = np.percentile(other[drawn].sum(axis=1) / this[drawn].sum(axis=1), [2.5, 97.5])
+    return float(other.sum() / this.sum()), float(low), float(high)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; see the module."""
+    parser = argparse.ArgumentParser(description=__doc__, prog="hebbgraph_bench.against")
+    parser.add_argument("other", type=Path, help="another checkout of this repository")
+    parser.add_argument("sets", nargs="+", type=Path, help="directories of evaluation sets")
+    parser.add_argument("--chunks", type=int, action="append", help="recall among so many")
+    parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--indexing", type=int, default=0, help="chunks to index, in turns")
+    parser.add_argument("--keep", type=Path, help="where indexes are kept for another run")
+    given = parser.parse_args(arguments)
+    with TemporaryDirectory(prefix="hebbgraph-against-") as temporary:
+        rows = compare_versions(
+            given.other,
+            [load(path) for path in given.sets],
+            given.keep or Path(temporary),
+            chunks=given.chunks or (),
+            questions=given.questions,
+            rounds=given.rounds,
+            indexing=given.indexing,
+        )
+    _print(rows)
+
+
+def compare_versions(
+    other: Path,
+    datasets: Sequence[Dataset],
+    folder: Path,
+    *,
+    chunks: Sequence[int] = (),
+    questions: int = 200,
+    rounds: int = 5,
+    indexing: int = 0,
+) -> list[Faster]:
+    """Compare another checkout with this one.
+
+    Parameters
+    ----------
+    other : Path
+        The other checkout.
+    datasets : sequence of Dataset
+        Where sentences and questions come from.
+    folder : Path
+        Where indexes are made. Those that lie there are asked as they are.
+    chunks : sequence of int
+        Recall among so many.
+    questions, rounds : int
+    indexing : int
+        How many chunks to index, in turns; 0 leaves it out.
+    """
+    sources = (other.resolve() / "src", _SRC)
+    folder.mkdir(parents=True, exist_ok=True)
+    rows: list[Faster] = []
+    for n in chunks:
+        corpus = Recombined(datasets, n)
+        written = _written(corpus, folder)
+        paths = [folder / f"other-{n}", folder / f"this-{n}"]
+        for source, path in zip(sources, paths, strict=True):
+            if not path.exists():
+                _index(source, path, written)
+        asked = corpus.questions(questions)
+        what = f"recall, ms ({n:,} chunks)"
+        rows.append(measure_recalls(what, sources, paths, asked, rounds=rounds))
+    if indexing:
+        written = _written(Recombined(datasets, indexing), folder)
+        rows.append(measure_indexing(sources, written, folder))
+    return rows
+
+
+def _written(corpus: Recombined, folder: Path) -> Path:
+    path = folder / f"chunks-{corpus.n}.jsonl"
+    if not path.exists():
+        with path.open("w", encoding="utf-8") as file:
+            file.writelines(chunk.model_dump_json() + "\n" for chunk in corpus.chunks())
+    return path
+
+
+def _print(rows: Sequence[Faster]) -> None:
+    def spelled(ratio: tuple[float, float, float]) -> str:
+        return f"{ratio[0]:.2f} ({ratio[1]:.2f}–{ratio[2]:.2f})"
+
+    cells = [
+        (
+            row.what, f"{row.other_ms:.2f}", f"{row.ms:.2f}",
+            spelled(row.cpu), spelled(row.wall), str(row.different),
+        )
+        for row in rows
+    ]  # fmt: skip
+    headings = ("", "other, CPU", "this, CPU", "times as fast, CPU", "wall", "answers that differ")
+    Grid("Two versions", headings, cells).print(Console())
+
+
+if __name__ == "__main__":
+    main()
