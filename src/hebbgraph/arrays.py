@@ -312,8 +312,12 @@ def top_n(values: FloatArray, n: int) -> IntArray:
     return at
 
 
-def top_n_per_owner(owner: IntArray, values: FloatArray, n_owners: int, n: int) -> BoolArray:
+def top_n_per_owner(
+    owner: IntArray, values: FloatArray, n_owners: int, n: int, *, all_ties: bool = False
+) -> BoolArray:
     """Mark the n largest values of each owner, ties with the last one included.
+
+    At most 4 n values of an owner are marked; of more that tie, the first ones.
 
     Parameters
     ----------
@@ -323,6 +327,8 @@ def top_n_per_owner(owner: IntArray, values: FloatArray, n_owners: int, n: int) 
     n_owners : int
     n : int
         Number of values to keep per owner.
+    all_ties : bool
+        Mark all that tie, however many. So the order of the values never matters.
 
     Examples
     --------
@@ -340,5 +346,7 @@ def top_n_per_owner(owner: IntArray, values: FloatArray, n_owners: int, n: int) 
     last = np.full(n_owners, -np.inf)
     at_limit = rank == n - 1
     last[owner[at_limit]] = values[at_limit] - np.abs(values[at_limit]) * _ROUNDING
-    marked: BoolArray = (values >= last[owner]) & (rank < n * _TIES)
+    marked: BoolArray = values >= last[owner]
+    if not all_ties:
+        marked &= rank < n * _TIES
     return marked

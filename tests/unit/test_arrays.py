@@ -119,6 +119,9 @@ def test_best_per_owner() -> None:
     marked = top_n_per_owner(owner, values, 2, 1)
     assert np.flatnonzero(marked).tolist() == [1, 2, 4]
     assert top_n_per_owner(owner, values, 2, 3).all()
+    equal = np.zeros(20, np.int64), np.ones(20)
+    assert np.flatnonzero(top_n_per_owner(*equal, 1, 2)).tolist() == list(range(8))
+    assert top_n_per_owner(*equal, 1, 2, all_ties=True).all()
     assert len(top_n_per_owner(np.array([], np.int64), np.array([]), 0, 1)) == 0
 
 

@@ -57,7 +57,7 @@ class LinkParameters:
         The share of that mass which flows to what a chunk refers to, to what refers to it,
         and along edges by metadata.
     fan_out : int, at least 1
-        Each source leads to this many chunks, in each direction.
+        Each source leads to this many chunks, in each direction, and to those that tie with them.
     leak : float, positive
         Weight of "none of these chunks".
     tags_per_chunk : int, at least 1
@@ -182,7 +182,8 @@ def follow_links(
             more = held[len(sources) :] - held[ways.source]
             answer = answer + np.maximum(more, 0.0).sum(axis=1)
         pull = answer**2 / (ways.shared if back else 1.0)
-        keep = top_n_per_owner(ways.source, pull, len(sources), p.fan_out)
+        # Dozens of chunks may link to one with the same evidence; none of them is the first.
+        keep = top_n_per_owner(ways.source, pull, len(sources), p.fan_out, all_ties=True)
         ways, pull = ways.where(keep), pull[keep]
         total = sum_by(ways.source, pull, len(sources))
         flow = share * mass[ways.source] * pull / (p.leak + total[ways.source])

@@ -52,6 +52,15 @@ def test_a_page_that_many_link_to_hears_little() -> None:
     assert flows(view, [1.0, 1.0, 1.0], [0]) == pytest.approx({1: each, 2: each})
 
 
+def test_of_many_that_tie_none_is_left_out_for_its_place() -> None:
+    n = 30
+    view = ArrayView([[0]] * (n + 1), titles=[{0}] + [set()] * n, links={0: A})
+    found = flows(view, [1.0] + [0.5] * n, [0])
+    assert found == pytest.approx(dict.fromkeys(range(1, n + 1), 0.05 * (0.25 / n) / 1.25))
+    found = flows(view, [1.0] + [0.5] * (n - 2) + [0.6, 0.6], [0])
+    assert found.keys() == {n - 1, n}  # two are better, and there is room for two
+
+
 def test_those_who_share_an_address_share_the_link_and_the_better_has_more() -> None:
     view = ArrayView([[0], [0], [0], [0]], titles=[set(), {0}, {0}, {0}], links={0: A})
     found = flows(view, [1.0, 0.5, 0.5, 0.1], [0])
