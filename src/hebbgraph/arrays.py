@@ -1,7 +1,8 @@
 """Array types, and small array operations that several modules share.
 
 Compressed sparse rows, distinct values, sums and top-n selection by owner. A selection
-keeps values that tie with its last one, so it never depends on the order of equal values.
+keeps values that tie with its last one, so it depends on the order of equal values only where
+more tie than it may hold.
 """
 
 from __future__ import annotations

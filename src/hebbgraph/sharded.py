@@ -42,7 +42,7 @@ class ShardState(NamedTuple):
 
 
 class ShardedIndex(HebbianIndex):
-    """An index whose documents lie in several directories, and that ranks as one does.
+    """An index over several directories, here or elsewhere, that ranks as one index does.
 
     ``HebbianIndex.open("shards.toml")`` opens the same; this class adds what only shards have.
     See ``docs/shards.md``.

@@ -1,4 +1,4 @@
-"""One index over several directories, its *shards*, each of them an ordinary index.
+"""One index over several directories, its *shards*, on this machine or kept by servers elsewhere.
 
 ===============  =============================================================
 ``plan``         ``shards.toml``: which shards there are, and whose a document is
