@@ -24,8 +24,19 @@ from hebbgraph.limits import MAX_ARCHIVE_ENTRIES, MAX_ARCHIVE_XML
 
 __all__ = ["Converted", "check_length", "from_docx", "from_html", "from_pdf"]
 
-# Elements that hold no prose of the page.
-_NOT_PROSE = ("script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "nav")
+# Elements that hold no prose of the page: what is never shown, and what serves to move about.
+_NOT_PROSE = ", ".join((
+    "script", "style", "noscript", "template", "svg", "canvas", "iframe", "object",
+    "title", "nav", "button", "select", "dialog", "[hidden]", "[aria-hidden=true]",
+    "body > footer", "body > div > footer",
+    *(f"[role={role}]" for role in ("banner", "contentinfo", "dialog", "menu", "menubar",
+                                    "navigation", "search", "toolbar")),
+))  # fmt: skip
+# The text of a link to the heading that it stands in.
+_IN_PAGE = re.compile("#")
+_PERMALINK = re.compile(r"\s*[#§¶🔗]\ufe0f?\s*")
+# What stands between a page's name and the site's.
+_BETWEEN_NAMES = re.compile(r"\s+(?:[-–—|·•»«]|::)\s+")
 _NO_TITLE = re.compile(r"untitled|microsoft word|\.(?:docx?|pdf|tex|dvi|indd)$", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.!?:;。！？：；؟।…][)\]\"'”’»]*$")
 _LIST_ITEM = re.compile(r"(?:[•▪◦‣●○*–—-]|\(?\d{1,3}[.)])\s")
@@ -63,7 +74,10 @@ class Converted(NamedTuple):
 
 
 def from_html(data: bytes, *, encoding: str | None = None) -> Converted:
-    r"""Convert a page: scripts, styles and navigation go; links and images leave their words.
+    r"""Convert a page: its main part, if it has one; links and images leave their words.
+
+    Scripts, styles, navigation, menus, buttons, the page's footer and what is hidden go. Of a
+    title like "Functions - Manual", the part that is a heading is taken.
 
     The encoding is that of the byte order mark, of ``encoding``, or what the page declares.
 
@@ -195,9 +209,9 @@ def _soup(page: bytes | str, encoding: str | None = None) -> Any:
 def _from_soup(soup: Any) -> Converted:
     markdownify = _extra("markdownify")
     declared = soup.find("title")
-    title = declared.get_text(" ") if declared else ""
-    for element in soup.find_all((*_NOT_PROSE, "title")):
-        element.decompose()
+    title = one_line(declared.get_text(" ")) if declared else ""
+    soup = _main_part(soup)
+    title = _without_site(title, [one_line(h1.get_text(" ")) for h1 in soup.find_all("h1")])
     for image in soup.find_all("img"):
         image.replace_with(image.get("alt") or "")
     for blank in soup.find_all(string=_LONG_BLANK):
@@ -213,7 +227,24 @@ def _from_soup(soup: Any) -> Converted:
     targets = _place_pins(soup)
     text = _PINS.sub(_behind_space, clean_text(converter.convert_soup(soup)))
     text, marks = _without_pins(re.sub(r"\n{3,}", "\n\n", text).strip(), targets)
-    return Converted(text, one_line(title), marks=marks)
+    return Converted(text, title, marks=marks)
+
+
+def _main_part(soup: Any) -> Any:
+    """Return what holds the prose of a page, without what stands around it on every page."""
+    for element in soup.select(_NOT_PROSE):
+        element.decompose()
+    for link in soup.find_all("a", href=_IN_PAGE):
+        if _PERMALINK.fullmatch(link.get_text()):
+            link.decompose()
+    parts = [part for part in soup.select("main, [role=main]") if part.get_text(strip=True)]
+    return parts[0] if len(parts) == 1 else soup
+
+
+def _without_site(title: str, headings: Sequence[str]) -> str:
+    """Return the part of a title that is a heading of the page; all of it if none is."""
+    parts = _BETWEEN_NAMES.split(title)
+    return next((part for part in parts if part in headings), title)
 
 
 def _place_pins(soup: Any) -> list[tuple[str, bool]]:

@@ -121,6 +121,49 @@ def test_html():
     )
 
 
+def test_html_of_a_site_keeps_the_page_and_drops_what_stands_around_it():
+    """As mdBook, Sphinx and others write it: menus and help on every page."""
+    page = (
+        "<title>Functions - The Manual</title><body>"
+        "<div hidden>Press S to search</div><ul role=menu><li><button>Coal</button></ul>"
+        "<h1 class=menu-title>The Manual</h1>"
+        "<main><h1><a href='#f'>Functions</a><a class=headerlink href='#f'>¶</a></h1>"
+        "<p>A price is <span aria-hidden=true>€</span>5.</p><footer>See also.</footer></main>"
+        "<footer>© The authors</footer></body>"
+    )
+    assert texts_of(page.encode(), "a.html") == (
+        "Functions",
+        "# Functions\n\nA price is 5.\n\nSee also.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("page", "text"),
+    [
+        ("<p>Before.</p><main> </main>", "Before."),  # filled by a script
+        ("<main>One.</main><p>Two.</p><main>Three.</main>", "One.\n\nTwo.\n\nThree."),
+        ("<body><p>It ends.</p><footer>© us</footer></body>", "It ends."),
+        ("<p>Issue <a href='#n'>#</a>5 and <a href='/x'>#</a></p>", "Issue 5 and #"),
+    ],
+)
+def test_html_without_one_main_part_is_read_whole(page, text):
+    assert texts_of(page.encode(), "a.html")[1] == text
+
+
+@pytest.mark.parametrize(
+    ("declared", "headings", "title"),
+    [
+        ("Traits | Book", ["Traits", "Traits in use"], "Traits"),
+        ("Book — Traits", ["Book", "Traits"], "Book"),
+        ("std::vec - Rust", ["Module vec", "Other"], "std::vec - Rust"),
+        ("Cut-off", ["Cut", "off"], "Cut-off"),
+    ],
+)
+def test_of_a_title_with_the_name_of_the_site_the_heading_is_taken(declared, headings, title):
+    page = f"<title>{declared}</title>" + "".join(f"<h1>{h1}</h1><p>Text." for h1 in headings)
+    assert texts_of(page.encode(), "a.html")[0] == title
+
+
 def test_html_declares_its_encoding_and_title():
     page = '<meta charset="windows-1252"><title>Maß</title><p>Größe'
     assert texts_of(page.encode("windows-1252"), "a.htm") == ("Maß", "Größe")
