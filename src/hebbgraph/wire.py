@@ -5,6 +5,7 @@ The standard library's client, so that a client takes nothing but the core.
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import io
 import json
@@ -87,16 +88,21 @@ class _InOnePiece:
     The standard library sends them one after the other, which wakes the server twice.
     """
 
-    def limit(self, deadline: float) -> None:
-        """End the next request at a deadline."""
+    _deadline: float | None = None
+
+    def limit(self, seconds: float, deadline: float | None) -> None:
+        """End each wait of the next request after so long, and all of it at a deadline."""
         told: Any = self
-        told.timeout = _left(deadline)
+        self._deadline = deadline
+        told.timeout = seconds if deadline is None else _left(deadline)
+        told.response_class = http.client.HTTPResponse
         if told.sock is not None:
             told.sock.settimeout(told.timeout)
-        told.response_class = lambda sock, **more: http.client.HTTPResponse(
-            _Until(sock, deadline),  # type: ignore[arg-type]
-            **more,
-        )
+        if deadline is not None:
+            told.response_class = lambda sock, **more: http.client.HTTPResponse(
+                _Until(sock, deadline),  # type: ignore[arg-type]
+                **more,
+            )
 
     def send(self, data: Any) -> None:
         """Keep what is to be sent until the answer is asked for."""
@@ -104,7 +110,12 @@ class _InOnePiece:
 
     def getresponse(self) -> http.client.HTTPResponse:
         """Send the request and return the answer."""
+        told: Any = self
         kept = b"".join(self.__dict__.pop("_kept", ()))
+        if told.sock is None:
+            told.connect()
+        if self._deadline is not None:  # connecting may have taken most of the time
+            told.sock.settimeout(_left(self._deadline))
         super().send(kept)  # type: ignore[misc]
         response: http.client.HTTPResponse = super().getresponse()  # type: ignore[misc]
         return response
@@ -127,6 +138,22 @@ class _Answer(NamedTuple):
     content: bytes
 
 
+class _TooMuch(Exception):
+    """An answer is longer than anything that was asked for."""
+
+
+def _content(response: http.client.HTTPResponse, most_bytes: int | None) -> bytes:
+    """Read all of an answer, of at most so many bytes."""
+    if most_bytes is None:
+        return response.read()
+    held = response.read(most_bytes + 1)
+    if len(held) > most_bytes:
+        raise _TooMuch(f"an answer of more than {most_bytes} bytes")
+    if response.length:  # unlike a read without a limit, it does not say that the answer broke off
+        raise http.client.IncompleteRead(held, response.length)
+    return held
+
+
 class Wire:
     """Connections to a server, as many as requests run at the same time.
 
@@ -146,7 +173,7 @@ class Wire:
         self._connect, self._prefix = _connector(url, timeout_seconds)
         self._timeout_seconds = timeout_seconds
         self.url = url.rstrip("/")
-        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        self._headers = {"Accept": "application/json"}
         if token is not None:
             if not token.isascii() or not token.isprintable():
                 raise ParameterError("a token is printable ASCII")  # not repeated: it is a secret
@@ -171,10 +198,9 @@ class Wire:
         ConnectionLostError
             If it cannot be reached.
         """
-        path = self._path(name, namespace)
         content = None if body is None else json.dumps(body).encode()
         for tries in range(1, _MAX_TRIES + 1):
-            answer = self._send("GET" if content is None else "POST", path, content)
+            answer = self._answer(name, namespace, content)
             wait = answer.headers.get("Retry-After", "")
             if answer.status in (429, 503) and wait.isdecimal() and tries < _MAX_TRIES:
                 time.sleep(min(_MAX_WAIT_SECONDS, float(wait)))
@@ -213,61 +239,57 @@ class Wire:
         ConnectionLostError
             If it cannot be reached, takes too long or sends too much.
         """
-        deadline = time.monotonic() + self._timeout_seconds
-        path, headers = self._path(name, namespace), self._headers | {"Content-Type": kind}
-        while True:
-            connection, is_new = (self._connect(), True) if once else self._taken()
-            try:
-                connection.limit(deadline)
-                connection.request("POST", path, body=content, headers=headers)
-                response = connection.getresponse()
-                held = response.read(most_bytes + 1)
-            except TimeoutError as error:
-                connection.close()
-                raise self._lost(
-                    f"a message took longer than {self._timeout_seconds:g} s"
-                ) from error
-            except (OSError, http.client.HTTPException) as error:
-                connection.close()
-                if is_new or not isinstance(error, _STALE):
-                    raise self._lost(error) from error
-                self.close()  # as above: it was closed between two messages
-                continue
-            break
-        if len(held) > most_bytes:
-            connection.close()
-            raise self._lost(f"an answer of more than {most_bytes} bytes")
-        self._idle.append(connection)
-        answer = _Answer(response.status, response.headers, held)
+        answer = self._answer(
+            name, namespace, content, kind=kind, whole=True, most_bytes=most_bytes, once=once
+        )
         if answer.status != 200:
             raise self._problem(answer)
         if answer.headers.get_content_type() != kind:
             raise self._stranger(answer)
-        return held
+        return answer.content
 
-    def _path(self, name: str, namespace: str) -> str:
-        return f"{self._prefix}/v1/{name}?namespace={quote(namespace, safe='')}"
-
-    def _send(self, method: str, path: str, content: bytes | None) -> _Answer:
-        connection, is_new = self._taken()
-        try:
-            answer = self._exchange(connection, method, path, content)
-        except (OSError, http.client.HTTPException) as error:
-            connection.close()
-            if is_new or not isinstance(error, _STALE):
-                raise self._lost(error) from error
-            # The server closed it between two requests. All that we ask can be asked twice.
-            self.close()
-            return self._send(method, path, content)
-        self._idle.append(connection)
-        return answer
-
-    def _exchange(
-        self, connection: _Connected, method: str, path: str, content: bytes | None
+    def _answer(
+        self,
+        name: str,
+        namespace: str,
+        content: bytes | None,
+        *,
+        kind: str = "application/json",
+        whole: bool = False,
+        most_bytes: int | None = None,
+        once: bool = False,
     ) -> _Answer:
-        connection.request(method, path, body=content, headers=self._headers)
-        response = connection.getresponse()
-        return _Answer(response.status, response.headers, response.read())
+        """Send a GET, or a POST with content, and read what is answered, whatever it is.
+
+        With ``whole``, the time limit holds for all of it, not for each wait.
+        """
+        path = f"{self._prefix}/v1/{name}?namespace={quote(namespace, safe='')}"
+        deadline = time.monotonic() + self._timeout_seconds if whole else None
+        while True:
+            connection, is_new = (self._connect(), True) if once else self._taken()
+            try:
+                connection.limit(self._timeout_seconds, deadline)
+                connection.request(
+                    "GET" if content is None else "POST",
+                    path,
+                    body=content,
+                    headers=self._headers | {"Content-Type": kind},
+                )
+                response = connection.getresponse()
+                held = _content(response, most_bytes)
+            except (OSError, http.client.HTTPException, _TooMuch) as error:
+                connection.close()
+                if is_new or not isinstance(error, _STALE):
+                    raise self._lost(error) from error
+                # The server closed it between two requests. What is not sent once can be asked
+                # twice.
+                self.close()
+                continue
+            if once:  # whoever writes often would fill the list of idle ones
+                connection.close()
+            else:
+                self._idle.append(connection)
+            return _Answer(response.status, response.headers, held)
 
     def _taken(self) -> tuple[_Connected, bool]:
         """Take an idle connection, or make one; say whether it is new."""
@@ -278,8 +300,10 @@ class Wire:
         except IndexError:
             return self._connect(), True
 
-    def _lost(self, error: Exception | str) -> ConnectionLostError:
+    def _lost(self, error: Exception) -> ConnectionLostError:
         reason = str(error) or type(error).__name__
+        if isinstance(error, TimeoutError):
+            reason = f"a message took longer than {self._timeout_seconds:g} s"
         lost = ConnectionLostError(f"{self.url} does not answer: {reason}; is the server running?")
         lost.maybe_kept = True
         return lost
@@ -301,8 +325,9 @@ class Wire:
 
     def close(self) -> None:
         """Close all idle connections; those in use return, and are closed by the next call."""
-        while self._idle:
-            self._idle.pop().close()
+        with contextlib.suppress(IndexError):  # other threads take some meanwhile
+            while True:
+                self._idle.pop().close()
 
 
 def _error(status: int, name: str, detail: str) -> HebbgraphError:
