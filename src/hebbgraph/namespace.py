@@ -165,6 +165,7 @@ class Namespace:
                 )
             location = plan.coordinator
         database, root = _open_database(location, cache_dir, settings.write_wait_seconds)
+        opened: tuple[Database, ...] = (database,)
         try:
             with database.dialect.unchecked():  # the doctor has to open it, too
                 if saved:
@@ -184,6 +185,7 @@ class Namespace:
                     _settle(truth, settings)
                 else:
                     truth = _open_shards(plan, database, name, text_store, settings)
+                opened = truth.databases
                 embedding = truth.state().embedding
                 if embedder is not None:
                     _check_embedder(embedder, embedding)
@@ -254,7 +256,8 @@ class Namespace:
                     missing_model=None if embedding is None else embedding.name,
                 )
         except BaseException as error:
-            database.dispose()
+            for one in opened:
+                one.dispose()
             if isinstance(error, OSError):
                 raise translate_os(error, str(root or database.place)) from error
             raise

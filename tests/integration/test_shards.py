@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import sqlite3
 import threading
@@ -286,7 +287,7 @@ def test_a_move_that_was_killed_is_finished_by_the_next(
         held = index.parts.truth.each(lambda truth: truth.rows_of(everything))
         twice = next(id_ for id_ in everything if sum(id_ in rows for rows in held) > 1)
         if then == "delete":
-            index.delete([twice])
+            assert index.delete([twice]) == 1
             everything.remove(twice)
         else:
             report = index.add([{"id": twice, "text": "Changed before the move was finished."}])
@@ -560,3 +561,37 @@ def test_from_the_command_line(tmp_path: Path) -> None:
     assert run("doctor", "--db", plan).exit_code == 0
     (tmp_path / "town" / "shard-1").rename(tmp_path / "away")
     assert run("shards", "list", "--db", plan).exit_code == 1
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="open files are read from /proc")
+def test_what_cannot_be_opened_leaves_no_file_open(
+    plan: Path, many: ShardedIndex, one: HebbianIndex
+) -> None:
+    many.close()
+    one.close()
+    own = plan.parent.parent / "own" / "shards.toml"
+    own.parent.mkdir()
+    own.write_text(
+        '[[shard]]\nname = "new"\npath = "new"\n'
+        f'[[shard]]\nname = "alone"\npath = "{plan.parent.parent / "one"}"\n'
+    )
+    for file, options, told in [
+        (own, {}, "first shard only"),
+        (plan, {"tagger": _Forgetful()}, "no name today"),
+    ]:
+        with pytest.raises((ParameterError, LookupError), match=told) as raised:
+            ShardedIndex.open(file, **options)
+        links = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
+        held = [os.readlink(link) for link in links if os.path.lexists(link)]
+        assert not [name for name in held if str(plan.parent.parent) in name], raised.value
+
+
+class _Forgetful:
+    """A tagger that fails while an index is opened with it."""
+
+    @property
+    def name(self) -> str:
+        raise LookupError("no name today")
+
+    def __call__(self, chunk: Chunk) -> list[str]:
+        return []

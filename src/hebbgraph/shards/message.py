@@ -2,7 +2,8 @@
 
 Whatever JSON has travels as JSON; tuples become lists, and sets sorted lists. In place of bytes, or
 of an array of int64, stands ``{"$": [kind, start, length]}``, which is where they lie behind the
-JSON. A message holds no other mappings than those with our own names for keys.
+JSON, in its order and each once. A message holds no other mappings than those with our own names
+for keys.
 """
 
 from __future__ import annotations
@@ -69,20 +70,27 @@ def unpack(content: bytes) -> Any:
             raise ValueError("it begins otherwise")
         start = _HEAD.size + length
         blobs = memoryview(content)[start:]
+        read = 0
 
         def joined(one: dict[str, Any]) -> Any:
             if one.keys() != {_APART}:
                 return one
+            nonlocal read
             kind, at, size = one[_APART]
-            if not 0 <= at <= at + size <= len(blobs):
+            if at != read:  # each once: so no message takes more memory than its own length
+                raise ValueError("bytes are not where they are expected")
+            if not at <= at + size <= len(blobs):
                 raise ValueError("bytes are missing")
-            held = bytes(blobs[at : at + size])
+            held, read = bytes(blobs[at : at + size]), at + size
             if kind == _BYTES:
                 return held
             if kind != _INTS:
                 raise ValueError("an array of another kind")
             return np.frombuffer(held, "<i8").astype(np.int64)
 
-        return json.loads(content[_HEAD.size : start], object_hook=joined)
+        value = json.loads(content[_HEAD.size : start], object_hook=joined)
+        if read != len(blobs):
+            raise ValueError("bytes are left over")
+        return value
     except (ValueError, TypeError, struct.error, RecursionError) as error:
         raise ValueError(f"no message of hebbgraph: {error}") from error

@@ -6,10 +6,10 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 
@@ -44,6 +44,8 @@ NOT_DOWN = (
 _TRY_AGAIN_SECONDS = 2.0
 #: One that answers, and then again takes too long, is tried ever less often, up to this.
 _LONGEST_PAUSE_SECONDS = 60.0
+#: Of what a shard elsewhere says is wrong, so much is shown: it may say anything.
+_MOST_TOLD = 500
 
 
 class ShardSource(Protocol):
@@ -178,8 +180,7 @@ class Shard:
         # Its files may have come back as other files.
         opened = self._source.open(self._known)
         self._known = opened.database.id
-        if self._truth is not None:
-            self._truth.database.dispose()
+        self.close()
         self._truth = opened
         return opened.state()
 
@@ -197,14 +198,13 @@ class Shard:
         except NOT_DOWN:
             raise
         except (StorageError, OSError) as error:
-            self.goes_down(error)
-            raise self._error(str(error)) from error
+            raise self._error(self.goes_down(error)) from error
 
-    def goes_down(self, error: Exception) -> None:
-        """Take part in nothing until it answers again."""
-        now = time.monotonic()
+    def goes_down(self, error: Exception) -> str:
+        """Take part in nothing until it answers again; return why."""
+        now, problem = time.monotonic(), _line_of(error)
         if self.problem is None:
-            logger.warning("%s", self._down(str(error)))
+            logger.warning("%s", self._down(problem))
             slow_again = (
                 isinstance(error.__cause__, TimeoutError)
                 and now - self._up_since < _LONGEST_PAUSE_SECONDS
@@ -212,8 +212,9 @@ class Shard:
             # Each time it comes back, some recall waits for the whole time limit.
             longer = min(2 * self._pause, _LONGEST_PAUSE_SECONDS)
             self._pause = longer if slow_again else _TRY_AGAIN_SECONDS
-        self.problem = " ".join(str(error).split()) or type(error).__name__
+        self.problem = problem
         self._try_again_at = now + self._pause
+        return problem
 
     def _error(self, problem: str) -> ShardDownError:
         return ShardDownError(
@@ -233,6 +234,17 @@ class Shard:
     def known(self) -> str | None:
         """The id of its database, if it was ever opened."""
         return self._known
+
+    def close(self) -> None:
+        """Close its database, if it was ever opened."""
+        if self._truth is not None:
+            self._truth.database.dispose()
+
+
+def _line_of(error: Exception) -> str:
+    """Return what an error says, in one line of printable characters."""
+    told = " ".join(str(error)[: 2 * _MOST_TOLD].split()) or type(error).__name__
+    return "".join(one for one in told if one.isprintable())[:_MOST_TOLD]
 
 
 def open_shards(
@@ -275,8 +287,19 @@ def open_shards(
                 "keep names and order, and add new shards at the end"
             )
         shards.append(Shard(place, known, source_of(place)))
-    for shard in shards:
-        shard.state()
+    try:
+        for shard in shards:
+            shard.state()
+        _remember(coordinator, shards, held)
+    except BaseException:
+        for shard in shards:
+            shard.close()
+        raise
+    return shards
+
+
+def _remember(coordinator: Database, shards: Sequence[Shard], held: Mapping[str, Any]) -> None:
+    """Write down the shards that were opened for the first time."""
     new = {
         f"shard:{shard.number}": json.dumps([shard.name, shard.known])
         for shard in shards
@@ -289,4 +312,3 @@ def open_shards(
             connection.execute(
                 sa.insert(meta), [{"key": key, "value": value} for key, value in new.items()]
             )
-    return shards

@@ -38,25 +38,26 @@ class Together:
 
         The call takes no lock that this thread may hold.
         """
-        begun = self.begin(shards, ask)
+        sent = self.begin(shards, ask)
+        here = {shard.number: ask(shard) for shard in shards if shard.number not in sent}
         return [
-            ask(shard) if answer is None else answer.result()
-            for shard, answer in zip(shards, begun, strict=True)
-        ]
-
-    def begin(self, shards: Sequence[Shard], ask: Callable[[Shard], _R]) -> list[Future[_R] | None]:
-        """Send the call to the shards elsewhere, and return their answers to come.
-
-        None for a directory, and for the last that is up: this thread would only wait meanwhile.
-        """
-        served = [shard for shard in shards if shard.is_served]
-        if not served:
-            return [None] * len(shards)
-        mine = next((shard for shard in reversed(served) if shard.is_up), None)
-        return [
-            self._running().submit(ask, shard) if shard.is_served and shard is not mine else None
+            here[shard.number] if shard.number in here else sent[shard.number].result()
             for shard in shards
         ]
+
+    def begin(self, shards: Sequence[Shard], ask: Callable[[Shard], _R]) -> dict[int, Future[_R]]:
+        """Send the call to shards elsewhere, and return their answers to come, by number.
+
+        Whoever calls this asks all others first, and waits then: directories, and the last shard
+        elsewhere that is up, since its thread would only wait meanwhile.
+        """
+        served = [shard for shard in shards if shard.is_served]
+        mine = next((shard for shard in reversed(served) if shard.is_up), None)
+        return {
+            shard.number: self._running().submit(ask, shard)
+            for shard in served
+            if shard is not mine
+        }
 
     def _running(self) -> ThreadPoolExecutor:
         with self._making:

@@ -219,11 +219,15 @@ class ShardedTruth(_OverShards, Truth):
 
     def states(self) -> tuple[State, list[State]]:
         """Return the coordinator's state and that of each shard; the last known of one down."""
-        asked = self.together.begin(self.shards, Shard.state)
+        sent = self.together.begin(self.shards, Shard.state)
         until = time.monotonic() + _PATIENCE_SECONDS
-        return super().state(), [
-            _state_of(shard, answer, until)
-            for shard, answer in zip(self.shards, asked, strict=True)
+        own = super().state()
+        here = {shard.number: shard.state() for shard in self.shards if shard.number not in sent}
+        return own, [
+            here[shard.number]
+            if shard.number in here
+            else _answered(shard, sent[shard.number], until)
+            for shard in self.shards
         ]
 
     def state(self) -> State:
@@ -280,7 +284,8 @@ class ShardedTruth(_OverShards, Truth):
                 dict(fingerprints or {}),
                 instead_of,
             )
-            added = replaced = deleted = given_away = 0
+            added = replaced = given_away = 0
+            deleted = -self._doomed_again(shares)
             for shard in self.shards:
                 share = shares[shard.number]
                 if share.is_empty:
@@ -353,6 +358,22 @@ class ShardedTruth(_OverShards, Truth):
             shares[number].fingerprints[document] = fingerprint
         return shares, moved
 
+    def _doomed_again(self, shares: Mapping[int, _Share]) -> int:
+        """Return how many chunks will be deleted in one more shard, as a move has not ended."""
+        named = [name for share in shares.values() for name in (*share.ids, *share.documents)]
+        if len(set(named)) == len(named):
+            return 0
+        doomed: list[str] = []
+        for shard in self.shards:
+            share = shares[shard.number]
+            written = {write.chunk.id for write in share.writes}
+            with shard.watched() as truth:
+                ids = {*share.ids}.union(*map(truth.ids_of_document, share.documents))
+                held = truth.ids(sorted(truth.rows_of_versions(ids))).values()
+            doomed += (id_ for id_ in held if id_ not in written)
+        written_at_all = {write.chunk.id for share in shares.values() for write in share.writes}
+        return len(doomed) - len(set(doomed) - written_at_all)
+
     def _chunks_in(self, ids: set[str]) -> dict[str, set[int]]:
         """Return the shards that hold each chunk: two, if a move has not ended."""
         return self._holders(lambda truth: truth.rows_of(ids))
@@ -422,10 +443,8 @@ class ShardedTruth(_OverShards, Truth):
         return found
 
 
-def _state_of(shard: Shard, asked: Future[State] | None, until: float) -> State:
+def _answered(shard: Shard, asked: Future[State], until: float) -> State:
     """Return a shard's state; nobody waits longer for one that was down when it was asked."""
-    if asked is None:
-        return shard.state()
     try:
         return asked.result(None if shard.is_up else max(until - time.monotonic(), 0.0))
     except TimeoutError:

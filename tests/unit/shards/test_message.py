@@ -48,10 +48,12 @@ def test_a_message_that_broke_off_is_none(cut: int) -> None:
         b'{"$": ["i8", 0, 1]}',
         b'{"$": 3}',
         b'{"$": ["b", 0.5, 1]}',
+        b'{"$": ["b", 0, 0]}',
+        b'[{"$": ["b", 0, 1]}, {"$": ["b", 0, 1]}]',
         b"[" * 100_000,
     ],
 )
-def test_bytes_that_lie_nowhere_are_refused(told: bytes) -> None:
+def test_bytes_that_lie_nowhere_twice_or_for_nothing_are_refused(told: bytes) -> None:
     content = b"hebb" + len(told).to_bytes(4, "little") + told + b"x"
     with pytest.raises(ValueError, match="no message"):
         unpack(content)
