@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.server
+import json
 import os
 import signal
 import socket
@@ -417,6 +418,72 @@ def test_who_answers_garbage_is_down(
             assert "far" in _notes(many)
         place.restart()
         _until_back(many)
+
+
+def test_what_a_server_says_is_shown_in_one_short_line(
+    far: Callable[..., Far], plan: Path, corpus: list[Chunk]
+) -> None:
+    place = far()
+    plan.write_text(place.entry() + NEAR)
+    with ShardedIndex.open(plan) as many:
+        many.add(corpus)
+        place.stop()
+        told = {"error": "StorageError", "detail": "\x1b[2Jbroken\n" + "x" * 100_000}
+        with _stranger(place.port, 500, "application/problem+json", json.dumps(told).encode()):
+            notes = _notes(many)
+        assert "[2Jbroken xxx" in notes
+        assert notes.isprintable()
+        assert len(notes) < 1_000
+        place.restart()
+
+
+def test_shards_elsewhere_are_asked_at_the_same_time(
+    far: Callable[..., Far], plan: Path, corpus: list[Chunk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan.write_text(far("a").entry() + NEAR + far("b").entry())
+    with ShardedIndex.open(plan) as many:
+        many.add(corpus)
+        plain, both = KeptShard.answer, threading.Barrier(2)
+
+        def waits_for_the_other(self: KeptShard, content: bytes, namespace: str) -> bytes:
+            both.wait(4)  # less than the time limit of a message
+            return plain(self, content, namespace)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(KeptShard, "answer", waits_for_the_other)
+            truth = many.parts.truth
+            assert truth.state() == truth.state()
+            assert truth.count() == len(corpus)
+        assert not many.recall(QUESTION).partial
+
+
+def test_shards_are_made_behind_urls(
+    far: Callable[..., Far], plan: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tokens = (token_of(SECRET, name="coordinator", role="shard"),)
+    place = far(tokens=tokens)
+    monkeypatch.setenv("THE_TOKEN", SECRET)
+
+    def create(file: Path, *arguments: str) -> Any:
+        return CliRunner().invoke(app, ["shards", "create", str(file), *arguments])
+
+    made = create(plan, place.url, "near", "--token-env", "THE_TOKEN")
+    assert made.exit_code == 0
+    assert "made 2 shards" in made.output
+    with ShardedIndex.open(plan) as many:
+        assert [shard.url for shard in many.shards()] == [place.url, None]
+        assert [shard.chunks for shard in many.shards()] == [0, 0]
+    gone = create(tmp_path / "gone" / "shards.toml", f"http://127.0.0.1:{_free_port()}")
+    assert gone.exit_code == 0
+    assert "does not answer yet" in gone.output
+    for places, told in [
+        (["near", "--token-env", "THE_TOKEN"], "there is none"),
+        (["ftp://a"], "url of shard"),
+    ]:
+        refused = create(tmp_path / "refused" / "shards.toml", *places)
+        assert isinstance(refused.exception, ParameterError)
+        assert told in str(refused.exception)
+    assert not (tmp_path / "refused").exists()
 
 
 def test_rows_that_were_not_asked_for_are_garbage(
