@@ -13,6 +13,7 @@ _LINK = re.compile(
     r"|\b[a-z]:\\\S*"
     r"|\b[\w.~-]++(?:[/\\][\w.~-]++){2,}[/\\]?"  # src/text/names
     r"|^[\"'(\[`]*</?[a-z][\w-]*+|\b[\w-]++=\"[^\"]*+|&#?[a-z0-9]++;"  # <div, class="x", &nbsp;
+    r"|:[a-z][\w:+.-]{0,40}:(?=`)"  # :func:`main`
 )
 _FILE = re.compile(
     r"(?i)(?:[\w-]++[./\\])+(?:adoc|avi|bat|bmp|c|cc|cfg|conf|cpp|cs|css|csv|dll|docx?|exe|gif|go|gz"
@@ -50,6 +51,8 @@ def without_links(word: str) -> str:
     ('[guide](|', 'TCP/IP')
     >>> without_links("./src/main.rs"), without_links("<div"), without_links("Vec<T>")
     ('|', '|', 'Vec<T>')
+    >>> without_links(":func:`main`"), without_links("std::vector")
+    ('|`main`', 'std::vector')
     """
     if len(word) > _LONGEST or not _MARKS.intersection(word):
         return word
