@@ -73,7 +73,12 @@ class ShardedIndex(HebbianIndex):
 
     @classmethod
     def create(
-        cls, location: str | Path, shards: int | Sequence[str | Path], **options: Any
+        cls,
+        location: str | Path,
+        shards: int | Sequence[str | Path],
+        *,
+        token_env: str | None = None,
+        **options: Any,
     ) -> Self:
         """Write ``shards.toml`` and open it.
 
@@ -82,7 +87,10 @@ class ShardedIndex(HebbianIndex):
         location : str or Path
             Of the file, which ends in ``.toml`` and must not exist.
         shards : int or sequence of paths
-            How many directories beside the file, or which directories.
+            How many directories beside the file, or which directories, and URLs of shards that
+            are served.
+        token_env : str, optional
+            The environment variable with the token for those behind a URL.
         **options
             As for :meth:`HebbianIndex.open`.
         """
@@ -91,7 +99,7 @@ class ShardedIndex(HebbianIndex):
             raise ParameterError(f"the file of shards ends in .toml, got {str(location)!r}")
         if file.exists():
             raise ParameterError(f"{file} is there already; open it, or add [[shard]] entries")
-        write_plan(file, shards)
+        write_plan(file, shards, token_env=token_env)
         return cls.open(file, **options)
 
     def shards(self) -> list[ShardState]:

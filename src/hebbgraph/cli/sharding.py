@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from hebbgraph.cli.shared import AsJson, Db, Namespace, out, print_json
+from hebbgraph.cli.shared import AsJson, Db, Namespace, err, out, print_json
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import ParameterError
 
@@ -25,8 +25,11 @@ app.add_typer(shards)
 def create(
     file: Annotated[Path, typer.Argument(help="The file to write; it ends in .toml.")],
     directories: Annotated[
-        list[Path] | None,
-        typer.Argument(help="Where the shards lie, relative to the file. [default: beside it]"),
+        list[str] | None,
+        typer.Argument(
+            help="Where the shards lie, relative to the file, or URLs of hebbgraph serve --shard. "
+            "[default: beside it]"
+        ),
     ] = None,
     number: Annotated[
         int | None,
@@ -34,18 +37,25 @@ def create(
             "--shards", help="How many, where no directories are named. [default: 2]", min=1
         ),
     ] = None,
+    token_env: Annotated[
+        str | None,
+        typer.Option(help="The environment variable with the token for those behind a URL."),
+    ] = None,
 ) -> None:
     """Write a file of shards, and make the directories."""
     from hebbgraph.sharded import ShardedIndex
 
     if directories and number is not None:
         raise ParameterError(f"name directories, or how many with --shards {number}, not both")
-    if directories and len(directories) == 1 and directories[0].name.isdecimal():
-        many = directories[0].name
+    if directories and len(directories) == 1 and (many := directories[0]).isdecimal():
         raise ParameterError(f"{many} would be one directory; for so many write --shards {many}")
-    with ShardedIndex.create(file, directories or number or _SHARDS) as index:
-        count = len(index.shards())
-    out.print(f"made {counted(count, 'shard')}; use them as --db {harmless(str(file))}")
+    places = directories or number or _SHARDS
+    with ShardedIndex.create(file, places, token_env=token_env) as index:
+        held = index.shards()
+    out.print(f"made {counted(len(held), 'shard')}; use them as --db {harmless(str(file))}")
+    for one in held:
+        if one.problem is not None:
+            err.print(f"{harmless(one.name)} does not answer yet: {harmless(one.problem)}")
 
 
 @shards.command("list")

@@ -168,8 +168,17 @@ def home_of(document: str, places: Sequence[ShardPlace]) -> int:
     return max(places, key=lambda place: (_hash(place.name, document), place.number)).number
 
 
-def write_plan(file: Path, shards: int | Sequence[str | Path]) -> None:
-    """Write a plan of so many shards beside the file, or of these directories.
+def write_plan(
+    file: Path, shards: int | Sequence[str | Path], *, token_env: str | None = None
+) -> None:
+    """Write a plan of so many shards beside the file, or of these directories and URLs.
+
+    Parameters
+    ----------
+    file : Path
+    shards : int or sequence of str or Path
+    token_env : str, optional
+        The environment variable with the token for those that are URLs.
 
     Raises
     ------
@@ -181,8 +190,12 @@ def write_plan(file: Path, shards: int | Sequence[str | Path]) -> None:
             raise ParameterError(f"from 1 to {_MOST} shards, got {shards!r}")
         shards = [f"shard-{number}" for number in range(shards)]
     if isinstance(shards, str) or not isinstance(shards, Sequence):
-        raise ParameterError(f"shards is how many, or a list of directories, got {shards!r:.200}")
-    entries = [{"name": Path(one).name, "path": str(one)} for one in shards]
+        raise ParameterError(
+            f"shards is how many, or a list of directories and URLs, got {shards!r:.200}"
+        )
+    entries = [_entry(one, token_env) for one in shards]
+    if token_env is not None and not any("url" in one for one in entries):
+        raise ParameterError("token_env goes with shards behind a URL, and there is none")
     ShardPlan._of_tables(file, {"shard": entries})
     written = (
         "[[shard]]\n" + "".join(f"{key} = {_quoted(value)}\n" for key, value in one.items())
@@ -190,6 +203,14 @@ def write_plan(file: Path, shards: int | Sequence[str | Path]) -> None:
     )
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text("\n".join(written), "utf-8")
+
+
+def _entry(place: str | Path, token_env: str | None) -> dict[str, str]:
+    """Return the table of a shard in a directory, or behind a URL."""
+    if not is_url(place):
+        return {"name": Path(place).name, "path": str(place)}
+    name = str(place).partition("://")[2].rstrip("/")
+    return {"name": name, "url": str(place)} | ({"token_env": token_env} if token_env else {})
 
 
 def _quoted(value: str) -> str:
