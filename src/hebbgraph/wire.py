@@ -214,7 +214,15 @@ class Wire:
             raise self._stranger(answer) from error
 
     def send(
-        self, name: str, content: bytes, *, kind: str, namespace: str, most_bytes: int, once: bool
+        self,
+        name: str,
+        content: bytes,
+        *,
+        kind: str,
+        namespace: str,
+        most_bytes: int,
+        once: bool,
+        within_seconds: float | None = None,
     ) -> bytes:
         """Post a message of another kind than JSON, and return the answer.
 
@@ -231,6 +239,8 @@ class Wire:
             Of the answer.
         once : bool
             Send it over a new connection, so that it never has to be sent twice.
+        within_seconds : float, optional
+            Instead of the time limit of the wire.
 
         Raises
         ------
@@ -240,7 +250,13 @@ class Wire:
             If it cannot be reached, takes too long or sends too much.
         """
         answer = self._answer(
-            name, namespace, content, kind=kind, whole=True, most_bytes=most_bytes, once=once
+            name,
+            namespace,
+            content,
+            kind=kind,
+            within_seconds=within_seconds or self._timeout_seconds,
+            most_bytes=most_bytes,
+            once=once,
         )
         if answer.status != 200:
             raise self._problem(answer)
@@ -255,20 +271,21 @@ class Wire:
         content: bytes | None,
         *,
         kind: str = "application/json",
-        whole: bool = False,
+        within_seconds: float | None = None,
         most_bytes: int | None = None,
         once: bool = False,
     ) -> _Answer:
         """Send a GET, or a POST with content, and read what is answered, whatever it is.
 
-        With ``whole``, the time limit holds for all of it, not for each wait.
+        The time limit of the wire holds for each wait; ``within_seconds`` for all of it.
         """
         path = f"{self._prefix}/v1/{name}?namespace={quote(namespace, safe='')}"
-        deadline = time.monotonic() + self._timeout_seconds if whole else None
+        seconds = within_seconds or self._timeout_seconds
+        deadline = None if within_seconds is None else time.monotonic() + within_seconds
         while True:
             connection, is_new = (self._connect(), True) if once else self._taken()
             try:
-                connection.limit(self._timeout_seconds, deadline)
+                connection.limit(seconds, deadline)
                 connection.request(
                     "GET" if content is None else "POST",
                     path,
@@ -277,6 +294,9 @@ class Wire:
                 )
                 response = connection.getresponse()
                 held = _content(response, most_bytes)
+            except TimeoutError as error:
+                connection.close()
+                raise self._lost(f"a message took longer than {seconds:g} s") from error
             except (OSError, http.client.HTTPException, _TooMuch) as error:
                 connection.close()
                 if is_new or not isinstance(error, _STALE):
@@ -300,10 +320,8 @@ class Wire:
         except IndexError:
             return self._connect(), True
 
-    def _lost(self, error: Exception) -> ConnectionLostError:
+    def _lost(self, error: Exception | str) -> ConnectionLostError:
         reason = str(error) or type(error).__name__
-        if isinstance(error, TimeoutError):
-            reason = f"a message took longer than {self._timeout_seconds:g} s"
         lost = ConnectionLostError(f"{self.url} does not answer: {reason}; is the server running?")
         lost.maybe_kept = True
         return lost

@@ -486,24 +486,69 @@ def test_shards_are_made_behind_urls(
     assert not (tmp_path / "refused").exists()
 
 
-def test_rows_that_were_not_asked_for_are_garbage(
-    far: Callable[..., Far], plan: Path, corpus: list[Chunk], monkeypatch: pytest.MonkeyPatch
+def _another_row(told: Any) -> None:
+    told[0][0] += 1_000
+
+
+def _a_number_for_a_name(told: Any) -> None:
+    told[0][1] = 5
+
+
+def _of_another_shard(told: Any) -> None:
+    told[1] += 2**40
+
+
+@pytest.mark.parametrize(
+    ("call", "change", "told"),
+    [
+        ("select", _another_row, "other rows than asked"),
+        ("select", _a_number_for_a_name, "rows of other columns"),
+        ("changes_since", _of_another_shard, "rows of another shard"),
+    ],
+)
+def test_rows_that_cannot_be_are_garbage(
+    far: Callable[..., Far],
+    plan: Path,
+    corpus: list[Chunk],
+    monkeypatch: pytest.MonkeyPatch,
+    call: str,
+    change: Callable[[Any], None],
+    told: str,
 ) -> None:
     plan.write_text(far().entry() + NEAR)
-    with ShardedIndex.open(plan) as many:
+    with ShardedIndex.open(plan) as many, ShardedIndex.open(plan) as writing:
         many.add(corpus)
         plain = KeptShard.answer
 
         def wrong(self: KeptShard, content: bytes, namespace: str) -> bytes:
             answer = plain(self, content, namespace)
-            if unpack(content)[1] == "select":
-                told = unpack(answer)
-                told[0][0] += 1_000
-                return pack(told)
+            if unpack(content)[1] == call:
+                found = unpack(answer)
+                change(found)
+                return pack(found)
             return answer
 
+        writing.add([{"id": f"n{at}", "text": f"Note {at}."} for at in range(8)])
         monkeypatch.setattr(KeptShard, "answer", wrong)
-        assert "other rows than asked" in _notes(many)
+        assert told in _notes(many)
+
+
+def test_what_reads_or_rewrites_all_of_a_shard_may_take_longer_than_a_message(
+    far: Callable[..., Far], plan: Path, corpus: list[Chunk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan.write_text(far().entry("timeout_seconds = 4") + NEAR)
+    with ShardedIndex.open(plan) as many:
+        many.add(corpus)
+        plain = KeptShard.answer
+
+        def slow(self: KeptShard, content: bytes, namespace: str) -> bytes:
+            if unpack(content)[1] in ("problems", "vacuum"):
+                time.sleep(4.5)
+            return plain(self, content, namespace)
+
+        monkeypatch.setattr(KeptShard, "answer", slow)
+        assert many.doctor().ok
+        many.compact()
 
 
 def test_the_token_comes_from_the_environment(

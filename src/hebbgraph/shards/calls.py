@@ -29,12 +29,13 @@ from hebbgraph.store.truth import (
     Truth,
 )
 
-__all__ = ["CALLS", "MOST_ROWS", "Call", "Opened", "Opening", "Request"]
+__all__ = ["CALLS", "MOST_ROWS", "Call", "Opened", "Opening", "Request", "is_row"]
 
 #: Rows of one message; more come in several.
 MOST_ROWS = 500
 
 _COLUMNS = {column.name: column for column in chunks.c}
+_KINDS = {name: (column.type.python_type, column.nullable) for name, column in _COLUMNS.items()}
 
 
 def _ints(value: object) -> IntArray:
@@ -124,11 +125,15 @@ class Call(NamedTuple):
         Checks what it returns.
     writes : bool
         Whether it changes something, so that it is not sent twice.
+    lasts : bool
+        Whether it reads or rewrites all that a shard holds, which no recall waits for and no time
+        limit of a message fits.
     """
 
     run: Callable[..., Any]
     answer: TypeAdapter[Any]
     writes: bool
+    lasts: bool = False
 
 
 CALLS: dict[str, Call] = {}
@@ -145,6 +150,27 @@ def _call(run: Callable[..., Any], *, writes: bool = False) -> Callable[..., Any
 
 def _write(run: Callable[..., Any]) -> Callable[..., Any]:
     return _call(run, writes=True)
+
+
+def _lasting(run: Callable[..., Any]) -> Callable[..., Any]:
+    CALLS[run.__name__] = CALLS[run.__name__]._replace(lasts=True)
+    return run
+
+
+def is_row(held: Sequence[Any], columns: Sequence[str]) -> bool:
+    """Return whether something is a row number and what these columns may hold.
+
+    Examples
+    --------
+    >>> is_row([7, "moss", None], ["id", "links"]), is_row([7, None], ["id"])
+    (True, False)
+    """
+    return len(held) == len(columns) + 1 and all(
+        isinstance(value, kind) or (value is None and nullable)
+        for value, (kind, nullable) in zip(
+            held, ((int, False), *(_KINDS[name] for name in columns)), strict=True
+        )
+    )
 
 
 # -- what it is, and what has changed ----------------------------------------------------
@@ -171,6 +197,7 @@ def count(truth: Truth) -> int:
     return truth.count()
 
 
+@_lasting
 @_call
 def problems(truth: Truth) -> list[Finding]:
     return [*truth.problems()]
@@ -222,11 +249,13 @@ def dated(truth: Truth, after: int, last: int) -> list[Dated]:
     return truth.dated(after, last)
 
 
+@_lasting
 @_call
 def addresses(truth: Truth) -> list[tuple[str, list[str]]]:
     return [*truth.addresses()]
 
 
+@_lasting
 @_call
 def fingerprints(truth: Truth) -> list[tuple[str, str]]:
     return [*truth.fingerprints().items()]
@@ -316,11 +345,13 @@ def begin_epoch(truth: Truth, embedding: EmbeddingState) -> EmbeddingState:
     return truth.embeddings.begin_epoch(embedding)
 
 
+@_lasting
 @_write
 def drop_tombstones(truth: Truth) -> None:
     truth.drop_tombstones()
 
 
+@_lasting
 @_write
 def vacuum(truth: Truth) -> None:
     truth.database.vacuum()

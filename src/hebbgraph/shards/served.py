@@ -23,9 +23,9 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.records import Finding
-from hebbgraph.shards.calls import CALLS, MOST_ROWS, Opened, Opening, Request
+from hebbgraph.shards.calls import CALLS, MOST_ROWS, Opened, Opening, Request, is_row
 from hebbgraph.shards.message import VERSION, pack, unpack
-from hebbgraph.shards.plan import ShardPlace
+from hebbgraph.shards.plan import ROWS, ShardPlace
 from hebbgraph.store.chunks import Dated, Named, pages, row_of
 from hebbgraph.store.database import Database
 from hebbgraph.store.embeddings import Embeddings, EmbeddingState
@@ -48,6 +48,8 @@ MESSAGE = "application/vnd.hebbgraph.shard"
 ROUTE = "shard"
 #: Of one answer. The longest say which rows there are: eight bytes a chunk.
 _MOST_BYTES = 256_000_000
+#: How long a call may take that reads or rewrites all that the shard holds.
+_LASTING_SECONDS = 3600.0
 
 _OPENED: TypeAdapter[Opened] = TypeAdapter(Opened)
 
@@ -58,13 +60,14 @@ class _Line:
     def __init__(self, place: ShardPlace, namespace: str) -> None:
         assert place.url is not None
         self.url = place.url
+        self._rows = range(place.number * ROWS, (place.number + 1) * ROWS)
         self._namespace = namespace
         self._wire = Wire(place.url, token=place.token(), timeout_seconds=place.timeout_seconds)
         #: The id of the database there, once it was opened.
         self.database: str | None = None
 
     def open(self, opening: Opening) -> Opened:
-        told = self._sent("open", opening._asdict(), _OPENED, once=False)
+        told = self._sent("open", opening._asdict(), _OPENED)
         opened: Opened = told
         self.database = opened.database
         return opened
@@ -78,10 +81,24 @@ class _Line:
             If there is no answer, or none that fits: the shard is down then.
         """
         known = CALLS[call]
-        return self._sent(call, given, known.answer, once=known.writes)
+        return self._sent(call, given, known.answer, once=known.writes, lasts=known.lasts)
+
+    def check(self, rows: Iterable[int]) -> None:
+        """Raise ConnectionLostError unless rows ascend and are those of this shard."""
+        before = self._rows.start
+        for row in rows:
+            if not before < row < self._rows.stop:
+                raise ConnectionLostError(f"{self.url} answered with rows of another shard")
+            before = row
 
     def _sent(
-        self, call: str, given: Mapping[str, Any], answer: TypeAdapter[Any], *, once: bool
+        self,
+        call: str,
+        given: Mapping[str, Any],
+        answer: TypeAdapter[Any],
+        *,
+        once: bool = False,
+        lasts: bool = False,
     ) -> Any:
         try:
             message = pack(Request(VERSION, call, self.database, dict(given)))
@@ -97,6 +114,7 @@ class _Line:
                 namespace=self._namespace,
                 most_bytes=_MOST_BYTES,
                 once=once,
+                within_seconds=_LASTING_SECONDS if lasts else None,
             )
         except (StorageError, SettingsMismatchError):
             raise
@@ -155,7 +173,7 @@ class _OverLine:
         names = [column.name for column in columns]
         for page in pages(map(int, rows), MOST_ROWS):
             found = self._line.ask("select", rows=np.array(page, dtype=np.int64), columns=names)
-            if any(len(held) != len(names) + 1 for held in found):
+            if not all(is_row(held, names) for held in found):
                 raise ConnectionLostError(f"{self._line.url} answered with rows of other columns")
             numbers = [held[0] for held in found]
             if sorted(set(page).intersection(numbers)) != numbers:
@@ -164,7 +182,10 @@ class _OverLine:
 
     def _by_id(self, ids: Iterable[str], column: sa.Column[Any]) -> dict[str, Any]:
         wanted = list(ids)
-        return dict(self._line.ask("by_id", ids=wanted, column=column.name)) if wanted else {}
+        found = dict(self._line.ask("by_id", ids=wanted, column=column.name)) if wanted else {}
+        if column.name == "row":
+            self._line.check(sorted(found.values()))
+        return found
 
     def count(self) -> int:
         counted: int = self._line.ask("count")
@@ -263,7 +284,10 @@ class ServedTruth(_OverLine, Truth):
         return told
 
     def changes_since(self, commit: Commit) -> Changes:
-        return Changes(*self._line.ask("changes_since", commit=commit))
+        changes = Changes(*self._line.ask("changes_since", commit=commit))
+        self._line.check(changes.added.tolist())
+        self._line.check(changes.removed.tolist())
+        return changes
 
     def apply(
         self,
