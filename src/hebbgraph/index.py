@@ -364,7 +364,7 @@ class HebbianIndex:
         from hebbgraph.build.building import sweep_shelf
 
         if self._parts.root is not None:
-            sweep_shelf(self._parts.root)
+            sweep_shelf(self._parts.root, self._parts.database.id)
         self._parts.scrub()
 
     def reembed(

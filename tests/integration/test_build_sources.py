@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +201,23 @@ def test_a_folder_that_holds_other_files_is_left_alone(name: str, tmp_path: Path
         assert (mine / name).read_text() == '{"years": 4}'
         (mine / name).unlink()
         assert build(index.parts, parts, Here(), work=mine).added.added == 40
+
+
+def test_erasing_takes_what_killed_builds_left_elsewhere(tmp_path: Path):
+    def killed(told: object) -> None:
+        raise KeyboardInterrupt
+
+    parts = partitions_of([_lines(tmp_path / "a.jsonl")])
+    mine, taken = tmp_path / "mine", tmp_path / "taken"
+    with HebbianIndex.open(tmp_path / "index") as index:
+        for work in (mine, taken):
+            with pytest.raises(KeyboardInterrupt):
+                build(index.parts, parts, Here(), work=work, on_progress=killed)
+        shutil.rmtree(taken)
+        with HebbianIndex.open(tmp_path / "other") as other, pytest.raises(KeyboardInterrupt):
+            build(other.parts, parts, Here(), work=taken, on_progress=killed)
+        index.compact()
+        assert not mine.exists()
+        assert (taken / "manifest.json").exists()  # by now of another index
+        assert build(index.parts, parts, Here(), work=mine).added.unchanged == 40
+    assert not list(tmp_path.glob("index/build*"))

@@ -27,6 +27,8 @@ __all__ = ["BuildReport", "build", "sweep_shelf"]
 
 _SHELF = "build"
 _MANIFEST = "manifest.json"
+#: Beside the database: the folders elsewhere in which builds of it were begun and not completed.
+_ELSEWHERE = "build.json"
 
 
 class BuildReport(BaseModel):
@@ -110,12 +112,17 @@ def build(
     shelf = Path(work) if work is not None else Path(namespace.root or "") / _SHELF
     with _alone_in(shelf):
         recipe = _recipe_of(shelf, namespace, on_error, embedder)
+        noted = None if work is None or namespace.root is None else namespace.root / _ELSEWHERE
+        if noted is not None:
+            _note(noted, [*_noted(noted), str(shelf.absolute())])
         driver = Driver(namespace, engine, shelf, recipe, on_progress)
         added = driver.run(partitions, sum(one.size for one in partitions))
         if embedder is not None:
             namespace.derived.hold_vectors()
             namespace.bring_up_to_date()
         remove(shelf)
+        if noted is not None:
+            _note(noted, [one for one in _noted(noted) if one != str(shelf.absolute())])
     return BuildReport(
         added=added,
         partitions=len(partitions),
@@ -127,18 +134,59 @@ def build(
     )
 
 
-def sweep_shelf(root: Path) -> None:
-    """Remove what a killed build left in an index directory, since it holds texts.
+def sweep_shelf(root: Path, database: str) -> None:
+    """Remove what killed builds left in an index directory and elsewhere, since it holds texts.
+
+    A folder elsewhere is left alone if it is of another index by now, and looked for again by the
+    next call if it cannot be reached.
+
+    Parameters
+    ----------
+    root : Path
+    database : str
+        The id of the index's database.
 
     Raises
     ------
     IndexLockedError
         If the build is at work.
     """
-    shelf = root / _SHELF
-    if (shelf / _MANIFEST).exists():
-        with _alone_in(shelf):
-            remove(shelf)
+    noted = root / _ELSEWHERE
+    unreached = []
+    for shelf in (root / _SHELF, *map(Path, _noted(noted))):
+        if not shelf.parent.is_dir():
+            unreached.append(str(shelf))
+        elif (shelf / _MANIFEST).exists() and (shelf.parent == root or _is_of(shelf, database)):
+            with _alone_in(shelf):
+                remove(shelf)
+    if noted.exists():
+        _note(noted, unreached)
+
+
+def _noted(file: Path) -> list[str]:
+    """Return the folders elsewhere that a file names; none if there is no such file."""
+    try:
+        return [str(one) for one in json.loads(file.read_text("utf-8"))]
+    except (FileNotFoundError, ValueError, TypeError):
+        return []
+
+
+def _note(file: Path, folders: Sequence[str]) -> None:
+    """Name the folders elsewhere; without any, the file goes."""
+    if not folders:
+        file.unlink(missing_ok=True)
+        return
+    held = json.dumps([*dict.fromkeys(folders)])
+    replace_file(file, lambda to: to.write_text(held, "utf-8"))
+
+
+def _is_of(shelf: Path, database: str) -> bool:
+    """Return whether the build that was begun in a folder is one of an index."""
+    try:
+        held = json.loads((shelf / _MANIFEST).read_bytes())["index"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
+    return bool(held and held[0] == database)
 
 
 @contextlib.contextmanager
