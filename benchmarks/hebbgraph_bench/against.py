@@ -111,6 +111,7 @@ class _Version:
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
+            self._process.communicate()  # else its pipes stay open
             raise RuntimeError("the process that answers has ended; see its error above")
         return line
 
