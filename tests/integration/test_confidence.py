@@ -5,9 +5,11 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from hebbgraph import Chunk, HebbianIndex, Recall
+from hebbgraph import Chunk, HebbianIndex, Recall, Settings
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.recall.strategies import NO_KNOWLEDGE
 
@@ -100,6 +102,48 @@ def test_what_was_deleted_is_not_known(index: HebbianIndex) -> None:
         never.add(chunk for chunk in CHUNKS if chunk.id != "moss")
         for question in (KNOWN, OTHER, FAINT):
             assert sure(index, question) == pytest.approx(sure(never, question), abs=1e-6)
+
+
+def test_what_was_deleted_no_longer_tells_how_near_chunks_are_in_general() -> None:
+    class Drawn:
+        model_name = "drawn"
+
+        def embed_query(self, text: str) -> list[float]:
+            drawn = np.random.default_rng(sum(text.encode())).random(8)
+            return list(drawn / np.linalg.norm(drawn))
+
+        def embed_documents(self, texts: list[str]) -> list[list[float]]:
+            return [self.embed_query(text) for text in texts]
+
+    class Few:
+        """A search that names some, so that not all cosines are known."""
+
+        def __init__(self, vectors: NDArray[np.float32]) -> None:
+            self.size = len(vectors)
+
+        def __len__(self) -> int:
+            return self.size
+
+        def extend(self, vectors: NDArray[np.float32]) -> None:
+            self.size += len(vectors)
+
+        def candidates(
+            self, query: NDArray[np.float32], limit: int, allowed: NDArray[np.bool_], cosines: Any
+        ) -> NDArray[np.int64]:
+            return np.flatnonzero(allowed)[-limit:]
+
+    chunks = [Chunk(id=f"{n:04}", text=f"tide {n}") for n in range(1300)]
+    gone = {chunk.id for chunk in chunks[:900:3]}
+    options: Any = {"embedder": Drawn(), "settings": Settings(vector_search=Few)}
+    with (
+        HebbianIndex.open(":memory:", **options) as one,
+        HebbianIndex.open(":memory:", **options) as other,
+    ):
+        one.add(chunks)
+        other.add([chunk for chunk in chunks if chunk.id not in gone])
+        before = sure(one, "quay")
+        one.delete(sorted(gone))
+        assert before != sure(one, "quay") == sure(other, "quay")
 
 
 def test_citing_teaches_that_a_rewording_is_known(index: HebbianIndex) -> None:

@@ -11,6 +11,7 @@ from hebbgraph.arrays import (
     GrowableArray,
     RaggedArray,
     concatenated_ranges,
+    evenly_chosen,
     is_in,
     sum_by,
     top_n,
@@ -48,6 +49,24 @@ def test_extending_a_read_only_array_leaves_it_alone() -> None:
     numbers.extend([2])
     assert numbers.view.tolist() == [1, 2]
     assert initial.tolist() == [1]
+
+
+def test_whoever_keeps_the_elements_sees_that_they_have_changed() -> None:
+    numbers = GrowableArray(np.int64, np.array([1, 2, 3]))
+    first = numbers.view
+    assert numbers.view is first
+    numbers.extend([4])
+    second = numbers.view
+    assert second is not first
+    numbers.writable()[0] = 9
+    assert numbers.view is not second
+
+
+@given(st.lists(st.booleans(), max_size=200), st.integers(1, 70))
+def test_evenly_chosen_is_every_nth_of_all_places(flags: list[bool], most: int) -> None:
+    every = [place for place, flag in enumerate(flags) if flag]
+    chosen = evenly_chosen(np.array(flags, dtype=np.bool_), most).tolist()
+    assert chosen == every[:: max(-(-len(every) // most), 1)]
 
 
 @given(st.lists(st.tuples(st.integers(0, 50), st.integers(0, 5)), max_size=10))

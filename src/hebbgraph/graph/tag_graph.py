@@ -179,8 +179,10 @@ class TagGraph:
 
     @property
     def alive(self) -> NDArray[np.bool_]:
-        """Mask of the slots that hold a live chunk."""
-        return self._alive.view
+        """Mask of the slots that hold a live chunk, read-only; another array after each step."""
+        alive = self._alive.view
+        alive.flags.writeable = False
+        return alive
 
     @property
     def rows(self) -> NDArray[np.int64]:

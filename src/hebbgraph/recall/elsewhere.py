@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray, IntArray
+from hebbgraph.arrays import FloatArray, IntArray, evenly_chosen
 from hebbgraph.errors import ParameterError
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.protocols import VectorSource
@@ -56,8 +56,7 @@ class VectorsElsewhere:
     def background(self, graph: TagGraph) -> float | None:
         """Return the mean cosine of chunks in general; None if it is not known."""
         if not self._sample:
-            rows = graph.rows[graph.alive]
-            self._sample = rows[:: -(-len(rows) // _SAMPLE)].tolist() if len(rows) else []
+            self._sample = graph.rows[evenly_chosen(graph.alive, _SAMPLE)].tolist()
         found = self.cosines(np.array(self._sample, np.int64))
         known = found[~np.isnan(found)]
         return float(known.mean()) if len(known) else None

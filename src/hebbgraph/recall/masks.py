@@ -71,9 +71,9 @@ class Masks:
             return kept[2]
         if self._columns is None or self._columns.graph is not graph:
             self._columns = MetadataFields(self._truth, graph, self._colony_of, self._stale)
-        passing = Passing(
-            condition.mask(self._columns) & graph.alive, condition.cover(self._columns)
-        )
+        mask = condition.mask(self._columns) & graph.alive
+        mask.flags.writeable = False
+        passing = Passing(mask, condition.cover(self._columns))
         if key is not None:
             self._masks[key] = (graph, graph.generation, passing)
             while len(self._masks) > _MASKS_KEPT:

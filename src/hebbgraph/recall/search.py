@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, IntArray, flatnonzero, is_in_sorted
+from hebbgraph.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    evenly_chosen,
+    flatnonzero,
+    is_in_sorted,
+)
 from hebbgraph.derived.languages import Languages
 from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.derived.parts import Derived
@@ -36,6 +43,8 @@ _MARGIN = 1.3
 _EQUAL = 1.0 - 1e-6
 #: Words of a question that are looked up to see which chunks hold them, the rarest.
 _WORDS = 16
+#: Chunks that tell how near chunks in general are.
+_SAMPLE = 500
 #: Time that lexical search takes to look up a row or a fact, and to return a hit, in µs.
 _LOOKUP, _HIT = 6.0, 0.5
 
@@ -57,7 +66,7 @@ class DirectSearch:
         self._derived = derived
         self._weights = weights
         self._languages = languages
-        self._slots = _Slots.none()
+        self._slots = _Slots()
 
     def evidence(
         self,
@@ -137,20 +146,25 @@ class DirectSearch:
             )
         slots = self._slots
         if not slots.fits(graph, table):
-            slots = self._slots = _Slots.of(graph, table)
+            slots = self._slots = _Slots(graph, table)
         found = table.nearest(vector, _CANDIDATES, slots.mask(allowed))
 
         def similarity(chunks: IntArray) -> FloatArray:
             return table.cosines_at(vector, slots.positions_of(chunks), found.every)
 
         evidence = fused(
-            slots.slots[found.positions],
+            slots.slots_of(found.positions),
             found.cosines,
             similarity=memoize_similarity(similarity) if found.every is None else similarity,
         )
         if not len(found.cosines):
             return evidence, None
-        background = table.background(vector, slots.mask(graph.alive), found.every)
+        typical = (
+            table.cosines_at(vector, slots.sample(graph.alive))
+            if found.every is None
+            else found.every[slots.mask(graph.alive)]
+        )
+        background = float(typical.mean(dtype=np.float64))
         return evidence, nearness(float(found.cosines.max()), background)
 
 
@@ -242,46 +256,62 @@ class RareWords:
         return found
 
 
-@dataclass(frozen=True)
 class _Slots:
     """The slot of each vector and the vector of each slot; the same from recall to recall."""
 
-    graph: TagGraph | None
-    table: VectorTable | None
-    slots: NDArray[np.int64]
-    known: BoolArray
-    #: The vector of each slot, -1 for none; None if both have the same numbers.
-    positions: NDArray[np.int64] | None
-    n_slots: int
-
-    @classmethod
-    def none(cls) -> _Slots:
-        return cls(None, None, np.empty(0, np.int64), np.empty(0, np.bool_), None, 0)
-
-    @classmethod
-    def of(cls, graph: TagGraph, table: VectorTable) -> _Slots:
+    def __init__(self, graph: TagGraph | None = None, table: VectorTable | None = None) -> None:
+        self._graph, self._table = graph, table
+        self._sizes = (0, 0)
+        #: The slot of each vector, and which vectors have one; the vector of each slot, -1 for
+        #: none. None if both have the same numbers.
+        self._slots: tuple[NDArray[np.int64], BoolArray] | None = None
+        self._positions: NDArray[np.int64] | None = None
+        #: What was asked for last, by the mask that it follows from.
+        self._mask: tuple[BoolArray, BoolArray] | None = None
+        self._sample: tuple[BoolArray, NDArray[np.int64]] | None = None
+        if graph is None or table is None:
+            return
+        self._sizes = (graph.n_slots, len(table.rows))
+        if np.array_equal(graph.rows, table.rows):
+            return
         slots = np.minimum(np.searchsorted(graph.rows, table.rows), graph.n_slots - 1)
         known = graph.rows[slots] == table.rows
-        if len(slots) == graph.n_slots and bool(known.all()):
-            return cls(graph, table, slots, known, None, graph.n_slots)
-        positions = np.full(graph.n_slots, -1)
-        positions[slots[known]] = np.flatnonzero(known)
-        return cls(graph, table, slots, known, positions, graph.n_slots)
+        self._slots = slots, known
+        self._positions = np.full(graph.n_slots, -1)
+        self._positions[slots[known]] = np.flatnonzero(known)
 
     def fits(self, graph: TagGraph, table: VectorTable) -> bool:
         # Rows of a graph and of a table are only ever added at the end.
         return (
-            self.graph is graph
-            and self.table is table
-            and self.n_slots == graph.n_slots
-            and len(self.slots) == len(table.rows)
+            self._graph is graph
+            and self._table is table
+            and self._sizes == (graph.n_slots, len(table.rows))
         )
 
     def mask(self, allowed: BoolArray) -> BoolArray:
-        return allowed if self.positions is None else self.known & allowed[self.slots]
+        """Return which vectors are those of allowed slots."""
+        if self._slots is None:
+            return allowed
+        if self._mask is None or self._mask[0] is not allowed or allowed.flags.writeable:
+            slots, known = self._slots
+            mask = known & allowed[slots]
+            mask.flags.writeable = False
+            self._mask = allowed, mask
+        return self._mask[1]
+
+    def sample(self, alive: BoolArray) -> NDArray[np.int64]:
+        """Return the positions of some vectors, which depend only on the chunks that are alive."""
+        if self._sample is None or self._sample[0] is not alive or alive.flags.writeable:
+            self._sample = alive, evenly_chosen(self.mask(alive), _SAMPLE)
+        return self._sample[1]
+
+    def slots_of(self, positions: IntArray) -> IntArray:
+        """Return the slots of vectors that have one."""
+        return positions if self._slots is None else self._slots[0][positions]
 
     def positions_of(self, slots: IntArray) -> IntArray:
-        return slots if self.positions is None else self.positions[slots]
+        """Return the vectors of slots, -1 for none."""
+        return slots if self._positions is None else self._positions[slots]
 
 
 class _Plan(NamedTuple):

@@ -66,6 +66,8 @@ class InvertedListSearch:
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
         self._faiss = library()
+        #: The mask of the last search, how many it allows, and what tells faiss which.
+        self._last_allowed: tuple[BoolArray, int, Any] | None = None
         self._index = self._fitted(vectors)
         self.extend(vectors)
 
@@ -106,6 +108,7 @@ class InvertedListSearch:
 
     def extend(self, vectors: NDArray[np.float32]) -> None:
         """Add vectors; see :class:`~hebbgraph.protocols.VectorSearch`."""
+        self._last_allowed = None
         with _one_thread(self._faiss):
             for start in range(0, len(vectors), _BATCH):
                 self._index.add(np.ascontiguousarray(vectors[start : start + _BATCH]))
@@ -120,13 +123,12 @@ class InvertedListSearch:
         """Return positions that include nearly all of the nearest allowed ones."""
         faiss, size, n_lists = self._faiss, len(self), self._lists.nlist
         wanted = _CANDIDATES * limit
-        n_allowed = int(np.count_nonzero(allowed))
+        n_allowed, selector = self._selected(allowed)
         if n_allowed <= max(wanted, _FEW):
             return np.flatnonzero(allowed)
         parameters = faiss.SearchParametersIVF()
-        if n_allowed < size:
-            bits = np.packbits(allowed, bitorder="little")
-            parameters.sel = faiss.IDSelectorBitmap(bits)
+        if selector is not None:
+            parameters.sel = selector
         # A filter leaves fewer in each list, and the nearest of them lie farther away.
         looked_at = _LOOKED_AT / math.cbrt(n_allowed / size)
         n_probes = math.ceil(looked_at * n_lists / size)
@@ -142,6 +144,17 @@ class InvertedListSearch:
             if len(found) >= limit or n_probes >= n_lists:
                 return np.sort(found)
             n_probes *= 4
+
+    def _selected(self, allowed: BoolArray) -> tuple[int, Any]:
+        """Return how many are allowed, and what tells faiss which; None if it is all."""
+        held = self._last_allowed
+        if held is not None and held[0] is allowed and not allowed.flags.writeable:
+            return held[1:]
+        n_allowed, selector = int(np.count_nonzero(allowed)), None
+        if n_allowed < len(self):
+            selector = self._faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+        self._last_allowed = allowed, n_allowed, selector
+        return n_allowed, selector
 
     # -- on disk --------------------------------------------------------------------
 
@@ -182,7 +195,7 @@ class InvertedListSearch:
             logger.warning("%s in %s is damaged (%s): rebuilding", _FILE, directory, error)
             return None
         lists = object.__new__(cls)
-        lists._faiss, lists._index = faiss, index
+        lists._faiss, lists._index, lists._last_allowed = faiss, index, None
         return lists
 
 

@@ -34,7 +34,6 @@ _FEWEST_SEARCHED = 5_000
 #: A search is rebuilt when there are this many times the vectors that it was fitted to.
 _REFIT = 4
 #: What versions of this and before may have saved for a search.
-_SAMPLE = 500
 _SEARCH_FILES = ("vectors.ivf.json", "vectors.ivf", "vectors.json", "vectors.usearch")
 
 
@@ -312,26 +311,6 @@ class VectorTable:
 
     def _products(self, query: NDArray[np.float32], at: IntArray) -> NDArray[np.float32]:
         return products(self.matrix, query, at)
-
-    def background(
-        self, query: NDArray[np.float32], alive: BoolArray, every: NDArray[np.float32] | None = None
-    ) -> float:
-        """Return the mean cosine of all vectors; of some of them, if it is not known of all.
-
-        Parameters
-        ----------
-        query : ndarray of float32, shape (dimension,), unit length
-        alive : ndarray of bool, shape (n,), not all False
-            Of which vectors.
-        every : ndarray of float32, optional
-            What :meth:`nearest` returned of it.
-        """
-        if every is None:
-            positions = np.flatnonzero(alive)
-            cosines = self._products(query, positions[:: -(-len(positions) // _SAMPLE)])
-        else:
-            cosines = every[alive]
-        return float(cosines.mean(dtype=np.float64))
 
     def cosines(self, query: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
         """Return the cosine of each row's vector; -1 for a row that has none."""
