@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hebbgraph.arrays import BoolArray, GrowableArray, IntArray
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NOTHING
-from hebbgraph.vectors.products import highest, products
+from hebbgraph.vectors.products import highest
 from hebbgraph.vectors.table import Nearest, VectorTable
 
 __all__ = ["JoinedVectors"]
@@ -56,11 +56,11 @@ class JoinedVectors(VectorTable):
         known = len(every) == len(found)
         return Nearest(positions[best], cosines[best], np.concatenate(every) if known else None)
 
-    def _products(self, query: NDArray[np.float32], at: IntArray) -> NDArray[np.float32]:
+    def products_at(self, query: NDArray[np.float32], at: IntArray) -> NDArray[np.float32]:
         result = np.empty(len(at), dtype=np.float32)
         holder = self._ends.searchsorted(at, "right")
         for number in np.unique(holder).tolist():
             mine = np.flatnonzero(holder == number)
             start = int(self._ends[number]) - self.sizes[number]
-            result[mine] = products(self.parts[number].matrix, query, at[mine] - start)
+            result[mine] = self.parts[number].products_at(query, at[mine] - start)
         return result

@@ -25,6 +25,7 @@ from hebbgraph.artifacts import is_missing, remove, replace_file
 from hebbgraph.errors import HebbgraphError
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import Commit
+from hebbgraph.vectors.scattered import ScatteredVectors
 
 __all__ = ["VectorFile"]
 
@@ -57,6 +58,8 @@ class VectorFile:
         The name of the files, or empty. Under one name rows are only ever added.
     rows : ndarray of int64, shape (n,)
     matrix : ndarray of float32, shape (n, dimension)
+    scattered : ScatteredVectors or None
+        The same, to be read in no order; None without any.
     last_row : int
         The highest row read so far, with or without a vector.
     problem : str or None
@@ -82,6 +85,7 @@ class VectorFile:
         self.last_row = -1
         self.rows: NDArray[np.int64] = np.empty(0, dtype=np.int64)
         self.matrix: NDArray[np.float32] = np.empty((0, self._state.dimension), dtype=np.float32)
+        self.scattered: ScatteredVectors | None = None
 
     @staticmethod
     def discard(directory: Path) -> None:
@@ -133,10 +137,10 @@ class VectorFile:
     def _map(self, name: str, n: int) -> None:
         dimension = self._state.dimension
         rows: Any = np.memmap(self._directory / f"{name}.rows", np.int64, "r", shape=(n,))
-        matrix: Any = np.memmap(
-            self._directory / f"{name}.f32", np.float32, "r", shape=(n, dimension)
-        )
+        vectors = self._directory / f"{name}.f32"
+        matrix: Any = np.memmap(vectors, np.float32, "r", shape=(n, dimension))
         self.rows, self.matrix = np.asarray(rows), np.asarray(matrix)
+        self.scattered = ScatteredVectors(vectors, (n, dimension))
 
     def append(
         self,
@@ -156,7 +160,7 @@ class VectorFile:
         if self.name and self._was_written_further():
             whole = self.rewritten(self.rows, self.matrix, last_row=self.last_row, commit=commit)
             self.name, self._checksums = whole.name, whole._checksums
-            self.rows, self.matrix = whole.rows, whole.matrix
+            self.rows, self.matrix, self.scattered = whole.rows, whole.matrix, whole.scattered
         if not self.name:
             self.discard(self._directory)
         name = self.name or _new_name()

@@ -21,6 +21,7 @@ from hebbgraph.vectors.exact import ExactSearch
 from hebbgraph.vectors.file import VectorFile
 from hebbgraph.vectors.ivf import InvertedListSearch
 from hebbgraph.vectors.products import highest, products
+from hebbgraph.vectors.scattered import ScatteredVectors
 from hebbgraph.vectors.searches import search_factory
 
 __all__ = ["VectorTable"]
@@ -57,6 +58,8 @@ class VectorTable:
         self._file = file
         self._rows = GrowableArray(np.int64)
         self._data = GrowableArray(np.float32, np.empty((0, state.dimension), np.float32))
+        #: The same vectors, if they lie in a file.
+        self._scattered: ScatteredVectors | None = None
         #: The highest row read so far, with or without a vector.
         self.last_row = -1
         self._search: VectorSearch = ExactSearch(self.matrix)
@@ -102,6 +105,7 @@ class VectorTable:
         """Use what the file holds up to a row; another process may have appended more."""
         size = int(np.searchsorted(file.rows, last_row, "right"))
         self._hold(file.rows[:size], file.matrix[:size], min(file.last_row, last_row))
+        self._scattered = file.scattered
 
     def _hold(self, rows: NDArray[np.int64], matrix: NDArray[np.float32], last_row: int) -> None:
         self._rows, self._data = GrowableArray(np.int64, rows), GrowableArray(np.float32, matrix)
@@ -299,18 +303,22 @@ class VectorTable:
         """
         matrix = self.matrix
         at = self._search.candidates(
-            query, limit, allowed, lambda positions: products(matrix, query, positions)
+            query, limit, allowed, lambda positions: self.products_at(query, positions)
         )
         if 2 * len(at) <= len(matrix):
-            cosines, every = products(matrix, query, at), None
+            cosines, every = self.products_at(query, at), None
         else:  # one product with all costs less than gathering that many
             every = products(matrix, query)
             cosines = every if len(at) == len(matrix) else every[at]
         best = highest(cosines, limit)
         return Nearest(at[best], cosines[best].astype(np.float64), every)
 
-    def _products(self, query: NDArray[np.float32], at: IntArray) -> NDArray[np.float32]:
-        return products(self.matrix, query, at)
+    def products_at(self, query: NDArray[np.float32], at: IntArray) -> NDArray[np.float32]:
+        """Return the inner products of a query with the vectors at some positions."""
+        if self._scattered is None:
+            return products(self.matrix, query, at)
+        self._scattered.fetch(at)
+        return products(self._scattered.matrix, query, at)
 
     def cosines(self, query: NDArray[np.float32], rows: IntArray) -> NDArray[np.float64]:
         """Return the cosine of each row's vector; -1 for a row that has none."""
@@ -337,7 +345,7 @@ class VectorTable:
         """
 
         def of(at: IntArray) -> NDArray[np.float32]:
-            return self._products(query, at) if every is None else every[at]
+            return self.products_at(query, at) if every is None else every[at]
 
         known = positions >= 0
         if known.all():

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from hebbgraph.vectors.scattered import ScatteredVectors
+
+
+def _forget(path: Path) -> None:
+    """Have the system drop the pages of a file, if it can."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+        if hasattr(os, "posix_fadvise"):
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def test_what_is_on_disk_alone_is_fetched_and_read(tmp_path: Path) -> None:
+    vectors = np.random.default_rng(1).random((4000, 48), dtype=np.float32)
+    path = tmp_path / "vectors.f32"
+    vectors.tofile(path)
+    _forget(path)
+    scattered = ScatteredVectors(path, (3999, 48))  # another process may have written more
+    at = np.random.default_rng(2).permutation(3999)[:700]
+    scattered.fetch(at)
+    assert np.array_equal(scattered.matrix[at], vectors[at])
+    assert scattered.matrix.shape == (3999, 48)
+
+
+def test_few_or_none_are_read_as_they_are_touched(tmp_path: Path) -> None:
+    vectors = np.eye(5, dtype=np.float32)
+    path = tmp_path / "vectors.f32"
+    vectors.tofile(path)
+    scattered = ScatteredVectors(path, (5, 5))
+    for at in ([], [4, 0]):
+        scattered.fetch(np.array(at, np.int64))
+        assert np.array_equal(scattered.matrix[at], vectors[at])
