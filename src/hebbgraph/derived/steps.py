@@ -152,9 +152,8 @@ class Steps:
         may uncover one: both happen only in these chunks.
         """
         entered, left = vocabulary
-        live = np.flatnonzero(graph.alive)
-        if len(entered) * _REMATCH_ALL_SHARE > len(live):
-            return live
+        if len(entered) * _REMATCH_ALL_SHARE > np.count_nonzero(graph.alive):
+            return np.flatnonzero(graph.alive)
         _, holding, _ = graph.incidence.chunks_of(np.array(left, dtype=np.int64))
         mentioning = [holding.astype(np.int64)]
         for number in entered:

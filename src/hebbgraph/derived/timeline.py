@@ -40,7 +40,8 @@ class Timelines:
         self._begins, self._ends = GrowableArray(np.int64), GrowableArray(np.int64)
         self._titles = GrowableArray(np.int64)
         self._linked: list[tuple[int, Dated]] = []
-        self._dated = False
+        #: How many slots were read, and whether any of them says something about time.
+        self._n_read, self._dated = 0, False
         self._now: Timeline | None = None
 
     def at(self, graph: TagGraph) -> Timeline | None:
@@ -53,26 +54,32 @@ class Timelines:
         if self._graph is not graph:
             self._graph = graph
             self._begins, self._ends = GrowableArray(np.int64), GrowableArray(np.int64)
-            self._titles, self._linked, self._dated = GrowableArray(np.int64), [], False
+            self._titles, self._linked = GrowableArray(np.int64), []
+            self._n_read, self._dated = 0, False
         self._read(graph)
         self._generation = graph.generation
         self._now = self._made(graph) if self._dated else None
         return self._now
 
     def _read(self, graph: TagGraph) -> None:
-        start, stop = len(self._begins), graph.n_slots
+        start, stop = self._n_read, graph.n_slots
         if start == stop:
             return
         rows = graph.rows
-        begins = np.full(stop - start, FIRST, dtype=np.int64)
-        ends = np.full(stop - start, LAST, dtype=np.int64)
-        titles = np.full(stop - start, _NO_TITLE, dtype=np.int64)
+        found: list[tuple[int, Dated]] = []
         for one in self._truth.dated(int(rows[start - 1]) if start else -1, int(rows[stop - 1])):
             slot = int(np.searchsorted(rows, one.row))
-            if slot >= stop or rows[slot] != one.row:
-                continue  # not of this generation
-            self._dated = True
-            at = slot - start
+            if slot < stop and rows[slot] == one.row:  # else not of this generation
+                found.append((slot, one))
+        self._n_read, self._dated = stop, self._dated or bool(found)
+        if not self._dated:
+            return  # and nothing has to be held for each chunk
+        first = len(self._begins)
+        begins = np.full(stop - first, FIRST, dtype=np.int64)
+        ends = np.full(stop - first, LAST, dtype=np.int64)
+        titles = np.full(stop - first, _NO_TITLE, dtype=np.int64)
+        for slot, one in found:
+            at = slot - first
             if one.valid_from is not None:
                 begins[at] = microseconds(one.valid_from)
             if one.valid_until is not None:

@@ -52,9 +52,14 @@ class EdgePool:
 
     def __init__(self, size: int, read: Callable[[IntArray], None] | None = None) -> None:
         self._read = read
-        self._known = np.full(size, read is None)
+        self._empty(size)
+
+    def _empty(self, size: int) -> None:
+        # Zeros that nobody touches take no memory, and few of millions of sources have edges.
+        self._known = np.zeros(size, np.bool_) if self._read else np.ones(size, np.bool_)
         #: Whether all of them are, which saves looking.
-        self._all_known = read is None
+        self._all_known = self._read is None
+        self._is_new = True
         #: Start and length of each source's row.
         self._start = np.zeros(size, np.int32)
         self._count = np.zeros(size, np.int32)
@@ -67,29 +72,30 @@ class EdgePool:
 
     def grow(self, size: int) -> None:
         """Make room for more sources; only valid if no source is negative."""
-        more = np.zeros(max(size - len(self._start), 0), np.int32)
+        if size <= len(self._start):
+            return
+        more = np.zeros(size - len(self._start), np.int32)
         self._start = np.concatenate((self._start, more))
         self._count = np.concatenate((self._count, more))
         self._known = np.concatenate((self._known, np.full(len(more), self._read is None)))
-        self._all_known = self._all_known and (self._read is None or not len(more))
+        self._all_known = self._all_known and self._read is None
 
     def outdate(self, sources: IntArray) -> None:
         """Ask for some rows again when they are wanted."""
+        self._is_new = False
         self._known[sources] = False
         self._all_known = self._all_known and not len(sources)
 
     def ask_no_more(self) -> None:
         """Take it that all rows were put: none is asked for until it is outdated."""
+        self._is_new = False
         self._known.fill(True)
         self._all_known = True
 
     def clear(self) -> None:
         """Drop all rows."""
-        self._count.fill(0)
-        self._known.fill(self._read is None)
-        self._all_known = self._read is None
-        self._targets = GrowableArray(np.int64)
-        self._weights = GrowableArray(np.float64)
+        if not self._is_new:
+            self._empty(len(self._start))
 
     def put(
         self, changed: IntArray, sources: IntArray, targets: IntArray, weights: FloatArray
@@ -103,6 +109,7 @@ class EdgePool:
         sources, targets, weights : ndarray, shape (n_edges,)
             Their new edges, in any order; each row keeps its order.
         """
+        self._is_new = False
         self._count[changed] = 0
         self._known[changed] = True
         order = sources.argsort(kind="stable")
@@ -135,6 +142,7 @@ class EdgePool:
         return owner, self._targets.view[at], self._weights.view[at]
 
     def _ask(self, sources: IntArray) -> None:
+        self._is_new = False
         self._known[sources] = True  # with nothing put, they have no edges
         if self._read is not None:
             self._read(sources)

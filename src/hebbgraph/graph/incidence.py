@@ -15,6 +15,7 @@ from hebbgraph.arrays import (
     concatenated_ranges,
     flatnonzero,
     transpose,
+    unique,
 )
 
 __all__ = ["Incidence", "Postings", "TagColumns"]
@@ -103,6 +104,11 @@ class Incidence:
         self._level_of = np.zeros(n_rows, dtype=np.int8)
         self._all_in_base = True
         self._df = np.diff(columns.indptr).astype(np.int32)
+
+    @property
+    def frequencies(self) -> NDArray[np.int32]:
+        """The document frequency of the first tags; all others have none."""
+        return self._df
 
     @property
     def n_levels(self) -> int:
@@ -283,7 +289,12 @@ class Incidence:
         """Merge the last two levels."""
         number = len(self._levels) - 2
         below = self._levels[number]
-        within = np.flatnonzero(self._level_of >= number)
+        if below.slots is None:
+            within: NDArray[np.int64] = np.flatnonzero(self._level_of >= number)
+        else:  # a few of many
+            both = [level.slots for level in self._levels[number:] if level.slots is not None]
+            within = unique(np.concatenate(both)).astype(np.int64)
+            within = within[self._level_of[within] >= number]
         rows = self.postings(within)
         if below.slots is None:
             indptr = np.zeros(len(self._level_of) + 1, dtype=np.int64)

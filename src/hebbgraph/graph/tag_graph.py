@@ -359,8 +359,9 @@ class TagGraph:
     # -- reading --------------------------------------------------------------------
 
     def _judge_phrases(self) -> None:
-        everything = np.arange(len(self.phrases))
-        df = self.incidence.df(everything)
+        df = self.incidence.frequencies[: len(self.phrases)]
+        if len(df) < len(self.phrases):
+            df = np.concatenate((df, np.zeros(len(self.phrases) - len(df), df.dtype)))
         self._is_incidental = self.phrases.are_incidental(df, self._n_live)
 
     def are_incidental(self, tags: IntArray) -> BoolArray:
