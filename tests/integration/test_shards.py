@@ -335,6 +335,20 @@ def test_an_index_becomes_the_first_shard(one: HebbianIndex, tmp_path: Path, pla
         ShardedIndex.create(tmp_path / "shards.toml", ["third", tmp_path / "one"])
 
 
+def test_one_directory_is_not_two_shards(plan: Path) -> None:
+    (plan.parent / "a").mkdir(parents=True)
+    (plan.parent / "b").symlink_to(plan.parent / "a")
+    first = '[[shard]]\nname = "a"\npath = "a"\n'
+    plan.write_text(first + '[[shard]]\nname = "b"\npath = "b"\n')
+    with pytest.raises(ParameterError, match="one database can be one shard only"):
+        ShardedIndex.open(plan)
+    plan.write_text(first)
+    with ShardedIndex.open(plan) as index:
+        index.add(["The Petrel was built by Ida Moss."])
+        assert [shard.chunks for shard in index.shards()] == [1]
+        assert len(index.recall(QUESTION).hits) == 1
+
+
 def test_old_versions_stay_with_their_chunk(tmp_path: Path) -> None:
     settings = Settings(keep_versions=True)
     with (

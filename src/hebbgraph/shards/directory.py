@@ -71,7 +71,7 @@ def settle_shard(
     DamagedIndexError
         If it is another database, or belongs to another coordinator.
     ParameterError
-        If rows of it lie elsewhere.
+        If rows of it lie elsewhere: it is the shard in another place, or was built alone.
     """
     if known is not None and database.id != known:
         raise DamagedIndexError(
@@ -136,23 +136,29 @@ def _settle_rows(database: Database, place: ShardPlace) -> None:
         If rows of it lie elsewhere.
     """
     first, last = place.number * ROWS + 1, (place.number + 1) * ROWS - 1
+    counted = "SELECT seq FROM sqlite_sequence WHERE name = 'chunks'"
     with database.read() as connection:
         for table in (chunks, tombstones):
             query = sa.select(sa.func.min(table.c.row), sa.func.max(table.c.row))
             lowest, highest = connection.execute(query).one()
             if lowest is not None and not first <= lowest <= highest <= last:
-                raise ParameterError(
-                    f"shard {place.name!r}: the rows of {place.where} are not those of a shard in "
-                    f"place {place.number + 1}; an index that was built alone can be the first "
-                    "shard only: add its chunks to a new one instead"
-                )
-        numbered = "SELECT 1 FROM sqlite_sequence WHERE name = 'chunks'"
-        is_numbered = connection.exec_driver_sql(numbered).first() is not None
-    if place.number == 0 or is_numbered or database.read_only:
-        return
-    with database.write() as connection:
-        connection.exec_driver_sql(
-            "INSERT INTO sqlite_sequence (name, seq) SELECT 'chunks', ? "
-            f"WHERE NOT EXISTS ({numbered})",
-            (first - 1,),
-        )
+                raise _elsewhere(place)
+        given: int | None = connection.exec_driver_sql(counted).scalar()
+    if given is None and not database.read_only:
+        with database.write() as connection:
+            connection.exec_driver_sql(
+                "INSERT INTO sqlite_sequence (name, seq) SELECT 'chunks', ? "
+                f"WHERE NOT EXISTS ({counted})",
+                (first - 1,),
+            )
+            given = connection.exec_driver_sql(counted).scalar()  # or of who was faster
+    if given is not None and not first - 1 <= given <= last:
+        raise _elsewhere(place)
+
+
+def _elsewhere(place: ShardPlace) -> ParameterError:
+    return ParameterError(
+        f"shard {place.name!r}: the rows of {place.where} are not those of a shard in place "
+        f"{place.number + 1}; one database can be one shard only, and an index that was built "
+        "alone the first shard only: add its chunks to a new one instead"
+    )
