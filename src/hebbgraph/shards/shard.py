@@ -202,7 +202,7 @@ class Shard:
 
     def goes_down(self, error: Exception) -> str:
         """Take part in nothing until it answers again; return why."""
-        now, problem = time.monotonic(), _line_of(error)
+        now, problem = time.monotonic(), _reason(error)
         if self.problem is None:
             logger.warning("%s", self._down(problem))
             slow_again = (
@@ -241,7 +241,7 @@ class Shard:
             self._truth.database.dispose()
 
 
-def _line_of(error: Exception) -> str:
+def _reason(error: Exception) -> str:
     """Return what an error says, in one line of printable characters."""
     told = " ".join(str(error)[: 2 * _MOST_TOLD].split()) or type(error).__name__
     return "".join(one for one in told if one.isprintable())[:_MOST_TOLD]
