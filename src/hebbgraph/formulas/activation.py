@@ -5,9 +5,13 @@ answers the query; activation, how well it is connected to what the query names.
 combine like independent causes (noisy-or), so neither needs rescaling, and good direct
 evidence is never outvoted:
 
-.. math:: score(c) = 1 - \bigl(1 - f(c)^a\bigr)\bigl(1 - \frac{x(c)}{x(c) + \kappa}\bigr)
+.. math:: score(c) = 1 - \bigl(1 - \delta f(c)^a\bigr)\bigl(1 - \frac{x(c)}{x(c) + \kappa}\bigr)
 
-where :math:`f` is the direct evidence and :math:`x` the activation credited to the chunk.
+where :math:`f` is the direct evidence and :math:`x` the activation credited to the chunk. Direct
+evidence is scaled so that the best chunk has 1, even if it holds a part of what is asked only. So
+where the question names a title and no chunk alone covers its rarest words, what it asks is spread
+over several chunks, and :math:`\delta` falls below 1: by ``doubt`` times the trust in that title,
+times what coverage lacks.
 
 How far the graph is trusted depends on the kind of edge and on the history of the mass;
 no constant is fitted to a corpus.
@@ -148,6 +152,9 @@ class SpreadingParameters:
         ``a`` in the score: larger values favour strong direct evidence.
     half_saturation : float, positive
         ``kappa`` in the score: the activation that counts one half.
+    doubt : float, in [0, 1]
+        What direct evidence loses in the score if the question names a title and no chunk
+        holds any of its rarest words.
     graph_weight : float, in [0, 1]
         Factor on activation in the score;
         :attr:`hebbgraph.formulas.evidence.EvidenceWeights.graph`.
@@ -173,6 +180,7 @@ class SpreadingParameters:
     tag_beam: int = 48
     evidence_power: float = 4.0
     half_saturation: float = 0.04
+    doubt: float = 0.5
     graph_weight: float = 1.0
     links: LinkParameters = field(default_factory=LinkParameters)
 
@@ -189,6 +197,7 @@ class SpreadingParameters:
             "hub_share",
             "graph_weight",
             "unnamed_credit",
+            "doubt",
         )
         check_range(self, shares, 0, 1)
         check_positive(self, ("sharpness", "leak", "evidence_power", "half_saturation"))
@@ -208,7 +217,8 @@ class Activation:
         All candidates, and all chunks that activation reached.
     scores : ndarray of float64, shape (n,), in [0, 1]
     direct, arrived : ndarray of float64, shape (n,)
-        The two causes: ``evidence ** evidence_power`` and ``x / (x + half_saturation)``.
+        The two causes: ``evidence ** evidence_power``, less what is doubted, and
+        ``x / (x + half_saturation)``.
     cues : ndarray of int64
         The query's tags, without hubs.
     cue_mass : ndarray of float64, same shape
@@ -269,6 +279,7 @@ def spread(
     cue_weights: FloatArray | None = None,
     cue_trust: FloatArray | None = None,
     confidence: float = 1.0,
+    covered: float = 1.0,
 ) -> Activation:
     """Spread activation from the cues and the best candidates.
 
@@ -298,6 +309,9 @@ def spread(
     confidence : float, in [0, 1]
         How sure it is that the best direct hits are about the question: explicit links are
         followed from them with that share of the mass.
+    covered : float, in [0, 1]
+        How far a single chunk covers the question's rarest words; see
+        :func:`hebbgraph.formulas.confidence.coverage`.
 
     Returns
     -------
@@ -332,6 +346,7 @@ def spread(
     on_cues = np.zeros((2, 2, len(cue_mass)))
     on_cues[0, 0] = cue_mass
     layer = step.from_tags(step.cues, on_cues, depth=0)
+    certainty = 1.0 - p.doubt * step.named * (1.0 - covered)
     seeds, mass = _seeds(candidates, f, p)
     mass = (1.0 - share) * mass
     trust = step.trust(seeds)
@@ -358,11 +373,11 @@ def spread(
         layers.append(following)
         arrivals.append((following.receivers, following.credit))
 
-    found = _scored(step, candidates, arrivals, layers, cue_mass)
+    found = _scored(step, candidates, arrivals, layers, cue_mass, certainty)
     if linked := step.follow_links(found, confidence):
         layers += linked
         arrivals.append((linked[-1].receivers, linked[-1].credit))
-        found = _scored(step, candidates, arrivals, layers, cue_mass)
+        found = _scored(step, candidates, arrivals, layers, cue_mass, certainty)
     return replace(found, remembered=remembered) if remembered else found
 
 
@@ -372,6 +387,7 @@ def _scored(
     arrivals: Sequence[tuple[IntArray, FloatArray]],
     layers: Sequence[Layer],
     cue_mass: FloatArray,
+    certainty: float,
 ) -> Activation:
     """Score the candidates, and all chunks where mass arrived."""
     p, evidence = step.parameters, step.evidence
@@ -381,7 +397,7 @@ def _scored(
     credit = np.concatenate([amount for _, amount in arrivals])
     x = sum_by(position[n:], credit, len(chunks))
     at = position[:n]
-    direct = evidence.of(chunks) ** p.evidence_power
+    direct = certainty * evidence.of(chunks) ** p.evidence_power
     arrived = p.graph_weight * x / (x + p.half_saturation)
     shown = np.zeros(len(chunks))
     shown[at] = direct[at]

@@ -79,7 +79,9 @@ class Spreading:
         cues = np.array(request.question.cues, dtype=np.int64)
         weights, trust = request.question.cue_weights, request.question.cue_trust
         evidence, learned = request.evidence, request.question.learned
-        sure = 1.0 if evidence.confidence is None else evidence.confidence
+        sure, covered = evidence.confidence, evidence.covered
+        if sure is None:  # words say nothing of what is written in another language
+            sure = covered = 1.0
         # A tag that was only given entitles no chunk, so what it is lit with would be lost.
         known = request.graph.are_known(cues)
         if learned is None:
@@ -93,6 +95,7 @@ class Spreading:
                 cue_weights=weights[known],
                 cue_trust=trust[known],
                 confidence=sure,
+                covered=covered,
             )
         seen = learned.seen(evidence.approximate)
         learned = learned.recognised(seen)
@@ -114,6 +117,7 @@ class Spreading:
             cue_weights=weights[known],
             cue_trust=trust[known],
             confidence=sure,
+            covered=covered,
         )
 
     def _plastic(
