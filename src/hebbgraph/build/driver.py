@@ -44,7 +44,7 @@ logger = logging.getLogger(__name__)
 
 _AHEAD = 2  # tasks handed out for each worker, so that none waits for the driver
 _ROWS_OF_A_SEGMENT = 25_000
-_MOST_SEGMENTS = 8  # Tantivy would merge more
+_MOST_SEGMENTS = 7  # Tantivy merges eight of a size as soon as anything is added
 _PHRASES_OF_A_BUCKET = 50_000
 _NONE = np.empty(0, np.int64)
 #: Shares of the whole work, in processor time, as measured (docs/building.md).
@@ -351,10 +351,10 @@ class Driver:
         if self.namespace.derived.in_memory:
             return []
         total = sum(len(one.rows) for one in partitions)
-        wanted = min(max(total // _ROWS_OF_A_SEGMENT, 1), _MOST_SEGMENTS)
-        if (workers := self.engine.workers) < _MOST_SEGMENTS:
-            wanted = -(-wanted // workers) * workers  # so that all end at about the same time
-        groups: list[list[Numbered]] = [[] for _ in range(min(wanted, _MOST_SEGMENTS))]
+        wanted, most = max(total // _ROWS_OF_A_SEGMENT, 1), _MOST_SEGMENTS
+        if (workers := self.engine.workers) < most:  # so that all end at about the same time
+            wanted, most = -(-wanted // workers) * workers, most // workers * workers
+        groups: list[list[Numbered]] = [[] for _ in range(min(wanted, most))]
         held = 0
         for one in partitions:
             groups[held * len(groups) // total].append((one.proposed, one.rows))

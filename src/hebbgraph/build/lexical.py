@@ -18,6 +18,8 @@ INDEX = "index"
 #: A partition's result, and the row of each of its chunks; 0 for one that is not in the index.
 Numbered = tuple[str, NDArray[np.int64]]
 _SOME = Commit(1, 1)  # a segment has no commit of its own
+#: Two million chunks of 460 characters make one segment.
+_HEAP_BYTES = 1_500_000_000
 
 
 def index_terms(shelf: Path, partitions: Sequence[Numbered], positions: bool) -> Summary:
@@ -35,7 +37,8 @@ def index_terms(shelf: Path, partitions: Sequence[Numbered], positions: bool) ->
 
     def make(to: Path) -> Summary:
         index = LexicalIndex(to / INDEX, positions=positions)
-        index.update(_SOME, removed=(), added=lexical_rows(shelf, partitions))
+        rows = lexical_rows(shelf, partitions)
+        index.update(_SOME, removed=(), added=rows, heap_bytes=_HEAP_BYTES)
         return {"name": name, "rows": len(index)}
 
     return made_once(shelf, name, make)

@@ -44,7 +44,9 @@ logger = logging.getLogger(__name__)
 
 LEXICAL_FORMAT = 3
 _STAMP = "hebbgraph.json"
-_HEAP_BYTES = 64_000_000
+#: Tantivy writes a segment whenever it holds so much. Each search looks for its best in each
+#: segment, so the fewer there are, the better; only what arrives in one update takes memory.
+_HEAP_BYTES = 256_000_000
 #: So many terms, and their frequencies, are held: questions share most of their words.
 _MOST_HELD = 65_536
 #: Up to this size, opening verifies every checksum; of a larger index, those of files that
@@ -220,6 +222,7 @@ class LexicalIndex:
         removed: Iterable[int],
         added: Iterable[LexicalRow],
         rewrite: bool = False,
+        heap_bytes: int = _HEAP_BYTES,
     ) -> None:
         """Remove and add rows, and stamp the result; an error changes nothing.
 
@@ -232,6 +235,8 @@ class LexicalIndex:
         rewrite : bool
             Replace everything by what is added, in one step: until then readers see what
             was there, and a process that dies leaves it intact.
+        heap_bytes : int
+            So much is held before a segment is written.
 
         Notes
         -----
@@ -239,7 +244,7 @@ class LexicalIndex:
         that no process locks another out.
         """
         with translated(self._directory, writing=True):
-            self._update(commit, removed, added, rewrite=rewrite)
+            self._update(commit, removed, added, rewrite=rewrite, heap_bytes=heap_bytes)
         self.commit = commit
 
     def _update(
@@ -249,8 +254,9 @@ class LexicalIndex:
         added: Iterable[LexicalRow],
         *,
         rewrite: bool,
+        heap_bytes: int,
     ) -> None:
-        writer = self._index.writer(_HEAP_BYTES, 1)
+        writer = self._index.writer(heap_bytes, 1)
         # A row may exist already, left by an update that was killed before its stamp.
         may_exist = len(self) > 0 and not rewrite
         try:
