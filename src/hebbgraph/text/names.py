@@ -23,6 +23,7 @@ __all__ = [
     "add_name",
     "add_names",
     "is_headline",
+    "kind_of_part",
     "kind_of_word",
     "name_parts",
 ]
@@ -149,6 +150,15 @@ def kind_of_word(shape: str, key: str) -> Kind:
     return "opener" if key.endswith(VERBAL) else "capital"
 
 
+def kind_of_part(shape: str, key: str) -> Kind:
+    """Return the kind of a name with this shape, the whole of a longer span or a part of it.
+
+    >>> kind_of_part("CC", "world cup"), kind_of_part("C", "season")  # of "Season 2"
+    ('name', 'capital')
+    """
+    return kind_of_word(shape, key) if len(shape) == 1 else "name"
+
+
 def _in_lower_case(shaped: ShapedText) -> set[str]:
     """Return the units that the text also writes in lower case."""
     return set(compress(shaped.units, shaped.shape.encode().translate(_IS_LOWER)))
@@ -176,7 +186,8 @@ def add_names(names: dict[str, Kind], shaped: ShapedText, language: str) -> None
         parts = name_parts(span, language)
         if parts is not None:
             for first, last in parts:
-                add_name(names, UNIT_KEYS[" ".join(units[start + first : start + last])], "name")
+                key = UNIT_KEYS[" ".join(units[start + first : start + last])]
+                add_name(names, key, kind_of_part(span[first:last], key))
             continue
         unit = units[start]
         key = UNIT_KEYS[unit]

@@ -40,6 +40,7 @@ from hebbgraph.text.names import (
     WEAKER,
     Kind,
     is_headline,
+    kind_of_part,
     kind_of_word,
     name_parts,
 )
@@ -330,8 +331,10 @@ class _Names:
             at = np.flatnonzero(whole & (lengths == length))
             words = [proposer.unit_texts(page.units[starts[at] + word]) for word in range(length)]
             keys[firsts[at]] = list(map(" ".join, zip(*words, strict=True)))
-        keys[concatenated_ranges(firsts[rest], counts[rest])] = list(chain.from_iterable(more))
+        parts = concatenated_ranges(firsts[rest], counts[rest])
+        keys[parts] = [key for part in more for key, _ in part]
         kinds = np.full(len(keys), "name", dtype=object)
+        kinds[parts] = [kind for part in more for _, kind in part]
         capital = alone & (page.codes[starts] == ord("C"))
         kinds[firsts[:-1][capital]] = "capital"
         kinds[firsts[:-1][opens | (capital & proposer.are_verbal(page.units[starts]))]] = "opener"
@@ -363,13 +366,17 @@ class _Names:
 
 def _parts(
     proposer: Proposer, page: _Page, shape: str, starts: IntArray, lengths: IntArray
-) -> list[list[str]]:
-    """Return the keys of the names in each span."""
+) -> list[list[tuple[str, Kind]]]:
+    """Return the keys and kinds of the names in each span."""
     units = proposer.unit_texts(page.units[concatenated_ranges(starts, lengths)])
     found, at = [], 0
     for start, length in zip(starts.tolist(), lengths.tolist(), strict=True):
-        parts = name_parts(shape[start : start + length], "english") or ()
-        found.append([UNIT_KEYS[" ".join(units[at + first : at + last])] for first, last in parts])
+        span = shape[start : start + length]
+        named = []
+        for first, last in name_parts(span, "english") or ():
+            key = UNIT_KEYS[" ".join(units[at + first : at + last])]
+            named.append((key, kind_of_part(span[first:last], key)))
+        found.append(named)
         at += length
     return found
 

@@ -70,6 +70,12 @@ MIN_MARKERS = 3
 
 _WORDS_PER_MARKER = 20
 
+# More words that no other language in Latin script writes: instructions and dialogues address
+# somebody and hold few of the markers.
+_ALSO_ENGLISH = frozenset(
+    tokenize("you your what when which would should their there they how if who while")
+)
+
 # Punctuation around a word that does not change the analysis of the word itself.
 _LEADING = "([{\"'“‘«*#"
 _TRAILING = ',;:!?)]}"”»*'
@@ -309,7 +315,8 @@ def word_analyser(language: str) -> WordAnalyser:
 def is_english(units: list[str]) -> bool:
     """Return whether a text, if short, has a function word of English, or else several."""
     enough = min(MIN_MARKERS, 1 + len(units) // _WORDS_PER_MARKER)
-    return len(_ENGLISH_MARKERS.intersection(units)) >= enough
+    found = _ENGLISH_MARKERS.intersection(units) | _ALSO_ENGLISH.intersection(units)
+    return len(found) >= enough
 
 
 def dominant_language(tokens: list[str]) -> str:

@@ -215,28 +215,32 @@ PREPOSITIONS = """
 """
 # Nouns that are about everything; plurals too.
 VAGUE_NOUNS = """
-    ability access action addition amount area aspect basis beginning behalf bit case chance
-    circumstance combination condition consideration couple course date day decade degree
-    department detail difference difficulty document element end error example existence extent
-    fact finding following form future goal half hand help hour idea importance improvement
-    increase instance interest issue item kind lack left letter limit list location lot majority
-    man manner matter means minute moment month more name need note number objective occurrence
-    office option order others pair paper part past people percent percentage period person
-    piece place point possibility presence present purpose quantity rate reason record respect
-    response rest result right role row sake section sector sense side situation size sort start
-    status step stuff subject such sum support term thing time title total trouble two type
-    understanding use value variety version want way week while whole word work year
+    ability access action addition amount approach area aspect attempt basis beginning behalf bit
+    case cause chance change choice circumstance collection combination condition consideration
+    context couple course date day decade decision degree delay department detail development
+    difference difficulty document effect effort element end error example existence experience
+    extent fact factor fault finding focus following form future goal growth half hand help hour
+    idea impact implementation importance improvement increase instance interest issue item kind
+    lack left letter level life limit list location lot majority man manner matter means minute
+    moment month more name nature need note number objective occurrence office option order others
+    outcome pair paper part past people percent percentage period person piece place point
+    possibility practice presence present principle problem procedure process purpose quality
+    quantity question rate reason record resource respect response rest result right role row sake
+    season section sector sense side situation size sort start status step stuff subject such sum
+    support system term thing time title topic total trouble two type understanding use value
+    variety version want way week while whole word work world year
 """
 # Adjectives that go with anything, so what they begin is no term.
 VAGUE_ADJECTIVES = """
     additional annual appropriate available average bad basic big brief careful certain clear close
-    common complete complex considerable correct corresponding current custom desired different
-    difficult easy entire equal exact existing extra final full general given good great greater
-    high higher important inner interesting large larger likely little local long low lower main
-    major minor necessary new normal old overall particular possible potential present previous
-    proper real recent related relative relevant remaining right same separate short significant
-    similar simple single small special specific standard strong subsequent sufficient suitable
-    total typical unique useful usual valid various whole wide wrong
+    common complete complex considerable correct corresponding current custom decreasing desired
+    different difficult easy entire equal exact existing extra final full general given good great
+    greater growing high higher important increasing inner interesting large larger likely little
+    local long low lower main major minor necessary new normal old overall particular possible
+    potential present previous proper real recent related relative relevant remaining right rising
+    same separate short significant similar simple single small special specific standard strong
+    subsequent sufficient suitable total typical unique unknown useful usual valid various whole
+    wide wrong
 """
 
 HONORIFICS = "mr mrs ms dr prof sen rep gov gen col cpl sgt lt capt maj rev hon messrs mme mlle"

@@ -101,6 +101,25 @@ def test_only_noun_phrases_of_english_are_terms():
     assert keys(hyphenated, "mention") == ["house"]
 
 
+def test_instructions_are_english_and_their_verbs_are_no_terms():
+    text = "you can't inherit this if you reached your pension age while they would claim"
+    assert keys(text, "term", "mention") == ["pension age", "age"]
+
+
+def test_vague_nouns_are_no_terms_and_growing_numbers_neither():
+    assert keys("this was for the decision of a growing number", "term", "mention") == []
+    text = "the retrieval system of this library is the system that it was made for"
+    assert set(keys(text, "term", "mention")) == {"retrieval system", "library"}
+
+
+def test_one_word_of_a_longer_name_says_as_much_as_one_alone():
+    text = "it ended in Season 2, when Germany's Angela Merkel met Training 3"
+    expected = ["season 2", "germany angela merkel", "angela merkel", "training 3"]
+    assert keys(text, "name") == expected
+    assert keys(text, "capital") == ["season", "germany"]
+    assert keys(text, "opener") == ["training"]
+
+
 def test_a_word_in_capitals_and_in_lower_case_is_no_acronym():
     assert names("the error was an ERROR, NASA said") == ["nasa"]
 
