@@ -12,7 +12,7 @@ import logging
 import os
 import threading
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,9 @@ def save_snapshot(directory: Path, graph: TagGraph) -> None:
     sync(partial / _MANIFEST)
     sync(partial)
     final = directory / name
-    remove(final)
+    if final.exists():  # of the same generation; removing it takes longer than a new name
+        remove(directory / f"{name}.former")
+        os.replace(final, directory / f"{name}.former")
     os.replace(partial, final)
     sync(directory)
     replace_file(directory / _CURRENT, lambda path: path.write_text(name))
@@ -80,46 +82,74 @@ def has_snapshot(directory: Path) -> bool:
 def load_snapshot(directory: Path) -> TagGraph | None:
     """Read the current snapshot, or return None and log why.
 
+    If another process replaces it meanwhile, which takes a while to notice in a large one, the
+    new one is read.
+
     Raises
     ------
     OSError
         If the file system fails. The snapshot may be whole.
     """
-    try:
-        name = (directory / _CURRENT).read_text()
-        folder = directory / Path(name).name
-        manifest = json.loads((folder / _MANIFEST).read_bytes())
-        if name != f"graph-{manifest['generation']}":
-            raise ValueError(f"{name} says that it is generation {manifest['generation']}")
-        if manifest["format"] not in (SNAPSHOT_FORMAT, _WITHOUT_SUPPORT):
-            logger.info("graph snapshot of another version at %s: rebuilding", folder)
-            return None
-        for file, expected in manifest["checksums"].items():
-            if file_checksum(folder / Path(file).name) != expected:
-                logger.warning("graph snapshot is damaged (%s): rebuilding", folder / file)
+    while True:
+        read = _current(directory)
+        try:
+            return None if read is None else _loaded(directory / read.name, read.manifest)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            if isinstance(error, OSError) and not is_missing(error):
+                raise
+            if _current(directory) == read:
+                logger.warning("graph snapshot at %s is damaged (%s): rebuilding", directory, error)
                 return None
-        held: dict[str, Any] = {}
-        if manifest["format"] == _WITHOUT_SUPPORT:
-            counts = (_mapped(folder / f"{of}_counts.npy") for of in ("candidate", "anchor"))
-            held["support"] = older_support(*counts)
-        for field in (*GraphArrays._fields, *PhraseArrays._fields):
-            if field not in held:
-                held[field] = _mapped(folder / f"{field}.npy")
-        return TagGraph(
-            int(manifest["generation"]),
-            GraphArrays(*map(held.__getitem__, GraphArrays._fields)),
-            PhraseArrays(*map(held.__getitem__, PhraseArrays._fields)),
-            mark=int(manifest["mark"]),
-        )
-    except FileNotFoundError as error:
-        if (directory / _CURRENT).exists():
-            logger.warning("graph snapshot is incomplete (%s): rebuilding", error)
+
+
+class _Current(NamedTuple):
+    """Which snapshot is the current one; the manifest tells apart two of one generation."""
+
+    name: str
+    manifest: bytes | None
+
+
+def _current(directory: Path) -> _Current | None:
+    """Return None if there is no snapshot."""
+    try:
+        name = Path((directory / _CURRENT).read_text()).name
+    except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        if isinstance(error, OSError) and not is_missing(error):
+    except ValueError:
+        return _Current("", None)
+    try:
+        return _Current(name, (directory / name / _MANIFEST).read_bytes())
+    except OSError as error:
+        if not is_missing(error):
             raise
-        logger.warning("graph snapshot at %s cannot be read (%s): rebuilding", directory, error)
+        return _Current(name, None)
+
+
+def _loaded(folder: Path, read: bytes | None) -> TagGraph | None:
+    if read is None:
+        raise ValueError(f"{_MANIFEST} is missing")
+    manifest = json.loads(read)
+    if folder.name != f"graph-{manifest['generation']}":
+        raise ValueError(f"{folder.name} says that it is generation {manifest['generation']}")
+    if manifest["format"] not in (SNAPSHOT_FORMAT, _WITHOUT_SUPPORT):
+        logger.info("graph snapshot of another version at %s: rebuilding", folder)
         return None
+    for file, expected in manifest["checksums"].items():
+        if file_checksum(folder / Path(file).name) != expected:
+            raise ValueError(f"checksum of {file}")
+    held: dict[str, Any] = {}
+    if manifest["format"] == _WITHOUT_SUPPORT:
+        counts = (_mapped(folder / f"{of}_counts.npy") for of in ("candidate", "anchor"))
+        held["support"] = older_support(*counts)
+    for field in (*GraphArrays._fields, *PhraseArrays._fields):
+        if field not in held:
+            held[field] = _mapped(folder / f"{field}.npy")
+    return TagGraph(
+        int(manifest["generation"]),
+        GraphArrays(*map(held.__getitem__, GraphArrays._fields)),
+        PhraseArrays(*map(held.__getitem__, PhraseArrays._fields)),
+        mark=int(manifest["mark"]),
+    )
 
 
 def _mapped(path: Path) -> NDArray[Any]:

@@ -12,6 +12,8 @@ from typing import TypeAlias
 import pytest
 
 from hebbgraph import Chunk, HebbianIndex, Recall, Settings
+from hebbgraph.artifacts import file_checksum
+from hebbgraph.derived import snapshot
 from hebbgraph.graph.phrases import PhraseArrays
 from hebbgraph.graph.tag_graph import GraphArrays
 
@@ -120,6 +122,35 @@ def test_a_damaged_snapshot_is_built_anew(
     caplog.clear()
     assert _answer(open_index()) == saved  # and it was saved again
     assert not caplog.records
+
+
+def test_a_snapshot_that_is_replaced_while_it_is_read_is_read_again(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Another process saves one, and removes that which this one has begun to read."""
+    other = open_index()
+    other.add([{"id": "late", "title": "Ice trade", "text": "The ice trade ended."}])
+    graph, calls = other.parts.derived.graph, 0
+
+    def checksum(path: Path) -> int:
+        nonlocal calls
+        calls += 1
+        if calls == 3:
+            monkeypatch.setattr(snapshot, "file_checksum", file_checksum)
+            snapshot.save_snapshot(folder, graph)
+            monkeypatch.setattr(snapshot, "file_checksum", checksum)
+        return file_checksum(path)
+
+    monkeypatch.setattr(snapshot, "file_checksum", checksum)
+    found = snapshot.load_snapshot(folder)
+    assert found is not None
+    assert found.generation == graph.generation
+    assert not caplog.records
+    assert [path.name for path in folder.glob("graph-*")] == [f"graph-{graph.generation}"]
 
 
 @pytest.mark.parametrize("field", ["generation", "format"])
