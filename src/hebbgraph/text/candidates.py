@@ -25,7 +25,6 @@ __all__ = [
     "collect_candidates",
     "group_by_kind",
     "is_told",
-    "needs_shape",
     "proposals",
 ]
 
@@ -224,9 +223,11 @@ def collect_candidates(
     in_text : int
         Number of names in the text.
     told : bool
-        Whether the text may speak of the title, if there is one; see :func:`is_told`.
+        Whether the text may speak of the title, if there is one (see :func:`is_told`), or cannot
+        open by defining a name.
     shaped : ShapedText
-        The shaped text; used only if :func:`needs_shape` holds.
+        The shaped text; used only if the text has fewer than :data:`FEW_NAMES` names or is not
+        ``told``.
     language : str
 
     Returns
@@ -266,8 +267,3 @@ def collect_candidates(
             found.setdefault(UNIT_KEYS[term], "mention" if once else "term")
     found.pop("", None)
     return found, given
-
-
-def needs_shape(title: str, in_text: int, told: bool) -> bool:
-    """Return whether an English text with spaces is searched for more than names."""
-    return not title or in_text < FEW_NAMES or not told

@@ -25,13 +25,14 @@ from hebbgraph.arrays import (
     prefix_sums,
 )
 from hebbgraph.text.candidates import (
+    FEW_NAMES,
     LANGUAGE_SAMPLE_WORDS,
     collect_candidates,
     group_by_kind,
     is_told,
-    needs_shape,
     proposals,
 )
+from hebbgraph.text.definitions import ENGLISH_ARTICLES, ENGLISH_COPULAS
 from hebbgraph.text.names import (
     NAME_SPAN,
     SENTENCE_ENDS,
@@ -138,6 +139,9 @@ class Proposer:
         #: Whether a unit is plain, so that joining such units by spaces yields a key.
         self._usual = GrowableArray(np.bool_)
         self._verbal = GrowableArray(np.bool_)
+        #: Whether a unit is a form of "to be", or an article.
+        self._copulas = GrowableArray(np.bool_)
+        self._articles = GrowableArray(np.bool_)
         self._keep([(("",), END), (("",), _UNREAD)])
         self._words.update({END: 0, _UNREAD * (MAX_CACHED_CHARACTERS + 1): _LONG_WORD})
 
@@ -165,6 +169,8 @@ class Proposer:
         self._unit_markers = GrowableArray(np.int8, self._unit_markers.view[used])
         self._usual = GrowableArray(np.bool_, self._usual.view[used])
         self._verbal = GrowableArray(np.bool_, self._verbal.view[used])
+        self._copulas = GrowableArray(np.bool_, self._copulas.view[used])
+        self._articles = GrowableArray(np.bool_, self._articles.view[used])
         self._counts = WordCounts()
 
     def rest(self) -> None:
@@ -196,6 +202,7 @@ class Proposer:
         page = self._read(chunks)
         shape = page.codes.tobytes().decode("ascii")
         plain = self._are_plain(page).tolist()
+        may_define = self._may_define(page).tolist()
         names = _Names(self, page, shape)
         bounds = page.starts.tolist(), page.ends.tolist()
         for number, (text, title, tags) in enumerate(chunks):
@@ -208,8 +215,8 @@ class Proposer:
             if not is_headline(shape[bounds[0][2 * number + 1] : bounds[1][2 * number + 1]]):
                 names.add(found, 2 * number + 1)
             shaped = _NOT_LOOKED_AT
-            told = not title or is_told(title, text)
-            if needs_shape(title, in_text, told):
+            told = not may_define[number] or (bool(title) and is_told(title, text))
+            if not told or in_text < FEW_NAMES:
                 start, stop = bounds[0][2 * number], bounds[1][2 * number]
                 shaped = ShapedText(self.unit_texts(page.units[start:stop]), shape[start:stop])
             yield group_by_kind(
@@ -240,6 +247,8 @@ class Proposer:
             self._unit_markers.extend([_MARKERS.get(unit, -1) for unit in fresh])
             self._usual.extend([_is_usual(unit) for unit in fresh])
             self._verbal.extend([unit.endswith(VERBAL) for unit in fresh])
+            self._copulas.extend([unit in ENGLISH_COPULAS for unit in fresh])
+            self._articles.extend([unit in ENGLISH_ARTICLES for unit in fresh])
             self._units.fresh = []
         self._units_of_words.extend([len(shape) for _, shape in records], numbers)
         codes = np.frombuffer(shape.encode(), np.uint8)
@@ -264,6 +273,26 @@ class Proposer:
             plain[number] = dominant_language(first) == "english"
         plain[page.text_at(np.flatnonzero(_NOT_PLAIN[page.codes])) // 2] = False
         return plain
+
+    def _may_define(self, page: _Page) -> BoolArray:
+        """Return which chunks may open by defining a name: for all others, ``subjects`` is empty.
+
+        They hold a copula and an article before the first full stop, or brackets before it, in
+        which there may be full stops.
+        """
+        starts, ends = page.starts[::2], page.ends[::2]
+
+        def first(marked: BoolArray) -> IntArray:
+            """Return the first marked position of each text, or its end."""
+            at = np.concatenate((np.flatnonzero(marked), [len(page.codes)]))
+            return np.minimum(at[np.searchsorted(at, starts)], ends)
+
+        verbs = self._copulas.view[page.units]
+        verbs[:-1] &= self._articles.view[page.units[1:]]
+        said = first(verbs)
+        stop, bracket = first(page.codes == ord(".")), first(page.codes == ord("("))
+        defining: BoolArray = (said < ends) & ((said < stop) | (bracket < stop))
+        return defining
 
     def are_keys(self, page: _Page, starts: IntArray, lengths: IntArray) -> BoolArray:
         """Return which spans of two or three plain words are one name, and already its key."""
