@@ -57,7 +57,7 @@ class ScatteredVectors:
         """
         if sys.platform != "linux" or len(at) <= _TRIED:
             return
-        at = np.asarray(at)
+        at = np.asarray(at, np.int64)  # numbers of 32 bits would overflow as places
         before = getrusage(RUSAGE_THREAD).ru_majflt
         self.matrix[at[:: len(at) // _TRIED], 0].sum()  # touches them
         if getrusage(RUSAGE_THREAD).ru_majflt == before:

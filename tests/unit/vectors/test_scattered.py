@@ -28,6 +28,17 @@ def test_what_is_on_disk_alone_is_fetched_and_read(tmp_path: Path) -> None:
     assert scattered.matrix.shape == (3999, 48)
 
 
+def test_places_beyond_two_gigabytes(tmp_path: Path) -> None:
+    n, path = 1_500_000, tmp_path / "vectors.f32"
+    with path.open("wb") as file:
+        file.truncate(n * 384 * 4)  # a hole: it takes no room on disk
+    _forget(path)
+    scattered = ScatteredVectors(path, (n, 384))
+    at = np.arange(n - 100, n, dtype=np.int32)
+    scattered.fetch(at)
+    assert not scattered.matrix[at].any()
+
+
 def test_few_or_none_are_read_as_they_are_touched(tmp_path: Path) -> None:
     vectors = np.eye(5, dtype=np.float32)
     path = tmp_path / "vectors.f32"
