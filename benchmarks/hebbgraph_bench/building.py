@@ -86,7 +86,7 @@ def _once(how: str, source: str, directory: str, engine: EngineName) -> dict[str
                 steps = dict(build(index.parts, partitions_of([source]), running).seconds)
             finally:
                 running.close()
-        chunks = index.stats().chunks
+        chunks = index.parts.derived.graph.n_chunks
     usages = [resource.getrusage(of) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return {
         "how": how,

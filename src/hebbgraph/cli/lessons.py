@@ -83,7 +83,7 @@ def lessons(
     last = last or _LAST
     with opened(db, namespace, cache_dir=cache_dir) as index:
         found = index.lessons(actor=actor, unnamed=unnamed, recall=recall, since=since, until=until)
-        answers = index.stats().answers
+        answers = index.parts.answers.counts()
     if as_json:
         print_json({"lessons": [one.model_dump() for one in found[-last:]], "answers": answers})
         return

@@ -16,11 +16,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray
+from hebbgraph.arrays import IntArray, unique
 from hebbgraph.graph.incidence import Incidence
 from hebbgraph.graph.tag_graph import TagGraph
 
-__all__ = ["CooccurrenceEdges", "cooccurrence_edges", "neighbours"]
+__all__ = ["CooccurrenceEdges", "cooccurrence_edges", "degrees", "neighbours"]
+
+_PAIRS_AT_ONCE = 4_000_000
 
 
 class CooccurrenceEdges(NamedTuple):
@@ -49,6 +51,33 @@ def neighbours(
     _, tags, _ = graph.tags_of(chunks)
     others, weights = np.unique(tags[tags != tag], return_counts=True)
     return others.astype(np.int64), weights.astype(np.int64)
+
+
+def degrees(graph: TagGraph | Incidence, tags: IntArray, pairs: IntArray) -> NDArray[np.int64]:
+    """Count the tags that each of some tags co-occurs with.
+
+    Parameters
+    ----------
+    graph : TagGraph, or Incidence, which shows incidental tags too
+    tags : ndarray of int, distinct
+        Each in at least one chunk.
+    pairs : ndarray of int, same shape
+        About how many tags the chunks of each tag hold: so many are looked at, some millions at
+        a time.
+
+    Returns
+    -------
+    ndarray of int64, same shape
+    """
+    found = np.zeros(len(tags), np.int64)
+    part = np.cumsum(pairs) // _PAIRS_AT_ONCE
+    for at in np.split(np.arange(len(tags)), np.flatnonzero(np.diff(part)) + 1):
+        owner, chunks, _ = graph.chunks_of(tags[at])
+        of, others, _ = graph.tags_of(chunks)
+        n_others = int(others.max(initial=0)) + 1
+        distinct = unique(owner[of].astype(np.int64) * n_others + others)
+        found[at] = np.bincount(distinct // n_others, minlength=len(at)) - 1  # without itself
+    return found
 
 
 def cooccurrence_edges(

@@ -7,12 +7,15 @@ from collections.abc import Mapping
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from hebbgraph.graph.cooccurrence import cooccurrence_edges
+from hebbgraph.arrays import evenly_chosen
+from hebbgraph.graph.cooccurrence import degrees
 from hebbgraph.graph.tag_graph import TagGraph
 
 __all__ = ["Stats", "graph_stats"]
 
 _PERCENTILES = (0, 50, 90, 99, 100)
+#: More pairs of tags in a chunk, and more chunks, are sampled: other readers wait meanwhile.
+_MOST_PAIRS, _MOST_CHUNKS = 20_000_000, 1_000_000
 
 
 class Stats(BaseModel):
@@ -32,6 +35,9 @@ class Stats(BaseModel):
         Share of chunks without tags, which only direct search finds.
     degrees : dict
         Percentiles of the degree of a tag.
+    estimated : bool
+        Whether ``edges``, ``density``, ``untagged_share`` and ``degrees`` come of a sample of tags
+        and chunks, as in an index of more than some hundred thousand chunks.
     generation : int
     neural : dict
         For a trained neural layer: its live ``chunks`` and ``edges``, and the
@@ -55,6 +61,7 @@ class Stats(BaseModel):
     tags_per_chunk: float
     untagged_share: float
     degrees: dict[str, float]
+    estimated: bool = False
     generation: int
     neural: dict[str, int] = {}
     colonies: int = 0
@@ -70,25 +77,31 @@ def graph_stats(
     lessons: int = 0,
     answers: Mapping[str, int] | None = None,
 ) -> Stats:
-    """Return the statistics of a graph."""
-    live = np.flatnonzero(graph.alive)
-    indptr, tags, _ = graph.postings(live)
-    per_chunk = np.diff(indptr)
-    used = np.flatnonzero(np.bincount(tags))
-    joined = cooccurrence_edges(graph, live)
-    ends = np.concatenate((joined.source, joined.target))
-    degrees = np.bincount(ends, minlength=int(used.max(initial=0)) + 1)[used]
+    """Return the statistics of a graph; of a large one in some seconds, by samples."""
+    n_chunks, known = graph.n_chunks, np.arange(len(graph.phrases))
+    df = graph.df(known).astype(np.int64)
+    used = known[df > 0]
+    used = used[np.argsort(-df[used], kind="stable")]  # every nth is of every frequency
+    postings = int(df.sum())
+    tags_per_chunk = postings / n_chunks if n_chunks else 0.0
+    pairs = np.ceil(df[used] * tags_per_chunk)
+    step = -(-int(pairs.sum()) // _MOST_PAIRS) or 1
+    degree = degrees(graph, used[::step], pairs[::step])
+    edges = round(float(degree.mean()) * len(used) / 2) if len(used) else 0
     possible = len(used) * (len(used) - 1) / 2
-    percentiles = np.percentile(degrees, _PERCENTILES) if len(used) else [0.0] * len(_PERCENTILES)
+    percentiles = np.percentile(degree, _PERCENTILES) if len(used) else [0.0] * len(_PERCENTILES)
+    some = evenly_chosen(graph.alive, _MOST_CHUNKS)
+    tagged = len(np.unique(graph.tags_of(some)[0]))
     return Stats(
-        chunks=len(live),
+        chunks=n_chunks,
         tags=len(used),
-        postings=len(tags),
-        edges=len(joined.weight),
-        density=len(joined.weight) / possible if possible else 0.0,
-        tags_per_chunk=len(tags) / len(live) if len(live) else 0.0,
-        untagged_share=float(np.mean(per_chunk == 0)) if len(live) else 0.0,
+        postings=postings,
+        edges=edges,
+        density=edges / possible if possible else 0.0,
+        tags_per_chunk=tags_per_chunk,
+        untagged_share=1.0 - tagged / len(some) if len(some) else 0.0,
         degrees={f"p{p}": float(v) for p, v in zip(_PERCENTILES, percentiles, strict=True)},
+        estimated=step > 1 or len(some) < n_chunks,
         generation=graph.generation,
         neural=dict(neural or {}),
         colonies=colonies,

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import networkx as nx
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from networkx.algorithms import bipartite
 
-from hebbgraph.graph.cooccurrence import cooccurrence_edges, neighbours
+from hebbgraph.graph.cooccurrence import cooccurrence_edges, degrees, neighbours
 from hebbgraph.graph.incidence import Incidence, Postings
 
 Rows = list[list[int]]
@@ -48,6 +50,17 @@ def test_neighbours_are_the_edges_of_one_tag(rows: Rows, tag: int) -> None:
     }
     assert dict(zip(tags.tolist(), weights.tolist(), strict=True)) == expected
     assert tags.tolist() == sorted(tags.tolist())
+
+
+@given(_ROWS, st.sampled_from((1, 3, 4_000_000)))
+def test_degrees_are_numbers_of_neighbours_however_many_pairs_are_looked_at_once(
+    rows: Rows, at_once: int
+) -> None:
+    incidence, used = _incidence(rows, 8), np.array(sorted({t for row in rows for t in row}), int)
+    pairs = np.array([sum(len(row) for row in rows if tag in row) for tag in used], int)
+    with patch("hebbgraph.graph.cooccurrence._PAIRS_AT_ONCE", at_once):
+        found = degrees(incidence, used[::-1], pairs[::-1])
+    assert found.tolist() == [len(neighbours(incidence, int(tag))[0]) for tag in used[::-1]]
 
 
 def test_only_the_given_chunks_count() -> None:

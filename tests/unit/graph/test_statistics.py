@@ -52,3 +52,18 @@ def test_they_agree_with_networkx(make_index: Callable[..., HebbianIndex], kind:
         assert graph.number_of_edges() == stats.postings
         # A chunk without tags stands in the graph, alone.
         assert graph.number_of_nodes() == stats.chunks + stats.tags
+
+
+def test_of_a_large_graph_edges_and_degrees_are_estimated(
+    make_index: Callable[..., HebbianIndex], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every nth tag by frequency is looked at, the most frequent one among them."""
+    index = make_index()
+    whole = index.stats()
+    monkeypatch.setattr("hebbgraph.graph.statistics._MOST_PAIRS", 20)
+    some = index.stats()
+    assert (whole.estimated, some.estimated) == (False, True)
+    counted = ("chunks", "tags", "postings", "tags_per_chunk", "untagged_share")
+    assert [getattr(some, name) for name in counted] == [getattr(whole, name) for name in counted]
+    assert some.edges == pytest.approx(whole.edges, rel=0.5)
+    assert some.degrees["p100"] == whole.degrees["p100"]
