@@ -20,7 +20,7 @@ from hebbgraph.text.reader import TokenizedTexts
 
 __all__ = ["Proposed", "add_coded", "count_proposed", "older_support", "tags_of_texts"]
 
-_TITLE, _GIVEN, _OTHER, _ADDRESS, _OPENER, _CAPITAL = 0, 1, 2, 3, 4, 5
+_TITLE, _GIVEN, _OTHER, _ADDRESS, _OPENER, _CAPITAL, _NOUN = 0, 1, 2, 3, 4, 5, 6
 #: The subject of an untitled chunk counts as its title. References are given to a chunk alone,
 #: and so are addresses, which entitle it (see :mod:`hebbgraph.graph.references`).
 _KIND_CODES = {
@@ -31,12 +31,14 @@ _KIND_CODES = {
     "address": _ADDRESS,
     "opener": _OPENER,
     "capital": _CAPITAL,
+    "noun": _NOUN,
     "mention": _OPENER,
 }
 #: How many mentions a proposal speaks for, by code: one in four has to propose a name, a code or
-#: a term, one in two a single word with a capital, and all a word that only opens sentences.
-_WORTH = np.array([16, 0, 4, 0, 1, 2])
-_OF_ITS_CHUNK = np.array([True, True, False, True, False, False])  # whether mentioned or not
+#: several words, one in three a noun, one in two a single word with a capital, and all a word that
+#: only opens sentences or is named once.
+_WORTH = np.array([16, 0, 4, 0, 1, 2, 3])
+_OF_ITS_CHUNK = np.array([True, True, False, True, False, False, False])  # whether mentioned or not
 _FIRST = itemgetter(0)
 
 

@@ -263,7 +263,9 @@ def collect_candidates(
         known = "" if language == "english" and not is_english(shaped.units) else language
         for term, count in spaced_terms(shaped.units, shaped.shape, known).items():
             # What a chunk is about, it names again: one mention of one word says little.
-            once = count == 1 and " " not in term and known == "english"
-            found.setdefault(UNIT_KEYS[term], "mention" if once else "term")
+            kind: Kind = "term"
+            if " " not in term and known == "english":
+                kind = "mention" if count == 1 else "noun"
+            found.setdefault(UNIT_KEYS[term], kind)
     found.pop("", None)
     return found, given

@@ -29,10 +29,21 @@ __all__ = [
 ]
 
 Kind = Literal[
-    "title", "subject", "given", "name", "capital", "opener", "code", "acronym", "term", "mention"
+    "title",
+    "subject",
+    "given",
+    "name",
+    "capital",
+    "opener",
+    "code",
+    "acronym",
+    "term",
+    "noun",
+    "mention",
 ]
 """Why a phrase was proposed. A capital is a name of one word with one; an opener only opens
-sentences, or may be a verb ("Installing")."""
+sentences, or may be a verb ("Installing"). A noun is a term of one word, a mention one that is
+named once."""
 
 _LONGEST_NAME = 7  # words; longer spans are headlines, and are split
 _LONGEST_ACRONYM = 6

@@ -173,6 +173,18 @@ def test_it_is_due_for_folding_when_much_has_died(monkeypatch: pytest.MonkeyPatc
     assert not graph.folded().is_due_for_folding
 
 
+def test_a_noun_of_one_word_speaks_for_three_mentions_and_a_phrase_for_four() -> None:
+    graph = TagGraph.empty()
+    kinds: Proposal = {"noun": ["rope"], "term": ["hemp rope maker"]}
+    rows: dict[int, tuple[Proposal, str]] = dict.fromkeys((1, 2), (kinds, "rope. hemp rope maker"))
+    rows |= dict.fromkeys(range(3, 8), ({}, "rope. hemp rope maker"))
+    _step(graph, 1, rows)
+    both = np.array(graph.phrases.intern(["rope", "hemp rope maker"]))
+    assert graph.are_incidental(both).tolist() == [True, False]  # 7 mentions each
+    _step(graph, 2, {}, removed=[6])
+    assert graph.are_incidental(both).tolist() == [False, False]
+
+
 def test_an_incidental_phrase_is_a_tag_of_those_alone_whose_title_it_is() -> None:
     graph = TagGraph.empty()
     rows: dict[int, tuple[Proposal, str]] = {1: ({"title": ["moss"]}, "moss")}
