@@ -180,7 +180,7 @@ class SpreadingParameters:
     tag_beam: int = 48
     evidence_power: float = 4.0
     half_saturation: float = 0.04
-    doubt: float = 0.5
+    doubt: float = 0.0
     graph_weight: float = 1.0
     links: LinkParameters = field(default_factory=LinkParameters)
 
