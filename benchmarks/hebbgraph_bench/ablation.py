@@ -46,7 +46,7 @@ VARIANTS: Mapping[str, Mapping[str, Any]] = {
     "no mass trusted untitled": {"untitled_trust": 0.0},
     "co-mentions count fully": {"mention_credit": 1.0},
     "co-mentions count nothing": {"mention_credit": 0.0},
-    "doubt in direct evidence": {"doubt": 0.5},
+    "no doubt in direct evidence": {"doubt": 0.0},
     "evidence read plainly": {"evidence_power": 1.0},
 }
 

@@ -30,7 +30,7 @@ def naive_spread(
     tag_to_tag: Weights | None = None,
     extra_seeds: Mapping[int, float] | None = None,
     cue_trust: Mapping[int, float] | None = None,
-    covered: float = 1.0,
+    held: float = 1.0,
 ) -> dict[int, float]:
     """Return the score of every candidate and of every chunk that was reached."""
     n = len(rows)
@@ -119,7 +119,7 @@ def naive_spread(
     trusted, plain = to_chunks(
         {tag: [share * specificity(tag) / total, 0.0] for tag in known_cues}, {}, False
     )
-    certainty = 1.0 - p.doubt * max(named_by) * (1.0 - covered)
+    certainty = 1.0 - p.doubt * max(named_by) * (1.0 - held)
     best = sorted(evidence, key=lambda c: (-evidence[c], c))
     last = evidence[best[min(p.n_seeds, len(best)) - 1]] if best else 0.0
     seeds = [c for c in best if evidence[c] >= last][: p.n_seeds * _TIES]

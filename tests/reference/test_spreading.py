@@ -74,7 +74,7 @@ def cases(draw: st.DrawFn):
         "trust": draw(
             st.dictionaries(st.integers(0, N_TAGS - 1), st.sampled_from([0.0, 0.4, 1.0]))
         ),
-        "covered": draw(st.sampled_from([0.0, 0.5, 1.0])),
+        "held": draw(st.sampled_from([0.0, 0.5, 1.0])),
         "extra": draw(st.dictionaries(st.integers(0, n - 1), st.floats(0.01, 1), max_size=2)),
         "parameters": SpreadingParameters(
             n_seeds=draw(st.integers(1, 4)),
@@ -108,7 +108,7 @@ def run(case) -> dict[int, float]:
             np.array(list(extra.values()), np.float64),
         ),
         cue_trust=np.array([case["trust"].get(cue, 1.0) for cue in case["cues"]], np.float64),
-        covered=case["covered"],
+        held=case["held"],
     )
     return dict(zip(found.chunks.tolist(), found.scores.tolist(), strict=True))
 
@@ -129,7 +129,7 @@ def test_agrees_with_the_naive_implementation(case) -> None:
         tag_to_tag=case["plastic"][2],
         extra_seeds=case["extra"],
         cue_trust={cue: case["trust"][cue] for cue in case["cues"] if cue in case["trust"]},
-        covered=case["covered"],
+        held=case["held"],
     )
     found = run(case)
     # What arrives in an amount too small for the score may be listed by one of them only; the

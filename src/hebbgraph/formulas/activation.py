@@ -8,10 +8,10 @@ evidence is never outvoted:
 .. math:: score(c) = 1 - \bigl(1 - \delta f(c)^a\bigr)\bigl(1 - \frac{x(c)}{x(c) + \kappa}\bigr)
 
 where :math:`f` is the direct evidence and :math:`x` the activation credited to the chunk. Direct
-evidence is scaled so that the best chunk has 1, even if it holds a part of what is asked only. So
-where the question names a title and no chunk alone covers its rarest words, what it asks is spread
-over several chunks, and :math:`\delta` falls below 1: by ``doubt`` times the trust in that title,
-times what coverage lacks.
+evidence is scaled so that the best chunk has 1, even if it holds only a part of what is asked. So
+where the question names a title and no chunk alone holds all of its words, the answer is likely
+spread over several chunks, and :math:`\delta` falls below 1: by ``doubt`` times the trust in that
+title, times the share of the question that the best chunk lacks.
 
 How far the graph is trusted depends on the kind of edge and on the history of the mass;
 no constant is fitted to a corpus.
@@ -153,8 +153,8 @@ class SpreadingParameters:
     half_saturation : float, positive
         ``kappa`` in the score: the activation that counts one half.
     doubt : float, in [0, 1]
-        What direct evidence loses in the score if the question names a title and no chunk
-        holds any of its rarest words.
+        What direct evidence loses in the score if the question names a title and the best
+        chunk holds nothing else of it.
     graph_weight : float, in [0, 1]
         Factor on activation in the score;
         :attr:`hebbgraph.formulas.evidence.EvidenceWeights.graph`.
@@ -180,7 +180,7 @@ class SpreadingParameters:
     tag_beam: int = 48
     evidence_power: float = 4.0
     half_saturation: float = 0.04
-    doubt: float = 0.0
+    doubt: float = 0.3
     graph_weight: float = 1.0
     links: LinkParameters = field(default_factory=LinkParameters)
 
@@ -279,7 +279,7 @@ def spread(
     cue_weights: FloatArray | None = None,
     cue_trust: FloatArray | None = None,
     confidence: float = 1.0,
-    covered: float = 1.0,
+    held: float = 1.0,
 ) -> Activation:
     """Spread activation from the cues and the best candidates.
 
@@ -309,9 +309,9 @@ def spread(
     confidence : float, in [0, 1]
         How sure it is that the best direct hits are about the question: explicit links are
         followed from them with that share of the mass.
-    covered : float, in [0, 1]
-        How far a single chunk covers the question's rarest words; see
-        :func:`hebbgraph.formulas.confidence.coverage`.
+    held : float, in [0, 1]
+        How much of the question the best chunk holds; see
+        :func:`hebbgraph.formulas.confidence.share_held`.
 
     Returns
     -------
@@ -346,7 +346,7 @@ def spread(
     on_cues = np.zeros((2, 2, len(cue_mass)))
     on_cues[0, 0] = cue_mass
     layer = step.from_tags(step.cues, on_cues, depth=0)
-    certainty = 1.0 - p.doubt * step.named * (1.0 - covered)
+    certainty = 1.0 - p.doubt * step.named * (1.0 - held)
     seeds, mass = _seeds(candidates, f, p)
     mass = (1.0 - share) * mass
     trust = step.trust(seeds)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-__all__ = ["BOTH", "LEXICAL", "NOTHING_KNOWN", "confidence", "coverage", "nearness"]
+__all__ = ["BOTH", "LEXICAL", "NOTHING_KNOWN", "confidence", "coverage", "nearness", "share_held"]
 
 #: Below this confidence, a recall says that nothing is known about the question.
 NOTHING_KNOWN = 0.3
@@ -56,6 +56,37 @@ def coverage(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> 
         masses.append(weight * math.log1p((n_chunks - held + 0.5) / (held + 0.5)))
     most = _SATURATION * sum(sorted(masses)[-_N_RAREST:])
     return min(best / most, 1.0) if most > 0 else 0.0
+
+
+def share_held(terms: Iterable[tuple[float, int]], n_chunks: int, best: float) -> float:
+    """Return how much of a question the best chunk holds.
+
+    That is its BM25, as a share of what a chunk of mean length has that holds each term once.
+    Terms that no chunk holds are left out.
+
+    Parameters
+    ----------
+    terms, n_chunks, best
+        As in :func:`coverage`.
+
+    Returns
+    -------
+    float, in [0, 1]
+        1 if no chunk holds any term.
+
+    Examples
+    --------
+    Of two words, each would give 4.2; a chunk of mean length holds one of them.
+
+    >>> round(share_held([(1.0, 1), (1.0, 1)], 100, best=4.2), 2)
+    0.5
+    """
+    whole = sum(
+        weight * math.log1p((n_chunks - min(df, n_chunks) + 0.5) / (min(df, n_chunks) + 0.5))
+        for weight, df in terms
+        if df > 0
+    )
+    return min(best / whole, 1.0) if whole > 0 else 1.0
 
 
 def nearness(nearest: float, background: float) -> float:

@@ -49,6 +49,9 @@ class Evidence:
         :mod:`hebbgraph.formulas.confidence`.
     covered, near : float, optional
         What ``confidence`` follows from.
+    held : float, in [0, 1]
+        How much of the question the best chunk holds; see
+        :func:`hebbgraph.formulas.confidence.share_held`.
     words : callable, optional
         Returns, for n chunks, the weight of each rare word of the question that they hold, as an
         array of shape (n, n_words); a row adds up to 1 at most.
@@ -69,6 +72,7 @@ class Evidence:
     confidence: float | None = None
     covered: float = 0.0
     near: float | None = None
+    held: float = 1.0
     words: Callable[[IntArray], FloatArray] | None = None
 
     def judged(
@@ -77,6 +81,7 @@ class Evidence:
         confidence: float | None,
         covered: float,
         near: float | None,
+        held: float,
         words: Callable[[IntArray], FloatArray] | None,
     ) -> Evidence:
         """Return the same with what it says of the question: ``replace`` in half the time."""
@@ -90,6 +95,7 @@ class Evidence:
             confidence,
             covered,
             near,
+            held,
             words,
         )
 

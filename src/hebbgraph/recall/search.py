@@ -23,7 +23,7 @@ from hebbgraph.derived.languages import Languages
 from hebbgraph.derived.lexical import LexicalIndex
 from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.confidence import confidence, coverage, nearness
+from hebbgraph.formulas.confidence import confidence, coverage, nearness, share_held
 from hebbgraph.formulas.evidence import Evidence, EvidenceWeights, fuse, memoize_similarity
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.recall.elsewhere import VectorsElsewhere
@@ -87,7 +87,7 @@ class DirectSearch:
             Searched instead of those of the index.
         """
         lexical = lexical_search(self._derived, graph, question.terms, passing)
-        covered = self._coverage(question, lexical[1])
+        covered, held = self._covered(question, lexical[1])
         fused = partial(
             fuse,
             *lexical,
@@ -116,17 +116,19 @@ class DirectSearch:
         if foreign is not None and _is_best(evidence, foreign):
             sure = None  # a question shares no words with what is written in another language
         words = RareWords(self._derived.lexical, graph, question.terms)
-        return evidence.judged(confidence=sure, covered=covered, near=near, words=words)
+        return evidence.judged(confidence=sure, covered=covered, near=near, held=held, words=words)
 
-    def _coverage(self, question: Question, scores: FloatArray) -> float:
+    def _covered(self, question: Question, scores: FloatArray) -> tuple[float, float]:
+        """Return how far the best chunk covers the rarest words, and how much of all it holds."""
         terms = zip(question.terms.items(), question.frequencies.values(), strict=True)
         # What earlier turns say may be about anything.
-        asked = (
+        asked = [
             (weight, df)
             for (term, weight), df in terms
             if df > 0 or (weight >= 1.0 and term not in question.dates)
-        )
-        return coverage(asked, len(self._derived.lexical), float(scores.max(initial=0.0)))
+        ]
+        n_chunks, best = len(self._derived.lexical), float(scores.max(initial=0.0))
+        return coverage(asked, n_chunks, best), share_held(asked, n_chunks, best)
 
     def _dense(
         self,

@@ -123,29 +123,31 @@ def test_without_a_named_title_activation_counts_less() -> None:
     assert credit(trusted, 1) == pytest.approx(0.8 * 0.5 / (0.5 + 1.0))
 
 
-def test_direct_evidence_is_doubted_if_a_title_is_named_and_no_chunk_covers_the_question() -> None:
+def test_direct_evidence_is_doubted_if_a_title_is_named_and_no_chunk_holds_all_of_the_question() -> (
+    None
+):
     view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])
     direct = evidence({0: 1.0, 2: 0.8})
 
-    def score_of_2(*named: int, covered: float, trust: float = 1.0) -> float:
+    def score_of_2(*named: int, held: float, trust: float = 1.0) -> float:
         found = spread(
             view,
             cues(*named),
             direct,
             parameters=replace(ONE_STEP, doubt=0.5),
             cue_trust=np.full(len(named), trust),
-            covered=covered,
+            held=held,
         )
         scores = dict(zip(found.chunks.tolist(), found.scores.tolist(), strict=True))
         assert found.direct[found.chunks.tolist().index(2)] == pytest.approx(scores[2])
         return scores[2]
 
     # Nothing flows to chunk 2, so its score is what is left of .8 ** 4.
-    assert score_of_2(0, covered=1.0) == pytest.approx(0.8**4)
-    assert score_of_2(0, covered=0.4) == pytest.approx(0.8**4 * (1 - 0.5 * 0.6))
-    assert score_of_2(0, covered=0.4, trust=0.5) == pytest.approx(0.8**4 * (1 - 0.5 * 0.5 * 0.6))
+    assert score_of_2(0, held=1.0) == pytest.approx(0.8**4)
+    assert score_of_2(0, held=0.4) == pytest.approx(0.8**4 * (1 - 0.5 * 0.6))
+    assert score_of_2(0, held=0.4, trust=0.5) == pytest.approx(0.8**4 * (1 - 0.5 * 0.5 * 0.6))
     # Without a named title there is nothing that could know better.
-    assert score_of_2(covered=0.4) == pytest.approx(0.8**4)
+    assert score_of_2(held=0.4) == pytest.approx(0.8**4)
 
 
 def test_trust_in_a_cue_bounds_what_its_title_receives() -> None:

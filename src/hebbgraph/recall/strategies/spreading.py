@@ -79,9 +79,9 @@ class Spreading:
         cues = np.array(request.question.cues, dtype=np.int64)
         weights, trust = request.question.cue_weights, request.question.cue_trust
         evidence, learned = request.evidence, request.question.learned
-        sure, covered = evidence.confidence, evidence.covered
+        sure, held = evidence.confidence, evidence.held
         if sure is None:  # words say nothing of what is written in another language
-            sure = covered = 1.0
+            sure = held = 1.0
         # A tag that was only given entitles no chunk, so what it is lit with would be lost.
         known = request.graph.are_known(cues)
         if learned is None:
@@ -95,7 +95,7 @@ class Spreading:
                 cue_weights=weights[known],
                 cue_trust=trust[known],
                 confidence=sure,
-                covered=covered,
+                held=held,
             )
         seen = learned.seen(evidence.approximate)
         learned = learned.recognised(seen)
@@ -117,7 +117,7 @@ class Spreading:
             cue_weights=weights[known],
             cue_trust=trust[known],
             confidence=sure,
-            covered=covered,
+            held=held,
         )
 
     def _plastic(
