@@ -123,7 +123,7 @@ def test_without_a_named_title_activation_counts_less() -> None:
     assert credit(trusted, 1) == pytest.approx(0.8 * 0.5 / (0.5 + 1.0))
 
 
-def test_direct_evidence_is_doubted_if_a_title_is_named_and_no_chunk_holds_all_of_the_question() -> (
+def test_direct_evidence_is_doubted_if_a_title_is_named_and_no_chunk_holds_the_whole_question() -> (
     None
 ):
     view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, {2}])

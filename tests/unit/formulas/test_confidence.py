@@ -5,7 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hebbgraph.formulas.confidence import NOTHING_KNOWN, confidence, coverage, nearness
+from hebbgraph.formulas.confidence import (
+    NOTHING_KNOWN,
+    confidence,
+    coverage,
+    nearness,
+    share_held,
+)
 
 SHARE = st.floats(0.0, 1.0)
 COSINE = st.floats(-1.0, 0.99)
@@ -45,6 +51,17 @@ def test_one_chunk_and_counts_that_are_ahead_of_it() -> None:
     assert cover([1], 1, 0.2) == pytest.approx(0.2 / (2.2 * idf_of_one))
     # Deleted chunks are still counted before a compaction.
     assert cover([7], 1, 0.2) == cover([1], 1, 0.2)
+
+
+def test_a_chunk_that_holds_each_known_word_once_holds_the_whole_question() -> None:
+    """One of mean length scores the idf of each word that it holds."""
+    terms = [(1.0, 3), (2.0, 10), (1.0, 0)]
+    whole = idf(3, 100) + 2.0 * idf(10, 100)
+    assert share_held(terms, 100, whole) == 1.0
+    assert share_held(terms, 100, idf(3, 100)) == pytest.approx(idf(3, 100) / whole)
+    assert share_held(terms, 100, 99.0) == 1.0
+    # What no chunk holds can be held by none.
+    assert share_held([(1.0, 0)], 100, 0.0) == share_held([], 0, 0.0) == 1.0
 
 
 def test_nearness_is_measured_against_the_background() -> None:

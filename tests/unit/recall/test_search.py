@@ -116,3 +116,15 @@ def test_ties_do_not_depend_on_the_order_of_insertion(
         *(f"{prefix}best{n}" for n in range(4)),
         *(f"{prefix}{n:03}" for n in range(16)),
     }
+
+
+def test_a_chunk_that_holds_the_whole_question_comes_before_one_whose_title_it_names() -> None:
+    with HebbianIndex.open(":memory:") as index:
+        index.add(
+            [
+                Chunk(id="lantern", title="Lantern", text="It hung over the door of the inn."),
+                Chunk(id="whole", text="The Salt Lantern guides the boats of the village home."),
+                *(Chunk(id=f"{n}", text=f"Boat {n} came home with salt.") for n in range(8)),
+            ]
+        )
+        assert index.recall("Salt Lantern").hits[0].chunk.id == "whole"
