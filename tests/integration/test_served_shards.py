@@ -40,7 +40,7 @@ from hebbgraph.cli import app
 from hebbgraph.server import ServerSettings, create_app
 from hebbgraph.server.access import token_of
 from hebbgraph.shards import shard as shard_module
-from hebbgraph.shards.calls import CALLS
+from hebbgraph.shards.calls import CALLS, Request
 from hebbgraph.shards.kept import KeptShard
 from hebbgraph.shards.message import pack, unpack
 from hebbgraph.shards.served import MESSAGE, ServedTruth
@@ -315,9 +315,9 @@ def test_a_slow_shard_holds_up_one_recall(
         _until_back(many)  # a busy machine may be slower by itself
         plain, go_on = KeptShard.answer, threading.Event()
 
-        def slow(self: KeptShard, content: bytes, namespace: str) -> bytes:
+        def slow(self: KeptShard, request: Request, namespace: str) -> bytes:
             go_on.wait(30)
-            return plain(self, content, namespace)
+            return plain(self, request, namespace)
 
         with monkeypatch.context() as patched:
             patched.setattr(KeptShard, "answer", slow)
@@ -344,11 +344,11 @@ def test_a_shard_that_comes_back_only_to_be_slow_is_tried_ever_less_often(
         plain = KeptShard.answer
         went_down: list[float] = []
 
-        def slow_but_for_its_state(self: KeptShard, content: bytes, namespace: str) -> bytes:
-            if unpack(content)[1] not in ("state", "open"):
+        def slow_but_for_its_state(self: KeptShard, request: Request, namespace: str) -> bytes:
+            if request.call not in ("state", "open"):
                 went_down.append(time.monotonic())
                 time.sleep(0.4)
-            return plain(self, content, namespace)
+            return plain(self, request, namespace)
 
         monkeypatch.setattr(KeptShard, "answer", slow_but_for_its_state)
         while len(went_down) < 6:
@@ -445,9 +445,9 @@ def test_shards_elsewhere_are_asked_at_the_same_time(
         many.add(corpus)
         plain, both = KeptShard.answer, threading.Barrier(2)
 
-        def waits_for_the_other(self: KeptShard, content: bytes, namespace: str) -> bytes:
+        def waits_for_the_other(self: KeptShard, request: Request, namespace: str) -> bytes:
             both.wait(4)  # less than the time limit of a message
-            return plain(self, content, namespace)
+            return plain(self, request, namespace)
 
         with monkeypatch.context() as patched:
             patched.setattr(KeptShard, "answer", waits_for_the_other)
@@ -520,9 +520,9 @@ def test_rows_that_cannot_be_are_garbage(
         many.add(corpus)
         plain = KeptShard.answer
 
-        def wrong(self: KeptShard, content: bytes, namespace: str) -> bytes:
-            answer = plain(self, content, namespace)
-            if unpack(content)[1] == call:
+        def wrong(self: KeptShard, request: Request, namespace: str) -> bytes:
+            answer = plain(self, request, namespace)
+            if request.call == call:
                 found = unpack(answer)
                 change(found)
                 return pack(found)
@@ -541,14 +541,38 @@ def test_what_reads_or_rewrites_all_of_a_shard_may_take_longer_than_a_message(
         many.add(corpus)
         plain = KeptShard.answer
 
-        def slow(self: KeptShard, content: bytes, namespace: str) -> bytes:
-            if unpack(content)[1] in ("problems", "vacuum"):
+        def slow(self: KeptShard, request: Request, namespace: str) -> bytes:
+            if request.call in ("problems", "vacuum"):
                 time.sleep(4.5)
-            return plain(self, content, namespace)
+            return plain(self, request, namespace)
 
         monkeypatch.setattr(KeptShard, "answer", slow)
         assert many.doctor().ok
         many.compact()
+
+
+def test_readers_wait_neither_for_writers_nor_for_what_reads_all_of_a_shard(
+    far: Callable[..., Far], plan: Path, corpus: list[Chunk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each has threads of its own."""
+    plan.write_text(far().entry() + NEAR)
+    plain, threads = KeptShard.answer, set[tuple[str, str]]()
+
+    def noted(self: KeptShard, request: Request, namespace: str) -> bytes:
+        threads.add((request.call, threading.current_thread().name.split("_")[0]))
+        return plain(self, request, namespace)
+
+    monkeypatch.setattr(KeptShard, "answer", noted)
+    with ShardedIndex.open(plan) as many:
+        many.add(corpus)
+        many.recall(QUESTION)
+        assert many.doctor().ok
+    assert threads >= {
+        ("open", "hebbgraph-write"),
+        ("apply", "hebbgraph-write"),
+        ("state", "hebbgraph-read"),
+        ("problems", "hebbgraph-long"),
+    }
 
 
 def test_the_token_comes_from_the_environment(
@@ -708,6 +732,7 @@ def test_texts_kept_elsewhere_take_directories(far: Callable[..., Far], plan: Pa
         ('url = "http://a"\ntoken_env = "not a name"', "names an environment variable"),
         ('url = "http://a"\ntimeout_seconds = 0', "above 0"),
         ('url = "http://a"\ntimeout_seconds = true', "above 0"),
+        ('url = "http://me:secret@a"', "holds a password"),
         ('url = "http://a:b"', "url is like"),
         ('path = "https://a"', "write url instead"),
     ],

@@ -10,7 +10,9 @@ from starlette.responses import Response
 from hebbgraph.errors import NotFoundError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.server.indexes import Indexes
+from hebbgraph.server.threads import Pool
 from hebbgraph.server.visit import Visit
+from hebbgraph.shards.calls import CALLS, Request
 from hebbgraph.shards.kept import KeptShard
 from hebbgraph.shards.served import MESSAGE
 
@@ -55,6 +57,15 @@ async def shard(message: bytes, visit: Visit) -> Response:
     indexes = visit.service.indexes
     if not isinstance(indexes, NoIndexes):
         raise NotFoundError("this server keeps no shard; start it with hebbgraph serve --shard")
-    kept = indexes.kept
-    answer = await visit.service.threads.run("read", lambda: kept.answer(message, visit.namespace))
+    kept, threads = indexes.kept, visit.service.threads
+    request = await threads.run("read", lambda: kept.asked(message))
+    answer = await threads.run(_pool(request), lambda: kept.answer(request, visit.namespace))
     return Response(answer, media_type=MESSAGE)
+
+
+def _pool(request: Request) -> Pool:
+    """Keep what waits for a writer, and what reads all of the shard, out of the readers' way."""
+    call = CALLS.get(request.call)
+    if call is not None and call.lasts:
+        return "long"
+    return "write" if request.call == "open" or (call is not None and call.writes) else "read"

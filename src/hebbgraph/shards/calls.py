@@ -15,6 +15,7 @@ from pydantic import ConfigDict, Field, PlainValidator, Strict, TypeAdapter, val
 from hebbgraph.arrays import IntArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.records import Finding
+from hebbgraph.shards.plan import MOST_SHARDS
 from hebbgraph.store.chunks import Dated, Named, chunk_of_row, digest
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import Commit
@@ -99,7 +100,7 @@ class Opening(NamedTuple):
         The build settings of the namespace, and what those were that older versions did not save.
     """
 
-    number: int
+    number: Annotated[int, Field(ge=0, lt=MOST_SHARDS)]
     name: str
     known: str | None
     coordinator: str

@@ -48,17 +48,18 @@ class KeptShard:
         self._opening = threading.Lock()
         self._database: Database | None = None
 
-    def answer(self, content: bytes, namespace: str) -> bytes:
-        """Answer a message.
+    @staticmethod
+    def asked(content: bytes) -> Request:
+        """Return what a message asks for.
 
         Raises
         ------
         ParameterError
             If it is none of ours.
         pydantic.ValidationError
-            If what it asks for is wrong.
+            If it does not say what it asks for.
         StorageError
-            If it is of another version or meant for another database, or this one fails.
+            If it is of another version.
         """
         try:
             told = unpack(content)
@@ -69,7 +70,20 @@ class KeptShard:
                 f"messages of version {told[0]!r:.20} arrived, this server knows version "
                 f"{VERSION}; run the same version of hebbgraph at both ends"
             )
-        request = _REQUEST.validate_python(told)
+        return _REQUEST.validate_python(told)
+
+    def answer(self, request: Request, namespace: str) -> bytes:
+        """Answer a message.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such call.
+        pydantic.ValidationError
+            If its arguments are wrong.
+        StorageError
+            If it is meant for another database, or this one fails.
+        """
         if request.call == "open":
             return pack(self._open(_OPENING.validate_python(request.given), namespace))
         call = CALLS.get(request.call)

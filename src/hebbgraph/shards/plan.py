@@ -14,14 +14,23 @@ from typing import Any, NamedTuple
 from hebbgraph.errors import NotAnIndexError, ParameterError
 from hebbgraph.store.places import as_directory, is_url
 
-__all__ = ["ROWS", "ShardPlace", "ShardPlan", "home_of", "is_plan", "number_of", "write_plan"]
+__all__ = [
+    "MOST_SHARDS",
+    "ROWS",
+    "ShardPlace",
+    "ShardPlan",
+    "home_of",
+    "is_plan",
+    "number_of",
+    "write_plan",
+]
 
 #: Rows of the database that belong to one shard: so a row tells its shard, and rows ascend
 #: from shard to shard.
 ROWS = 1 << 40
 #: How long a message to a shard elsewhere may take, if the file says nothing else.
 TIMEOUT_SECONDS = 5.0
-_MOST = 1 << 12
+MOST_SHARDS = 1 << 12
 _COORDINATOR = "coordinator"
 
 
@@ -115,8 +124,8 @@ class ShardPlan(NamedTuple):
         tables = held.get("shard")
         if held.keys() != {"shard"} or not isinstance(tables, list) or not tables:
             raise ParameterError(f"{file} holds one [[shard]] for each shard, and nothing else")
-        if len(tables) > _MOST:
-            raise ParameterError(f"{file}: at most {_MOST} shards, got {len(tables)}")
+        if len(tables) > MOST_SHARDS:
+            raise ParameterError(f"{file}: at most {MOST_SHARDS} shards, got {len(tables)}")
         places = tuple(_place(file, number, table) for number, table in enumerate(tables))
         for what, values in (
             ("name", [place.name for place in places]),
@@ -186,8 +195,8 @@ def write_plan(
         If they are no plan; nothing is written then.
     """
     if isinstance(shards, int):
-        if isinstance(shards, bool) or not 1 <= shards <= _MOST:
-            raise ParameterError(f"from 1 to {_MOST} shards, got {shards!r}")
+        if isinstance(shards, bool) or not 1 <= shards <= MOST_SHARDS:
+            raise ParameterError(f"from 1 to {MOST_SHARDS} shards, got {shards!r}")
         shards = [f"shard-{number}" for number in range(shards)]
     if isinstance(shards, str) or not isinstance(shards, Sequence):
         raise ParameterError(
@@ -256,6 +265,11 @@ def _line(file: Path, name: str, table: Mapping[str, Any]) -> tuple[str, str | N
     if not isinstance(url, str) or not url.startswith(("http://", "https://")):
         raise ParameterError(
             f"{file}: url of shard {name!r} is like 'https://shard.example.org', got {url!r:.200}"
+        )
+    if "@" in url.partition("://")[2].partition("/")[0]:
+        raise ParameterError(
+            f"{file}: the url of shard {name.rpartition('@')[2]!r} holds a password, which "
+            "messages and logs would show; name a variable with a token instead: token_env"
         )
     if variable is not None and not (isinstance(variable, str) and variable.isidentifier()):
         raise ParameterError(
