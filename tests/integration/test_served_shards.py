@@ -551,6 +551,20 @@ def test_what_reads_or_rewrites_all_of_a_shard_may_take_longer_than_a_message(
         many.compact()
 
 
+def test_a_batch_that_no_message_holds_is_the_callers_error(
+    far: Callable[..., Far], plan: Path, corpus: list[Chunk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The shard is not down, and nothing is written."""
+    plan.write_text(far().entry())
+    monkeypatch.setattr("hebbgraph.shards.served._MOST_BYTES", 100_000)
+    with ShardedIndex.open(plan) as many:
+        many.add(corpus)
+        with pytest.raises(ParameterError, match="in one message, at most 0"):
+            many.add([{"id": "long", "text": "A long note. " * 10_000}])
+        assert not many.recall(QUESTION).partial
+        assert many.stats().chunks == len(corpus)
+
+
 def test_readers_wait_neither_for_writers_nor_for_what_reads_all_of_a_shard(
     far: Callable[..., Far], plan: Path, corpus: list[Chunk], monkeypatch: pytest.MonkeyPatch
 ) -> None:

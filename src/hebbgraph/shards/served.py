@@ -46,7 +46,7 @@ __all__ = ["MESSAGE", "ROUTE", "ServedSource"]
 #: The media type of messages, and where they go.
 MESSAGE = "application/vnd.hebbgraph.shard"
 ROUTE = "shard"
-#: Of one answer. The longest say which rows there are: eight bytes a chunk.
+#: Of one message. The longest answers say which rows there are: eight bytes a chunk.
 _MOST_BYTES = 256_000_000
 #: How long a call may take that reads or rewrites all that the shard holds.
 _LASTING_SECONDS = 3600.0
@@ -106,6 +106,11 @@ class _Line:
             raise ParameterError(
                 f"{error.object!r:.80} holds half a surrogate pair, which no database can hold"
             ) from error
+        if len(message) > _MOST_BYTES:  # the shard would refuse it, and be taken for down
+            raise ParameterError(
+                f"{self.url}: {len(message) / 1e6:,.0f} MB in one message, at most "
+                f"{_MOST_BYTES / 1e6:,.0f}; lower Settings(batch_size=...), or split long texts"
+            )
         try:
             held = self._wire.send(
                 ROUTE,
