@@ -31,6 +31,8 @@ SNAPSHOT_FORMAT = 5
 _WITHOUT_SUPPORT = 4  # still read; every proposal of that time is worth the same
 _MANIFEST = "manifest.json"
 _CURRENT = "CURRENT"
+#: What the name of a snapshot ends in while another one of its generation takes its place.
+_FORMER = ".former"
 #: NumPy parses the header of a file with ``ast``, which in CPython 3.11 can fail (SystemError) in
 #: two threads at once.
 _HEADERS = threading.Lock()
@@ -64,8 +66,8 @@ def save_snapshot(directory: Path, graph: TagGraph) -> None:
     sync(partial)
     final = directory / name
     if final.exists():  # of the same generation; removing it takes longer than a new name
-        remove(directory / f"{name}.former")
-        os.replace(final, directory / f"{name}.former")
+        remove(directory / f"{name}{_FORMER}")
+        os.replace(final, directory / f"{name}{_FORMER}")
     os.replace(partial, final)
     sync(directory)
     replace_file(directory / _CURRENT, lambda path: path.write_text(name))
@@ -117,19 +119,22 @@ def _current(directory: Path) -> _Current | None:
         return None
     except ValueError:
         return _Current("", None)
-    try:
-        return _Current(name, (directory / name / _MANIFEST).read_bytes())
-    except OSError as error:
-        if not is_missing(error):
-            raise
-        return _Current(name, None)
+    for held in (name, f"{name}{_FORMER}"):  # between two names, there is only the former one
+        try:
+            return _Current(held, (directory / held / _MANIFEST).read_bytes())
+        except ValueError:
+            return _Current("", None)
+        except OSError as error:
+            if not is_missing(error):
+                raise
+    return _Current(name, None)
 
 
 def _loaded(folder: Path, read: bytes | None) -> TagGraph | None:
     if read is None:
         raise ValueError(f"{_MANIFEST} is missing")
     manifest = json.loads(read)
-    if folder.name != f"graph-{manifest['generation']}":
+    if folder.name.removesuffix(_FORMER) != f"graph-{manifest['generation']}":
         raise ValueError(f"{folder.name} says that it is generation {manifest['generation']}")
     if manifest["format"] not in (SNAPSHOT_FORMAT, _WITHOUT_SUPPORT):
         logger.info("graph snapshot of another version at %s: rebuilding", folder)

@@ -153,6 +153,27 @@ def test_a_snapshot_that_is_replaced_while_it_is_read_is_read_again(
     assert [path.name for path in folder.glob("graph-*")] == [f"graph-{graph.generation}"]
 
 
+def test_between_the_two_renames_of_a_snapshot_the_former_one_is_read(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    folder: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The process that replaces one of the same generation waits or dies there."""
+    name = (folder / "CURRENT").read_text()
+    (folder / name).rename(folder / f"{name}.former")
+    assert _answer(open_index()) == saved
+    assert not caplog.records
+
+
+def test_a_name_of_a_snapshot_that_a_power_cut_left_empty_is_damage(
+    open_index: Callable[..., HebbianIndex], saved: list[Answer], folder: Path
+) -> None:
+    (folder / "CURRENT").write_bytes(bytes(8))
+    assert snapshot.load_snapshot(folder) is None
+    assert _answer(open_index()) == saved
+
+
 @pytest.mark.parametrize("field", ["generation", "format"])
 def test_every_number_of_the_manifest_counts(
     open_index: Callable[..., HebbianIndex],
