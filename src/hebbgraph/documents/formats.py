@@ -32,6 +32,7 @@ _NOT_PROSE = ", ".join((
     *(f"[role={role}]" for role in ("banner", "contentinfo", "dialog", "menu", "menubar",
                                     "navigation", "search", "toolbar")),
 ))  # fmt: skip
+_HEADING = re.compile("h[1-6]")
 # The text of a link to the heading that it stands in.
 _IN_PAGE = re.compile("#")
 _PERMALINK = re.compile(r"\s*[#§¶🔗]\ufe0f?\s*")
@@ -233,12 +234,27 @@ def _from_soup(soup: Any) -> Converted:
 def _main_part(soup: Any) -> Any:
     """Return what holds the prose of a page, without what stands around it on every page."""
     for element in soup.select(_NOT_PROSE):
-        element.decompose()
+        if not _is_heading(element):
+            element.decompose()
     for link in soup.find_all("a", href=_IN_PAGE):
         if _PERMALINK.fullmatch(link.get_text()):
-            link.decompose()
+            if link.get("id") or link.get("name"):  # other pages lead there
+                link.clear()
+                del link["href"]
+            else:
+                link.decompose()
     parts = [part for part in soup.select("main, [role=main]") if part.get_text(strip=True)]
     return parts[0] if len(parts) == 1 else soup
+
+
+def _is_heading(element: Any) -> bool:
+    """Return whether an element is a button that is all of a heading: it unfolds the section."""
+    return (
+        element.name == "button"
+        and element.parent is not None
+        and _HEADING.fullmatch(element.parent.name) is not None
+        and element.parent.get_text(strip=True) == element.get_text(strip=True)
+    )
 
 
 def _without_site(title: str, headings: Sequence[str]) -> str:

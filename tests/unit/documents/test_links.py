@@ -57,6 +57,17 @@ def test_html_keeps_ids_and_targets_where_they_stand() -> None:
     assert second.references == ()
 
 
+def test_the_anchor_of_a_link_from_a_heading_to_itself_is_kept() -> None:
+    """As Node's manual has it."""
+    (only,) = chunks(
+        "<h2>Set up<a class=mark href='#set_up_api' id='set_up_api'>#</a></h2><p>Do it.</p>",
+        "docs/a.html",
+    )
+    assert (only.title, only.text) == ("Set up", "Do it.")
+    assert "docs/a#set_up_api" in only.addresses
+    assert only.references == ()
+
+
 def test_rst_gives_labels_symbols_and_their_references() -> None:
     first, second = chunks(
         "Guide\n=====\n\n.. _start:\n\nSee :ref:`the rules <Rules>`, :doc:`/api/index`,"
