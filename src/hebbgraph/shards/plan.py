@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from hebbgraph.errors import NotAnIndexError, ParameterError
 from hebbgraph.store.places import as_directory, is_url
+from hebbgraph.wire import Wire
 
 __all__ = [
     "MOST_SHARDS",
@@ -192,7 +193,8 @@ def write_plan(
     Raises
     ------
     ParameterError
-        If they are no plan; nothing is written then.
+        If they are no plan, a URL is none of a server, or its token is missing; nothing is
+        written then.
     """
     if isinstance(shards, int):
         if isinstance(shards, bool) or not 1 <= shards <= MOST_SHARDS:
@@ -205,7 +207,9 @@ def write_plan(
     entries = [_entry(one, token_env) for one in shards]
     if token_env is not None and not any("url" in one for one in entries):
         raise ParameterError("token_env goes with shards behind a URL, and there is none")
-    ShardPlan._of_tables(file, {"shard": entries})
+    for place in ShardPlan._of_tables(file, {"shard": entries}).places:
+        if place.url is not None:
+            Wire(place.url, token=place.token(), timeout_seconds=place.timeout_seconds)
     written = (
         "[[shard]]\n" + "".join(f"{key} = {_quoted(value)}\n" for key, value in one.items())
         for one in entries
