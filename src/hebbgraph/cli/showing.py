@@ -47,6 +47,8 @@ def stats(
         shown = (
             "  ".join(f"{key} {number:g}" for key, number in value.items())
             if isinstance(value, dict)
+            else ("yes" if value else "no")
+            if isinstance(value, bool)
             else f"{value:,.4g}"
             if isinstance(value, float)
             else f"{value:,}"
