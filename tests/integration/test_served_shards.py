@@ -479,7 +479,7 @@ def test_shards_are_made_behind_urls(
     for places, told in [
         (["near", "--token-env", "THE_TOKEN"], "there is none"),
         (["ftp://a"], "url of shard"),
-        (["https://me:secret@a.example"], "a URL with a password"),
+        (["https://me:secret@a.example"], "holds a password"),
         (["https://a.example", "--token-env", "NO_SUCH_TOKEN"], "is not set"),
     ]:
         refused = create(tmp_path / "refused" / "shards.toml", *places)
