@@ -425,6 +425,8 @@ class Derived:
         assert self._lexical is not None
         lexical = self._lexical
         changes = self._truth.changes_since(_commit_of(self._graph))
+        if not changes.complete and self._take_saved():
+            changes = self._truth.changes_since(_commit_of(self._graph))
         if not changes.complete:
             self._restart_graph()
             changes = self._truth.changes_since(NEVER)
@@ -470,6 +472,21 @@ class Derived:
         """Record what was found wrong and is rebuilt from the truth."""
         logger.warning("%s: rebuilding it", problem)
         self.repairs.append(problem)
+
+    def _take_saved(self) -> bool:
+        """Take the graph that another process has saved since, as one that compacts does."""
+        assert self._graph is not None
+        saved = None
+        if self._shared is not None and self._snapshot_is_trusted:
+            saved = load_snapshot(self._shared)
+        if saved is None or saved.generation <= self._graph.generation:
+            return False
+        if not self._truth.history.knows(_commit_of(self._graph)):
+            return False  # a database was put back, and what is saved may be of another
+        self._saved = _commit_of(saved)
+        with self.lock:
+            self._graph, self._vectors = saved, None
+        return True
 
     def _restart_graph(self) -> None:
         """Drop the graph, as no steps lead on from it."""

@@ -27,10 +27,11 @@ __all__ = ["Converted", "check_length", "from_docx", "from_html", "from_pdf"]
 # Elements that hold no prose of the page: what is never shown, and what serves to move about.
 _NOT_PROSE = ", ".join((
     "script", "style", "noscript", "template", "svg", "canvas", "iframe", "object",
-    "title", "nav", "button", "select", "dialog", "[hidden]", "[aria-hidden=true]",
+    "title", "nav", "button", "select", "dialog",
+    "[hidden]:not(html, body)", "[aria-hidden=true]:not(html, body)",  # shown by a script
     "body > footer", "body > div > footer",
     *(f"[role={role}]" for role in ("banner", "contentinfo", "dialog", "menu", "menubar",
-                                    "navigation", "search", "toolbar")),
+                                    "navigation", "toolbar")),
 ))  # fmt: skip
 _HEADING = re.compile("h[1-6]")
 # The text of a link to the heading that it stands in.
@@ -243,7 +244,8 @@ def _main_part(soup: Any) -> Any:
                 del link["href"]
             else:
                 link.decompose()
-    parts = [part for part in soup.select("main, [role=main]") if part.get_text(strip=True)]
+    mains = soup.select("main, [role=main]:not(:has(main))")
+    parts = [part for part in mains if part.get_text(strip=True)]
     return parts[0] if len(parts) == 1 else soup
 
 

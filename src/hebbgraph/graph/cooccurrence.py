@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import IntArray, unique
+from hebbgraph.arrays import FloatArray, IntArray, unique
 from hebbgraph.graph.incidence import Incidence
 from hebbgraph.graph.tag_graph import TagGraph
 
@@ -53,7 +53,7 @@ def neighbours(
     return others.astype(np.int64), weights.astype(np.int64)
 
 
-def degrees(graph: TagGraph | Incidence, tags: IntArray, pairs: IntArray) -> NDArray[np.int64]:
+def degrees(graph: TagGraph | Incidence, tags: IntArray, pairs: FloatArray) -> NDArray[np.int64]:
     """Count the tags that each of some tags co-occurs with.
 
     Parameters
@@ -61,7 +61,7 @@ def degrees(graph: TagGraph | Incidence, tags: IntArray, pairs: IntArray) -> NDA
     graph : TagGraph, or Incidence, which shows incidental tags too
     tags : ndarray of int, distinct
         Each in at least one chunk.
-    pairs : ndarray of int, same shape
+    pairs : ndarray of float64, same shape
         About how many tags the chunks of each tag hold: so many are looked at, some millions at
         a time.
 

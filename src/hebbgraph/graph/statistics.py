@@ -86,10 +86,12 @@ def graph_stats(
     tags_per_chunk = postings / n_chunks if n_chunks else 0.0
     pairs = np.ceil(df[used] * tags_per_chunk)
     step = -(-int(pairs.sum()) // _MOST_PAIRS) or 1
-    degree = degrees(graph, used[::step], pairs[::step])
+    degree = degrees(graph, used[step // 2 :: step], pairs[step // 2 :: step])
     edges = round(float(degree.mean()) * len(used) / 2) if len(used) else 0
     possible = len(used) * (len(used) - 1) / 2
     percentiles = np.percentile(degree, _PERCENTILES) if len(used) else [0.0] * len(_PERCENTILES)
+    if step > 1:  # the most frequent tag is hardly ever drawn
+        percentiles[-1] = max(percentiles[-1], degrees(graph, used[:1], pairs[:1])[0])
     some = evenly_chosen(graph.alive, _MOST_CHUNKS)
     tagged = len(np.unique(graph.tags_of(some)[0]))
     return Stats(

@@ -174,6 +174,24 @@ def test_a_name_of_a_snapshot_that_a_power_cut_left_empty_is_damage(
     assert _answer(open_index()) == saved
 
 
+def test_a_reader_takes_the_snapshot_of_another_process_that_compacts(
+    open_index: Callable[..., HebbianIndex],
+    saved: list[Answer],
+    caplog: pytest.LogCaptureFixture,
+    assert_like_rebuilt: Callable[[HebbianIndex], None],
+) -> None:
+    """The log of changes does not reach back to what the reader has, and nothing is built anew."""
+    reader, writer = open_index(), open_index()
+    assert _answer(reader) == saved
+    writer.add([{"id": "late", "title": "Ice trade", "text": "The ice trade ended."}])
+    writer.delete(["moss"])
+    writer.compact()
+    caplog.set_level(logging.INFO, logger="hebbgraph")
+    assert _answer(reader) == _answer(writer)
+    assert not [record for record in caplog.records if "building" in record.message]
+    assert_like_rebuilt(reader)
+
+
 @pytest.mark.parametrize("field", ["generation", "format"])
 def test_every_number_of_the_manifest_counts(
     open_index: Callable[..., HebbianIndex],

@@ -145,6 +145,8 @@ def test_html_of_a_site_keeps_the_page_and_drops_what_stands_around_it():
         ("<body><p>It ends.</p><footer>© us</footer></body>", "It ends."),
         ("<h2><button>Coal</button></h2><p>It burns.</p>", "## Coal\n\nIt burns."),
         ("<h2>Coal<button>Copy</button></h2><p>It burns.</p>", "## Coal\n\nIt burns."),
+        ("<body hidden><p>Shown by a script.</p></body>", "Shown by a script."),
+        ("<p>Menu</p><div role=main>Around. <main>Text.</main></div>", "Text."),
         ("<p>Issue <a href='#n'>#</a>5 and <a href='/x'>#</a></p>", "Issue 5 and #"),
     ],
 )
