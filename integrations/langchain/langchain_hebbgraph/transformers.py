@@ -71,7 +71,8 @@ class TagTransformer(BaseDocumentTransformer):
             found: Iterable[str] = self.tagger(chunk)
         else:
             names = candidates(chunk.text, chunk.title)
-            found = (display(one.key) for one in sorted(names, key=lambda one: one.kind == "term"))
+            names_first = sorted(names, key=lambda one: one.kind in ("term", "noun"))
+            found = (display(one.key) for one in names_first)
         given = document.metadata.get(self.tags_key)
         kept = [tag for tag in given if isinstance(tag, str)] if isinstance(given, list) else []
         fresh = [tag for tag in dict.fromkeys(found) if tag not in kept]
