@@ -93,9 +93,10 @@ test: $(VENV)/.test-installed  ## Run the default suite: the core, the benchmark
 	@for dir in $(BESIDE); do \
 		(cd $$dir && "$(abspath $(BIN))/python" -m pytest $(PYTEST_ARGS)) || exit 1; done
 
-check: $(VENV)/.check-installed  ## Check formatting, lint, imports between rooms, and types; change nothing.
+check: $(VENV)/.check-installed  ## Check formatting, lint, sizes, imports between rooms, and types; change nothing.
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/python tools/size_budget.py
 	$(BIN)/lint-imports
 	$(BIN)/mypy
 	@for dir in $(BESIDE); do (cd $$dir && "$(abspath $(BIN))/mypy") || exit 1; done
