@@ -5,9 +5,9 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-INTEGRATIONS := integrations/langchain integrations/llama_index
-# Distributions beside the core, each with its own tests and types.
-BESIDE := benchmarks $(INTEGRATIONS)
+# Distributions beside the core, each with its own pyproject.toml, tests and types.
+EXTENSIONS := $(patsubst %/pyproject.toml,%,$(wildcard extensions/*/pyproject.toml))
+BESIDE := $(EXTENSIONS) benchmarks integrations/langchain integrations/llama_index
 # As many processes as processors; make test PYTEST_ARGS= takes one.
 PYTEST_ARGS ?= --numprocesses=auto --dist=loadfile
 DATASETS ?= $(wildcard ../shared/data/*)
@@ -33,8 +33,9 @@ $(VENV)/.server-installed: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.toml) \
 		$(VENV)/.installed
 	$(PIP) --upgrade "pip>=25.1"  # which knows --group
-	$(PIP) --editable ".[build,files,ivf,neural,postgres,quantized,server]" --group test
-	$(PIP) $(BESIDE:%=--editable %) $(BESIDE:%=--group %/pyproject.toml:test)
+	# One call: an extra of the core is a distribution of this repository, found only beside it.
+	$(PIP) --editable ".[build,files,ivf,neural,postgres,quantized,server]" $(BESIDE:%=--editable %) \
+		--group test $(BESIDE:%=--group %/pyproject.toml:test)
 	@touch $@
 
 $(VENV)/.docs-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
@@ -88,7 +89,7 @@ dist: $(VENV)/.test-installed  ## Build every distribution into dist/.
 release-check: dist  ## Install what dist/ holds in fresh environments, and ask it: PYTHONS="python3.11 python3.12".
 	$(BIN)/python tests/packaging/release.py dist $(or $(PYTHONS),$(PYTHON))
 
-test: $(VENV)/.test-installed  ## Run the default suite: the core, the benchmarks, each integration.
+test: $(VENV)/.test-installed  ## Run the default suite: the core, then each distribution beside it.
 	$(BIN)/python -m pytest $(PYTEST_ARGS)
 	@for dir in $(BESIDE); do \
 		(cd $$dir && "$(abspath $(BIN))/python" -m pytest $(PYTEST_ARGS)) || exit 1; done

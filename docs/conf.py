@@ -30,6 +30,7 @@ include_patterns = [
     "integrations/*/examples/*.ipynb",
     "*.md",
     "benchmarks/README.md",
+    "extensions/*/README.md",
     "integrations/*/README.md",
 ]
 exclude_patterns = [".*", "build", "dist", "src", "tests", "ui", "**/node_modules", "**/tests"]

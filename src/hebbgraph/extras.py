@@ -1,13 +1,14 @@
-"""Import optional dependencies on demand; if one is missing, say how to install it."""
+"""Load optional dependencies and extensions on demand; if one is missing, say how to install it."""
 
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.metadata import entry_points
 from typing import Any
 
 from hebbgraph.errors import MissingExtraError
 
-__all__ = ["require", "require_neural"]
+__all__ = ["load_plugin", "require", "require_neural"]
 
 
 def require(module: str, *, extra: str, purpose: str, otherwise: str = "") -> Any:
@@ -45,6 +46,44 @@ installed; pip install "hebbgraph[ivf]"
             f"{purpose} needs {missing}, which is not installed; "
             f'pip install "hebbgraph[{extra}]"' + (f", or {otherwise}" if otherwise else "")
         ) from error
+
+
+def load_plugin(group: str, name: str, *, extra: str, purpose: str) -> Any:
+    """Load what an extension offers under a name, as an entry point.
+
+    Parameters
+    ----------
+    group : str
+        Group of entry points, such as ``hebbgraph.commands``.
+    name : str
+    extra : str
+        The extra of hebbgraph that installs the extension.
+    purpose : str
+        What needs the extension; begins the error message.
+
+    Raises
+    ------
+    MissingExtraError
+        If no installed distribution offers it, or one that it imports is not installed.
+
+    Examples
+    --------
+    >>> load_plugin("hebbgraph.commands", "fly", extra="wings", purpose="hebbgraph fly")
+    Traceback (most recent call last):
+    ...
+    hebbgraph.errors.MissingExtraError: hebbgraph fly needs hebbgraph-wings, which is not \
+installed; pip install "hebbgraph[wings]"
+    """
+    missing = f"hebbgraph-{extra}"
+    reason: ImportError | None = None
+    for entry in entry_points(group=group, name=name):
+        try:
+            return entry.load()
+        except ImportError as error:
+            missing, reason = (error.name or entry.value).partition(".")[0], error
+    raise MissingExtraError(
+        f'{purpose} needs {missing}, which is not installed; pip install "hebbgraph[{extra}]"'
+    ) from reason
 
 
 def require_neural(purpose: str) -> None:

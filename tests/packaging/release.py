@@ -12,6 +12,8 @@ import tarfile
 import tempfile
 from pathlib import Path
 
+from projects import FOLDERS, module, project
+
 ASK = """
 import sys, hebbgraph
 from hebbgraph import HebbianIndex
@@ -27,17 +29,22 @@ with HebbianIndex.open("memory.hebb") as index:
 print("python", sys.version.split()[0], "hebbgraph", hebbgraph.__version__, "ok")
 """
 ALL = """
-import hebbgraph_bench, langchain_hebbgraph, llama_index.retrievers.hebbgraph
+import importlib, sys
+for name in sys.argv[1:]:
+    importlib.import_module(name)
 from hebbgraph.server import create_app
-print("langchain_hebbgraph, llama_index.retrievers.hebbgraph, hebbgraph_bench, server: ok")
+print(", ".join(sys.argv[1:]), "and the server: ok")
 """
 CORE = "hebbgraph-"
+#: Extras that are no distribution of ours, and whose packages are small enough to fetch.
+EXTRAS = "server,files"
 
 
 def main(folder: Path, pythons: list[str]) -> None:
     """Check every distribution, with every Python."""
     wheels = sorted(folder.resolve().glob("*.whl"))
-    assert len(wheels) == 4, f"expected four wheels in {folder}, found {len(wheels)}"
+    names = {project(place)["name"].replace("-", "_") for place in FOLDERS}
+    assert {wheel.name.partition("-")[0] for wheel in wheels} == names, wheels
     core = next(wheel for wheel in wheels if wheel.name.startswith(CORE))
     for archive in folder.glob("*.tar.gz"):
         with tarfile.open(archive) as opened:
@@ -49,8 +56,8 @@ def main(folder: Path, pythons: list[str]) -> None:
             run(own, "-m", "pip", "install", "--quiet", str(core), cwd=place)
             run(own, "-c", ASK, cwd=place)
             rest = [str(wheel) for wheel in wheels if wheel != core]
-            run(own, "-m", "pip", "install", "--quiet", f"{core}[server,files]", *rest, cwd=place)
-            run(own, "-c", ALL, cwd=place)
+            run(own, "-m", "pip", "install", "--quiet", f"{core}[{EXTRAS}]", *rest, cwd=place)
+            run(own, "-c", ALL, *map(module, FOLDERS), cwd=place)
             run(own, "-m", "pip", "check", cwd=place)
 
 

@@ -11,31 +11,23 @@ from __future__ import annotations
 import resource
 import subprocess
 import sys
-import tomllib
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import Any
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from projects import FOLDERS, ROOT, module, package, project
 
-ROOT = Path(__file__).parents[2]
 RUNS = 3
 #: Folder of each distribution, its packages, and what a program imports of it.
 OWN = {
-    "hebbgraph": (".", "src/hebbgraph", "hebbgraph"),
-    "langchain-hebbgraph": (
-        "integrations/langchain",
-        "langchain_hebbgraph",
-        "langchain_hebbgraph",
-    ),
-    "llama-index-retrievers-hebbgraph": (
-        "integrations/llama_index",
-        "llama_index",
-        "llama_index.retrievers.hebbgraph",
-    ),
-    "hebbgraph-bench": ("benchmarks", "hebbgraph_bench", "hebbgraph_bench.cli"),
+    project(folder)["name"]: (
+        folder,
+        package(folder),
+        "hebbgraph_bench.cli" if folder == "benchmarks" else module(folder),
+    )
+    for folder in FOLDERS
 }
 #: What an extra lets a program import, beside the core.
 BROUGHT = {
@@ -62,18 +54,18 @@ def main(chosen: list[str]) -> None:
     nothing = user_seconds("pass")
     print("| installed | own MB | with all it needs, MB | packages | import, ms |")
     print("|---|---:|---:|---:|---:|")
-    for name, (folder, package, module) in OWN.items():
-        project = project_of(folder)
-        own = size_of_folder(ROOT / folder / package)
-        extras: dict[str, list[str]] = project.get("optional-dependencies", {})
-        rows: dict[str, tuple[list[str], str]] = {name: ([], f"import {module}")}
+    for name, (folder, path, imported) in OWN.items():
+        table = project(folder)
+        own = size_of_folder(ROOT / folder / path)
+        extras: dict[str, list[str]] = table.get("optional-dependencies", {})
+        rows: dict[str, tuple[list[str], str]] = {name: ([], f"import {imported}")}
         for extra, requirements in extras.items():
             if extra in BROUGHT:
-                code = f"import {module}, {BROUGHT[extra]}"
+                code = f"import {imported}, {BROUGHT[extra]}"
                 rows[f"{name}[{extra}]"] = (requirements, code)
         for shown, (requirements, code) in rows.items():
             if not chosen or shown in chosen:
-                names = needed([*project["dependencies"], *requirements]) | {name}
+                names = needed([*table["dependencies"], *requirements]) | {name}
                 print(row(shown, own, names, code, nothing), flush=True)
 
 
@@ -104,9 +96,9 @@ def needed(requirements: list[str]) -> set[str]:
 def dependencies(name: str, extra: str) -> Iterator[Requirement]:
     """Yield what a distribution asks for on this platform."""
     if name in OWN:
-        project = project_of(OWN[name][0])
-        extras = project.get("optional-dependencies", {})
-        yield from map(Requirement, extras[extra] if extra else project["dependencies"])
+        table = project(OWN[name][0])
+        extras = table.get("optional-dependencies", {})
+        yield from map(Requirement, extras[extra] if extra else table["dependencies"])
     elif installed(name):
         for one in map(Requirement, distribution(name).requires or ()):
             if one.marker is None or one.marker.evaluate({"extra": extra}):
@@ -116,8 +108,8 @@ def dependencies(name: str, extra: str) -> Iterator[Requirement]:
 def size_of(name: str) -> int:
     """Return the bytes of a distribution's files."""
     if name in OWN:
-        folder, package, _ = OWN[name]
-        return size_of_folder(ROOT / folder / package)
+        folder, path, _ = OWN[name]
+        return size_of_folder(ROOT / folder / path)
     files = distribution(name).files or ()
     return sum(one.size or 0 for one in files if one.suffix != ".pyc")
 
@@ -135,13 +127,6 @@ def installed(name: str) -> bool:
     except PackageNotFoundError:
         return False
     return True
-
-
-def project_of(folder: str) -> dict[str, Any]:
-    """Return the table ``project`` of a distribution."""
-    text = (ROOT / folder / "pyproject.toml").read_text("utf-8")
-    found: dict[str, Any] = tomllib.loads(text)["project"]
-    return found
 
 
 def user_seconds(code: str) -> float:

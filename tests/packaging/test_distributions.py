@@ -9,15 +9,11 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import projects
 import pytest
 
-ROOT = Path(__file__).parents[2]
-PROJECTS = {
-    ".": "hebbgraph",
-    "benchmarks": "hebbgraph_bench",
-    "integrations/langchain": "langchain_hebbgraph",
-    "integrations/llama_index": "llama_index/retrievers/hebbgraph",
-}
+ROOT = projects.ROOT
+PROJECTS = {folder: projects.package(folder).removeprefix("src/") for folder in projects.FOLDERS}
 
 
 def built(project: str, into: Path, target: str) -> Path:
@@ -68,5 +64,4 @@ def test_a_source_distribution_holds_what_its_tests_need(project: str, tmp_path:
 
 
 def _package(project: str) -> Path:
-    top = ROOT / project
-    return top / ("src" if project == "." else "") / PROJECTS[project]
+    return ROOT / project / projects.package(project)

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
-from pathlib import Path
 
 import pytest
+from projects import FOLDERS, ROOT, project
 
 import hebbgraph
-
-ROOT = Path(__file__).parents[2]
-PROJECTS = (".", "benchmarks", "integrations/langchain", "integrations/llama_index")
-
-
-def project(folder: str) -> dict[str, object]:
-    found: dict[str, object] = tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8"))[
-        "project"
-    ]
-    return found
 
 
 def test_the_citation_names_this_version() -> None:
@@ -28,17 +17,25 @@ def test_the_citation_names_this_version() -> None:
     assert re.search(r"^license: (.+)$", citation, re.M)[1] == project(".")["license"]  # type: ignore[index]
 
 
-@pytest.mark.parametrize("folder", PROJECTS)
+@pytest.mark.parametrize("folder", FOLDERS)
 def test_a_distribution_says_its_licence_and_the_same_versions_of_python(folder: str) -> None:
     own, core = project(folder), project(".")
     assert (own["license"], own["requires-python"]) == (core["license"], core["requires-python"])
     assert (ROOT / folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-@pytest.mark.parametrize("folder", PROJECTS[1:])
+def test_every_extension_comes_with_an_extra_of_the_core() -> None:
+    extras = project(".")["optional-dependencies"]
+    needs = {re.split(r"[\[><=]", need)[0] for needs in extras.values() for need in needs}
+    extensions = {project(folder)["name"] for folder in FOLDERS if folder.startswith("extensions/")}
+    assert extensions <= needs
+
+
+@pytest.mark.parametrize("folder", FOLDERS[1:])
 def test_what_goes_with_the_core_takes_this_version_of_it(folder: str) -> None:
-    needed = [str(one) for one in project(folder)["dependencies"]]  # type: ignore[attr-defined]
-    (core,) = [one for one in needed if re.match(r"hebbgraph\b(?!-)", one)]
+    (core,) = [
+        need for need in project(folder)["dependencies"] if re.match(r"hebbgraph\b(?!-)", need)
+    ]
     lowest, highest = re.findall(r"[><]=?\s*([\d.]+)", core)
     version = [int(part) for part in hebbgraph.__version__.split(".")]
     assert [int(part) for part in lowest.split(".")] <= version
