@@ -7,6 +7,7 @@
 ``read``              :func:`read_document`: one file, in this process or a worker
 ``convert``           bytes to a :class:`Document`, whatever the format
 ``formats``           HTML, Word and PDF to Markdown, through their libraries
+``html_tree``         an HTML page to a tree, nested as a browser nests it
 ``outline``           titles, headings and front matter
 ``links``             anchors and links, resolved against the document's path
 ``rst``               reStructuredText: its sections, labels and references

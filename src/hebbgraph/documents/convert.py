@@ -194,6 +194,8 @@ def _finish(converted: Converted, media_type: str, stem: str) -> Document:
         marks = markdown_marks(text)
     if not text.strip():
         text = ""
+    last = text.count("\n")  # an anchor at the very end stood on a blank line that is gone
+    marks = tuple(mark._replace(line=min(mark.line, last)) for mark in marks)
     title = named or sole_title(headings) or one_line(declared)
     if not title and media_type.startswith("text/") and not headings:
         title = first_line_title(text)

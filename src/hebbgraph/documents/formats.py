@@ -10,7 +10,6 @@ import html
 import io
 import re
 import threading
-import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Sequence
@@ -24,10 +23,12 @@ from hebbgraph.limits import MAX_ARCHIVE_ENTRIES, MAX_ARCHIVE_XML
 
 __all__ = ["Converted", "check_length", "from_docx", "from_html", "from_pdf"]
 
-# Elements that hold no prose of the page: what is never shown, and what serves to move about.
-_NOT_PROSE = ", ".join((
-    "script", "style", "noscript", "template", "svg", "canvas", "iframe", "object",
-    "title", "nav", "button", "select", "dialog",
+_NEVER_SHOWN = ", ".join((
+    "script", "style", "noscript", "template", "svg", "canvas", "iframe", "object", "title",
+))  # fmt: skip
+# Navigation, controls and hidden elements.
+_AROUND_PROSE = ", ".join((
+    "nav", "button", "select", "dialog",
     "[hidden]:not(html, body)", "[aria-hidden=true]:not(html, body)",  # shown by a script
     "body > footer", "body > div > footer",
     *(f"[role={role}]" for role in ("banner", "contentinfo", "dialog", "menu", "menubar",
@@ -78,8 +79,9 @@ class Converted(NamedTuple):
 def from_html(data: bytes, *, encoding: str | None = None) -> Converted:
     r"""Convert a page: its main part, if it has one; links and images leave their words.
 
-    Scripts, styles, navigation, menus, buttons, the page's footer and what is hidden go. Of a
-    title like "Functions - Manual", the part that is a heading is taken.
+    Scripts, styles, navigation, menus, buttons, the page's footer and hidden elements go; a page
+    that holds nothing else keeps all but scripts and styles. Of a title like "Functions - Manual",
+    the part that is a heading is taken.
 
     The encoding is that of the byte order mark, of ``encoding``, or what the page declares.
 
@@ -91,7 +93,10 @@ def from_html(data: bytes, *, encoding: str | None = None) -> Converted:
     last_end = data.rfind(b"-->") + 1
     if data.count(b"<!--", last_end) > _MOST_UNCLOSED:
         data = data[: data.find(b"<!--", last_end)]
-    return _from_soup(_soup(data, encoding))
+    converted = _from_soup(_soup(data, encoding))
+    if not converted.text:
+        converted = _from_soup(_soup(data, encoding), whole=True)
+    return converted
 
 
 def from_docx(data: bytes, *, max_bytes: int) -> Converted:
@@ -202,17 +207,19 @@ def _extra(module: str) -> Any:
 
 
 def _soup(page: bytes | str, encoding: str | None = None) -> Any:
-    bs4 = _extra("bs4")
-    with warnings.catch_warnings():  # about XHTML, and text that looks like a file name
-        warnings.simplefilter("ignore")
-        return bs4.BeautifulSoup(page, "html.parser", from_encoding=encoding)
+    _extra("bs4")
+    from hebbgraph.documents.html_tree import html_tree
+
+    return html_tree(page, encoding)
 
 
-def _from_soup(soup: Any) -> Converted:
+def _from_soup(soup: Any, *, whole: bool = False) -> Converted:
     markdownify = _extra("markdownify")
     declared = soup.find("title")
     title = one_line(declared.get_text(" ")) if declared else ""
-    soup = _main_part(soup)
+    for element in soup.select(_NEVER_SHOWN):
+        element.decompose()
+    soup = soup if whole else _main_part(soup)
     title = _without_site(title, [one_line(h1.get_text(" ")) for h1 in soup.find_all("h1")])
     for image in soup.find_all("img"):
         image.replace_with(image.get("alt") or "")
@@ -229,12 +236,12 @@ def _from_soup(soup: Any) -> Converted:
     targets = _place_pins(soup)
     text = _PINS.sub(_behind_space, clean_text(converter.convert_soup(soup)))
     text, marks = _without_pins(re.sub(r"\n{3,}", "\n\n", text).strip(), targets)
-    return Converted(text, title, marks=marks)
+    return Converted(text.rstrip(), title, marks=marks)
 
 
 def _main_part(soup: Any) -> Any:
     """Return what holds the prose of a page, without what stands around it on every page."""
-    for element in soup.select(_NOT_PROSE):
+    for element in soup.select(_AROUND_PROSE):
         if not _is_heading(element):
             element.decompose()
     for link in soup.find_all("a", href=_IN_PAGE):

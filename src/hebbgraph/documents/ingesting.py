@@ -32,7 +32,7 @@ __all__ = [
     "ingest",
 ]
 
-_FORMAT = 2
+_FORMAT = 3
 """Increase this when the same file gives other chunks than before."""
 
 

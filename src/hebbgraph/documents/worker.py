@@ -349,7 +349,7 @@ def _why(code: int | None, expired: bool, limits: ConversionLimits, error: Excep
             "limit seconds"
         )
     if isinstance(error, ProtocolError):
-        return f"made the process that converts it talk nonsense ({error}); it is not to be trusted"
+        return f"the converter returned invalid output ({error}); the file is damaged or hostile"
     return (
         f"crashed the process that converts it ({_ending(code)}); it is damaged, or takes more "
         f"than {limits.memory_bytes:,} bytes of memory"

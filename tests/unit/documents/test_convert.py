@@ -233,7 +233,6 @@ def bad_files(docx, pdf):
         "noise.pdf": (b"%PDF-1.7\n" + os.urandom(2000), "damaged"),
         "sheet.xlsx": (b"x", "unknown kind '.xlsx'"),
         "none": (b"x", "unknown kind ''"),
-        "deep.html": (b"<div>" * 5_000 + b"text", "damaged"),
     }
 
 
