@@ -10,6 +10,7 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -41,11 +42,10 @@ from hebbgraph.errors import (
     TextSourceError,
     TooManyRequestsError,
 )
+from hebbgraph.extras import require
 from hebbgraph.formulas.activation import SpreadingParameters
-from hebbgraph.formulas.breadth_first import BreadthFirstParameters
 from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.formulas.evidence import EvidenceWeights
-from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.index import HebbianIndex
 from hebbgraph.inspection import (
     ForgetPreview,
@@ -88,7 +88,6 @@ if TYPE_CHECKING:
 __all__ = [
     "AccessError",
     "AddReport",
-    "BreadthFirstParameters",
     "BuildError",
     "Causes",
     "Chunk",
@@ -124,7 +123,6 @@ __all__ = [
     "LessonReport",
     "MissingExtraError",
     "Neighborhood",
-    "NeuralRecall",
     "NewerVersionError",
     "NotAnIndexError",
     "NotFoundError",
@@ -166,12 +164,20 @@ _LAZY = {
     "Strategy": "hebbgraph.recall",
 }
 
+#: Names that moved to other distributions: they can be imported from here until 0.3.
+_MOVED = {"BreadthFirstParameters": "papers", "NeuralRecall": "papers"}
+
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_LAZY})
 
 
 def __getattr__(name: str) -> Any:
+    if name in _MOVED:
+        module = f"hebbgraph_{_MOVED[name]}"
+        message = f"hebbgraph.{name} moved; import it from {module}"
+        warnings.warn(message, DeprecationWarning, stacklevel=2)
+        return getattr(require(module, extra=_MOVED[name], purpose=f"hebbgraph.{name}"), name)
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_LAZY[name]), name)

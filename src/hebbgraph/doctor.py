@@ -81,7 +81,6 @@ def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
     optional: list[Finding] = []  # parts that an index can do without
     checks: list[tuple[Part, Callable[[], Iterable[str]], Callable[[], object]]] = [
         ("colonies", colonies.problems, colonies.start_over),
-        ("neural", derived.neural.problems, derived.neural.remove),
         ("recalls", recalls.problems, recalls.start_over),
     ]
     for part, check, put_away in checks:

@@ -8,7 +8,7 @@ from typing import Any
 
 from hebbgraph.errors import MissingExtraError
 
-__all__ = ["load_plugin", "require", "require_neural"]
+__all__ = ["load_plugin", "require"]
 
 
 def require(module: str, *, extra: str, purpose: str, otherwise: str = "") -> Any:
@@ -84,9 +84,3 @@ installed; pip install "hebbgraph[wings]"
     raise MissingExtraError(
         f'{purpose} needs {missing}, which is not installed; pip install "hebbgraph[{extra}]"'
     ) from reason
-
-
-def require_neural(purpose: str) -> None:
-    """Raise MissingExtraError unless all packages of the extra ``neural`` are installed."""
-    for module in ("torch", "sklearn", "safetensors"):
-        require(module, extra="neural", purpose=purpose)

@@ -876,10 +876,9 @@ class HebbianIndex:
             excluded chunks neither receive nor pass any. A callable is asked about chunks in rank
             order until k pass.
         strategy : str or Strategy
-            ``"spreading"`` returns k chunks if as many pass the filter. ``"neighbourhood"`` is
-            BambooKG's recall as published: only chunks that support edges of known tags.
-            ``"breadth_first"`` is Bio-RAG's search as published: only chunks that it reaches.
-            ``"neural"`` is NAKG's relevance, trained by :func:`hebbgraph.neural.train`. Or an
+            ``"spreading"`` returns k chunks if as many pass the filter. ``"neighbourhood"``,
+            ``"breadth_first"`` and ``"neural"`` are the recalls of three papers
+            (``docs/papers.md``); they come with ``pip install "hebbgraph[papers]"``. Or an
             object of your own; see ``docs/extending.md``.
         id : str, optional
             The recall's id; by default, a new one.
@@ -1153,10 +1152,8 @@ class HebbianIndex:
         parts = self._parts
         with parts.derived.held():
             graph = parts.derived.graph
-            layer = parts.derived.layer_of(graph)
             return graph_stats(
                 graph,
-                None if layer is None else layer.counts(),
                 colonies=self._colony_state(graph).n_colonies if parts.colonies.exist else 0,
                 lessons=parts.log.count(),
                 answers=parts.answers.counts(),
@@ -1278,14 +1275,13 @@ class HebbianIndex:
 
         The database's own check and the digest of each chunk; the feedback log; checksums;
         vocabulary, postings, document frequencies, the lexical index, vectors and learned weights;
-        and the files of colonies and of the neural layer. Takes as much time and memory as building
-        the index.
+        and the file of colonies. Takes as much time and memory as building the index.
 
         Parameters
         ----------
         repair : bool
-            Rebuild derived parts that are wrong, and set damaged files of colonies and of the
-            neural layer aside. A damaged database needs a backup.
+            Rebuild derived parts that are wrong, and set a damaged file of colonies aside. A
+            damaged database needs a backup.
 
         Examples
         --------

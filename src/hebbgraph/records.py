@@ -901,7 +901,7 @@ class Colony(BaseModel):
 
 Part = Literal[
     "database", "texts", "feedback", "snapshot", "lexical", "graph", "vectors", "learned",
-    "colonies", "neural", "recalls",
+    "colonies", "recalls",
 ]  # fmt: skip
 
 

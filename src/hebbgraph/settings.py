@@ -22,11 +22,9 @@ from pydantic import (
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.activation import SpreadingParameters
-from hebbgraph.formulas.breadth_first import BreadthFirstParameters
 from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.formulas.evidence import EvidenceWeights
 from hebbgraph.formulas.parameters import no_field_any_more
-from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.limits import MAX_NAMES_OF_ONE
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
 
@@ -60,9 +58,14 @@ class _Frozen(BaseModel):
     former: ClassVar[frozenset[str]] = frozenset()
     """Fields of older versions that are constants now."""
 
+    moved: ClassVar[Mapping[str, str]] = {}
+    """Fields of older versions that lie elsewhere now, and where."""
+
     def __init__(self, **values: Any) -> None:
         if gone := sorted(values.keys() & self.former):
             raise ParameterError(f"settings: {no_field_any_more(gone[0])}")
+        if moved := sorted(values.keys() & self.moved):
+            raise ParameterError(f"settings: {moved[0]} {self.moved[moved[0]]}")
         try:
             super().__init__(**values)
         except ValidationError as error:
@@ -275,21 +278,25 @@ class Settings(_Frozen):
         Spreading; free at each open.
     evidence : EvidenceWeights
         How much dense, lexical and graph evidence count; free at each open.
-    breadth_first : BreadthFirstParameters
-        Bio-RAG's search; free at each open.
     colonies : ColonyParameters
         How chunks are joined and split into colonies; free at each open.
     learning : LearningSettings
     rerank : RerankSettings
         How a reranker is asked; free at each open.
-    neural : NeuralRecall
-        How recalls read what :func:`hebbgraph.neural.train` has learned; free at each open.
 
     Examples
     --------
     >>> Settings(language="german").language
     'german'
     """
+
+    moved = {
+        "breadth_first": "moved to the strategy; pass recall(strategy=BreadthFirst(index.parts, "
+        "BreadthFirstParameters(...))), from hebbgraph_papers",
+        "neural": "moved to the strategy; pass recall(strategy=NeuralSpreading(index.parts, "
+        "edge_gain=..., propagated=...)) or Neural(index.parts, NeuralRecall(...)), from "
+        "hebbgraph_papers",
+    }
 
     language: Language = "english"
     text_tags: StrictBool = True
@@ -308,11 +315,9 @@ class Settings(_Frozen):
     keep_recalls: int = Field(default=10_000, ge=0)
     recall: RecallSettings | SpreadingParameters = RecallSettings()
     evidence: EvidenceWeights = EvidenceWeights()
-    breadth_first: BreadthFirstParameters = BreadthFirstParameters()
     colonies: ColonyParameters = ColonyParameters()
     learning: LearningSettings = LearningSettings()
     rerank: RerankSettings = RerankSettings()
-    neural: NeuralRecall = NeuralRecall()
 
     @model_validator(mode="after")
     def _languages_need_texts(self) -> Self:

@@ -17,7 +17,7 @@ import pytest
 import hebbgraph
 
 PUBLIC = [
-    "AccessError", "AddReport", "BreadthFirstParameters", "BuildError", "Causes", "Chunk",
+    "AccessError", "AddReport", "BuildError", "Causes", "Chunk",
     "ClosedIndexError",
     "Colony",
     "ColonyParameters", "ConnectionLostError", "ConversionError", "Cue", "DamagedIndexError",
@@ -28,7 +28,7 @@ PUBLIC = [
     "IndexLockedError", "IndexPool", "InvalidChunkError", "LearnedEffect", "LearnedParameter",
     "LearningSettings", "LessonReport",
     "MissingExtraError",
-    "Neighborhood", "NeuralRecall", "NewerVersionError", "NotAnIndexError", "NotFoundError",
+    "Neighborhood", "NewerVersionError", "NotAnIndexError", "NotFoundError",
     "ParameterError",
     "PathStep", "PruneReport", "Ranking", "ReadOnlyIndexError", "Recall", "RecallSettings",
     "Request", "RerankSettings", "Settings", "SettingsMismatchError", "ShardDownError",

@@ -9,10 +9,8 @@ import pytest
 
 from hebbgraph import HebbianIndex, ParameterError, Settings, SettingsMismatchError
 from hebbgraph.formulas.activation import SpreadingParameters
-from hebbgraph.formulas.breadth_first import BreadthFirstParameters
 from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.formulas.evidence import EvidenceWeights
-from hebbgraph.formulas.relevance import NeuralRecall
 from hebbgraph.settings import LearningSettings, RecallSettings
 
 
@@ -62,9 +60,7 @@ def test_users_get_the_constants_that_were_measured() -> None:
     [
         (RecallSettings, "title_salience"),
         (LearningSettings, "episode_prior"),
-        (BreadthFirstParameters, "unit"),
         (ColonyParameters, "tau"),
-        (NeuralRecall, "temperature"),
     ],
 )
 def test_a_field_that_became_a_constant_is_refused_by_name(settings, field) -> None:
@@ -72,19 +68,17 @@ def test_a_field_that_became_a_constant_is_refused_by_name(settings, field) -> N
         settings(**{field: 1.0})
 
 
-def test_there_are_few_things_to_turn() -> None:
-    from hebbgraph.neural.parameters import NeuralSettings
+@pytest.mark.parametrize("field", ["breadth_first", "neural"])
+def test_a_field_that_moved_is_refused_with_the_way_to_say_it(field: str) -> None:
+    with pytest.raises(ParameterError, match=rf"{field} moved .*hebbgraph_papers"):
+        Settings(**{field: None})
 
-    groups = (
-        EvidenceWeights,
-        BreadthFirstParameters,
-        ColonyParameters,
-        NeuralRecall,
-        NeuralSettings,
-    )
-    own = len(Settings.model_fields) - 6  # less the groups themselves
+
+def test_there_are_few_things_to_turn() -> None:
+    groups = (EvidenceWeights, ColonyParameters)
+    own = len(Settings.model_fields) - 4  # less the groups themselves
     turned = own + len(RecallSettings.model_fields) + len(LearningSettings.model_fields)
-    assert turned + sum(len(dataclasses.fields(one)) for one in groups) <= 75
+    assert turned + sum(len(dataclasses.fields(one)) for one in groups) <= 50
 
 
 def test_a_misspelt_field_is_answered_with_the_right_one() -> None:

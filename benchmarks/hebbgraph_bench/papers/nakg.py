@@ -23,9 +23,9 @@ import numpy as np
 from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.bootstrap import Difference, paired_bootstrap
-from hebbgraph.neural import NeuralRecall, NeuralSettings, train
-from hebbgraph.neural.report import NeuralReport
 from hebbgraph.settings import FamilyName, LearningSettings, Settings
+from hebbgraph_papers.nakg import NeuralSettings, NeuralSpreading, train
+from hebbgraph_papers.nakg.report import NeuralReport
 
 from hebbgraph_bench import metrics
 from hebbgraph_bench.datasets import Dataset, Query
@@ -42,7 +42,7 @@ from hebbgraph_bench.tables import Grid
 
 if TYPE_CHECKING:
     from hebbgraph.index import HebbianIndex
-    from hebbgraph.recall import StrategyName
+    from hebbgraph.recall import Strategy, StrategyName
 
 __all__ = ["PUBLISHED", "NakgResult", "measure_nakg", "run"]
 
@@ -81,7 +81,8 @@ class Arm:
     name : str
     baseline : str, optional
     strategy : str
-    neural : NeuralRecall
+    edge_gain, propagated
+        Of :class:`~hebbgraph_papers.nakg.NeuralSpreading`, which is the strategy if one is set.
     families : tuple of str, optional
         Of learning; left out, the default ones.
     """
@@ -89,13 +90,17 @@ class Arm:
     name: str
     baseline: str | None = None
     strategy: StrategyName = "spreading"
-    neural: NeuralRecall = NeuralRecall()  # noqa: RUF009
+    edge_gain: float = 0.0
+    propagated: bool = False
     families: tuple[FamilyName, ...] | None = None
 
+    def strategy_on(self, index: HebbianIndex) -> StrategyName | Strategy:
+        """Return the strategy for an index."""
+        if not self.edge_gain and not self.propagated:
+            return self.strategy
+        return NeuralSpreading(index.parts, edge_gain=self.edge_gain, propagated=self.propagated)
 
-_EDGES = NeuralRecall(edge_gain=_EDGE_GAIN)
-_VECTORS = NeuralRecall(propagated=True)
-_BOTH = NeuralRecall(edge_gain=_EDGE_GAIN, propagated=True)
+
 STATIC = "spreading"
 LEARNED = "spreading, learned"
 
@@ -103,19 +108,19 @@ LEARNED = "spreading, learned"
 UNTAUGHT = (
     Arm(STATIC),
     Arm("NAKG alone", STATIC, "neural"),
-    Arm("spreading + NAKG edges", STATIC, neural=_EDGES),
-    Arm("spreading + NAKG vectors", STATIC, neural=_VECTORS),
+    Arm("spreading + NAKG edges", STATIC, edge_gain=_EDGE_GAIN),
+    Arm("spreading + NAKG vectors", STATIC, propagated=True),
 )
 #: After it; the layer is trained on the log as well.
 TAUGHT = (
     Arm("NAKG alone, on the log", STATIC, "neural", families=()),
-    Arm("spreading + NAKG edges on the log", STATIC, neural=_EDGES, families=()),
-    Arm("spreading + NAKG vectors on the log", STATIC, neural=_VECTORS, families=()),
-    Arm("spreading + both on the log", STATIC, neural=_BOTH, families=()),
+    Arm("spreading + NAKG edges on the log", STATIC, edge_gain=_EDGE_GAIN, families=()),
+    Arm("spreading + NAKG vectors on the log", STATIC, propagated=True, families=()),
+    Arm("spreading + both on the log", STATIC, edge_gain=_EDGE_GAIN, propagated=True, families=()),
     Arm(LEARNED, STATIC),
-    Arm("learned + NAKG edges", LEARNED, neural=_EDGES),
-    Arm("learned + NAKG vectors", LEARNED, neural=_VECTORS),
-    Arm("learned + both", LEARNED, neural=_BOTH),
+    Arm("learned + NAKG edges", LEARNED, edge_gain=_EDGE_GAIN),
+    Arm("learned + NAKG vectors", LEARNED, propagated=True),
+    Arm("learned + both", LEARNED, edge_gain=_EDGE_GAIN, propagated=True),
 )
 
 
@@ -217,7 +222,7 @@ def measure_nakg(
                 if arm.families is None
                 else LearningSettings(families=arm.families)
             )
-            given = Settings(keep_recalls=0, learning=learning, neural=arm.neural)
+            given = Settings(keep_recalls=0, learning=learning)
             with HebbianIndex.open(
                 f"{directory}/index", embedder=embedder, settings=given
             ) as index:
@@ -226,7 +231,7 @@ def measure_nakg(
         def ask(arm: Arm) -> None:
             tell(f"{dataset.name}: {arm.name}")
             with opened(arm) as index:
-                values[arm.name] = _judge(index, asking, arm.strategy, k)
+                values[arm.name] = _judge(index, asking, arm.strategy_on(index), k)
 
         tell(f"{dataset.name}: indexing")
         with opened(Arm(STATIC)) as index:
@@ -257,7 +262,7 @@ def _teach(index: HebbianIndex, questions: Sequence[Query], k: int) -> None:
 
 
 def _judge(
-    index: HebbianIndex, questions: Sequence[Query], strategy: StrategyName, k: int
+    index: HebbianIndex, questions: Sequence[Query], strategy: StrategyName | Strategy, k: int
 ) -> dict[str, FloatArray]:
     rows = []
     for question in questions:

@@ -13,8 +13,9 @@ from time import process_time
 from typing import NamedTuple
 
 import numpy as np
-from hebbgraph.neural.clusters import cluster_chunks
-from hebbgraph.neural.parameters import NeuralSettings
+from hebbgraph_papers.nakg.clusters import cluster_chunks
+from hebbgraph_papers.nakg.index_layer import require_training
+from hebbgraph_papers.nakg.parameters import NeuralSettings
 from numpy.typing import NDArray
 
 from hebbgraph_bench.plotting import matplotlib_figures, save_figure
@@ -87,12 +88,10 @@ def measure_growth(
 
     Training itself does not grow: a pass looks at a bounded number of clusters.
     """
-    from hebbgraph.extras import require_neural
-
-    require_neural("this study")
+    require_training("this study")
     import torch
-    from hebbgraph.neural.modules import Nakg
-    from hebbgraph.neural.training import derive_layer
+    from hebbgraph_papers.nakg.modules import Nakg
+    from hebbgraph_papers.nakg.training import derive_layer
 
     settings = settings or NeuralSettings(seed=seed)
     with torch.random.fork_rng(devices=[]):

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hebbgraph import Chunk, ParameterError
-from hebbgraph.neural import NeuralSettings
+from hebbgraph_papers.nakg import NeuralSettings
 
 from hebbgraph_bench import Dataset, Query
 from hebbgraph_bench.embedding import CachingEmbedder

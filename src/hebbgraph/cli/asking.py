@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -26,13 +25,6 @@ from hebbgraph.records import Recall
 app = typer.Typer()
 
 
-class _Strategy(StrEnum):
-    spreading = "spreading"
-    neighbourhood = "neighbourhood"
-    neural = "neural"
-    breadth_first = "breadth_first"
-
-
 @app.command()
 def query(
     question: Annotated[str, typer.Argument(help="Question in plain language.")],
@@ -40,7 +32,12 @@ def query(
     k: Annotated[int, typer.Option("-k", help="Number of chunks to return.", min=1)] = 5,
     namespace: Namespace = "default",
     embedder: EmbedderName = None,
-    strategy: _Strategy = _Strategy.spreading,
+    strategy: Annotated[
+        str,
+        typer.Option(
+            help="spreading; with hebbgraph-papers, neighbourhood, breadth_first, neural."
+        ),
+    ] = "spreading",
     where: Annotated[
         str | None, typer.Option(help='Metadata filter as JSON, e.g. \'{"lang": "en"}\'.')
     ] = None,
@@ -65,7 +62,7 @@ def query(
             question,
             k=k,
             where=_filter(where),
-            strategy=strategy.value,
+            strategy=strategy,
             per_colony=per_colony,
             history=after or (),
             as_of=as_of,

@@ -42,7 +42,7 @@ def stats(
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in counted.model_dump().items():
-        if value == {}:  # no neural layer
+        if value == {}:
             continue
         shown = (
             "  ".join(f"{key} {number:g}" for key, number in value.items())

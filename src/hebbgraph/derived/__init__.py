@@ -15,6 +15,5 @@
 :mod:`.languages`       the language of each chunk, and the vectors without it
 :mod:`.translations`    names of one thing in several languages
 :mod:`.colonies`        communities of chunks
-:mod:`.neural_store`    the trained NAKG layer on disk
 ======================  ==============================================================
 """

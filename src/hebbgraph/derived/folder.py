@@ -11,11 +11,13 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from hebbgraph.artifacts import make_way, remove
-from hebbgraph.derived.neural_store import NEURAL_FILE
 from hebbgraph.errors import IndexLockedError
 from hebbgraph.store.database import translate_os
 
-__all__ = ["Folder", "FolderLockedError", "derived_directory"]
+__all__ = ["TRAINED_LAYER", "Folder", "FolderLockedError", "derived_directory"]
+
+#: What hebbgraph-papers trains; it takes hours, so it is kept when all else is rebuilt.
+TRAINED_LAYER = "neural.safetensors"
 
 
 class FolderLockedError(IndexLockedError):
@@ -79,7 +81,7 @@ class Folder:
         if self.directory is None or older is None or not older.is_dir():
             return False
         with contextlib.suppress(OSError):
-            os.replace(older / NEURAL_FILE, self.directory / NEURAL_FILE)
+            os.replace(older / TRAINED_LAYER, self.directory / TRAINED_LAYER)
         remove(older)
         return True
 

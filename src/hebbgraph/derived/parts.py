@@ -24,13 +24,11 @@ from hebbgraph.derived.folder import Folder, FolderLockedError
 from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
 from hebbgraph.derived.lexical_faults import LexicalDamageError
 from hebbgraph.derived.lexical_part import LexicalPart
-from hebbgraph.derived.neural_store import NeuralStore
 from hebbgraph.derived.snapshot import has_snapshot, load_snapshot, save_snapshot
 from hebbgraph.derived.steps import Steps
 from hebbgraph.derived.vector_steps import VectorSteps
 from hebbgraph.errors import DamagedIndexError, HebbgraphError, StorageError
 from hebbgraph.graph.corrections import CorrectedGraph
-from hebbgraph.graph.neural_layer import LayerInGraph
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspection import TagCorrection
 from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
@@ -128,6 +126,8 @@ class Derived:
             self.repairs.append("something else lay where derived parts belong")
         self._shared, self._directory = folder.shared, folder.directory
         self._locked = folder.locked
+        #: The folder of the parts, if there is one.
+        self.directory = directory
         #: Where the parts lie, for messages.
         self.place = folder.place
         self._replaced_older = folder.replace(older)
@@ -162,8 +162,6 @@ class Derived:
         self._distrusted, self._mended = _Rebuilds(), _Rebuilds()
         #: Whether some reader saw less than the truth held since the last refresh.
         self.readers_lag = False
-        #: The trained NAKG layer, if there is one.
-        self.neural = NeuralStore(directory, writable=writable, leads_to=truth.history.leads_to)
 
     # -- what readers use -----------------------------------------------------------
 
@@ -202,16 +200,6 @@ class Derived:
     def vectors(self) -> VectorTable | None:
         """The vectors as of the last refresh; None if there are none, or they are not held."""
         return self._vectors
-
-    def layer_of(self, graph: TagGraph) -> LayerInGraph | None:
-        """Return the trained layer in the numbers of a graph; None if no layer applies."""
-        return self.neural.in_graph(graph, self.embedding, self.feedback)
-
-    def propagated_vectors(self) -> VectorTable | None:
-        """Return the vectors that a trained layer propagated, if there are any."""
-        layer = self.layer_of(self.graph)
-        own = self._vectors
-        return None if layer is None or own is None else self.neural.table(layer, own)
 
     def term_weights(self, terms: Sequence[str]) -> list[tuple[str, float]]:
         """Return each term with ``log(1 + N / df)``; the caller holds the lock."""

@@ -11,9 +11,6 @@ Nothing here knows texts, settings or files.
 ``activation``       spreading activation over the incidence graph (the default)
 ``links``            following explicit links from the best chunks
 ``paths``            what flowed in each step, and the strongest path to a chunk
-``neighbourhood``    BambooKG's recall
-``breadth_first``    Bio-RAG's recall
-``relevance``        NAKG's relevance
 ``diversity``        maximal marginal relevance (MMR)
 ``succession``       what takes the place of what, without circles
 ``plasticity``       learning rules: how a citation changes a weight
@@ -25,7 +22,4 @@ Nothing here knows texts, settings or files.
 ``bootstrap``        how sure a difference between two systems is
 ``communities``      colonies: Louvain, kept up to date by local moves
 ==================== ================================================================
-
-``neighbourhood`` and ``breadth_first`` each share their name with a strategy in
-:mod:`hebbgraph.recall.strategies`: the formula here, its use on an index there.
 """

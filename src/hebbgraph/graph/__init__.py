@@ -16,7 +16,6 @@ Data flows through the room in this order:
 ``aliases``          edges between variants of one tag
 ``foreign``          names of one thing in several languages
 ``chunk_edges``      edges between chunks, from which colonies are found
-``neural_layer``     edges and vectors left by training (numpy only)
 ``statistics``       the graph in numbers
 ``export``           the graph for networkx
 ==================== ================================================================

@@ -39,9 +39,6 @@ class Stats(BaseModel):
         Whether ``edges``, ``density``, ``untagged_share`` and ``degrees`` come of a sample of tags
         and chunks, as in an index of more than some hundred thousand chunks.
     generation : int
-    neural : dict
-        For a trained neural layer: its live ``chunks`` and ``edges``, and the
-        ``generation`` it was trained on. Empty without one.
     colonies : int
         Communities of chunks; 0 if they were never computed.
     lessons : int
@@ -63,7 +60,6 @@ class Stats(BaseModel):
     degrees: dict[str, float]
     estimated: bool = False
     generation: int
-    neural: dict[str, int] = {}
     colonies: int = 0
     lessons: int = 0
     answers: dict[str, int] = {}
@@ -71,7 +67,6 @@ class Stats(BaseModel):
 
 def graph_stats(
     graph: TagGraph,
-    neural: Mapping[str, int] | None = None,
     *,
     colonies: int = 0,
     lessons: int = 0,
@@ -105,7 +100,6 @@ def graph_stats(
         degrees={f"p{p}": float(v) for p, v in zip(_PERCENTILES, percentiles, strict=True)},
         estimated=step > 1 or len(some) < n_chunks,
         generation=graph.generation,
-        neural=dict(neural or {}),
         colonies=colonies,
         lessons=lessons,
         answers=dict(answers or {}),

@@ -65,8 +65,7 @@ from hebbgraph.recall.strategies import (
     Request,
     Strategy,
     StrategyName,
-    built_in_strategy,
-    check_strategy,
+    named_strategy,
 )
 from hebbgraph.records import Recall, Turn
 from hebbgraph.store.texts import TextsElsewhere
@@ -158,7 +157,6 @@ class Recaller:
         _check(query, k, where, per_colony)
         moment = None if as_of is None else check_moment("as_of", as_of)
         turns = self._turns(query, check_history(history)) if history != () else ()
-        check_strategy(strategy)
         by = self.strategy(strategy) if isinstance(strategy, str) else Checked(strategy)
         asked, said = self._ask_models(query, turns, seeds, vector, vectors)
         look = self._second_look
@@ -195,10 +193,10 @@ class Recaller:
         return sorted(chunk.id for chunk in chunks if where(chunk))
 
     def strategy(self, name: StrategyName) -> Strategy:
-        """Return a built-in strategy; each is created once."""
+        """Return the strategy of a name; each is created once."""
         with self._making:
             if name not in self._strategies:
-                self._strategies[name] = built_in_strategy(name, self._namespace)
+                self._strategies[name] = named_strategy(name, self._namespace)
             return self._strategies[name]
 
     def _turns(self, query: str, said: Sequence[str]) -> tuple[Turn, ...]:
@@ -448,10 +446,7 @@ class Recaller:
             passing = self._masks.passing(graph, where)
 
         def search(question: Question, allowed: BoolArray) -> Evidence:
-            vectors = (
-                self._derived.propagated_vectors() if self._settings.neural.propagated else None
-            )
-            return self._search.evidence(graph, question, passing.within(allowed), vectors=vectors)
+            return self._search.evidence(graph, question, passing.within(allowed))
 
         return Request(graph, question, passing.mask, k, search)
 

@@ -68,13 +68,16 @@ class DirectSearch:
         self._languages = languages
         self._slots = _Slots()
 
+    @property
+    def vectors(self) -> VectorTable | None:
+        """The vectors that dense search compares."""
+        return self._derived.vectors
+
     def evidence(
         self,
         graph: TagGraph,
         question: Question,
         passing: Passing,
-        *,
-        vectors: VectorTable | None = None,
     ) -> Evidence:
         """Return the direct evidence of allowed chunks, by slot.
 
@@ -83,8 +86,6 @@ class DirectSearch:
         graph : TagGraph
         question : Question
         passing : Passing
-        vectors : VectorTable, optional
-            Searched instead of those of the index.
         """
         lexical = lexical_search(self._derived, graph, question.terms, passing)
         covered, held = self._covered(question, lexical[1])
@@ -105,7 +106,7 @@ class DirectSearch:
             else:
                 evidence, near = _by_cosines(graph, *seeds, question.elsewhere, fused)
         else:
-            table, vector = vectors or self._derived.vectors, question.vector
+            table, vector = self.vectors, question.vector
             if self._languages is not None and table is not None and vector is not None:
                 neutral = self._languages.neutral(graph, table, question.query, vector)
                 if neutral is not None:

@@ -6,18 +6,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from hebbgraph.formulas.breadth_first import BreadthFirstParameters
 from hebbgraph.formulas.communities import colony_weights, find_colonies
-from numpy.typing import NDArray
-
-from hebbgraph_bench.embedding import CachingEmbedder
-from hebbgraph_bench.papers.bio_rag.graph import (
+from hebbgraph_papers.bio_rag.formulas import BreadthFirstParameters
+from hebbgraph_papers.bio_rag.judges import ask_judge, chance_judge
+from hebbgraph_papers.bio_rag.learning import Learning
+from hebbgraph_papers.bio_rag.network import (
     PAPER_DIGESTED,
     PAPER_EDGES,
     TermNetwork,
     dense_network,
 )
-from hebbgraph_bench.papers.bio_rag.judges import ask_judge, chance_judge
+from numpy.typing import NDArray
+
+from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.papers.bio_rag.lab import (
     ASKED,
     BioRagResult,
@@ -26,7 +27,6 @@ from hebbgraph_bench.papers.bio_rag.lab import (
     baselines,
     ours,
 )
-from hebbgraph_bench.papers.bio_rag.learning import Learning
 
 __all__ = ["run_large", "run_small"]
 

@@ -7,22 +7,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from hebbgraph.formulas.bootstrap import Difference, paired_bootstrap
-from hebbgraph.formulas.breadth_first import BreadthFirstParameters
 from hebbgraph.records import Chunk
+from hebbgraph_papers.bio_rag.formulas import BreadthFirstParameters
+from hebbgraph_papers.bio_rag.learning import Learning
+from hebbgraph_papers.bio_rag.network import TermNetwork, TfIdf
+from hebbgraph_papers.bio_rag.search import GraphSearch
 from numpy.typing import NDArray
 
 from hebbgraph_bench.baselines import Dense, passage_text
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.ours import HebbianRetriever
-from hebbgraph_bench.papers.bio_rag.graph import TermNetwork, TfIdf
-from hebbgraph_bench.papers.bio_rag.learning import (
-    Asked,
-    GraphSearch,
-    Learning,
-    Rounds,
-    judge,
-    learn,
-)
+from hebbgraph_bench.papers.bio_rag.learning import Asked, Rounds, judge, learn
 
 __all__ = ["ASKED", "ROUNDS", "ArmResult", "BioRagResult", "Corpus", "Lab", "baselines", "ours"]
 

@@ -1,42 +1,27 @@
 """Bio-RAG's loop: ask every query, judge, reinforce the paths, let the rest decay.
 
-Ten rounds of all queries (section 3.3); after each the edges on the paths that led to
-relevant documents gain ``learning_rate * relevance / path length`` and all others lose
-``decay`` of their weight (section 2.3). Beside the queries that are asked, their
-rewordings and other questions are judged; nothing is learned from those.
+Ten rounds of all queries (section 3.3); after each round
+:func:`hebbgraph_papers.bio_rag.learning.learn_round` changes the weights. Beside the queries that
+are asked, their rewordings and other questions are judged; nothing is learned from those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
-from hebbgraph.formulas.breadth_first import (
-    BreadthFirstParameters,
-    Expansion,
-    Labels,
-    Reached,
-    blend,
-    expand,
-    gather,
-    hybrid_score,
-    path_to,
-)
-from hebbgraph.formulas.plasticity import LearningRule, bio_rag
+from hebbgraph_papers.bio_rag.learning import Learning, learn_round
+from hebbgraph_papers.bio_rag.search import GraphSearch
 from numpy.typing import NDArray
 
 from hebbgraph_bench import metrics
 from hebbgraph_bench.datasets import Query
-from hebbgraph_bench.papers.bio_rag.graph import NumberedGraph, TermNetwork, words_of
 
-__all__ = ["METRICS", "Asked", "Found", "GraphSearch", "Learning", "Rounds", "judge", "learn"]
+__all__ = ["METRICS", "Asked", "Rounds", "judge", "learn"]
 
 METRICS = ("P@5", "P@10", "MRR", "nDCG@10")
 _DEPTH = 10
-_HIGHEST_GRADE = 3.0
-SimilarityTo = Callable[[str], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,125 +47,6 @@ class Asked:
                 continue
             found.append(cls(text, {number[id_]: grade for id_, grade in grades.items()}))
         return found
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A ranking and the paths behind it."""
-
-    documents: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    expansions: Sequence[Expansion]
-    reached: Reached
-
-    def path(self, document: int) -> list[int]:
-        """Return the nodes from a seed to a document on the strongest path."""
-        at = int(np.searchsorted(self.reached.targets, document))
-        expansion = self.expansions[self.reached.expansion[at]]
-        return path_to(expansion, int(self.reached.position[at]))
-
-
-@dataclass(frozen=True, slots=True)
-class _Prepared:
-    """What of a query does not depend on the weights."""
-
-    seeds: tuple[int, ...]
-    overlap: NDArray[np.float64]
-    similarity: NDArray[np.float64]
-
-
-class GraphSearch:
-    """Bio-RAG's recall over a network of documents and terms.
-
-    Parameters
-    ----------
-    network : TermNetwork
-        Its weights are changed by :func:`learn`.
-    similarity : callable
-        From a query to the similarity of each document, in [0, 1].
-    parameters : BreadthFirstParameters, optional
-    """
-
-    def __init__(
-        self,
-        network: TermNetwork,
-        similarity: SimilarityTo,
-        parameters: BreadthFirstParameters | None = None,
-    ) -> None:
-        self.network = network
-        self.parameters = parameters or BreadthFirstParameters()
-        self._similarity = similarity
-        self._labels = Labels(network.labels)
-        self._prepared: dict[str, _Prepared] = {}
-
-    def search(self, query: str) -> Found:
-        """Rank the documents that the graph reaches; ties by number."""
-        ready = self._prepared.get(query) or self._prepare(query)
-        p, first = self.parameters, self.network.n_documents
-        expansions = [
-            expand(
-                self.network.graph.neighbours,
-                seed,
-                min_weight=p.min_weight,
-                max_nodes=p.max_nodes,
-            )
-            for seed in ready.seeds
-        ]
-        reached = gather(expansions, lambda nodes: nodes < first, combine=p.combine)
-        overlap, similarity = ready.overlap[reached.targets], ready.similarity[reached.targets]
-        graph = hybrid_score(reached.totals, overlap, alpha=p.alpha, beta=p.beta)
-        scores = np.asarray(blend(similarity, graph, mu=p.mu), np.float64)
-        order = np.lexsort((reached.targets, -scores.round(9)))
-        return Found(reached.targets[order], scores[order], expansions, reached)
-
-    def _prepare(self, query: str) -> _Prepared:
-        words = list(dict.fromkeys(words_of(query)))
-        first = self.network.n_documents
-        seeds: dict[int, None] = {}
-        for word in words:
-            for label in self._labels.containing(word):
-                seeds.setdefault(first + int(label))
-        overlap = [len(held.intersection(words)) for held in self.network.holdings]
-        ready = _Prepared(
-            tuple(seeds),
-            np.array(overlap, np.float64) / max(len(words), 1),
-            np.asarray(self._similarity(query), np.float64),
-        )
-        self._prepared[query] = ready
-        return ready
-
-
-@dataclass(frozen=True, slots=True)
-class Learning:
-    """How the loop learns; the paper gives no numbers.
-
-    Parameters
-    ----------
-    learning_rate : float, in (0, 1]
-        The paper's η.
-    decay : float, in [0, 1)
-        The paper's λ, per round, for edges that no path of the round used.
-    decay_growth : float, at least 1
-        By which ``decay`` grows each round: a schedule that forgets faster and faster.
-    w_max : float
-        No weight grows beyond; infinite in the paper.
-    inhibition : float, in [0, 1]
-        Negative relevance of a document that was shown and is not relevant; 0 in the
-        paper. Weights stay at 0 or above.
-    prune_after : int, optional
-        After so many rounds, edges that no successful path has used are cut.
-    stream : sequence of int, optional
-        Which queries a round asks, by number, repeats allowed; left out, each once.
-    """
-
-    learning_rate: float = 0.1
-    decay: float = 0.01
-    decay_growth: float = 1.0
-    w_max: float = np.inf
-    inhibition: float = 0.0
-    prune_after: int | None = None
-    stream: Sequence[int] | None = None
-    rule: LearningRule = bio_rag
 
 
 @dataclass(frozen=True)
@@ -266,50 +132,7 @@ def learn(
             result.changed.append(0)
             continue
         stream = range(len(asked)) if learning.stream is None else learning.stream
-        lessons = [(asked[at], answers[at]) for at in stream]
-        gained = _reinforce(search.network.graph, lessons, learning)
-        used |= gained
-        decay = 1 - (1 - learning.decay) ** (learning.decay_growth**number)
-        _decay(search.network.graph, gained, decay)
+        lessons = [(asked[at].grades, answers[at]) for at in stream]
+        gained = learn_round(search, lessons, learning, number=number, used=used)
         result.changed.append(len(gained))
-        if learning.prune_after == number + 1:
-            _cut_unused(search, used)
     return result
-
-
-def _reinforce(
-    graph: NumberedGraph, lessons: Sequence[tuple[Asked, Found]], learning: Learning
-) -> set[int]:
-    """Apply the rule to the paths of one round; return the edges that gained."""
-    gained: set[int] = set()
-    for query, found in lessons:
-        for document in found.documents[:_DEPTH].tolist():
-            credit = query.grades.get(document, 0) / _HIGHEST_GRADE or -learning.inhibition
-            path = found.path(document) if credit else []
-            edges = np.array([graph.edge(*ends) for ends in pairwise(path)], np.int64)
-            if not len(edges):
-                continue
-            graph.weights[edges] = learning.rule(
-                graph.weights[edges],
-                np.full(len(edges), credit),
-                np.full(len(edges), float(len(edges))),
-                learning_rate=learning.learning_rate,
-                w_max=learning.w_max,
-                w_min=0.0,
-            )
-            if credit > 0:
-                gained.update(edges.tolist())
-    return gained
-
-
-def _decay(graph: NumberedGraph, gained: set[int], decay: float) -> None:
-    idle = np.ones(len(graph), np.bool_)
-    idle[list(gained)] = False
-    graph.weights[idle] *= 1 - decay
-
-
-def _cut_unused(search: GraphSearch, used: set[int]) -> None:
-    """Cut edges between terms that no successful path has used."""
-    keep = ~search.network.between_terms
-    keep[list(used)] = True
-    search.network = search.network.kept(keep)

@@ -9,7 +9,7 @@ import numpy as np
 from hebbgraph.formulas.activation import Activation, spread
 from hebbgraph.formulas.adjacency import PlasticEdges
 from hebbgraph.formulas.evidence import inhibit
-from hebbgraph.formulas.learned_edges import GatedEdges, GateOf
+from hebbgraph.formulas.learned_edges import GateOf
 from hebbgraph.formulas.paths import Layer
 from hebbgraph.graph.aliases import Aliases
 from hebbgraph.namespace import Namespace
@@ -35,7 +35,6 @@ class Spreading:
         self.parameters = replace(
             spreading, graph_weight=spreading.graph_weight * settings.evidence.graph
         )
-        self._neural = settings.neural
         self._derived = namespace.derived
         self._aliases = Aliases(
             settings.aliases,
@@ -91,7 +90,7 @@ class Spreading:
                 evidence,
                 parameters=self.parameters,
                 allowed=request.allowed,
-                plastic=self._plastic(request, None, evidence.of),
+                plastic=self.edges(request, None, evidence.of),
                 cue_weights=weights[known],
                 cue_trust=trust[known],
                 confidence=sure,
@@ -112,7 +111,7 @@ class Spreading:
             evidence,
             parameters=self.parameters,
             allowed=request.allowed,
-            plastic=self._plastic(request, plastic, evidence.of),
+            plastic=self.edges(request, plastic, evidence.of),
             extra_seeds=learned.seeds(seen),
             cue_weights=weights[known],
             cue_trust=trust[known],
@@ -120,17 +119,16 @@ class Spreading:
             held=held,
         )
 
-    def _plastic(
-        self, request: Request, plastic: PlasticEdges | None, evidence: GateOf
+    def edges(
+        self, request: Request, learned: PlasticEdges | None, evidence: GateOf
     ) -> PlasticEdges | None:
+        """Return the edges to follow beside those of the text; a subclass may add its own.
+
+        ``evidence`` is the direct evidence of chunks, which may gate edges.
+        """
         if self._aliases and len(aliases := self._aliases.edges(request.graph)):
-            plastic = replace(plastic or PlasticEdges(), tag_to_tag=aliases)
-        gain = self._neural.edge_gain
-        layer = self._derived.layer_of(request.graph) if gain else None
-        if layer is not None and len(layer.edges):  # gated as learned pairs are
-            neural = GatedEdges(layer.edges, gain, evidence)
-            plastic = replace(plastic or PlasticEdges(), chunk_to_chunk=neural)
-        return plastic
+            return replace(learned or PlasticEdges(), tag_to_tag=aliases)
+        return learned
 
 
 def _passed_on(layers: tuple[Layer, ...]) -> set[int]:

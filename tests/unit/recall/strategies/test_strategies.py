@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from typing import get_args
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -8,8 +9,7 @@ import pytest
 from hebbgraph import HebbianIndex
 from hebbgraph.errors import ParameterError
 from hebbgraph.formulas.paths import PathNode
-from hebbgraph.recall import Ranking, Request, StrategyName
-from hebbgraph.recall.strategies import built_in_strategy
+from hebbgraph.recall import Ranking, Request
 
 
 class _Last:
@@ -85,16 +85,34 @@ def test_a_ranking_may_be_lists_or_empty(index: HebbianIndex) -> None:
     assert index.recall("note", strategy=_Returning(nothing)).hits == ()
 
 
-@pytest.mark.parametrize("name", get_args(StrategyName))
-def test_each_built_in_strategy_says_its_name(index: HebbianIndex, name: StrategyName) -> None:
-    assert built_in_strategy(name, index.parts).name == name
+WITHOUT_PAPERS = """
+import importlib.metadata
+importlib.metadata.distributions = lambda **_: iter(())
+from hebbgraph import HebbianIndex, MissingExtraError
+with HebbianIndex.open(":memory:") as index:
+    index.add(["A note."])
+    for name in ("neighbourhood", "breadth_first", "neural"):
+        try:
+            index.recall("note", strategy=name)
+        except MissingExtraError as error:
+            print(error)
+"""
+
+
+def test_a_strategy_of_a_paper_says_what_installs_it() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_PAPERS], capture_output=True, text=True, timeout=60
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3, done.stderr
+    assert all('pip install "hebbgraph[papers]"' in line for line in lines)
 
 
 @pytest.mark.parametrize("name", ["breadth", None, ["spreading"]])
 def test_what_is_no_strategy_is_answered_with_those_there_are(
     index: HebbianIndex, name: object
 ) -> None:
-    with pytest.raises(ParameterError, match="spreading, neighbourhood"):
+    with pytest.raises(ParameterError, match="neural, spreading"):
         index.recall("note", strategy=name)  # type: ignore[arg-type]
 
 

@@ -1,0 +1,239 @@
+"""Bio-RAG's recall as a strategy: tags and chunks as one weighted graph, searched in width.
+
+The formulas are in :mod:`hebbgraph_papers.bio_rag.formulas`.
+
+Nodes are tags and chunks. Two tags weigh 0.1 for each chunk that holds both, up to 1;
+a chunk weighs 1 to its own title and 0.5 to its other tags. The paper gives neither number.
+What was learned is added: with ``LearningSettings(rule="bio_rag", families=("path",))`` the
+edges of a path gain in proportion to relevance and in inverse proportion to its length, and
+``half_life_events`` is the decay of the others.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+from hebbgraph.arrays import BoolArray, FloatArray, IntArray
+from hebbgraph.formulas.adjacency import Edges, PlasticEdges
+from hebbgraph.formulas.paths import Path, PathNode
+from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.namespace import Namespace
+from hebbgraph.recall.strategies import Ranking, Request
+from hebbgraph.text import tokenize
+from hebbgraph.text.query import function_words
+from numpy.typing import NDArray
+
+from hebbgraph_papers.bio_rag.formulas import (
+    BreadthFirstParameters,
+    Labels,
+    blend,
+    expand,
+    gather,
+    hybrid_score,
+    path_to,
+)
+
+__all__ = ["BreadthFirst", "TagChunkGraph"]
+
+_NO_SEED = "no label of the index contains a word of the query: nothing was searched"
+_MAX_TERMS = 16
+#: Weight that each common chunk adds to the edge between two tags.
+_UNIT = 0.1
+#: Weight of the edge between a chunk and a tag that is not its title.
+_MENTION = 0.5
+#: Tags of more chunks are ignored: the paper's graph is small, an index is not.
+_MAX_DF = 200
+#: Shorter words of a query select no seeds; too many labels contain them.
+_SHORTEST_WORD = 3
+
+
+class TagChunkGraph:
+    """The graph of tags and chunks as breadth-first search walks it.
+
+    Tags keep their numbers; chunks follow, at their slot plus ``first_chunk``.
+
+    Parameters
+    ----------
+    graph : TagGraph
+    allowed : ndarray of bool, shape (n_slots,)
+        Chunks that take part.
+    plastic : PlasticEdges, optional
+        Learned edges; their weights are added.
+    """
+
+    def __init__(
+        self,
+        graph: TagGraph,
+        allowed: BoolArray,
+        plastic: PlasticEdges | None = None,
+    ) -> None:
+        self.first_chunk = len(graph.phrases)
+        self._graph = graph
+        self._allowed = allowed
+        self._plastic = plastic
+
+    def neighbours(self, nodes: NDArray[np.int64]) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``nodes``, neighbour, weight), static and learned summed."""
+        is_tag = nodes < self.first_chunk
+        at_tags, at_chunks = np.flatnonzero(is_tag), np.flatnonzero(~is_tag)
+        tags, chunks = nodes[at_tags], nodes[at_chunks] - self.first_chunk
+        parts = [self._of_chunks(at_chunks, chunks)]
+        parts += self._of_tags(at_tags, tags)
+        if self._plastic is not None:
+            plastic, first = self._plastic, self.first_chunk
+            parts.append(self._learned(plastic.tag_to_tag, at_tags, tags, 0))
+            parts.append(self._learned(plastic.tag_to_chunk, at_tags, tags, first))
+            parts.append(self._learned(plastic.chunk_to_chunk, at_chunks, chunks, first))
+        owner, target, weight = (np.concatenate(column) for column in zip(*parts, strict=True))
+        n_nodes = self.first_chunk + self._graph.n_slots
+        keys, position = np.unique(owner * n_nodes + target, return_inverse=True)
+        summed = np.bincount(position, weight, len(keys)).astype(np.float64)
+        return keys // n_nodes, keys % n_nodes, summed
+
+    def _takes_part(self, tags: IntArray) -> BoolArray:
+        df = self._graph.df(tags)
+        mask: BoolArray = (df > 0) & (df <= _MAX_DF)
+        return mask
+
+    def _of_chunks(
+        self, at: IntArray, chunks: IntArray
+    ) -> tuple[IntArray, IntArray, NDArray[np.float64]]:
+        owner, tags, is_title = self._graph.tags_of(chunks)
+        keep = self._takes_part(tags)
+        owner, tags, is_title = owner[keep], tags[keep], is_title[keep]
+        return at[owner], tags.astype(np.int64), np.where(is_title, 1.0, _MENTION)
+
+    def _of_tags(
+        self, at: IntArray, tags: IntArray
+    ) -> list[tuple[IntArray, IntArray, NDArray[np.float64]]]:
+        known = np.flatnonzero(self._takes_part(tags))
+        owner, chunks, is_title = self._graph.chunks_of(tags[known])
+        keep = self._allowed[chunks]
+        own, chunks, is_title = tags[known[owner[keep]]], chunks[keep], is_title[keep]
+        owner = at[known[owner[keep]]]
+        to_chunks = (
+            owner,
+            chunks.astype(np.int64) + self.first_chunk,
+            np.where(is_title, 1.0, _MENTION),
+        )
+        place, others, _ = self._graph.tags_of(chunks)
+        keep = self._takes_part(others) & (others != own[place])
+        owner, others = owner[place[keep]], others[keep].astype(np.int64)
+        pairs, counts = np.unique(owner * self.first_chunk + others, return_counts=True)
+        owner, others = pairs // self.first_chunk, pairs % self.first_chunk
+        weights = np.minimum(_UNIT * counts, 1.0)
+        return [to_chunks, (owner, others, weights)]
+
+    def _learned(
+        self, edges: Edges, at: IntArray, sources: IntArray, first: int
+    ) -> tuple[IntArray, IntArray, NDArray[np.float64]]:
+        nothing = np.empty(0, np.int64)
+        if not len(edges) or not len(sources):
+            return nothing, nothing, np.empty(0)
+        order = np.argsort(sources, kind="stable")
+        owner, targets, weights = edges.of(sources[order])
+        keep = self._allowed[targets] if first else self._takes_part(targets)
+        owner, targets, weights = owner[keep], targets[keep], weights[keep]
+        return at[order[owner]], targets.astype(np.int64) + first, weights.astype(np.float64)
+
+
+class BreadthFirst:
+    """The strategy of :mod:`hebbgraph_papers.bio_rag.formulas`.
+
+    Parameters
+    ----------
+    namespace : Namespace
+        ``index.parts``.
+    parameters : BreadthFirstParameters, optional
+    """
+
+    name = "breadth_first"
+    pads = False
+
+    def __init__(
+        self, namespace: Namespace, parameters: BreadthFirstParameters | None = None
+    ) -> None:
+        self._parameters = parameters or BreadthFirstParameters()
+        self._derived = namespace.derived
+        self._language = namespace.settings.language
+        self._labels: tuple[TagGraph, int, Labels] | None = None
+        self._labelling = threading.Lock()
+
+    def rank(self, request: Request) -> Ranking:
+        """Return the chunks that the search reaches, by the paper's final score."""
+        graph, p = request.graph, self._parameters
+        seeds = self._seeds(graph, request.question.query)
+        learned = request.question.learned
+        plastic = None if learned is None else learned.overlay.path_edges()
+        walk = TagChunkGraph(graph, request.allowed, plastic)
+        expansions = [
+            expand(walk.neighbours, seed, min_weight=p.min_weight, max_nodes=p.max_nodes)
+            for seed in seeds
+        ]
+        reached = gather(expansions, lambda nodes: nodes >= walk.first_chunk, combine=p.combine)
+        slots = reached.targets - walk.first_chunk
+        overlap = self._overlap(graph, list(request.question.terms), slots)
+        score = hybrid_score(reached.totals, overlap, alpha=p.alpha, beta=p.beta)
+        final = blend(request.evidence.of(slots), score, mu=p.mu)
+        place = {slot: at for at, slot in enumerate(slots.tolist())}
+
+        def path(slot: int) -> Path:
+            at = place[slot]
+            expansion = expansions[reached.expansion[at]]
+            nodes = path_to(expansion, int(reached.position[at]))
+            weight = dict(zip(expansion.nodes.tolist(), expansion.weights.tolist(), strict=True))
+            return tuple(
+                PathNode("tag", node, weight[node])
+                if node < walk.first_chunk
+                else PathNode("chunk", node - walk.first_chunk, weight[node])
+                for node in nodes
+            )
+
+        order = np.argsort(-final, kind="stable")
+        return Ranking(
+            slots[order],
+            final[order],
+            path,
+            lambda: slots.tolist(),
+            notes=() if seeds else (_NO_SEED,),
+        )
+
+    def _seeds(self, graph: TagGraph, query: str) -> list[int]:
+        """Tags whose label contains a word of the query, in the order of the words."""
+        passed_over = function_words(self._language)
+        tokens = tokenize(query)
+        words = [token for token in tokens if token not in passed_over] or tokens
+        labels = self._labels_of(graph)
+        seeds: dict[int, None] = {}
+        for word in dict.fromkeys(words[:_MAX_TERMS]):
+            if len(word) >= _SHORTEST_WORD:
+                found = labels.containing(word)
+                seeds.update(dict.fromkeys(found.tolist()))
+        numbers = np.array(list(seeds), dtype=np.int64)
+        return numbers[graph.df(numbers) > 0].tolist() if len(numbers) else []
+
+    def _labels_of(self, graph: TagGraph) -> Labels:
+        with self._labelling:
+            kept = self._labels
+            if kept is None or kept[0] is not graph or kept[1] != graph.generation:
+                # Labels that no live chunk holds are there too, and are left out later.
+                kept = (graph, graph.generation, Labels(graph.phrases.keys))
+                self._labels = kept
+            return kept[2]
+
+    def _overlap(
+        self, graph: TagGraph, terms: list[str], slots: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Return the share of the query's terms that each chunk holds."""
+        counts = np.zeros(len(slots))
+        some = terms[:_MAX_TERMS]
+        if not len(slots) or not some:
+            return counts
+        rows = graph.rows[slots]
+        order = np.argsort(rows)
+        for term in some:
+            found, _ = self._derived.lexical.search([term], len(rows), only=rows.tolist())
+            counts[order[np.searchsorted(rows[order], found)]] += 1.0
+        overlap: NDArray[np.float64] = counts / len(some)
+        return overlap

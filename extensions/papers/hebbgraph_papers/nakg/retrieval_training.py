@@ -1,0 +1,117 @@
+"""Phase 3: bring questions close to the chunks cited for them.
+
+A contrastive loss over the propagated vectors; gradients flow through the edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from hebbgraph_papers.nakg.clusters import Clusters
+from hebbgraph_papers.nakg.early_stopping import OnEpoch, train_with_early_stopping
+from hebbgraph_papers.nakg.examples import LearnedQuestion
+from hebbgraph_papers.nakg.modules import Nakg
+from hebbgraph_papers.nakg.parameters import NeuralSettings
+from hebbgraph_papers.nakg.report import PhaseReport
+
+__all__ = ["train_retrieval"]
+
+#: About as many chunks among which a cited one is ranked, and questions per step.
+_BATCH_CHUNKS, _BATCH_QUESTIONS = 2_000, 256
+#: Temperature of the contrastive loss.
+_CONTRAST_TEMPERATURE = 0.05
+
+
+def train_retrieval(
+    model: Nakg,
+    vectors: Tensor,
+    clusters: Clusters,
+    learned: Sequence[LearnedQuestion],
+    judged: Sequence[LearnedQuestion],
+    settings: NeuralSettings,
+    on_epoch: OnEpoch | None = None,
+) -> PhaseReport:
+    """Train the whole model on questions and the chunks cited for them."""
+    if not learned or not settings.retrieval_epochs:
+        return PhaseReport()
+    members = clusters.members()
+    n_chunks = len(vectors)
+    rng = np.random.default_rng(settings.seed + 1)
+
+    def loss_of(questions: Sequence[LearnedQuestion], draw: np.random.Generator) -> Tensor:
+        needed = {int(clusters.labels[chunk]) for one in questions for chunk in one.cited}
+        for label in draw.permutation(len(members)).tolist():
+            if sum(len(members[one]) for one in needed) >= _BATCH_CHUNKS:
+                break
+            needed.add(label)
+        parts, inside, own = [], [], []
+        for label in sorted(needed):
+            chunks = members[label]
+            h = vectors[torch.from_numpy(chunks)]
+            logits = model.edges(h)
+            parts.append(model.propagate(h, logits, model.choose(logits, n_chunks)))
+            own.append(h)
+            inside.append(chunks)
+        z, h = torch.cat(parts), torch.cat(own)
+        place = np.full(n_chunks, -1, dtype=np.int64)
+        order = np.concatenate(inside)
+        place[order] = np.arange(len(order))
+        return _contrast(z, questions, place, settings) + settings.stay_close * (
+            1.0 - (z * h).sum(dim=1).mean()
+        )
+
+    def judge() -> float | None:
+        if not judged:
+            return None
+        with torch.no_grad():
+            return float(loss_of(judged, np.random.default_rng(settings.seed)))
+
+    optimizer = _optimizer(model, settings)
+
+    def epoch() -> None:
+        order = rng.permutation(len(learned))
+        for start in range(0, len(order), _BATCH_QUESTIONS):
+            batch = [learned[at] for at in order[start : start + _BATCH_QUESTIONS]]
+            optimizer.zero_grad()
+            loss_of(batch, rng).backward()  # type: ignore[no-untyped-call]
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+
+    report = train_with_early_stopping(
+        model, epoch, judge, settings.retrieval_epochs, settings.patience, "retrieval", on_epoch
+    )
+    return report.model_copy(update={"examples": len(learned), "held_back": len(judged)})
+
+
+def _optimizer(model: Nakg, settings: NeuralSettings) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(
+        [
+            {"params": list(model.layers.parameters()), "lr": settings.retrieval_learning_rate},
+            {"params": list(model.edges.parameters()), "lr": 0.1 * settings.edge_learning_rate},
+        ]
+    )
+
+
+def _contrast(
+    z: Tensor,
+    questions: Sequence[LearnedQuestion],
+    place: NDArray[np.int64],
+    settings: NeuralSettings,
+) -> Tensor:
+    """Return the InfoNCE loss of each cited chunk against all chunks not cited."""
+    asked = torch.from_numpy(np.stack([one.vector for one in questions if one.vector is not None]))
+    scores = asked @ z.T / _CONTRAST_TEMPERATURE
+    cited = torch.zeros(scores.shape, dtype=torch.bool)
+    for row, one in enumerate(questions):
+        cited[row, torch.from_numpy(place[list(one.cited)])] = True
+    others = torch.logsumexp(scores.masked_fill(cited, float("-inf")), dim=1, keepdim=True)
+    losses = functional.softplus(others - scores).masked_fill(~cited, 0.0).sum(dim=1)
+    weights = torch.tensor([one.credit for one in questions], dtype=torch.float32)
+    means = losses / cited.sum(dim=1)
+    return (weights * means).sum() / weights.sum()

@@ -1,0 +1,151 @@
+"""Training data of an index, as arrays: vectors, tags, and the feedback log."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from hebbgraph.errors import ParameterError
+from hebbgraph.graph.incidence import Postings
+from hebbgraph.learning.actors import Actors, standing, voice_of
+from hebbgraph.learning.traces import shared_credit
+from hebbgraph.records import Feedback
+from hebbgraph.settings import LearningSettings
+from hebbgraph.store.embeddings import EmbeddingState
+from hebbgraph.store.feedback_log import FeedbackLog
+from hebbgraph.store.truth import Truth
+from hebbgraph.vectors.table import VectorTable
+from numpy.typing import NDArray
+
+from hebbgraph_papers.nakg.examples import LearnedQuestion
+from hebbgraph_papers.nakg.layer import LayerStamp
+
+if TYPE_CHECKING:
+    from hebbgraph.index import HebbianIndex
+
+__all__ = ["TrainingData", "read_training_data"]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The chunks of a namespace that have a vector, ordered by id.
+
+    Attributes
+    ----------
+    stamp : LayerStamp
+    rows : ndarray of int64, shape (n,)
+        Rows in the truth.
+    id_prefixes : ndarray of uint64, shape (n,)
+    vectors : ndarray of float32, shape (n, dimension), unit length
+    postings : Postings
+    questions : list of LearnedQuestion
+    """
+
+    stamp: LayerStamp
+    rows: NDArray[np.int64]
+    id_prefixes: NDArray[np.uint64]
+    vectors: NDArray[np.float32]
+    postings: Postings
+    questions: list[LearnedQuestion]
+
+
+def read_training_data(index: HebbianIndex) -> TrainingData:
+    """Read the training data of an index.
+
+    Raises
+    ------
+    ParameterError
+        If the index holds no vectors.
+    """
+    truth, derived = index.parts.truth, index.parts.derived
+    derived.refresh()
+    state, feedback_state = derived.embedding, derived.feedback
+    if state is None:
+        raise ParameterError(
+            "the index holds no vectors, which NAKG learns from; open it with an "
+            "embedder, and call reembed() if chunks were added without one"
+        )
+    with derived.lock:
+        commit = derived.commit
+        live = derived.graph.rows[derived.graph.alive]
+    table = VectorTable.load(truth, state, live)
+    ids = truth.ids(table.rows.tolist())
+    # Order by id, so the result does not depend on the history of the index.
+    order = np.array(
+        sorted(
+            (at for at, row in enumerate(table.rows.tolist()) if row in ids),
+            key=lambda at: ids[int(table.rows[at])],
+        ),
+        dtype=np.int64,
+    )
+    rows, vectors = table.rows[order], table.matrix[order]
+    with derived.lock:
+        graph = derived.graph
+        at = np.minimum(np.searchsorted(graph.rows, rows), max(graph.n_slots - 1, 0))
+        here = (
+            (graph.rows[at] == rows) & graph.alive[at] if graph.n_slots else np.zeros(0, np.bool_)
+        )
+        rows, vectors, slots = rows[here], vectors[here], at[here]
+        postings = graph.postings(slots)
+        id_prefixes = graph.id_prefixes[slots]
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    questions = _questions(_log(index), rows, truth, index.settings.learning, state)
+    return TrainingData(
+        LayerStamp(
+            generation=commit.generation,
+            mark=commit.mark,
+            embedder=state.name,
+            epoch=state.epoch,
+            feedback_used=len(questions),
+            feedback_removed=feedback_state.removed,
+        ),
+        rows,
+        np.asarray(id_prefixes, dtype=np.uint64),
+        vectors / np.maximum(norms, 1e-12),
+        postings,
+        questions,
+    )
+
+
+def _log(index: HebbianIndex) -> list[Feedback]:
+    log = FeedbackLog(index.parts.database, index.parts.truth.namespace)
+    return [feedback for _, feedback in log.after(0)]
+
+
+def _questions(
+    log: list[Feedback],
+    rows: NDArray[np.int64],
+    truth: Truth,
+    settings: LearningSettings,
+    embedding: EmbeddingState,
+) -> list[LearnedQuestion]:
+    """Turn feedback into examples, for cited chunks whose text is still the one shown."""
+    number = {row: at for at, row in enumerate(rows.tolist())}
+    cited_ids = {id_ for feedback in log for id_ in feedback.cited}
+    held = {id_: row for id_, row in truth.rows_of(cited_ids).items() if row in number}
+    hashes = truth.text_hashes(sorted(held.values()))
+    actors = Actors(settings)
+    for feedback in log:
+        actors.heard(actors.number(voice_of(feedback)), standing(feedback))
+    scales = actors.scales().tolist()
+    questions = []
+    for feedback in log:
+        shown = {one.chunk_id: one.text_hash for one in feedback.shown}
+        credit = shared_credit(len(feedback.cited), len(shown))
+        cited = tuple(
+            number[held[id_]]
+            for id_ in feedback.cited
+            if id_ in held and hashes.get(held[id_]) == shown.get(id_)
+        )
+        credit *= scales[actors.number(voice_of(feedback))]
+        if cited and credit > 0:
+            # An imported vector may come from another model of the same name.
+            usable = (
+                feedback.vector is not None
+                and feedback.embedder == embedding.name
+                and len(feedback.vector) == embedding.dimension
+            )
+            vector = np.array(feedback.vector, dtype=np.float32) if usable else None
+            questions.append(LearnedQuestion(vector, cited, credit))
+    return questions
