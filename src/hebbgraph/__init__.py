@@ -37,7 +37,6 @@ from hebbgraph.errors import (
     ParameterError,
     ReadOnlyIndexError,
     SettingsMismatchError,
-    ShardDownError,
     StorageError,
     TextSourceError,
     TooManyRequestsError,
@@ -83,7 +82,6 @@ if TYPE_CHECKING:
     from hebbgraph.graph.statistics import Stats
     from hebbgraph.pool import IndexPool
     from hebbgraph.recall import Ranking, Request, Strategy
-    from hebbgraph.sharded import ShardedIndex
 
 __all__ = [
     "AccessError",
@@ -137,8 +135,6 @@ __all__ = [
     "RerankSettings",
     "Settings",
     "SettingsMismatchError",
-    "ShardDownError",
-    "ShardedIndex",
     "SpreadingParameters",
     "Stale",
     "Stats",
@@ -157,7 +153,6 @@ __all__ = [
 #: Imported when first asked for: what they need takes longer to import than all the rest.
 _LAZY = {
     "IndexPool": "hebbgraph.pool",
-    "ShardedIndex": "hebbgraph.sharded",
     "Ranking": "hebbgraph.recall",
     "Request": "hebbgraph.recall",
     "Stats": "hebbgraph.graph.statistics",

@@ -1,17 +1,23 @@
-"""Timeouts, rate limits and retries for calls of a model, and its native async methods."""
+"""Timeouts, rate limits and retries for calls of a model, and its native async methods.
+
+Whoever has an event loop has imported asyncio, which takes time and loads ssl; so it is imported
+where a loop is at hand.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import functools
 import queue
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from hebbgraph.extras import require
+
+if TYPE_CHECKING:
+    import asyncio
 
 __all__ = [
     "CALLER",
@@ -42,10 +48,14 @@ def call(model: Any, method: str, argument: Any) -> Any:
     loop = CALLER.get()
     if native is None or loop is None or not loop.is_running() or _on_a_loop():
         return getattr(model, method)(argument)
+    import asyncio
+
     return asyncio.run_coroutine_threadsafe(native(argument), loop).result()
 
 
 def _on_a_loop() -> bool:
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -58,6 +68,8 @@ def in_thread(method: Callable[_P, _T]) -> Callable[_P, Coroutine[Any, Any, _T]]
 
     @functools.wraps(method)
     async def twin(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        import asyncio
+
         loop = asyncio.get_running_loop()
 
         def run() -> _T:

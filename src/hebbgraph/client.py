@@ -24,6 +24,7 @@ from pydantic import BaseModel
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
 from hebbgraph.graph.statistics import Stats
+from hebbgraph.http_client import HttpClient
 from hebbgraph.index import HebbianIndex
 from hebbgraph.inspection import (
     ForgetPreview,
@@ -49,7 +50,6 @@ from hebbgraph.records import (
     Recall,
 )
 from hebbgraph.settings import Settings
-from hebbgraph.wire import Wire
 
 if TYPE_CHECKING:
     from hebbgraph.writer import OnProgress
@@ -101,7 +101,7 @@ class HebbianClient(HebbianIndex):
         namespace: str = "default",
         timeout_seconds: float = 60.0,
     ) -> None:
-        self._wire = Wire(url, token=token, timeout_seconds=timeout_seconds)
+        self._http = HttpClient(url, token=token, timeout_seconds=timeout_seconds)
         self._namespace = namespace
         self._closed = False
 
@@ -195,15 +195,15 @@ class HebbianClient(HebbianIndex):
         """Ask the server for what a method returns, and read it."""
         if self._closed:
             raise ClosedIndexError(f"{self!r} is closed; make another one")
-        return self._wire.ask(name, body, namespace=self._namespace, read=read)
+        return self._http.ask(name, body, namespace=self._namespace, read=read)
 
     def close(self) -> None:
         """Close the connections; the index stays as it is."""
         self._closed = True
-        self._wire.close()
+        self._http.close()
 
     def __repr__(self) -> str:
-        return f"HebbianClient({self._wire.url!r}, namespace={self._namespace!r})"
+        return f"HebbianClient({self._http.url!r}, namespace={self._namespace!r})"
 
 
 def _pages(taken: Iterable[Taken]) -> Iterator[list[Taken]]:

@@ -50,12 +50,7 @@ def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
         *_guarded("feedback", lambda: _feedback_problems(log)),
     ]
     # Derived parts are compared with a rebuild, for which all texts must be as they were added.
-    uncompared = None
-    if truth.shards_down()[0]:
-        uncompared = "a shard is down"
-    elif any(finding.part == "texts" for finding in found):
-        uncompared = "some texts are not as they were added"
-    comparable = uncompared is None
+    comparable = not any(finding.part == "texts" for finding in found)
     # Nothing is derived from a damaged database: it would be taken for that of the backup.
     damaged = namespace.database.dialect.damage() is not None
     repair = repair and not damaged
@@ -93,7 +88,7 @@ def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
         chunks=truth.count(),
         feedbacks=log.count(),
         findings=(*found, *derived_findings, *learned, *optional),
-        notes=tuple(_notes(truth, uncompared, damaged)),
+        notes=tuple(_notes(truth, comparable, damaged)),
     )
 
 
@@ -213,11 +208,11 @@ def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
         yield Finding(part="learned", problem=difference)
 
 
-def _notes(truth: Truth, uncompared: str | None, damaged: bool) -> Iterator[str]:
+def _notes(truth: Truth, comparable: bool, damaged: bool) -> Iterator[str]:
     if damaged:
         yield "what is derived was neither compared nor repaired, since the database is damaged"
-    elif uncompared is not None:
-        yield f"graph and vectors were not compared, since {uncompared}"
+    elif not comparable:
+        yield "graph and vectors were not compared, since some texts are not as they were added"
     yield from _shared_addresses(truth)
     state = truth.state().embedding
     if state is not None and (missing := truth.embeddings.count_to_embed(state.epoch)):

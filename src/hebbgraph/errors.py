@@ -25,7 +25,6 @@
         ├── IndexLockedError                       another writer holds the lock
         ├── DiskFullError                          no space left
         ├── TextSourceError                        an external text store failed
-        ├── ShardDownError                         a shard of the index does not answer
         └── ConnectionLostError                    the database server is unreachable
 
 Each exception also inherits from the builtin that a caller would expect to catch. A
@@ -133,10 +132,6 @@ class DiskFullError(StorageError):
 
 class TextSourceError(StorageError):
     """The external text store failed, returned something invalid, or was not passed in."""
-
-
-class ShardDownError(StorageError):
-    """A shard does not answer. Recalls go on without it and say so; writes wait for it."""
 
 
 class ConnectionLostError(StorageError):

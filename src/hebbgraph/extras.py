@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from importlib.metadata import entry_points
+from importlib import import_module, metadata
 from typing import Any
 
 from hebbgraph.errors import MissingExtraError
@@ -76,7 +75,7 @@ installed; pip install "hebbgraph[wings]"
     """
     missing = f"hebbgraph-{extra}"
     reason: ImportError | None = None
-    for entry in entry_points(group=group, name=name):
+    for entry in metadata.entry_points(group=group, name=name):
         try:
             return entry.load()
         except ImportError as error:

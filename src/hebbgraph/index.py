@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime
@@ -313,7 +312,6 @@ class HebbianIndex:
     def document_fingerprints(self) -> dict[str, str]:
         """Return the fingerprints kept by :meth:`put_document`, by document id."""
         self._check_open()
-        self._parts.truth.check_whole()
         return self._parts.truth.fingerprints()
 
     def delete(
@@ -960,18 +958,13 @@ class HebbianIndex:
         wanted = _check_ids(ids, "a chunk id")
         rows = self._parts.truth.rows_of(wanted)
         held = self._parts.truth.fetch(rows.values())
-        if len(held) < len(set(wanted)):
-            self._parts.truth.check_whole()
         return [held[rows[id_]] for id_ in wanted if id_ in rows and rows[id_] in held]
 
     def holds(self, ids: Iterable[str]) -> set[str]:
         """Return which of these ids the index holds, without reading any text."""
         self._check_open()
         wanted = _check_ids(ids, "a chunk id")
-        found = set(self._parts.truth.rows_of(wanted))
-        if not found.issuperset(wanted):
-            self._parts.truth.check_whole()
-        return found
+        return set(self._parts.truth.rows_of(wanted))
 
     def ids(self, where: Where = None) -> list[str]:
         """Return the ids of all chunks that pass a filter, sorted.
@@ -996,9 +989,7 @@ class HebbianIndex:
         ['b']
         """
         self._check_open()
-        found = self._recaller.ids(where)
-        self._parts.truth.check_whole()
-        return found
+        return self._recaller.ids(where)
 
     def find_recall(self, recall_id: str) -> Recall | None:
         """Return a recent recall by its id, or None if it is not kept (any longer).
@@ -1302,11 +1293,6 @@ class HebbianIndex:
         works like any index. See :meth:`restore`. For SQLite; PostgreSQL has ``pg_dump``.
         """
         self._check_open()
-        if len(self._parts.truth.databases) > 1:
-            raise ParameterError(
-                "shards are backed up one by one: open each directory, the coordinator's too, as "
-                "an index of its own and call backup() there"
-            )
         from hebbgraph.store.backup import back_up
         from hebbgraph.store.places import as_directory
 
@@ -1326,7 +1312,7 @@ class HebbianIndex:
     @staticmethod
     async def arestore(backup: str | Path, location: str | Path) -> None:
         """Async twin of :meth:`restore`."""
-        await asyncio.to_thread(HebbianIndex.restore, backup, location)
+        await _in_thread(HebbianIndex.restore)(backup, location)
 
     # -- without blocking the event loop ---------------------------------------------
 
@@ -1406,7 +1392,7 @@ class HebbianIndex:
     @classmethod
     async def aopen(cls, location: str | Path, **options: Any) -> Self:
         """Async twin of :meth:`open`."""
-        return await asyncio.to_thread(cls.open, location, **options)
+        return await _in_thread(cls.open)(location, **options)
 
     async def __aenter__(self) -> Self:
         return self

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -26,15 +26,9 @@ from hebbgraph.embedders import QuestionVectors, embed_passages, embedder_name
 from hebbgraph.errors import ParameterError, SettingsMismatchError
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.snapshot import SNAPSHOT_NAME
-from hebbgraph.protocols import BatchTagger, Embedder
+from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk, Recall
 from hebbgraph.settings import Settings
-from hebbgraph.shards.derived import ShardedDerived
-from hebbgraph.shards.directory import DirectorySource, leave_to_coordinator
-from hebbgraph.shards.plan import ShardPlace, ShardPlan, is_plan
-from hebbgraph.shards.served import ServedSource
-from hebbgraph.shards.shard import ShardSource, open_shards
-from hebbgraph.shards.truth import ShardedTruth
 from hebbgraph.store.answers import AnswerLog
 from hebbgraph.store.database import DATABASE_NAME, Database, translate_os, translated_os
 from hebbgraph.store.embeddings import EmbeddingState
@@ -154,18 +148,7 @@ class Namespace:
         if isinstance(edges, str):
             raise ParameterError(f"edges is a sequence of field names; write edges=({edges!r},)")
         checked = settings.edges if edges is None else Settings(edges=edges).edges
-        plan = ShardPlan.read(Path(location)) if is_plan(location) else None
-        if plan is not None:
-            if cache_dir is not None:
-                raise ParameterError("cache_dir goes with a database URL, not with shards")
-            if isinstance(tagger, BatchTagger):
-                raise ParameterError(
-                    "a tagger that keeps answers in the index cannot be used over shards; tag the "
-                    "chunks before, and hand the tags over: Chunk(tags=...)"
-                )
-            location = plan.coordinator
         database, root = _open_database(location, cache_dir, settings.write_wait_seconds)
-        opened: tuple[Database, ...] = (database,)
         try:
             with database.dialect.unchecked():  # the doctor has to open it, too
                 if saved:
@@ -179,13 +162,8 @@ class Namespace:
                 text_store = (
                     TextStore() if settings.keep_text else TextsElsewhere(texts, database.place)
                 )
-                if plan is None:
-                    leave_to_coordinator(database)
-                    truth = Truth(database, name, text_store)
-                    _settle(truth, settings)
-                else:
-                    truth = _open_shards(plan, database, name, text_store, settings)
-                opened = truth.databases
+                truth = Truth(database, name, text_store)
+                truth.settle(settings.build(), before=Settings().build())
                 embedding = truth.state().embedding
                 if embedder is not None:
                     _check_embedder(embedder, embedding)
@@ -193,17 +171,10 @@ class Namespace:
                     truth.answers.settle(tagger_name(tagger))
                 writable = not database.read_only
                 directory = None if root is None else derived_directory(root, name, database.id)
-                derive = (
-                    partial(ShardedDerived, truth)
-                    if isinstance(truth, ShardedTruth)
-                    else partial(
-                        Derived,
-                        truth,
-                        older=None if root is None else derived_directory(root, name),
-                    )
-                )
-                derived = derive(
+                derived = Derived(
+                    truth,
                     directory,
+                    older=None if root is None else derived_directory(root, name),
                     language=settings.language,
                     writable=writable,
                     wait_seconds=settings.write_wait_seconds,
@@ -256,8 +227,7 @@ class Namespace:
                     missing_model=None if embedding is None else embedding.name,
                 )
         except BaseException as error:
-            for one in opened:
-                one.dispose()
+            database.dispose()
             if isinstance(error, OSError):
                 raise translate_os(error, str(root or database.place)) from error
             raise
@@ -305,8 +275,7 @@ class Namespace:
         self.recalls.erase(self.name, self.truth.generation())
         self.learned.discard()
         self.questions.clear()
-        for database in self.truth.databases:
-            database.vacuum()
+        self.database.vacuum()
 
     def colony_of(self) -> NDArray[np.int64]:
         """Return the colony of each slot; the caller holds the derived parts."""
@@ -356,8 +325,7 @@ class Namespace:
             logger.warning("no snapshot was written (%s); the next open builds it", error)
         finally:
             self.recalls.close()
-            for database in self.truth.databases:
-                database.dispose()
+            self.database.dispose()
 
 
 def namespaces_at(location: str | Path, wait_seconds: float) -> list[str]:
@@ -386,45 +354,6 @@ def tagger_name(tagger: Tagger) -> str:
     if isinstance(own := getattr(tagger, "__qualname__", None), str):
         return f"{getattr(tagger, '__module__', None) or kind.__module__}.{own}"
     return f"{kind.__module__}.{kind.__qualname__}"
-
-
-def _settle(truth: Truth, settings: Settings) -> None:
-    truth.settle(settings.build(), before=Settings().build())
-
-
-def _open_shards(
-    plan: ShardPlan, database: Database, name: str, text_store: TextStore, settings: Settings
-) -> ShardedTruth:
-    """Open the shards of a namespace, and read them as one truth."""
-    _settle(Truth(database, name), settings)
-
-    def open_truth(of: Database) -> Truth:
-        truth = Truth(of, name, text_store)
-        _settle(truth, settings)
-        return truth
-
-    def source_of(place: ShardPlace) -> ShardSource:
-        if place.url is None:
-            return DirectorySource(
-                place, database.id, open_truth, wait_seconds=settings.write_wait_seconds
-            )
-        if not text_store.here:
-            raise ParameterError(
-                f"shard {place.name!r}: a served shard keeps its texts; with keep_text=False, "
-                "list directories alone"
-            )
-        return ServedSource(
-            place,
-            name,
-            database.id,
-            home=plan.coordinator,
-            build=settings.build(),
-            before=Settings().build(),
-            wait_seconds=settings.write_wait_seconds,
-        )
-
-    shards = open_shards(plan.of(name), len(plan.places), database, source_of)
-    return ShardedTruth(database, name, text_store, shards)
 
 
 def _check_name(name: str) -> None:

@@ -437,8 +437,6 @@ class Recall(BaseModel):
         cannot tell.
     nothing_known : bool
         Whether ``confidence`` is so low that the question is likely about something else.
-    partial : bool
-        Whether a shard of the index did not answer; ``notes`` name it.
     dense_share, dense_shift : float, optional
         The share of dense search in direct evidence, and what citations had added to
         :attr:`EvidenceWeights.dense` by then. None without dense search.
@@ -472,7 +470,6 @@ class Recall(BaseModel):
     notes: tuple[str, ...] = ()
     confidence: float | None = Field(default=None, ge=0.0, le=1.0)
     nothing_known: bool = False
-    partial: bool = False
     dense_share: float | None = Field(default=None, ge=0.0, le=1.0, repr=False)
     dense_shift: float = Field(default=0.0, ge=-1.0, le=1.0, repr=False)
     generation: int = 0

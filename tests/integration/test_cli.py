@@ -322,7 +322,7 @@ def test_export(run: Run, indexed: Path, tmp_path: Path, kind: str) -> None:
 def test_commands_of_the_benchmarks_say_what_to_install(
     run: Run, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
-    monkeypatch.setattr("hebbgraph.extras.entry_points", lambda **_: ())
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **_: ())
     done = run(command, "somewhere")
     assert done.code == 1
     assert 'pip install "hebbgraph[bench]"' in done.err

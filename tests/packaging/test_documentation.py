@@ -42,7 +42,7 @@ ROOMS = [
     ROOT / "src" / "hebbgraph" / name
     for name in (
         "build", "citations", "derived", "documents", "formulas", "graph", "learning",
-        "recall", "server", "shards", "store", "text", "vectors",
+        "recall", "server", "store", "text", "vectors",
     )
 ]  # fmt: skip
 

@@ -31,8 +31,8 @@ PUBLIC = [
     "Neighborhood", "NewerVersionError", "NotAnIndexError", "NotFoundError",
     "ParameterError",
     "PathStep", "PruneReport", "Ranking", "ReadOnlyIndexError", "Recall", "RecallSettings",
-    "Request", "RerankSettings", "Settings", "SettingsMismatchError", "ShardDownError",
-    "ShardedIndex", "SpreadingParameters",
+    "Request", "RerankSettings", "Settings", "SettingsMismatchError",
+    "SpreadingParameters",
     "Stale", "Stats", "StorageError", "Strategy", "TagCorrection", "TagCount", "TaggingReport",
     "TextSourceError", "TooManyRequestsError", "Trace", "Turn", "__version__",
 ]  # fmt: skip
@@ -75,6 +75,29 @@ print(json.dumps(sorted(sys.modules)))
 """
     loaded = set(json.loads(_fresh(code).stdout))
     assert not set(NOT_IMPORTED) & loaded
+
+
+def test_an_index_in_memory_needs_no_network() -> None:
+    code = """
+import json, sys
+from hebbgraph import HebbianIndex
+with HebbianIndex.open(":memory:") as index:
+    index.add(["Synapses learn."])
+    recall = index.recall("Do synapses learn?")
+    index.reinforce(recall, cited=[recall.hits[0].chunk.id])
+print(json.dumps(sorted(sys.modules)))
+"""
+    loaded = set(json.loads(_fresh(code).stdout))
+    assert not {"http.client", "ray", "fastapi", "starlette", "uvicorn"} & loaded
+    # SQLAlchemy imports asyncio, and that ssl; nothing else may.
+    assert "sqlalchemy" in loaded or not {"asyncio", "ssl"} & loaded
+
+
+def test_importing_loads_no_event_loop() -> None:
+    loaded = set(
+        json.loads(_fresh("import hebbgraph, sys, json; print(json.dumps([*sys.modules]))").stdout)
+    )
+    assert not {"asyncio", "ssl", "http.client"} & loaded
 
 
 def test_nor_does_the_command_line_before_a_command_runs() -> None:

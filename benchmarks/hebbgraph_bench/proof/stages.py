@@ -37,8 +37,8 @@ __all__ = [
     "plain",
 ]
 
-#: What no stage enters, though an index could: a build by workers, shards, and repairs.
-CLOSED = ("hebbgraph.build", "hebbgraph.doctor", "hebbgraph.shards")
+#: What no stage enters, though an index could: a build by workers, and repairs.
+CLOSED = ("hebbgraph.build", "hebbgraph.doctor")
 _DECIMALS = 6
 
 

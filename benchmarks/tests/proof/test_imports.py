@@ -34,9 +34,9 @@ def test_what_walks_over_our_tags_follows_from_the_core() -> None:
 
 
 def test_a_closed_package_is_not_entered() -> None:
-    assert any(one.startswith("shards/") for one in _names("hebbgraph.index"))
-    closed = _names("hebbgraph.index", closed=("hebbgraph.shards",))
-    assert not any(one.startswith("shards/") for one in closed)
+    assert any(one.startswith("derived/") for one in _names("hebbgraph.index"))
+    closed = _names("hebbgraph.index", closed=("hebbgraph.derived",))
+    assert not any(one.startswith("derived/") for one in closed)
 
 
 def test_nothing_that_a_process_loads_is_overlooked() -> None:

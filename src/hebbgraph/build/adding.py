@@ -76,11 +76,6 @@ def new_recipe(
 def check_buildable(namespace: Namespace) -> None:
     """Raise ParameterError if chunks of this index cannot be prepared by workers."""
     settings = namespace.settings
-    if len(namespace.truth.databases) > 1:
-        raise ParameterError(
-            "workers build one directory, and this index has several: add() to its shards without "
-            "workers"
-        )
     if namespace.tagger is not None:
         raise ParameterError(
             "workers do not call a tagger, which may hold a model or a connection: build without "

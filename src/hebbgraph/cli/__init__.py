@@ -22,7 +22,6 @@ from hebbgraph.cli import (
     plugins,
     reading,
     serving,
-    sharding,
     showing,
     tags,
     teaching,
@@ -49,7 +48,6 @@ for group in (
     tags,
     showing,
     operations,
-    sharding,
     serving,
     plugins,
 ):

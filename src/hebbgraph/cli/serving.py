@@ -89,18 +89,11 @@ def serve(
             help="Directory for derived data when --db is a URL.",
         ),
     ] = None,
-    shard: Annotated[
-        bool,
-        typer.Option(
-            "--shard",
-            help="Keep the directory as a shard of an index elsewhere: no page, no questions.",
-        ),
-    ] = False,
     new_token: Annotated[
         bool, typer.Option("--new-token", help="Print a new secret for a token, and exit.")
     ] = False,
 ) -> None:
-    """Serve an index: a web page at /, an API under /v1, MCP at /mcp. Or a shard of one."""
+    """Serve an index: a web page at /, an API under /v1, MCP at /mcp."""
     from hebbgraph.server.access import Role, new_secret, read_tokens, token_of
 
     if new_token:
@@ -112,15 +105,11 @@ def serve(
     from hebbgraph.server import ServerSettings, create_app
     from hebbgraph.server.indexes import Indexes
     from hebbgraph.server.running import run
-    from hebbgraph.shards.kept import KeptShard
-    from hebbgraph.shards.plan import is_plan
 
     known = [] if tokens is None else read_tokens(tokens)
     if secret := os.environ.get(_TOKEN_VARIABLE):
-        role = Role.SHARD if shard else Role.WRITE
-        known.append(token_of(secret, name="environment", role=role))
-    make = ServerSettings.of_shard if shard else ServerSettings
-    settings = make(
+        known.append(token_of(secret, name="environment", role=Role.WRITE))
+    settings = ServerSettings(
         host=host,
         port=port,
         tokens=tuple(known),
@@ -128,18 +117,6 @@ def serve(
         allowed_origins=frozenset(allowed_origin or ()),
     )
     settings.check()
-    if shard:
-        if is_url(db) or is_plan(db) or embedder or tagger or cache_dir:
-            raise typer.BadParameter(
-                "a shard is a directory, and its coordinator has the models: give --db DIR alone"
-            )
-        kept = KeptShard(db)
-        try:
-            err.print(f"keeping a shard, {escape(db)}, on http://{host}:{port}/", soft_wrap=True)
-            run(create_app(kept, settings), settings)
-        finally:
-            kept.close()
-        return
     pool = IndexPool(
         db,
         max_open=settings.open_namespaces,

@@ -14,7 +14,6 @@ from hebbgraph.cli.terminal import as_json
 from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import NotAnIndexError
 from hebbgraph.index import HebbianIndex
-from hebbgraph.shards.plan import ShardPlan, is_plan
 from hebbgraph.store.places import as_directory, is_url, masked, parse_url
 
 if TYPE_CHECKING:
@@ -106,8 +105,6 @@ def opened(
 ) -> Iterator[HebbianIndex]:
     """Open an index for one command."""
     if not create and _is_missing(db):
-        if is_plan(db):
-            ShardPlan.read(Path(db))
         place = masked(parse_url(db)) if is_url(db) else db
         raise NotAnIndexError(
             f"there is no index at {place}; create one: hebbgraph index PATH --db {place}"

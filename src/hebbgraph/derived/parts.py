@@ -93,8 +93,6 @@ class Derived:
     vector_search : {"exact", "quantized", "ivf"} or callable
     older : Path, optional
         Where earlier versions kept them; it is removed.
-    lock : RLock, optional
-        Held while arrays are read or changed, if others are read together with these.
     """
 
     def __init__(
@@ -108,7 +106,6 @@ class Derived:
         with_vectors: bool = False,
         vector_search: VectorSearchName | VectorSearchFactory = "exact",
         older: Path | None = None,
-        lock: threading.RLock | None = None,
     ) -> None:
         self._truth = truth
         if with_vectors:
@@ -132,7 +129,7 @@ class Derived:
         self.place = folder.place
         self._replaced_older = folder.replace(older)
         #: Held while arrays are read or changed; never for long.
-        self.lock = lock or threading.RLock()
+        self.lock = threading.RLock()
         self._refreshing = threading.RLock()
         self._graph: TagGraph | None = None
         #: Corrections to tags, as of the last refresh, and the rows of the chunks they name.
@@ -190,11 +187,6 @@ class Derived:
             self.refresh()
         assert self._lexical is not None
         return self._lexical
-
-    @property
-    def missing(self) -> tuple[str, ...]:
-        """What takes no part in recalls now although it belongs to the index, as notes."""
-        return ()
 
     @property
     def vectors(self) -> VectorTable | None:

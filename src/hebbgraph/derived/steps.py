@@ -11,19 +11,19 @@ import logging
 import threading
 from collections.abc import Callable, Iterator
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from hebbgraph.arrays import IntArray, unique
 from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
 from hebbgraph.graph.tag_graph import TaggedChunks, TagGraph, VocabularyChange
-from hebbgraph.store.history import NEVER, Commit
+from hebbgraph.store.history import NEVER
 from hebbgraph.store.truth import Changes, Truth
 from hebbgraph.text import lexical_terms
 from hebbgraph.text.reader import TextReader, TokenizedTexts
 
-__all__ = ["StagedStep", "Steps", "id_prefix"]
+__all__ = ["Steps", "id_prefix"]
 
 logger = logging.getLogger(__name__)
 
@@ -31,15 +31,6 @@ logger = logging.getLogger(__name__)
 #: again costs less than looking each phrase up in the lexical index.
 _REMATCH_ALL_SHARE = 2
 _PAGE = 500  # texts that are matched together
-
-
-class StagedStep(NamedTuple):
-    """What :meth:`Steps.stage` leaves for :meth:`Steps.settle`."""
-
-    commit: Commit
-    gone: IntArray  # rows
-    removed: IntArray  # their slots
-    first_slot: int
 
 
 class Steps:
@@ -71,11 +62,7 @@ class Steps:
 
         Otherwise the lexical index only tells which older chunks mention a phrase.
         """
-        staged, vocabulary = self.stage(graph, changes)
-        self.settle(graph, staged, vocabulary, lexical, both=both)
-
-    def stage(self, graph: TagGraph, changes: Changes) -> tuple[StagedStep, VocabularyChange]:
-        """Count the candidates of a step, its first half; return how the vocabulary changes."""
+        commit = changes.commit
         removed = graph.slots_of(changes.removed)
         first_slot = graph.n_slots
         candidates = (
@@ -83,27 +70,15 @@ class Steps:
             for row, id_, by_kind in self._truth.candidates(changes.added)
         )
         vocabulary = graph.stage(removed, candidates, lock=self._lock)
-        return StagedStep(changes.commit, changes.removed, removed, first_slot), vocabulary
-
-    def settle(
-        self,
-        graph: TagGraph,
-        staged: StagedStep,
-        vocabulary: VocabularyChange,
-        lexical: LexicalIndex,
-        *,
-        both: bool,
-    ) -> None:
-        """Match what came and what the change of the vocabulary concerns, the second half."""
-        commit, gone, removed, first_slot = staged
         tagged = TaggedChunks()
         to_rematch = self._slots_to_rematch(graph, lexical, vocabulary)
         older = np.setdiff1d(to_rematch, removed, assume_unique=True)
-        self.rematch(graph, older, tagged)
+        for _ in self._matched(graph, older, tagged):
+            pass
         fresh = np.arange(first_slot, graph.n_slots)
         new = self._matched(graph, fresh, tagged, terms=both)
         if both:
-            lexical.update(commit, removed=gone.tolist(), added=new)
+            lexical.update(commit, removed=changes.removed.tolist(), added=new)
         else:
             for _ in new:
                 pass
@@ -137,11 +112,6 @@ class Steps:
             added=(row for _, _, rows in pages for row in rows),
             rewrite=rewrite or not changes.complete,  # then the added rows are all rows
         )
-
-    def rematch(self, graph: TagGraph, slots: IntArray, into: TaggedChunks) -> None:
-        """Match the texts of older chunks again."""
-        for _ in self._matched(graph, slots, into):
-            pass
 
     def _slots_to_rematch(
         self, graph: TagGraph, lexical: LexicalIndex, vocabulary: VocabularyChange

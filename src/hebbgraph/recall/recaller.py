@@ -385,8 +385,7 @@ class Recaller:
                 # Nothing was written meanwhile, so the graph does not belong to this truth.
                 self._derived.distrust()
             doubted = generation
-        not_answering = self._derived.missing
-        notes = (*ranking.notes, *languages, *not_answering)
+        notes = (*ranking.notes, *languages)
         if timeline is not None and not timeline.circular.isdisjoint(slot for slot, _ in ranked):
             notes = (*notes, IN_A_CIRCLE)
         if isinstance(store := self._truth.text_store, TextsElsewhere):
@@ -405,7 +404,6 @@ class Recaller:
             notes=notes,
             confidence=sure,
             nothing_known=nothing_known,
-            partial=bool(not_answering),
             **_shares(request),
             generation=generation,
             created_at=time.time(),

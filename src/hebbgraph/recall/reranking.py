@@ -8,7 +8,6 @@ told in logits or in shares of one, and scores mean what they meant before.
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import threading
 from collections.abc import Callable, Sequence
@@ -96,7 +95,7 @@ class SecondLook:
         def call() -> Any:
             try:
                 scores = self._score(question, texts)
-                return asyncio.run(_awaited(scores)) if inspect.isawaitable(scores) else scores
+                return _awaited(scores) if inspect.isawaitable(scores) else scores
             finally:
                 returned.set()
 
@@ -109,8 +108,14 @@ class SecondLook:
         return _checked(scores, len(texts))
 
 
-async def _awaited(scores: Any) -> Any:
-    return await scores
+def _awaited(scores: Any) -> Any:
+    """Wait for the scores of a reranker that is a coroutine function."""
+    import asyncio
+
+    async def wait() -> Any:
+        return await scores
+
+    return asyncio.run(wait())
 
 
 def _scorer(reranker: Any) -> Reranker:

@@ -12,7 +12,6 @@
 ``reading.py``            routes of the role ``read``
 ``teaching.py``           routes of the role ``teach``
 ``writing.py``            routes of the role ``write``
-``keeping.py``            the route of the role ``shard``
 ``routes.py``             the table of all routes and the role that each one needs
 ``mcp_tools.py``          the index as tools for agents (MCP)
 ``observing.py``          Prometheus metrics

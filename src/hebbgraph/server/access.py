@@ -22,26 +22,20 @@ _MIN_SECRET = 16
 
 
 class Role(IntEnum):
-    """What a token allows; each role includes those before it, but for SHARD, which is alone.
-
-    With SHARD, an index elsewhere reads and writes the rows of its shard.
-    """
+    """What a token allows; each role includes those before it."""
 
     READ = 1
     TEACH = 2
     WRITE = 3
-    SHARD = 4
 
     def includes(self, other: Role) -> bool:
         """Tell whether a token of this role may do what takes another one.
 
         Examples
         --------
-        >>> [Role.WRITE.includes(role) for role in Role], Role.SHARD.includes(Role.READ)
-        ([True, True, True, False], False)
+        >>> [Role.TEACH.includes(role) for role in Role]
+        [True, True, False]
         """
-        if Role.SHARD in (self, other):
-            return self is other
         return self >= other
 
 
@@ -168,7 +162,7 @@ def read_tokens(file: Path) -> list[Token]:
 
         [agent]
         secret = "…"              # or digest = "…", its SHA-256
-        role = "teach"            # read, teach, write or shard
+        role = "teach"            # read, teach or write
         namespaces = ["papers"]   # all, if left out
         actor = "agent"           # any, if left out
 

@@ -26,15 +26,13 @@ from hebbgraph.pool import IndexPool
 from hebbgraph.server.guard import Guard, is_private
 from hebbgraph.server.health import Examiner
 from hebbgraph.server.indexes import Indexes
-from hebbgraph.server.keeping import NoIndexes
 from hebbgraph.server.mcp_tools import served_mcp
 from hebbgraph.server.observing import Metrics, Observed
 from hebbgraph.server.problems import handlers
-from hebbgraph.server.routes import Direct, kinds, methods, own_schemas, router
+from hebbgraph.server.routes import Direct, methods, own_schemas, router
 from hebbgraph.server.settings import ServerSettings
 from hebbgraph.server.threads import Threads
 from hebbgraph.server.visit import Service
-from hebbgraph.shards.kept import KeptShard
 
 __all__ = ["PAGE", "create_app"]
 
@@ -49,30 +47,23 @@ arguments, its answer what the method returns. Errors are problems (RFC 9457).""
 
 
 def create_app(
-    index: HebbianIndex | IndexPool | Indexes | KeptShard, settings: ServerSettings | None = None
+    index: HebbianIndex | IndexPool | Indexes, settings: ServerSettings | None = None
 ) -> FastAPI:
-    """Return an ASGI app over an index, or over a shard of one elsewhere.
+    """Return an ASGI app over an index.
 
     Parameters
     ----------
-    index : HebbianIndex, IndexPool, Indexes or KeptShard
-        An open index is served alone; of a pool, all namespaces. Both stay open. Of a kept shard,
-        nothing but what the index asks that it belongs to.
+    index : HebbianIndex, IndexPool or Indexes
+        An open index is served alone; of a pool, all namespaces. Both stay open.
     settings : ServerSettings, optional
-        By default, those that fit: see :meth:`ServerSettings.of_shard`.
 
     Raises
     ------
     ParameterError
         If it would listen to the network without a token.
     """
-    indexes: Indexes
-    if isinstance(index, KeptShard):
-        settings = settings or ServerSettings.of_shard()
-        indexes = NoIndexes(index)
-    else:
-        settings = settings or ServerSettings()
-        indexes = index if isinstance(index, Indexes) else Indexes(index)
+    settings = settings or ServerSettings()
+    indexes = index if isinstance(index, Indexes) else Indexes(index)
     settings.check()
     service = Service(settings, indexes, Threads(settings.readers, settings.writers))
     metrics = Metrics()
@@ -109,7 +100,6 @@ def create_app(
                 Guard,
                 settings=settings,
                 methods=methods() | {_DOCUMENT: ("GET", "HEAD")},
-                kinds=kinds(),
             ),
             Middleware(Direct),
         ],

@@ -423,8 +423,7 @@ class Properties(_Body):
 
 
 class Health(_Body):
-    """That the server answers, and what it has to do without."""
+    """That the server answers."""
 
-    status: Literal["ok", "partial"] = "ok"
+    status: Literal["ok"] = "ok"
     version: str
-    problem: str | None = Field(default=None, description="what is partial")

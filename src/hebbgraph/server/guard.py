@@ -97,8 +97,6 @@ class Guard:
     settings : ServerSettings
     methods : mapping
         The methods that each path takes.
-    kinds : mapping
-        The media type of the bodies of paths that do not take JSON.
     """
 
     def __init__(
@@ -106,11 +104,9 @@ class Guard:
         app: ASGIApp,
         settings: ServerSettings,
         methods: Mapping[str, tuple[str, ...]],
-        kinds: Mapping[str, str],
     ) -> None:
         self._app = app
         self._methods = methods
-        self._kinds = kinds
         self._settings = settings
         self._tokens = Tokens(settings.tokens)
         self._rate = Rate(settings.requests_per_minute)
@@ -187,11 +183,11 @@ class Guard:
                 "ParameterError",
                 f"{length:.20} bytes in one request, at most {most}; send fewer chunks at a time",
             )
-        # A form can send plain text across sites, but not JSON, and no kind of our own.
+        # A form can send plain text across sites, but not JSON.
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
-        fits = self._kinds.get(scope["path"], "application/json")
-        if scope["method"] == "POST" and kind != fits:
-            return problem(415, "ParameterError", f"a body is {fits}, got {kind or 'none'!r:.80}")
+        if scope["method"] == "POST" and kind != "application/json":
+            detail = f"a body is application/json, got {kind or 'none'!r:.80}"
+            return problem(415, "ParameterError", detail)
         return None
 
     def _knows(self, host: str) -> bool:

@@ -33,26 +33,23 @@ class Examiner:
 
     def __init__(self, indexes: Indexes) -> None:
         self._indexes = indexes
-        self._looking: asyncio.Task[tuple[int, int]] | None = None
+        self._looking: asyncio.Task[None] | None = None
         self._told: str | None = None
 
     async def answer(self) -> Response:
-        """Return 200 if the index answers, with what it has to do without; 503 if not."""
+        """Return 200 if the index answers, 503 if not."""
         if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(asyncio.to_thread(self._indexes.shards))
+            self._looking = asyncio.create_task(asyncio.to_thread(self._indexes.check))
             self._looking.add_done_callback(lambda task: task.cancelled() or task.exception())
         try:
-            down, shards = await asyncio.wait_for(asyncio.shield(self._looking), _MAX_SECONDS)
+            await asyncio.wait_for(asyncio.shield(self._looking), _MAX_SECONDS)
         except TimeoutError:
             return self._fails("TimeoutError", f"no answer within {_MAX_SECONDS:g} s")
         except (HebbgraphError, OSError) as error:
             return self._fails(type(error).__name__, str(error))
-        if not down:
-            self._tell(None)
-            return _written(Health(version=__version__))
-        told = f"{down} of {shards} shards down; recalls go on without, some writes fail"
-        self._tell(told)
-        return _written(Health(status="partial", version=__version__, problem=told))
+        self._tell(None)
+        health = Health(version=__version__)
+        return Response(health.model_dump_json(), media_type="application/json")
 
     def _fails(self, error: str, detail: str) -> Response:
         self._tell(f"{error}: {detail}")
@@ -67,7 +64,3 @@ class Examiner:
         elif what is None and self._told is not None:
             logger.warning("health: well again")
         self._told = what
-
-
-def _written(health: Health) -> Response:
-    return Response(health.model_dump_json(exclude_none=True), media_type="application/json")

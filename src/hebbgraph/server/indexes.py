@@ -62,17 +62,9 @@ class Indexes:
         """Return the namespaces that it serves, sorted."""
         return [self._first.namespace] if self._pool is None else self._first.namespaces()
 
-    def shards(self) -> tuple[int, int]:
-        """Return how many shards are down, and how many there are; none if it is one index.
-
-        Raises
-        ------
-        StorageError
-            If the index does not answer.
-        """
-        truth = self._first.parts.truth
-        truth.state()
-        return truth.shards_down()
+    def check(self) -> None:
+        """Raise StorageError if the index does not answer."""
+        self._first.parts.truth.state()
 
     def close(self) -> None:
         """Give back what is borrowed."""

@@ -28,7 +28,6 @@ from hebbgraph.errors import (
     NotFoundError,
     ReadOnlyIndexError,
     SettingsMismatchError,
-    ShardDownError,
     StorageError,
     TextSourceError,
 )
@@ -51,14 +50,13 @@ _STATUS: tuple[tuple[type[HebbgraphError], int], ...] = (
     (ClosedIndexError, 503),
     (IndexLockedError, 503),
     (ConnectionLostError, 503),
-    (ShardDownError, 503),
     (DiskFullError, 507),
     (StorageError, 500),
     (HebbgraphError, 422),
 )
 _RETRY_SECONDS = 1
 #: What somebody has to mend: sent again in a moment, a request fails as before.
-_STAYS = frozenset({"DamagedIndexError", "ShardDownError"})
+_STAYS = frozenset({"DamagedIndexError"})
 
 
 class Problem(BaseModel):

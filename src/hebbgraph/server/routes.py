@@ -30,7 +30,7 @@ from hebbgraph.records import (
     PruneReport,
     Recall,
 )
-from hebbgraph.server import bodies, keeping, reading, teaching, writing
+from hebbgraph.server import bodies, reading, teaching, writing
 from hebbgraph.server.access import Role
 from hebbgraph.server.observing import metrics
 from hebbgraph.server.problems import PROBLEM_JSON, Problem, answer_of
@@ -39,12 +39,10 @@ from hebbgraph.server.visit import (
     DEFAULT_NAMESPACE,
     MAX_NAMESPACE,
     body_of,
-    content_of,
     visit_of,
 )
-from hebbgraph.shards.served import MESSAGE, ROUTE
 
-__all__ = ["ROUTES", "Direct", "Route", "kinds", "methods", "own_schemas", "router"]
+__all__ = ["ROUTES", "Direct", "Route", "methods", "own_schemas", "router"]
 
 
 @dataclass(frozen=True)
@@ -62,8 +60,6 @@ class Route:
         None for what every valid token may ask, of no namespace.
     streams : type, optional
         The lines of a streamed answer, if asked for.
-    kind : str, optional
-        The media type of body and answer, which the endpoint takes as bytes, where it is not JSON.
     """
 
     method: str
@@ -72,7 +68,6 @@ class Route:
     answer: type[BaseModel] | None
     role: Role | None
     streams: type[BaseModel] | None = None
-    kind: str | None = None
 
     @property
     def takes(self) -> type[BaseModel] | None:
@@ -130,7 +125,6 @@ ROUTES = (
     _write("prune", PruneReport),
     _write("doctor", DoctorReport),
     _write("compact", bodies.Compacted),
-    Route("POST", f"/{ROUTE}", keeping.shard, None, Role.SHARD, kind=MESSAGE),
 )
 
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
@@ -161,11 +155,6 @@ def methods() -> dict[str, tuple[str, ...]]:
     return {f"/v1{route.path}": takes[route.method] for route in ROUTES}
 
 
-def kinds() -> dict[str, str]:
-    """Return the media type of the bodies of each path that does not take JSON."""
-    return {f"/v1{route.path}": route.kind for route in ROUTES if route.kind is not None}
-
-
 @functools.cache
 def router() -> APIRouter:
     """Return the router of the table, which holds no state."""
@@ -187,8 +176,6 @@ def router() -> APIRouter:
 
 
 def _response_class(route: Route) -> type[Response]:
-    if route.kind is not None:
-        return Response
     return PlainTextResponse if route.answer is None else JSONResponse
 
 
@@ -205,9 +192,7 @@ def _answering(route: Route) -> Callable[[Request], Awaitable[Response]]:
     async def answer(request: Request) -> Response:
         visit = visit_of(request, role)
         found: Response
-        if route.kind is not None:
-            found = await route.endpoint(await content_of(request), visit)
-        elif takes is None:
+        if takes is None:
             found = await route.endpoint(visit)
         else:
             found = await route.endpoint(await body_of(request, takes, visit, pool), visit)
@@ -254,9 +239,6 @@ def _asked(route: Route) -> dict[str, Any]:
     told: dict[str, Any] = {}
     if route.role is not None:
         told["parameters"] = [_NAMESPACE]
-    if route.kind is not None:
-        content: dict[str, Any] = {route.kind: {"schema": {"type": "string", "format": "binary"}}}
-        told["requestBody"] = {"required": True, "content": content}
     if route.takes is not None:
         schema = {"$ref": f"#/components/schemas/{route.takes.__name__}"}
         content = {"application/json": {"schema": schema}}
@@ -265,9 +247,6 @@ def _asked(route: Route) -> dict[str, Any]:
 
 
 def _streamed(route: Route) -> dict[int | str, dict[str, Any]]:
-    if route.kind is not None:
-        binary = {"schema": {"type": "string", "format": "binary"}}
-        return {200: {"content": {route.kind: binary}}}
     if route.streams is None:
         return {}
     schema = {"$ref": f"#/components/schemas/{route.streams.__name__}"}

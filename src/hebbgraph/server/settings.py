@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ipaddress
 import os
-from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -15,8 +14,6 @@ from hebbgraph.server.access import Token
 __all__ = ["DEFAULT_PORT", "ServerSettings", "is_loopback"]
 
 DEFAULT_PORT = 4321
-#: Of a message to a shard: a batch of chunks with their texts and vectors.
-_SHARD_BODY_BYTES = 256_000_000
 
 
 class ServerSettings(BaseModel):
@@ -62,20 +59,6 @@ class ServerSettings(BaseModel):
     # More threads than processors would only make the event loop wait for the interpreter's lock.
     readers: int = Field(default_factory=lambda: max(2, os.cpu_count() or 1), ge=1)
     writers: int = Field(default=2, ge=1)
-
-    @classmethod
-    def of_shard(cls, **settings: Any) -> Self:
-        """Return settings for a server that keeps a shard, whose only caller is an index.
-
-        Batches come in one request each, and as many as there are; one thread that writes leaves
-        others to read.
-        """
-        fitting = {
-            "max_body_bytes": _SHARD_BODY_BYTES,
-            "requests_per_minute": None,
-            "readers": max(4, os.cpu_count() or 1),
-        }
-        return cls(**fitting | settings)
 
     def check(self) -> None:
         """Raise ParameterError if it would listen to the network without a token."""

@@ -27,7 +27,6 @@ __all__ = [
     "as_json",
     "as_response",
     "body_of",
-    "content_of",
     "visit_of",
 ]
 
@@ -130,14 +129,6 @@ def visit_of(request: Request, role: Role) -> Visit:
     return Visit(service, caller, namespace, request.headers.get("accept", ""))
 
 
-async def content_of(request: Request) -> bytes:
-    """Return the body of a request."""
-    try:
-        return await request.body()
-    except ClientDisconnect:
-        raise HTTPException(400, "the body broke off") from None
-
-
 async def body_of(request: Request, kind: type[_Body], visit: Visit, pool: Pool) -> _Body:
     """Read the body of a request and parse it, in a thread if it is large.
 
@@ -150,7 +141,10 @@ async def body_of(request: Request, kind: type[_Body], visit: Visit, pool: Pool)
     pydantic.ValidationError
         If it is wrong.
     """
-    content = await content_of(request)
+    try:
+        content = await request.body()
+    except ClientDisconnect:
+        raise HTTPException(400, "the body broke off") from None
 
     def parse() -> _Body:
         try:

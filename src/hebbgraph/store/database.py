@@ -113,8 +113,6 @@ class Database:
     def __init__(self, url: sa.URL, *, place: str, read_only: bool, wait_seconds: float) -> None:
         self.place = place
         self.read_only = read_only
-        #: Why only another index may write to it, if that is so.
-        self.belongs_to: str | None = None
         self.wait_seconds = wait_seconds
         #: Whether the connection was lost and not found again.
         self._is_away = False
@@ -232,8 +230,6 @@ class Database:
     @contextlib.contextmanager
     def write(self) -> Iterator[sa.Connection]:
         """One transaction: committed on leaving, rolled back on an error."""
-        if self.belongs_to is not None:
-            raise ReadOnlyIndexError(f"{self.place} {self.belongs_to}")
         if self.read_only:
             raise ReadOnlyIndexError(
                 f"{self.place} is read-only; reading works, writing needs a writable directory"

@@ -191,14 +191,6 @@ class Truth(ChunkReader):
         self._unacknowledged: dict[int, int] = {}  # marks by generation
         self._lock = threading.Lock()
 
-    @property
-    def databases(self) -> tuple[Database, ...]:
-        """All databases that hold a part of it."""
-        return (self.database,)
-
-    def check_whole(self) -> None:
-        """Raise ShardDownError if a part of it does not answer, so that nothing can be missed."""
-
     # -- settings and state ---------------------------------------------------------
 
     def settle(
@@ -562,10 +554,6 @@ class Truth(ChunkReader):
             )
 
     # -- checking -------------------------------------------------------------------
-
-    def shards_down(self) -> tuple[int, int]:
-        """Return how many shards did not answer last, and how many there are."""
-        return 0, 0
 
     def problems(self) -> Iterator[Finding]:
         """Yield what is wrong with the database itself and with the texts."""

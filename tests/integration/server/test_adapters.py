@@ -68,7 +68,7 @@ async def test_llama_index_finds_the_tools(connect: Connect) -> None:
     # warns of open connections while CPython 3.11 parses a module makes it raise SystemError.
     async with AsyncClient(follow_redirects=True) as http:
         with connect() as client:
-            speaking = tools.BasicMCPClient(f"{client._wire.url}/mcp", http_client=http)
+            speaking = tools.BasicMCPClient(f"{client._http.url}/mcp", http_client=http)
             source = tools.McpToolSpec(client=speaking)
             found = {tool.metadata.name: tool for tool in await source.to_tool_list_async()}
             assert set(found) == {"recall", "cite", "remember", "forget", "explain"}

@@ -136,7 +136,7 @@ def test_what_is_not_there_says_so(connect: Connect) -> None:
 
 def test_it_waits_when_it_is_asked_to(connect: Connect, monkeypatch: pytest.MonkeyPatch) -> None:
     waits: list[float] = []
-    monkeypatch.setattr("hebbgraph.wire.time", SimpleNamespace(sleep=waits.append))
+    monkeypatch.setattr("hebbgraph.http_client.time", SimpleNamespace(sleep=waits.append))
     with connect(requests_per_minute=12.0) as client:
         client.namespaces()
         with pytest.raises(TooManyRequestsError):

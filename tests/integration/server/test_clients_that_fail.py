@@ -19,7 +19,7 @@ CHUNKS = json.dumps({"chunks": [{"id": "late", "text": "Owls hunt voles."}]}).en
 
 def half_sent(client: HebbianClient, *, accept: str = "*/*") -> socket.socket:
     """A request whose body stops before its end."""
-    port = int(client._wire.url.rpartition(":")[2])
+    port = int(client._http.url.rpartition(":")[2])
     opened = socket.create_connection(("127.0.0.1", port), timeout=30)
     opened.sendall(
         b"POST /v1/add HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -58,7 +58,7 @@ def test_who_leaves_during_a_streamed_add_finds_it_done(connect: Connect) -> Non
 
 def test_what_is_no_request_harms_nobody(connect: Connect) -> None:
     with connect() as client:
-        port = int(client._wire.url.rpartition(":")[2])
+        port = int(client._http.url.rpartition(":")[2])
         for nonsense in (
             b"\x16\x03\x01\x02\x00\x01",
             b"GET\r\n\r\n",

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from serving import Served
 
-from hebbgraph import Chunk, HebbianIndex, ShardDownError, ShardedIndex
-from hebbgraph.client import HebbianClient
+from hebbgraph import HebbianIndex
 
 pytest.importorskip("fastapi", reason="the extra server is not installed")
 
@@ -34,30 +31,6 @@ def test_a_damaged_database_is_not_well(location: Path) -> None:
             assert answer.json()["error"] == "DamagedIndexError"
             assert "Retry-After" not in answer.headers
             assert str(location) not in answer.text  # anybody may ask
-
-
-def test_a_shard_that_is_down_is_told(
-    tmp_path: Path, corpus: list[Chunk], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with ShardedIndex.create(tmp_path / "many" / "shards.toml", 3) as index:
-        index.add(corpus)
-        with _served(index) as api:
-            assert api.get("/v1/health").json()["status"] == "ok"
-            lost = max(index.shards(), key=lambda shard: shard.chunks or 0).path
-            lost.rename(lost.with_name("away"))
-            answer = api.get("/v1/health")
-            assert answer.status_code == 200
-            assert answer.json()["status"] == "partial"
-            assert "1 of 3 shards down" in answer.json()["problem"]
-        # Waiting does not bring it back, so nobody is told to.
-        waits: list[float] = []
-        monkeypatch.setattr("hebbgraph.wire.time", SimpleNamespace(sleep=waits.append))
-        served = Served(create_app(index))
-        client = HebbianClient(f"http://127.0.0.1:{served.port}")
-        with client, pytest.raises(ShardDownError):
-            client.add(["A new text could be a new version of what is lost."])
-        served.stop()
-        assert waits == []
 
 
 def test_a_path_with_another_method_says_which_it_takes(api: TestClient) -> None:

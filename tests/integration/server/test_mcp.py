@@ -64,7 +64,7 @@ async def use_all(client: Client) -> None:
 @pytest.mark.parametrize("mode", ["legacy", "auto"])
 async def test_over_http(connect: Connect, mode: Any) -> None:
     with connect() as served:
-        async with Client(f"{served._wire.url}/mcp", mode=mode) as client:
+        async with Client(f"{served._http.url}/mcp", mode=mode) as client:
             await use_all(client)
 
 
@@ -85,7 +85,7 @@ async def test_roles_namespaces_and_actors_hold(connect: Connect) -> None:
     from mcp.client.streamable_http import streamable_http_client
 
     with connect(role="teach", namespaces=["default"], actor="agent-7") as served:
-        url = f"{served._wire.url}/mcp"
+        url = f"{served._http.url}/mcp"
         async with httpx2.AsyncClient() as bare:
             assert (await bare.post(url, json={})).status_code == 401
         headers = {"Authorization": "Bearer secret-of-the-client"}
@@ -112,6 +112,6 @@ async def test_a_page_of_another_origin_reaches_no_tool(connect: Connect) -> Non
     with connect() as served:
         async with httpx2.AsyncClient() as http:
             answer = await http.post(
-                f"{served._wire.url}/mcp", json={}, headers={"Origin": "https://evil.example"}
+                f"{served._http.url}/mcp", json={}, headers={"Origin": "https://evil.example"}
             )
     assert answer.status_code == 403

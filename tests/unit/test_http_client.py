@@ -1,4 +1,4 @@
-"""The connections of a client: none is left over, and what breaks off or lasts is told."""
+"""The connections of a client: none is left over, and errors say what broke."""
 
 from __future__ import annotations
 
@@ -11,9 +11,7 @@ from typing import Any
 import pytest
 
 from hebbgraph.errors import ConnectionLostError
-from hebbgraph.wire import Wire
-
-KIND = "application/octet-stream"
+from hebbgraph.http_client import HttpClient
 
 
 class Listener(http.server.ThreadingHTTPServer):
@@ -55,7 +53,7 @@ class Listener(http.server.ThreadingHTTPServer):
 
 def _well(request: Any, content: bytes = b"fine", length: int | None = None) -> None:
     request.send_response(200)
-    request.send_header("Content-Type", KIND)
+    request.send_header("Content-Type", "application/json")
     request.send_header("Content-Length", str(len(content) if length is None else length))
     request.end_headers()
     request.wfile.write(content)
@@ -66,66 +64,47 @@ def _broken_off(request: Any) -> None:
     request.close_connection = True
 
 
-def _drop_by_drop(request: Any) -> None:
-    _well(request, b"", length=100)
-    for _ in range(100):
-        request.wfile.write(b"x")
-        time.sleep(0.05)
-
-
 @pytest.fixture
-def listen() -> Iterator[Callable[..., tuple[Listener, Wire]]]:
-    opened: list[tuple[Listener, Wire, threading.Thread]] = []
+def listen() -> Iterator[Callable[..., tuple[Listener, HttpClient]]]:
+    opened: list[tuple[Listener, HttpClient, threading.Thread]] = []
 
-    def make(answer: Callable[[Any], None], seconds: float = 30.0) -> tuple[Listener, Wire]:
+    def make(answer: Callable[[Any], None], seconds: float = 30.0) -> tuple[Listener, HttpClient]:
         server = Listener(answer)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         url = f"http://127.0.0.1:{server.server_address[1]}"
-        wire = Wire(url, token=None, timeout_seconds=seconds)
-        opened.append((server, wire, thread))
-        return server, wire
+        client = HttpClient(url, token=None, timeout_seconds=seconds)
+        opened.append((server, client, thread))
+        return server, client
 
     yield make
-    for server, wire, thread in opened:
-        wire.close()
+    for server, client, thread in opened:
+        client.close()
         server.shutdown()
         server.server_close()
         thread.join()
 
 
-def _send(wire: Wire, *, once: bool = False, most_bytes: int = 100) -> bytes:
-    return wire.send("shard", b"?", kind=KIND, namespace="n", most_bytes=most_bytes, once=once)
+def _ask(client: HttpClient) -> bytes:
+    return client.ask("stats", {}, namespace="n", read=bytes)
 
 
-def test_messages_that_are_sent_once_leave_no_connection(listen: Callable[..., Any]) -> None:
-    server, wire = listen(_well)
+def test_requests_take_the_same_connection(listen: Callable[..., Any]) -> None:
+    server, client = listen(_well)
     for _ in range(5):
-        assert _send(wire, once=True) == b"fine"
-    assert server.opened == 5
-    server.until_open(0)
-
-
-def test_other_messages_take_the_same_connection(listen: Callable[..., Any]) -> None:
-    server, wire = listen(_well)
-    for _ in range(5):
-        assert _send(wire) == b"fine"
+        assert _ask(client) == b"fine"
     assert server.opened == 1
-    wire.close()
+    client.close()
     server.until_open(0)
-    assert _send(wire) == b"fine"
+    assert _ask(client) == b"fine"
 
 
 @pytest.mark.parametrize(
-    ("answer", "options", "told"),
-    [
-        (_broken_off, {}, "4 more expected"),
-        (_well, {"most_bytes": 3}, "more than 3 bytes"),
-        (lambda request: None, {}, "does not answer"),
-    ],
+    ("answer", "message"),
+    [(_broken_off, "4 more expected"), (lambda request: None, "does not answer")],
 )
-def test_an_answer_that_is_none_is_told_and_its_connection_closed(
-    listen: Callable[..., Any], answer: Callable[[Any], None], options: dict[str, int], told: str
+def test_after_a_broken_answer_the_connection_is_closed(
+    listen: Callable[..., Any], answer: Callable[[Any], None], message: str
 ) -> None:
     def once_wrong(request: Any) -> None:
         if is_wrong:
@@ -135,43 +114,43 @@ def test_an_answer_that_is_none_is_told_and_its_connection_closed(
             _well(request)
 
     is_wrong = True
-    server, wire = listen(once_wrong)
-    with pytest.raises(ConnectionLostError, match=told):
-        _send(wire, **options)
+    server, client = listen(once_wrong)
+    with pytest.raises(ConnectionLostError, match=message):
+        _ask(client)
     server.until_open(0)
     is_wrong = False
-    assert _send(wire) == b"fine"
+    assert _ask(client) == b"fine"
 
 
-def test_the_time_limit_holds_for_all_of_an_answer(listen: Callable[..., Any]) -> None:
-    server, wire = listen(_drop_by_drop, 0.2)
+def test_a_server_that_says_nothing_is_not_waited_for(listen: Callable[..., Any]) -> None:
+    ended = threading.Event()
+    server, client = listen(lambda request: ended.wait(30), 0.2)
     with pytest.raises(ConnectionLostError, match=r"took longer than 0\.2 s"):
-        _send(wire)
+        _ask(client)
+    ended.set()
     server.until_open(0)
 
 
-def test_a_server_that_was_restarted_is_asked_over_new_connections(
-    listen: Callable[..., Any],
-) -> None:
+def test_a_restarted_server_is_asked_over_new_connections(listen: Callable[..., Any]) -> None:
     """Many threads find their connections closed at the same time, and all of them go on."""
 
     def then_closed(request: Any) -> None:
-        both.wait()
+        all_asked.wait()
         _well(request)
         request.close_connection = True
 
-    threads = 8
-    both = threading.Barrier(threads)
-    server, wire = listen(then_closed)
+    n_threads = 8
+    all_asked = threading.Barrier(n_threads)
+    server, client = listen(then_closed)
     answers: list[bytes] = []
 
     def ask() -> None:
-        answers.extend(_send(wire) for _ in range(5))
+        answers.extend(_ask(client) for _ in range(5))
 
-    asking = [threading.Thread(target=ask) for _ in range(threads)]
-    for one in asking:
-        one.start()
-    for one in asking:
-        one.join()
-    assert answers == [b"fine"] * threads * 5
+    threads = [threading.Thread(target=ask) for _ in range(n_threads)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [b"fine"] * n_threads * 5
     server.until_open(0)
