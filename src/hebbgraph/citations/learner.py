@@ -172,10 +172,13 @@ class Learner:
         background : bool
             Run in a thread. If False, before this returns.
         """
-        if background:
-            self._worker.put(partial(self._study, read))
-        else:
+        if not background:
             self._study(read)
+        elif not self._worker.put(partial(self._study, read)):
+            logger.warning(
+                "an answer ended while Python was exiting, too late to be learned; "
+                "read its stream to the end, or close it, before the program ends"
+            )
 
     def learn(self, exchange: Exchange) -> Outcome:
         """Learn from one exchange at once, approved or not.

@@ -1,4 +1,4 @@
-"""A background thread that runs jobs in order, and can be waited for."""
+"""Jobs of many learners, run in the background by a few threads that all of them share."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ logger = logging.getLogger(__name__)
 Job: TypeAlias = Callable[[], object]
 
 MAX_WAITING = 10_000
+MAX_THREADS = 4
 IDLE_SECONDS = 30.0
 _EXIT_SECONDS = 10.0
 
 
 class Worker:
-    """Runs jobs one after the other, in a daemon thread of its own.
+    """Runs jobs one after the other, in a daemon thread that it borrows while it has any.
 
-    The thread starts with the first job and ends after a while without one. When the process exits,
-    waiting jobs get ten seconds to finish. Errors of jobs are logged.
+    When the process exits, waiting jobs get ten seconds to finish. After that, and while Python
+    takes its modules apart, nothing is queued and no thread is started. Errors of jobs are logged.
 
     :meth:`put` never blocks and may be called during garbage collection, as when a stream is
-    abandoned: ``SimpleQueue`` is reentrant. If too many jobs wait, the oldest is dropped, and that
-    is logged.
+    abandoned: ``SimpleQueue`` and the lock are reentrant. If too many jobs wait, the oldest is
+    dropped, and that is logged.
 
-    A waiting job keeps alive what it refers to. The idle thread keeps nothing alive, not even the
-    worker.
+    A waiting job keeps alive what it refers to. An idle thread keeps nothing alive.
     """
 
     def __init__(self) -> None:
@@ -42,31 +42,29 @@ class Worker:
         _workers.add(self)
 
     def _reset(self) -> None:
-        self._pid = os.getpid()
         self._jobs: SimpleQueue[Job] = SimpleQueue()
-        self._lock = threading.RLock()
-        self._thread: threading.Thread | None = None
+        self._scheduled = False  # it waits for a thread, or a thread runs one of its jobs
 
-    def put(self, job: Job) -> None:
-        """Queue a job."""
-        if self._pid != os.getpid():  # a forked child has neither the thread nor its jobs
-            self._reset()
+    def put(self, job: Job) -> bool:
+        """Queue a job; return False if the process is exiting and nothing will run it."""
+        if _threads.over:
+            return False
         self._jobs.put(job)
         if self._jobs.qsize() > MAX_WAITING:
             self._drop_oldest()
-        self._ensure_thread()
+        _threads.schedule(self)
+        return True
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all jobs queued before are done; False after ``timeout`` seconds.
 
-        A job that calls it does not wait, since it would wait for itself.
+        A job that calls it does not wait, since it might wait for itself.
         """
-        thread = self._thread
-        if self._pid != os.getpid() or thread is None or thread is threading.current_thread():
+        if not self._scheduled or threading.get_ident() in _threads.ids:
             return True
         mark = _Mark()
         self._jobs.put(mark)
-        self._ensure_thread()
+        _threads.schedule(self)
         return mark.reached.wait(timeout)
 
     def _drop_oldest(self) -> None:
@@ -79,29 +77,6 @@ class Worker:
             return
         logger.warning("more than %d jobs wait for %r; the oldest is dropped", MAX_WAITING, self)
 
-    def _ensure_thread(self) -> None:
-        with self._lock:
-            if self._thread is not None:
-                return
-            thread = threading.Thread(
-                target=_run,
-                args=(self._jobs, weakref.ref(self)),
-                name="hebbgraph-learner",
-                daemon=True,
-            )
-            # Making it may have collected garbage that put a job, and so started one.
-            if self._thread is None:
-                self._thread = thread
-                thread.start()
-
-    def _retire(self, jobs: SimpleQueue[Job]) -> bool:
-        """Let the thread end, unless a job arrived in the meantime."""
-        with self._lock:
-            if jobs.empty():
-                self._thread = None
-                return True
-            return False
-
 
 class _Mark:
     """A job that signals that all jobs before it are done."""
@@ -113,28 +88,95 @@ class _Mark:
         self.reached.set()
 
 
-def _run(jobs: SimpleQueue[Job], owner: weakref.ref[Worker]) -> None:
-    while True:
-        try:
-            job = jobs.get(timeout=IDLE_SECONDS)
-        except Empty:
-            worker = owner()
-            if worker is None or worker._retire(jobs):
+class _Threads:
+    """The threads of all workers: as many as have work, up to a bound."""
+
+    def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        self.over = False
+        self.exiting = False
+        self.ids: set[int] = set()
+        self._lock = threading.RLock()
+        self._ready: SimpleQueue[Worker] = SimpleQueue()
+        self._working = 0  # workers that wait for a thread, or have one
+        self._count = 0
+
+    def schedule(self, worker: Worker) -> None:
+        with self._lock:
+            if worker._scheduled:
                 return
-            del worker
-            continue
+            worker._scheduled = True
+            self._working += 1
+            self._ready.put(worker)
+            if self._count < min(self._working, MAX_THREADS) and not self.exiting:
+                self._count += 1  # first: making a thread may collect a stream that puts a job
+                self._start()
+
+    def _start(self) -> None:
+        try:
+            threading.Thread(target=self._run, name="hebbgraph-learner", daemon=True).start()
+        except RuntimeError as error:
+            self._count -= 1
+            logger.warning("no thread could be started, so that answers wait: %s", error)
+
+    def _run(self) -> None:
+        self.ids.add(threading.get_ident())
+        while True:
+            try:
+                worker = self._ready.get(timeout=IDLE_SECONDS)
+            except Empty:
+                with self._lock:
+                    self._count -= 1  # before it looks: a collected stream may schedule meanwhile
+                    if self._ready.empty():
+                        self.ids.discard(threading.get_ident())
+                        return
+                    self._count += 1
+                continue
+            self._run_next(worker)
+            with self._lock:
+                worker._scheduled = False
+                self._working -= 1
+                if not worker._jobs.empty():  # after the others: nobody keeps a thread to itself
+                    self.schedule(worker)
+            del worker  # an idle thread must not keep it alive
+
+    @staticmethod
+    def _run_next(worker: Worker) -> None:
+        try:
+            job = worker._jobs.get_nowait()
+        except Empty:  # dropped, as too many waited
+            return
         try:
             job()
-        except Exception:
+        except BaseException:  # the thread serves others too
             logger.exception("%r failed", job)
-        del job  # it may refer to the worker, which must not live on because of an idle thread
+
+    def finish(self) -> None:
+        """Let what waits be done, for a while; whatever comes later is refused."""
+        self.exiting = True
+        deadline = time.monotonic() + _EXIT_SECONDS
+        for worker in list(_workers):
+            if self._count:
+                worker.flush(max(0.0, deadline - time.monotonic()))
+        self.over = True
+        if late := sum(worker._scheduled for worker in list(_workers)):
+            logger.warning(
+                "the process exits while %d learners are at work; what they did not learn is lost",
+                late,
+            )
+
+
+def _forget() -> None:
+    """Start anew in a forked child, which has neither the threads nor the jobs."""
+    _threads.reset()
+    for worker in list(_workers):
+        worker._reset()
 
 
 _workers: weakref.WeakSet[Worker] = weakref.WeakSet()
-
-
-@atexit.register
-def _finish() -> None:
-    deadline = time.monotonic() + _EXIT_SECONDS
-    for worker in list(_workers):
-        worker.flush(max(0.0, deadline - time.monotonic()))
+_threads = _Threads()
+atexit.register(_threads.finish)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)

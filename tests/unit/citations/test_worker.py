@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import threading
@@ -79,48 +80,59 @@ def test_a_job_that_flushes_does_not_wait_for_itself() -> None:
     assert flushed == [True]
 
 
+def threads() -> list[threading.Thread]:
+    return [thread for thread in threading.enumerate() if thread.name == "hebbgraph-learner"]
+
+
 def test_a_job_put_while_the_thread_is_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As by a stream that is collected just then: one thread all the same."""
-    jobs, worker = Jobs(), Worker()
-    made: list[threading.Thread] = []
+    """As by a stream that is collected just then: it is done all the same, and in order."""
+    jobs, worker, put = Jobs(), Worker(), list[int]()
     thread_class = threading.Thread
 
     def make(*args: object, **kwargs: object) -> threading.Thread:
-        if not made:
-            made.append(threading.current_thread())
+        if not put:
+            put.append(2)
             jobs.put(worker, 2)
-        made.append(thread_class(*args, **kwargs))  # type: ignore[arg-type]
-        return made[-1]
+        return thread_class(*args, **kwargs)  # type: ignore[arg-type]
 
+    monkeypatch.setattr(module, "_threads", module._Threads())
     monkeypatch.setattr(threading, "Thread", make)
     jobs.put(worker, 1)
     assert worker.flush(20)
-    assert sorted(jobs.done) == [1, 2]
-    assert sum(thread.ident is not None for thread in made[1:]) == 1
+    assert jobs.done == [1, 2]
 
 
-def test_the_thread_ends_when_idle_and_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_workers_share_a_few_threads_that_end_when_idle(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(module, "IDLE_SECONDS", 0.01)
-    jobs, worker = Jobs(), Worker()
-    jobs.put(worker, 1)
-    thread = worker._thread
-    if thread is not None:
+    monkeypatch.setattr(module, "_threads", module._Threads())
+    before = set(threads())
+    jobs, workers = Jobs(open=False), [Worker() for _ in range(50)]
+    for worker in workers:
+        jobs.put(worker, 1, 2)
+    own = set(threads()) - before
+    assert len(own) == module.MAX_THREADS
+    jobs.gate.set()
+    assert all(worker.flush(20) for worker in workers)
+    for thread in own:
         thread.join(20)
         assert not thread.is_alive()
-    jobs.put(worker, 2)
-    assert worker.flush(20)
-    assert jobs.done == [1, 2]
+    jobs.put(workers[0], 3)
+    assert workers[0].flush(20)
+    assert sorted(jobs.done) == [1] * 50 + [2] * 50 + [3]
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_a_forked_child_starts_anew() -> None:
-    jobs, worker = Jobs(), Worker()
-    jobs.put(worker, 1)
-    assert worker.flush(20)
-    worker._pid = -1
-    assert worker.flush(20)
-    jobs.put(worker, 2)
-    assert worker.flush(20)
-    assert jobs.done == [1, 2]
+    code = (
+        "import os, threading; from hebbgraph.citations.worker import Worker; worker = Worker()\n"
+        "gate, done = threading.Event(), []; worker.put(gate.wait)\n"
+        "if pid := os.fork(): print(os.waitpid(pid, 0)[1]); gate.set()\n"
+        "else: worker.put(lambda: done.append(1)); os._exit(not (worker.flush(20) and done))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ran.stdout, ran.stderr) == ("0\n", "")
 
 
 def test_a_waiting_job_keeps_its_owner_and_an_idle_thread_does_not() -> None:
@@ -154,3 +166,23 @@ def test_what_waits_is_finished_when_the_process_exits() -> None:
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (ran.stdout, ran.stderr) == ("done\n", "")
+
+
+def test_a_stream_left_open_does_not_keep_the_process_alive() -> None:
+    """Python closes it after its threads: one that is started then never runs."""
+    code = """
+from hebbgraph.citations import Exchange, Learner
+learner = Learner()
+def stream():
+    try:
+        yield 1
+        yield 2
+    finally:
+        learner.submit(Exchange)
+open_stream = stream()
+next(open_stream)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert ran.stderr.startswith("an answer ended while Python was exiting")
+    assert "Traceback" not in ran.stderr
