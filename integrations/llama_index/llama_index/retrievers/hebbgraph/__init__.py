@@ -15,11 +15,11 @@ from llama_index.retrievers.hebbgraph.prompts import (
     CITATION_QA_TEMPLATE,
     CITATION_REFINE_TEMPLATE,
     CitationFormatter,
-    citing_tool,
 )
 from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
 from llama_index.retrievers.hebbgraph.tags import SkipEmbedding, TagExtractor
 from llama_index.retrievers.hebbgraph.texts import texts_of
+from llama_index.retrievers.hebbgraph.tool import citing_tool
 
 __all__ = [
     "CITATION_CHAT_TEMPLATE",

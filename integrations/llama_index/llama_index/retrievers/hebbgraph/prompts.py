@@ -1,24 +1,20 @@
-"""Prompts that make a model cite: a node postprocessor, templates, an agent's tool."""
+"""Prompts that make a model cite: a node postprocessor and templates."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Literal
+from typing import Literal
 
-from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.instrumentation.span import active_span_id
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.prompts.prompt_type import PromptType
 from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
-from llama_index.core.tools import RetrieverTool
 from pydantic import Field
 
-from hebbgraph import HebbianIndex, ParameterError
-from hebbgraph.arguments import check_names
 from hebbgraph.citations import CITATION_INSTRUCTION, Formatter, Source
 from llama_index.retrievers.hebbgraph.nodes import TITLE_KEY
 
@@ -28,7 +24,6 @@ __all__ = [
     "CITATION_QA_TEMPLATE",
     "CITATION_REFINE_TEMPLATE",
     "CitationFormatter",
-    "citing_tool",
 ]
 
 CITATION_QA_TEMPLATE = PromptTemplate(
@@ -195,41 +190,4 @@ def _source(one: NodeWithScore) -> Source:
         id=one.node.node_id,
         text=one.node.get_content(metadata_mode=MetadataMode.NONE),
         title=title if isinstance(title, str) else "",
-    )
-
-
-def citing_tool(
-    retriever: BaseRetriever,
-    *,
-    name: str = "search",
-    description: str = "Finds sources for a question.",
-    node_postprocessors: Sequence[BaseNodePostprocessor] = (),
-    **formatting: Any,
-) -> RetrieverTool:
-    """Make a retriever into an agent's tool whose results can be cited.
-
-    Put ``CITATION_INSTRUCTION`` into the agent's ``system_prompt``.
-
-    Parameters
-    ----------
-    retriever : BaseRetriever
-        What the agent searches with.
-    name, description : str
-        As the model sees them.
-    node_postprocessors : sequence of BaseNodePostprocessor
-        Run before the :class:`CitationFormatter`.
-    **formatting
-        Arguments of the :class:`CitationFormatter`. Left out, ``prefix`` is ``"always"`` and
-        ``own_line`` is True.
-    """
-    if not isinstance(retriever, BaseRetriever):
-        hint = "; write HebbianRetriever(index)" if isinstance(retriever, HebbianIndex) else ""
-        raise ParameterError(f"a tool needs a retriever, got {type(retriever).__name__}{hint}")
-    check_names(formatting, CitationFormatter.model_fields, of="citing_tool")
-    formatter = CitationFormatter(**{"prefix": "always", "own_line": True, **formatting})
-    return RetrieverTool.from_defaults(
-        retriever,
-        name=name,
-        description=description,
-        node_postprocessors=[*node_postprocessors, formatter],
     )

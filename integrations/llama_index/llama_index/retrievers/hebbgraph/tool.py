@@ -1,0 +1,112 @@
+"""An agent's tool whose results can be cited."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from llama_index.core.base.base_retriever import BaseRetriever
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from llama_index.core.tools import RetrieverTool, ToolOutput
+
+from hebbgraph import HebbianIndex, ParameterError
+from hebbgraph.arguments import check_names
+from hebbgraph.limits import MAX_QUERY_CHARACTERS
+from hebbgraph.records import storable
+from llama_index.retrievers.hebbgraph.prompts import CitationFormatter
+
+__all__ = ["citing_tool"]
+
+_EMPTY = "Nothing was searched, as the question is empty. Call this tool again with a question."
+_NOTHING = "No source was found. Call this tool again with other words."
+_CUT = f"Only the first {MAX_QUERY_CHARACTERS:,} characters of the question were searched."
+
+
+def citing_tool(
+    retriever: BaseRetriever,
+    *,
+    name: str = "search",
+    description: str = "Finds sources for a question.",
+    node_postprocessors: Sequence[BaseNodePostprocessor] = (),
+    **formatting: Any,
+) -> RetrieverTool:
+    """Make a retriever into an agent's tool whose results can be cited.
+
+    Put ``CITATION_INSTRUCTION`` into the agent's ``system_prompt``. The index is asked what the
+    model asks, word for word; an empty question is answered by a request for one.
+
+    Parameters
+    ----------
+    retriever : BaseRetriever
+        What the agent searches with.
+    name, description : str
+        As the model sees them.
+    node_postprocessors : sequence of BaseNodePostprocessor
+        Run before the :class:`CitationFormatter`.
+    **formatting
+        Arguments of the :class:`CitationFormatter`. Left out, ``prefix`` is ``"always"`` and
+        ``own_line`` is True.
+
+    Examples
+    --------
+    >>> from llama_index.core.schema import TextNode
+    >>> from llama_index.retrievers.hebbgraph import HebbianRetriever
+    >>> nodes = [TextNode(text="The Petrel was built by Ida Moss.")]
+    >>> tool = citing_tool(HebbianRetriever.from_nodes(nodes))
+    >>> tool(input=" ").content
+    'Nothing was searched, as the question is empty. Call this tool again with a question.'
+    """
+    if not isinstance(retriever, BaseRetriever):
+        hint = "; write HebbianRetriever(index)" if isinstance(retriever, HebbianIndex) else ""
+        raise ParameterError(f"a tool needs a retriever, got {type(retriever).__name__}{hint}")
+    check_names(formatting, CitationFormatter.model_fields, of="citing_tool")
+    formatter = CitationFormatter(**{"prefix": "always", "own_line": True, **formatting})
+    return _CitingTool.from_defaults(
+        retriever,
+        name=name,
+        description=description,
+        node_postprocessors=[*node_postprocessors, formatter],
+    )
+
+
+class _CitingTool(RetrieverTool):
+    """Asks what the model asks, where its base class would ask "input is decorators"."""
+
+    def call(self, *args: Any, **kwargs: Any) -> ToolOutput:
+        """Search, and write the sources down."""
+        question = _question(args, kwargs)
+        nodes: list[NodeWithScore] = []
+        if question:
+            bundle = QueryBundle(question[:MAX_QUERY_CHARACTERS])
+            nodes = self._apply_node_postprocessors(self.retriever.retrieve(bundle), bundle)
+        return self._output(question, nodes)
+
+    async def acall(self, *args: Any, **kwargs: Any) -> ToolOutput:
+        """Async twin of :meth:`call`."""
+        question = _question(args, kwargs)
+        nodes: list[NodeWithScore] = []
+        if question:
+            bundle = QueryBundle(question[:MAX_QUERY_CHARACTERS])
+            found = await self.retriever.aretrieve(bundle)
+            nodes = await self._async_apply_node_postprocessors(found, bundle)
+        return self._output(question, nodes)
+
+    def _output(self, question: str, nodes: Sequence[NodeWithScore]) -> ToolOutput:
+        parts = [node.node.get_content(MetadataMode.LLM) for node in nodes]
+        if not parts:
+            parts = [_NOTHING if question else _EMPTY]
+        if len(question) > MAX_QUERY_CHARACTERS:
+            parts.append(_CUT)
+        return ToolOutput(
+            content="\n\n".join(parts),
+            tool_name=self.metadata.get_name(),
+            raw_input={"input": question},
+            raw_output=list(nodes),
+        )
+
+
+def _question(args: Sequence[Any], kwargs: dict[str, Any]) -> str:
+    """Return what a model asks: its ``input``, or whatever else it calls its question."""
+    values = [kwargs["input"]] if "input" in kwargs else [*args, *kwargs.values()]
+    return storable(" ".join(str(value) for value in values if value is not None)).strip()
