@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from fakes import RuleLLM, WordEmbedding
-from llama_index.core import Document
+from llama_index.core import Document, StorageContext, load_index_from_storage
 from llama_index.core.chat_engine.types import ChatMode
 from llama_index.core.indices.base import BaseIndex
 from llama_index.core.memory import ChatMemoryBuffer
@@ -26,6 +26,7 @@ from llama_index.retrievers.hebbgraph import (
     HebbianGraphIndex,
     HebbianRetriever,
 )
+from llama_index.retrievers.hebbgraph.persisting import HebbianStruct
 
 ASKED = "Where was the builder of the Petrel born?"
 DOCUMENTS = [
@@ -222,3 +223,45 @@ def test_objects_are_followed() -> None:
     )
     found = outer.as_retriever(similarity_top_k=1).retrieve("Who built the Petrel?")
     assert [one.node_id for one in found] == ["in"]
+
+
+# -- persisting ---------------------------------------------------------------------
+
+
+def test_a_persisted_index_loads_as_itself(tmp_path: Path) -> None:
+    place, storage = tmp_path / "memory.hebb", tmp_path / "storage"
+    with HebbianGraphIndex.from_documents(DOCUMENTS, location=place, namespace="ida") as index:
+        expected = texts(index)
+        index.storage_context.persist(storage)
+    context = StorageContext.from_defaults(persist_dir=str(storage))
+    loaded = load_index_from_storage(context)
+    assert isinstance(loaded, HebbianGraphIndex)
+    assert loaded.index.namespace == "ida"
+    assert loaded.index_id == index.index_id
+    assert texts(loaded) == expected
+    loaded.close()
+    place.rename(tmp_path / "moved.hebb")
+    with pytest.raises(ParameterError, match="and is not there; if it was moved"):
+        load_index_from_storage(context)
+    moved = load_index_from_storage(context, location=tmp_path / "moved.hebb")
+    assert texts(moved) == expected
+    moved.storage_context.persist(storage)
+    moved.close()
+    context = StorageContext.from_defaults(persist_dir=str(storage))
+    with load_index_from_storage(context) as again:
+        assert texts(again) == expected
+
+
+def test_an_index_in_memory_is_not_lost_in_silence(
+    index: HebbianGraphIndex, tmp_path: Path
+) -> None:
+    with pytest.raises(ParameterError, match=r"in memory.*make it with location="):
+        index.storage_context.persist(tmp_path / "storage")
+    assert not (tmp_path / "storage").exists()
+
+
+def test_no_password_is_persisted() -> None:
+    struct = HebbianStruct.of("postgresql+psycopg://ida:knot@db/boats", "default")
+    assert "knot" not in struct.to_json()
+    with pytest.raises(ParameterError, match=r"password .*write load_index_from_storage"):
+        HebbianGraphIndex(index_struct=struct)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from types import TracebackType
@@ -19,8 +20,8 @@ from llama_index.core.chat_engine import (
     ContextChatEngine,
 )
 from llama_index.core.chat_engine.types import BaseChatEngine, ChatMode
-from llama_index.core.data_structs.data_structs import IndexDict
 from llama_index.core.indices.base import BaseIndex
+from llama_index.core.indices.registry import INDEX_STRUCT_TYPE_TO_INDEX_CLASS
 from llama_index.core.llms.utils import LLMType
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import BaseNode, Document, IndexNode, TransformComponent
@@ -35,6 +36,12 @@ from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
 from llama_index.retrievers.hebbgraph.options import IndexedOptions, nodes_of
 from llama_index.retrievers.hebbgraph.parents import Parents
 from llama_index.retrievers.hebbgraph.parsing import Cutting, leaves
+from llama_index.retrievers.hebbgraph.persisting import (
+    MEMORY,
+    HebbianStorageContext,
+    HebbianStruct,
+    place_of_struct,
+)
 from llama_index.retrievers.hebbgraph.prompts import (
     CITATION_CHAT_TEMPLATE,
     CITATION_QA_TEMPLATE,
@@ -69,7 +76,7 @@ _INSTEAD = {
 }
 
 
-class HebbianGraphIndex(BaseIndex[IndexDict]):
+class HebbianGraphIndex(BaseIndex[HebbianStruct]):
     """An index class over a graph that learns; it needs no embedding model.
 
     Documents are inserted, updated and deleted by their id, as in every index of LlamaIndex;
@@ -82,7 +89,8 @@ class HebbianGraphIndex(BaseIndex[IndexDict]):
         ``as_retriever(auto_merge=True)``.
     location : str or Path
         A directory, a database URL or ``":memory:"``. An index that is there is opened; nothing
-        else needs to be persisted.
+        else needs to be persisted. ``storage_context.persist`` notes the place, for
+        ``load_index_from_storage``; of an index in memory it is refused.
     namespace : str
         The tenant.
     embed_model : BaseEmbedding, optional
@@ -109,13 +117,13 @@ class HebbianGraphIndex(BaseIndex[IndexDict]):
     'The Petrel was built by Ida Moss.'
     """
 
-    index_struct_cls = IndexDict
+    index_struct_cls = HebbianStruct
 
     def __init__(
         self,
         nodes: Sequence[BaseNode] | None = None,
         *,
-        location: str | Path = ":memory:",
+        location: str | Path = MEMORY,
         namespace: str = "default",
         embed_model: BaseEmbedding | None = None,
         edges: Sequence[str] | None = None,
@@ -123,9 +131,17 @@ class HebbianGraphIndex(BaseIndex[IndexDict]):
         objects: Sequence[IndexNode] | None = None,
         callback_manager: CallbackManager | None = None,
         show_progress: bool = False,
+        index_struct: HebbianStruct | None = None,
+        storage_context: StorageContext | None = None,
     ) -> None:
         check_embed_model(embed_model)
         own = nodes_of(nodes or [])
+        if index_struct is not None:  # load_index_from_storage
+            location = place_of_struct(index_struct) if location == MEMORY else location
+            namespace = index_struct.namespace
+        elif storage_context is not None:
+            check_names(["storage_context"], (), of=type(self).__name__, instead=_INSTEAD)
+        struct = HebbianStruct.of(location, namespace)
         self.index = HebbianIndex.open(
             location,
             namespace=namespace,
@@ -137,12 +153,14 @@ class HebbianGraphIndex(BaseIndex[IndexDict]):
         self._parents = Parents(self.index, location)
         try:
             super().__init__(
-                nodes=own,
+                index_struct=replace(index_struct or struct, location=struct.location),
                 objects=objects,
+                storage_context=storage_context or HebbianStorageContext.from_defaults(),
                 callback_manager=callback_manager,
                 transformations=self._cut.transformations,
                 show_progress=show_progress,
             )
+            self.insert_nodes([*own, *(objects or ())])
         except BaseException:
             self.close()
             raise
@@ -170,7 +188,10 @@ class HebbianGraphIndex(BaseIndex[IndexDict]):
         **kwargs
             As for the constructor: ``location``, ``namespace``, ``embed_model``, ``edges``.
         """
-        known = (*signature(cls.__init__).parameters, "documents")
+        known = {*signature(cls.__init__).parameters, "documents"} - {
+            "storage_context",
+            "index_struct",
+        }
         given = [*kwargs, *(["storage_context"] if storage_context is not None else [])]
         check_names(given, known, of=cls.__name__, instead=_INSTEAD)
         own = nodes_of(documents, "documents")
@@ -192,13 +213,11 @@ class HebbianGraphIndex(BaseIndex[IndexDict]):
 
     # -- writing ----------------------------------------------------------------------
 
-    def _build_index_from_nodes(self, nodes: Sequence[BaseNode], **build_kwargs: Any) -> IndexDict:
+    def _build_index_from_nodes(
+        self, nodes: Sequence[BaseNode], **build_kwargs: Any
+    ) -> HebbianStruct:
         self._insert(nodes)
-        return IndexDict()
-
-    def build_index_from_nodes(self, nodes: Sequence[BaseNode], **build_kwargs: Any) -> IndexDict:
-        """Insert nodes; no docstore keeps them a second time."""
-        return self._build_index_from_nodes(nodes, **build_kwargs)
+        return self.index_struct
 
     def _insert(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
         self._parents.put(nodes)
@@ -392,3 +411,6 @@ def _citing(options: Mapping[str, Any], template: Any, name: str) -> dict[str, A
     """Add what makes a model cite; the formatter comes after all other postprocessors."""
     others = list(options.get("node_postprocessors") or ())
     return {name: template, **options, "node_postprocessors": [*others, CitationFormatter()]}
+
+
+INDEX_STRUCT_TYPE_TO_INDEX_CLASS[HebbianStruct.get_type()] = HebbianGraphIndex
