@@ -1,4 +1,4 @@
-"""What every request passes before any route sees it: Host, Origin, token, sizes, rates.
+"""What every request passes before any route sees it: Host, Origin, token, names, sizes, rates.
 
 A web page that somebody visits can send requests to this machine. *DNS rebinding* makes its own
 name point here, which the Host header betrays. *Cross-site requests* carry the page's origin. Both
@@ -12,12 +12,14 @@ import ipaddress
 import time
 from collections import OrderedDict
 from collections.abc import Mapping
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from hebbgraph.arguments import check_names
+from hebbgraph.errors import ParameterError
 from hebbgraph.server.access import Tokens
 from hebbgraph.server.problems import Problem, problem, response
 from hebbgraph.server.settings import ServerSettings
@@ -49,6 +51,10 @@ _PAGE_HEADERS = (
 _API_HEADERS = (*_PAGE_HEADERS, (b"cache-control", b"no-store"))
 #: What needs no token: whether it lives, and how to speak to it.
 _OPEN = frozenset({"/v1/health", "/v1/openapi.json"})
+#: Query parameters of the API and of MCP; everything else is in a body.
+_PARAMETERS = ("namespace",)
+#: No header of ours exists.
+_OUR_HEADERS = ("hebbgraph-", "x-hebbgraph-")
 #: Callers whose rate is remembered.
 _MAX_CALLERS = 10_000
 _BURST_SECONDS = 5.0
@@ -164,7 +170,13 @@ class Guard:
                 "TooManyRequestsError",
                 f"at most {self._settings.requests_per_minute:g} requests a minute; wait a moment",
             )
-        return self._wrong_method(scope) or self._wrong_body(scope, headers) if private else None
+        if not private:
+            return None
+        return (
+            self._wrong_method(scope)
+            or _wrong_name(scope, headers)
+            or self._wrong_body(scope, headers)
+        )
 
     def _wrong_method(self, scope: Scope) -> Problem | None:
         takes = self._methods.get(scope["path"])
@@ -239,6 +251,25 @@ class Guard:
             return message
 
         return bounded
+
+
+def _wrong_name(scope: Scope, headers: Headers) -> Problem | None:
+    """Refuse query parameters and headers that no route reads: a misspelt one changes nothing."""
+    asked = [name for name, _ in parse_qsl(scope["query_string"].decode("latin-1"), True)]
+    try:
+        check_names(asked, _PARAMETERS, of=scope["path"][:200])
+    except ParameterError as error:
+        return problem(422, "ParameterError", str(error))
+    if len(asked) > len(set(asked)):
+        return problem(422, "ParameterError", f"{asked[0]} is given more than once; give it once")
+    own = next((name for name in headers if name.startswith(_OUR_HEADERS)), None)
+    if own is not None:
+        return problem(
+            422,
+            "ParameterError",
+            f"there is no header {own!r:.80}; name the namespace in the query: ?namespace=NAME",
+        )
+    return None
 
 
 def is_private(path: str) -> bool:

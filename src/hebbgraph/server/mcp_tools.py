@@ -18,10 +18,11 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
 from mcp.server.mcpserver.resources import ResourceSecurity
-from mcp_types import ToolAnnotations
+from mcp_types import Tool, ToolAnnotations
 from pydantic import BaseModel, ConfigDict, Field
 
 from hebbgraph._version import __version__
+from hebbgraph.arguments import check_names
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.pool import IndexPool
@@ -272,6 +273,26 @@ def _passages(
     ]
 
 
+class _StrictServer(MCPServer):
+    """Refuses arguments that a tool does not have; the SDK drops them in silence."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        for tool in await self.list_tools():
+            if tool.name == name:
+                try:
+                    check_names(arguments, tool.input_schema.get("properties", ()), of=name)
+                except ParameterError as error:
+                    raise ToolError(str(error)) from error
+        return await super().call_tool(name, arguments, context)
+
+    async def list_tools(self) -> list[Tool]:
+        closed = {"additionalProperties": False}
+        return [
+            tool.model_copy(update={"input_schema": tool.input_schema | closed})
+            for tool in await super().list_tools()
+        ]
+
+
 def make_mcp(visit_of: VisitOf) -> MCPServer:
     """Return an MCP server with the tools, for any transport.
 
@@ -281,7 +302,7 @@ def make_mcp(visit_of: VisitOf) -> MCPServer:
         Maps the context of a call to the visit, and to the name of its session.
     """
     tools = _Tools(visit_of)
-    server = MCPServer(
+    server = _StrictServer(
         "hebbgraph", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
     )
     hints: dict[Callable[..., Any], ToolAnnotations] = {

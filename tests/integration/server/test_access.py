@@ -254,3 +254,35 @@ def test_a_wrong_token_file_says_what_is_wrong(tmp_path: Path, text: str, told: 
     file.write_text(text)
     with pytest.raises(ParameterError, match=told):
         read_tokens(file)
+
+
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: route.path)
+@pytest.mark.parametrize(
+    ("query", "headers", "told"),
+    [
+        ("?namesapce=other", {}, "has no argument 'namesapce'; did you mean 'namespace'?"),
+        ("?namespace=other&k=3", {}, "has no argument 'k'; it takes namespace"),
+        ("?Namespace=other", {}, "did you mean 'namespace'?"),
+        ("?namespace=default&namespace=other", {}, "namespace is given more than once"),
+        ("", {"X-Hebbgraph-Namespace": "other"}, "no header 'x-hebbgraph-namespace'"),
+        ("", {"Hebbgraph-Actor": "anna"}, "no header 'hebbgraph-actor'"),
+    ],
+)
+def test_no_route_ignores_a_name_that_it_does_not_know(
+    api: TestClient, route: Route, query: str, headers: dict[str, str], told: str
+) -> None:
+    path = f"/v1{route.path}{query}"
+    if route.method == "GET":
+        answer = api.get(path, headers=headers)
+    else:
+        answer = api.post(path, json=BODIES.get(route.path, {}), headers=headers)
+    assert answer.status_code == 422
+    assert told in answer.json()["detail"]
+
+
+def test_a_misspelt_namespace_deletes_nothing(api: TestClient) -> None:
+    before = api.get("/v1/stats").json()["chunks"]
+    held = api.post("/v1/ids", json={}).json()["ids"]
+    answer = api.post("/v1/delete?namesapce=other", json={"ids": held})
+    assert answer.status_code == 422
+    assert api.get("/v1/stats").json()["chunks"] == before

@@ -57,6 +57,11 @@ async def use_all(client: Client) -> None:
     assert gone["removed"] == len(parts["chunk_ids"])
     assert "no recall 'gone'" in await refused(client, "cite", recall_id="gone", chunk_ids=[first])
     assert "forget takes one of" in await refused(client, "forget")
+    for tool in tools:
+        told = await refused(client, tool.name, namesapce="other")
+        assert f"{tool.name} has no argument 'namesapce'" in told
+        assert tool.input_schema["additionalProperties"] is False
+    assert "did you mean 'chunk_ids'?" in await refused(client, "forget", chunk_id=[first])
     with pytest.raises(MCPError, match="no chunk"):
         await client.read_resource("hebbgraph://chunks/none")
 
