@@ -1299,15 +1299,21 @@ class HebbianIndex:
         return back_up(self._parts.database, as_directory(path, "the backup"))
 
     @staticmethod
-    def restore(backup: str | Path, location: str | Path) -> None:
-        """Replace an index directory by a backup, all namespaces at once.
+    def restore(backup: str | Path, location: str | Path, *, force: bool = False) -> None:
+        """Make an index of a backup, all namespaces at once.
 
-        Other processes may have it open; their next recall sees the restored state.
+        With ``force``, it replaces an index that exists. Other processes may have that open; their
+        next recall sees the restored state.
+
+        Raises
+        ------
+        ParameterError
+            If there is an index at ``location``, without ``force``.
         """
         from hebbgraph.store.backup import restore
         from hebbgraph.store.places import as_directory
 
-        restore(as_directory(backup, "the backup"), as_directory(location))
+        restore(as_directory(backup, "the backup"), as_directory(location), force=force)
 
     @staticmethod
     async def arestore(backup: str | Path, location: str | Path) -> None:

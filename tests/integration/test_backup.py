@@ -89,7 +89,7 @@ def test_restoring_under_processes_that_have_it_open(
     index.add([{"id": "late", "title": "Late", "text": "Ida Moss came late."}])
     index.reinforce(recall, [recall.hits[2].chunk.id])
     generation = other.recall("Ida Moss").generation
-    HebbianIndex.restore(tmp_path / "backup", tmp_path / "index")
+    HebbianIndex.restore(tmp_path / "backup", tmp_path / "index", force=True)
     # The same rows and generations mean something else now.
     index.add([{"id": "other", "title": "Other", "text": "Ida Moss was another."}])
     for one in (index, other):
@@ -114,7 +114,7 @@ def test_a_write_while_restoring_is_not_taken_for_the_restored_state(
         assert "petrel" not in _ids(index)
 
     monkeypatch.setattr(backup, "_raise_numbers", late)
-    HebbianIndex.restore(tmp_path / "backup", tmp_path / "index")
+    HebbianIndex.restore(tmp_path / "backup", tmp_path / "index", force=True)
     assert "petrel" in _ids(index)
     assert index.doctor().ok
 
@@ -165,7 +165,7 @@ def test_a_backup_of_another_version(
     now = schema.SCHEMA_VERSION
     monkeypatch.setattr(schema, "SCHEMA_VERSION", now + 1)
     monkeypatch.setattr(schema, "MIGRATIONS", {now: step})
-    HebbianIndex.restore(tmp_path / "backup", tmp_path / "index")
+    HebbianIndex.restore(tmp_path / "backup", tmp_path / "index", force=True)
     with HebbianIndex.open(tmp_path / "index") as again:
         assert "moss" in _ids(again)
         with again.parts.database.read() as connection:
@@ -192,7 +192,7 @@ def test_what_is_no_backup_changes_nothing(
     content[4096:9000] = bytes(9000 - 4096)
     file.write_bytes(content)
     with pytest.raises(DamagedIndexError):
-        HebbianIndex.restore(tmp_path / "backup", tmp_path / "index")
+        HebbianIndex.restore(tmp_path / "backup", tmp_path / "index", force=True)
     assert len(_ids(index)) == 8
 
 
@@ -214,7 +214,25 @@ def test_the_commands(make_index: Callable[..., HebbianIndex], tmp_path: Path) -
     assert run(app, ["backup", copy, "--db", place]).exit_code == 0
     with HebbianIndex.open(place) as index:
         index.delete(["moss"])
-    done = run(app, ["restore", copy, "--db", place])
+    done = run(app, ["restore", copy, "--db", place, "--force"])
     assert done.exit_code == 0, done.output
     with HebbianIndex.open(place) as index:
         assert "moss" in _ids(index)
+
+
+def test_an_index_that_exists_is_replaced_only_by_force(
+    make_index: Callable[..., HebbianIndex], tmp_path: Path
+) -> None:
+    index = make_index()
+    index.backup(tmp_path / "backup")
+    index.add([{"id": "late", "text": "Ida Moss came late."}])
+    with pytest.raises(ParameterError, match=r"holds an index already.*force=True.*--force"):
+        HebbianIndex.restore(tmp_path / "backup", tmp_path / "index")
+    command = ["restore", str(tmp_path / "backup"), "--db", str(tmp_path / "index")]
+    refused = CliRunner().invoke(app, command)
+    assert isinstance(refused.exception, ParameterError)
+    assert "late" in _ids(index)
+    assert CliRunner().invoke(app, [*command, "--force"]).exit_code == 0
+    assert "late" not in _ids(index)
+    (tmp_path / "empty").mkdir()
+    HebbianIndex.restore(tmp_path / "backup", tmp_path / "empty")

@@ -463,7 +463,7 @@ def test_a_backup_needs_the_same_source(
     copy = open_index("copy", settings=ELSEWHERE, texts=store)
     assert _shape(copy.recall(QUESTION, k=8)) == expected
     index.close()
-    HebbianIndex.restore(tmp_path / "copy", tmp_path / "index")
+    HebbianIndex.restore(tmp_path / "copy", tmp_path / "index", force=True)
     again = open_index(settings=ELSEWHERE, texts=store)
     assert _shape(again.recall(QUESTION, k=8)) == expected
 

@@ -55,8 +55,12 @@ def backup(path: Annotated[Path, typer.Argument(help="Directory to create.")], d
 
 @app.command()
 def restore(
-    path: Annotated[Path, typer.Argument(help="Directory that `backup` made.")], db: Db
+    path: Annotated[Path, typer.Argument(help="Directory that `backup` made.")],
+    db: Db,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace an index that exists, with all namespaces.")
+    ] = False,
 ) -> None:
-    """Replace an index by a backup. The index may be in use."""
-    HebbianIndex.restore(path, db)
+    """Make an index of a backup. With --force, replace one, which may be in use."""
+    HebbianIndex.restore(path, db, force=force)
     out.print(f"restored {harmless(db)}")

@@ -76,17 +76,26 @@ def back_up(database: Database, directory: Path) -> Path:
     return directory
 
 
-def restore(backup: Path, directory: Path, *, wait_seconds: float = 30.0) -> None:
-    """Replace all namespaces of an index by a copy, in one transaction.
+def restore(
+    backup: Path, directory: Path, *, force: bool = False, wait_seconds: float = 30.0
+) -> None:
+    """Make an index of a copy, with all namespaces, in one transaction.
 
     Parameters
     ----------
     backup : Path
         A directory made by :func:`back_up`.
     directory : Path
-        An index, in use or not, or a new place.
+        A new place, or an index, in use or not.
+    force : bool
+        Replace an index that exists.
     wait_seconds : float
         How long to wait for writers.
+
+    Raises
+    ------
+    ParameterError
+        If there is an index already, without ``force``.
     """
     source_path = backup / DATABASE_NAME
     with _translated(str(backup)):
@@ -95,6 +104,13 @@ def restore(backup: Path, directory: Path, *, wait_seconds: float = 30.0) -> Non
         raise NotAnIndexError(f"there is no backup of a hebbgraph index at {backup}")
     if backup.resolve() == directory.resolve():
         raise ParameterError(f"{backup} is the index itself; name its backup")
+    with _translated(str(directory)):
+        replaces = (directory / DATABASE_NAME).exists()
+    if replaces and not force:
+        raise ParameterError(
+            f"{directory} holds an index already, and restoring replaces all of it; give a new "
+            "directory, or force=True (on the command line, --force)"
+        )
     with _translated(str(backup)), closing(sqlite3.connect(source_path)) as source:
         _check(source, backup)
         # Opening it creates the tables, and refuses what is not ours.

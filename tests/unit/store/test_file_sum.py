@@ -218,7 +218,7 @@ def test_backups_put_in_its_place(place: Path, tmp_path: Path) -> None:
     shutil.copytree(place, tmp_path / "damaged")
     _change(tmp_path / "damaged", b"the recall", b"the rekall")
     for one in (place, tmp_path / "damaged"):
-        HebbianIndex.restore(backup, one)
+        HebbianIndex.restore(backup, one, force=True)
     for one in (place, tmp_path / "copied", tmp_path / "damaged"):
         assert _is_well(one)
         assert _is_well(one)
