@@ -217,16 +217,17 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def make_way(path: Path, *, for_file: bool = False) -> bool:
+def make_way(path: Path, *, for_file: bool = False, make: bool = True) -> bool:
     """Create the parent folders of a path, removing anything that is in the way.
 
-    ``for_file`` also removes a folder at the path itself. Only for derived files, which can
-    be rebuilt. Returns whether something was removed.
+    ``for_file`` also removes a folder at the path itself; without ``make`` nothing is created.
+    Only for derived files, which can be rebuilt. Returns whether something was removed.
     """
     in_the_way = [p for p in path.parents[:2] if p.exists() and not p.is_dir()]
     if for_file and path.is_dir():
         in_the_way.append(path)
     for obstacle in in_the_way:
         remove(obstacle)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if make:
+        path.parent.mkdir(parents=True, exist_ok=True)
     return bool(in_the_way)

@@ -264,6 +264,8 @@ def _forgotten(content: bytes) -> int | ForgetPreview:
 #: What a method makes of the server's answer. Those without arguments are asked for by GET.
 _READ: Mapping[str, _Read] = {
     "namespaces": _field("namespaces"),
+    "make_namespace": lambda content: None,
+    "refresh": AddReport.model_validate_json,
     "put_document": AddReport.model_validate_json,
     "document_fingerprints": _field("fingerprints"),
     "delete": _field("deleted"),
@@ -306,7 +308,7 @@ _ALWAYS: Mapping[str, dict[str, Any]] = {"forget": {"dry_run": False}}
 def _asking(name: str, method: Callable[..., Any], read: _Read) -> Callable[..., Any]:
     """Make a method that sends its arguments, under their names, to the server."""
     signature = inspect.signature(method)
-    is_get = len(signature.parameters) == 1 and name != "compact"
+    is_get = len(signature.parameters) == 1 and name not in ("compact", "make_namespace")
 
     @functools.wraps(method)
     def call(self: HebbianClient, *args: Any, **kwargs: Any) -> Any:

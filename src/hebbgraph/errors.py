@@ -10,6 +10,7 @@
     ├── DatasetError            (ValueError)       an unreadable evaluation set
     ├── FeedbackError           (ValueError)       a citation that cannot be learned from
     ├── NotFoundError           (LookupError)      an id that the index does not hold
+    │   └── NamespaceNotFoundError                 a namespace that nothing was written to
     ├── ConversionError         (ValueError)       a file whose text cannot be extracted
     ├── EmbeddingError          (RuntimeError)     an embedder failed or gave no proper vectors
     ├── BuildError              (RuntimeError)     workers of a build died, or cannot go on
@@ -32,6 +33,13 @@ message says what arrived, what is valid, and what to do.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Self
+
+#: Namespaces that an error names.
+_NAMED = 10
 
 
 class HebbgraphError(Exception):
@@ -64,6 +72,40 @@ class FeedbackError(HebbgraphError, ValueError):
 
 class NotFoundError(HebbgraphError, LookupError):
     """The index does not hold this id."""
+
+
+class NamespaceNotFoundError(NotFoundError):
+    """Something was read from a namespace that does not exist; the first write makes one.
+
+    Attributes
+    ----------
+    namespace : str
+    existing : tuple of str
+        The namespaces that exist. Who serves several callers raises the error anew, with those
+        that the caller may see.
+    """
+
+    namespace: str = ""
+    existing: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, namespace: str, existing: Iterable[str] = ()) -> Self:
+        """Return the error for a namespace; its message names some of those that exist.
+
+        Examples
+        --------
+        >>> print(NamespaceNotFoundError.of("ana", ["bert", "anna"]))
+        there is no namespace 'ana'; there are 'anna', 'bert'. The first write makes one
+        """
+        names = tuple(existing)
+        close = get_close_matches(namespace, names, n=_NAMED)
+        named = [repr(name) for name in dict.fromkeys((*close, *names))][:_NAMED]
+        if more := len(names) - len(named):
+            named.append(f"and {more} more")
+        listed = f"; there are {', '.join(named)}" if named else ""
+        error = cls(f"there is no namespace {namespace!r}{listed}. The first write makes one")
+        error.namespace, error.existing = namespace, names
+        return error
 
 
 class ConversionError(HebbgraphError, ValueError):

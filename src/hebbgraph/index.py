@@ -136,7 +136,8 @@ class HebbianIndex:
         settings : Settings or "saved", optional
             ``"saved"`` takes the index's build settings, and defaults for the rest.
         namespace : str
-            Namespaces share nothing: no chunk, tag or statistic.
+            Namespaces share nothing: no chunk, tag or statistic. The first write makes one; to
+            read from one that does not exist, in a database that has others, is an error.
         cache_dir : str or Path, optional
             Where derived parts are kept if ``location`` is a URL; by default, in memory.
 
@@ -194,6 +195,23 @@ class HebbianIndex:
         self._check_open()
         return self._parts.truth.namespaces()
 
+    def make_namespace(self) -> None:
+        """Make the namespace of this index, unless it exists.
+
+        The first write does so by itself. Until then, a database that holds other namespaces
+        refuses to read from this one, since its name may be misspelt
+        (:class:`NamespaceNotFoundError`). Use this for a tenant who has no documents yet.
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:", namespace="anna") as index:
+        ...     index.make_namespace()
+        ...     index.namespaces()
+        ['anna']
+        """
+        self._check_open()
+        self._parts.make()
+
     @property
     def repairs(self) -> tuple[str, ...]:
         """What was found damaged since it was opened, and rebuilt."""
@@ -220,7 +238,9 @@ class HebbianIndex:
         show_progress: bool = False,
         on_progress: OnProgress = None,
     ) -> AddReport:
-        """Add chunks; a chunk whose id exists replaces the old one.
+        """Add chunks; a chunk whose id exists replaces the old one, and nothing else goes.
+
+        To replace whole documents, see :meth:`refresh`.
 
         Parameters
         ----------
@@ -279,11 +299,61 @@ class HebbianIndex:
         finally:
             engine.close()
 
+    def refresh(
+        self,
+        chunks: Iterable[ChunkLike],
+        *,
+        document_ids: Iterable[str] = (),
+        delete_missing: bool = False,
+        on_error: OnError = "raise",
+        strict: bool = False,
+        show_progress: bool = False,
+        on_progress: OnProgress = None,
+    ) -> AddReport:
+        """Replace whole documents, where :meth:`add` only ever adds.
+
+        Whatever else the index holds of the documents that these chunks name is deleted. Chunks
+        that are as they were stay untouched, with all that was learned about them. A document
+        that loses chunks is replaced in one transaction.
+
+        Parameters
+        ----------
+        chunks : iterable of Chunk, dict or str
+            Of each document all that it has now. A chunk without ``document_id`` is only added.
+        document_ids : iterable of str
+            More documents to replace: those of which nothing is left.
+        delete_missing : bool
+            Also delete all that is not among the chunks.
+        on_error, strict, show_progress, on_progress
+            As for :meth:`add`. A chunk that is skipped stays as the index holds it.
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     page = {"document_id": "owls.md"}
+        ...     report = index.add([{"id": "1", "text": "Owls hunt.", **page},
+        ...                         {"id": "2", "text": "Owls sing.", **page}])
+        ...     report = index.refresh([{"id": "1", "text": "Owls hunt.", **page}])
+        ...     report.unchanged, report.deleted, index.ids()
+        (1, 1, ['1'])
+        """
+        self._check_open()
+        return self._writer.refresh(
+            chunks,
+            _check_ids(document_ids, "a document id"),
+            delete_missing=delete_missing,
+            on_error=on_error,
+            strict=strict,
+            show_progress=show_progress,
+            on_progress=on_progress,
+        )
+
     def put_document(
         self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]
     ) -> AddReport:
-        """Replace all chunks of a document in one transaction.
+        """Replace all chunks of one document in one transaction, and note its fingerprint.
 
+        For programs that skip unchanged files; for all others there is :meth:`refresh`.
         Unchanged chunks stay as they are; chunks that the document no longer has are deleted.
 
         Parameters
@@ -339,7 +409,7 @@ class HebbianIndex:
             With ``erase``, if another process is in the way. The chunks are deleted all the same;
             the next :meth:`compact` erases them.
         """
-        self._check_open()
+        self._check_exists()
         if ids is None and document_id is None:
             raise ParameterError("delete takes ids or a document_id, got neither")
         wanted = [] if ids is None else _check_ids(ids, "a chunk id")
@@ -384,7 +454,7 @@ class HebbianIndex:
         show_progress, on_progress
             As for :meth:`add`.
         """
-        self._check_open()
+        self._check_exists()
         return self._writer.reembed(embedder, show_progress=show_progress, on_progress=on_progress)
 
     def retag(
@@ -412,7 +482,7 @@ class HebbianIndex:
         AddReport
             ``replaced`` counts the chunks whose tags changed.
         """
-        self._check_open()
+        self._check_exists()
         return self._writer.retag(tagger, show_progress=show_progress, on_progress=on_progress)
 
     # -- learning -------------------------------------------------------------------
@@ -470,7 +540,7 @@ class HebbianIndex:
         >>> feedback.cited
         ('b',)
         """
-        self._check_open()
+        self._check_exists()
         return self._teacher.reinforce(
             self._resolve(recall), cited, rejected, shown, actor, trusted
         )
@@ -547,7 +617,7 @@ class HebbianIndex:
         IndexLockedError
             With ``erase``, as :meth:`compact`. The feedback is forgotten all the same.
         """
-        self._check_open()
+        self._check_exists()
         if dry_run:
             return self._teacher.preview(feedback, actor, unnamed, chunk, since, until, everything)
         touched = self._teacher.forget(feedback, actor, unnamed, chunk, since, until, everything)
@@ -562,7 +632,7 @@ class HebbianIndex:
 
         That is what this object forgot in the last ten minutes: at most twenty times, and 64 MB.
         """
-        self._check_open()
+        self._check_exists()
         return self._teacher.forgotten()
 
     def undo_forget(self, forgetting: Forgetting | str) -> int:
@@ -595,7 +665,7 @@ class HebbianIndex:
         ...     taken, back, len(index.lessons())
         (1, 1, 1)
         """
-        self._check_open()
+        self._check_exists()
         id_ = forgetting.id if isinstance(forgetting, Forgetting) else forgetting
         return self._teacher.undo_forget(_check_ids([id_], "the id of a forgetting")[0])
 
@@ -632,7 +702,7 @@ class HebbianIndex:
         ...     [(one.cited, one.actor, one.active > 0) for one in index.lessons(actor="ida")]
         [(('b',), 'ida', True)]
         """
-        self._check_open()
+        self._check_exists()
         for one, what in ((actor, "an actor"), (recall, "a recall id")):
             if one is not None:
                 _check_ids([one], what)
@@ -680,7 +750,7 @@ class HebbianIndex:
         >>> report.taught, report.asked, len(report.points)
         (15, 15, 5)
         """
-        self._check_open()
+        self._check_exists()
         from hebbgraph.recall.lesson_report import lesson_report
 
         return lesson_report(self._parts, questions, k)
@@ -702,7 +772,7 @@ class HebbianIndex:
         AnswerRecord
             As it is kept.
         """
-        self._check_open()
+        self._check_exists()
         if not isinstance(record, AnswerRecord):
             raise ParameterError(f"a record is an AnswerRecord, got {type(record).__name__}")
         return self._teacher.keep_answer(record)
@@ -712,7 +782,7 @@ class HebbianIndex:
 
         Its recalls have no texts; :meth:`get` has them.
         """
-        self._check_open()
+        self._check_exists()
         _check_str(name, "the name of an answer")
         return self._teacher.find_answer(name)
 
@@ -721,7 +791,7 @@ class HebbianIndex:
 
         As far as answers of it were kept; with the present texts, like :meth:`find_recall`.
         """
-        self._check_open()
+        self._check_exists()
         _check_str(conversation, "the name of a conversation")
         from hebbgraph.store.recall_content import whole
 
@@ -730,7 +800,7 @@ class HebbianIndex:
 
     def find_feedback(self, ids: Iterable[str]) -> list[Feedback]:
         """Return the feedback with these ids that is in the log, in its order."""
-        self._check_open()
+        self._check_exists()
         return self._teacher.find_feedback(_check_ids(ids, "the id of a feedback"))
 
     def export_feedback(self, file: str | Path | IO[str]) -> int:
@@ -740,7 +810,7 @@ class HebbianIndex:
         ----------
         file : path, or text file open for writing
         """
-        self._check_open()
+        self._check_exists()
         _check_file(file, "write")
         return self._teacher.export(file)
 
@@ -776,7 +846,7 @@ class HebbianIndex:
         dry_run : bool
             If False, erase feedback whose edges are all weak or masked.
         """
-        self._check_open()
+        self._check_exists()
         return self._teacher.prune(min_weight, dry_run=dry_run)
 
     # -- tags -----------------------------------------------------------------------
@@ -826,14 +896,14 @@ class HebbianIndex:
         ...     index.recall("What does a manatee eat?").cues[0].tag
         'manatee'
         """
-        self._check_open()
+        self._check_exists()
         from hebbgraph.corrector import correct_tags
 
         return correct_tags(self._parts, kind, tags, into=into, chunks=chunks, actor=actor)
 
     def tag_corrections(self) -> list[TagCorrection]:
         """Return the corrections in force, the oldest first."""
-        self._check_open()
+        self._check_exists()
         return list(self._parts.truth.corrections.all())
 
     def undo_tag_correction(self, correction: TagCorrection | str) -> bool:
@@ -841,7 +911,7 @@ class HebbianIndex:
 
         Afterwards recalls are as if it had never been made.
         """
-        self._check_open()
+        self._check_exists()
         from hebbgraph.corrector import undo_tag_correction
 
         return undo_tag_correction(self._parts, correction)
@@ -911,7 +981,7 @@ class HebbianIndex:
         DamagedIndexError
             If the database lists chunks that it cannot read.
         """
-        self._check_open()
+        self._check_exists()
         if id is not None:
             _check_ids([id], "a recall id")
         recall = self._recaller.recall(
@@ -949,12 +1019,12 @@ class HebbianIndex:
         What does mooring cost?
         And in winter?
         """
-        self._check_open()
+        self._check_exists()
         return self._recaller.in_full(query, history)
 
     def get(self, ids: Iterable[str]) -> list[Chunk]:
         """Return chunks by id, in the order of the ids; unknown ids are left out."""
-        self._check_open()
+        self._check_exists()
         wanted = _check_ids(ids, "a chunk id")
         rows = self._parts.truth.rows_of(wanted)
         held = self._parts.truth.fetch(rows.values())
@@ -962,7 +1032,7 @@ class HebbianIndex:
 
     def holds(self, ids: Iterable[str]) -> set[str]:
         """Return which of these ids the index holds, without reading any text."""
-        self._check_open()
+        self._check_exists()
         wanted = _check_ids(ids, "a chunk id")
         return set(self._parts.truth.rows_of(wanted))
 
@@ -988,7 +1058,7 @@ class HebbianIndex:
         ...     index.ids(where={"lang": "de"})
         ['b']
         """
-        self._check_open()
+        self._check_exists()
         return self._recaller.ids(where)
 
     def find_recall(self, recall_id: str) -> Recall | None:
@@ -998,7 +1068,7 @@ class HebbianIndex:
         keeps id, rank, score and path, so feedback on it still counts; its text, title and metadata
         are empty (``hit.lacks_text``), and a note names it.
         """
-        self._check_open()
+        self._check_exists()
         _check_ids([recall_id], "a recall id")
         from hebbgraph.store.recall_content import whole
 
@@ -1031,7 +1101,7 @@ class HebbianIndex:
         NotFoundError
             If there is no such recall or chunk.
         """
-        self._check_open()
+        self._check_exists()
         _check_ids([chunk_id], "a chunk id")
         from hebbgraph.recall.explain import explain
 
@@ -1076,7 +1146,7 @@ class HebbianIndex:
         >>> first.over, trace.nodes[first.target].value
         ('question', 'petrel')
         """
-        self._check_open()
+        self._check_exists()
         if not isinstance(limit, int) or isinstance(limit, bool):
             raise ParameterError(f"limit is a whole number, got {limit!r:.80}")
         from hebbgraph.recall.trace import trace
@@ -1096,7 +1166,7 @@ class HebbianIndex:
             Only the tags of the chunk with this id.
         limit : int, from 1 to 10000
         """
-        self._check_open()
+        self._check_exists()
         from hebbgraph.recall.surroundings import find_tags
 
         if chunk is not None:
@@ -1130,14 +1200,14 @@ class HebbianIndex:
         ...     [(node.tag, node.weight) for node in index.neighborhood("ida moss").nodes]
         [('ida moss', 2), ('petrel', 1)]
         """
-        self._check_open()
+        self._check_exists()
         from hebbgraph.recall.surroundings import tags_around
 
         return tags_around(self._parts, tag, limit)
 
     def stats(self) -> Stats:
         """Count chunks, tags and edges; see :class:`~hebbgraph.graph.statistics.Stats`."""
-        self._check_open()
+        self._check_exists()
         from hebbgraph.graph.statistics import graph_stats
 
         parts = self._parts
@@ -1171,7 +1241,7 @@ class HebbianIndex:
         >>> index.learned()
         ()
         """
-        self._check_open()
+        self._check_exists()
         with self._parts.held():
             return self._parts.learned.learned(self._parts.settings.evidence)
 
@@ -1199,7 +1269,7 @@ class HebbianIndex:
         ...     [(colony.id, colony.chunks) for colony in index.colonies()]
         [(0, 2), (1, 2)]
         """
-        self._check_open()
+        self._check_exists()
         with self._parts.derived.held():
             graph = self._parts.derived.graph
             return self._parts.colonies.describe(graph, self._colony_state(graph, rebuild=rebuild))
@@ -1216,7 +1286,7 @@ class HebbianIndex:
             Tags joined by the number of chunks that hold both; chunks and their tags; or chunks
             joined by shared tags and similar vectors, each with its colony.
         """
-        self._check_open()
+        self._check_exists()
         from hebbgraph.graph.export import colony_graph, incidence_graph, tag_graph
 
         if kind not in ("tags", "incidence", "colonies"):
@@ -1251,7 +1321,7 @@ class HebbianIndex:
             If another process uses the index, or reads an older state of it, for longer than
             ``write_wait_seconds``. The error names it if the system tells. Call again later.
         """
-        self._check_open()
+        self._check_exists()
         self._parts.derived.compact()
         if self._parts.colonies.exist:
             self.colonies(rebuild=True)
@@ -1281,7 +1351,7 @@ class HebbianIndex:
         ...     index.doctor().ok
         True
         """
-        self._check_open()
+        self._check_exists()
         from hebbgraph.doctor import examine
 
         return examine(self._parts, repair=repair)
@@ -1323,6 +1393,7 @@ class HebbianIndex:
     # -- without blocking the event loop ---------------------------------------------
 
     aadd = _in_thread(add)
+    arefresh = _in_thread(refresh)
     aput_document = _in_thread(put_document)
     adocument_fingerprints = _in_thread(document_fingerprints)
     adelete = _in_thread(delete)
@@ -1345,6 +1416,7 @@ class HebbianIndex:
     atag_corrections = _in_thread(tag_corrections)
     aundo_tag_correction = _in_thread(undo_tag_correction)
     anamespaces = _in_thread(namespaces)
+    amake_namespace = _in_thread(make_namespace)
     aget = _in_thread(get)
     aholds = _in_thread(holds)
     aids = _in_thread(ids)
@@ -1381,6 +1453,11 @@ class HebbianIndex:
             raise ClosedIndexError(
                 f"{self!r} was opened before this process was forked; open another one here"
             )
+
+    def _check_exists(self) -> None:
+        """Check that it is open, and that there is something to read or to change."""
+        self._check_open()
+        self._parts.check_exists()
 
     def __enter__(self) -> Self:
         return self

@@ -23,7 +23,7 @@ from hebbgraph.derived.languages import Languages
 from hebbgraph.derived.parts import Derived
 from hebbgraph.derived.translations import Translations
 from hebbgraph.embedders import QuestionVectors, embed_passages, embedder_name
-from hebbgraph.errors import ParameterError, SettingsMismatchError
+from hebbgraph.errors import NamespaceNotFoundError, ParameterError, SettingsMismatchError
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.snapshot import SNAPSHOT_NAME
 from hebbgraph.protocols import Embedder
@@ -106,6 +106,8 @@ class Namespace:
     questions: QuestionVectors = field(default_factory=QuestionVectors)
     #: The model of the vectors, as long as it is missing and nobody was told.
     missing_model: str | None = None
+    #: Whether the namespace exists, with the settings that it was opened with.
+    _exists: bool = False
 
     @classmethod
     def open(
@@ -163,12 +165,10 @@ class Namespace:
                     TextStore() if settings.keep_text else TextsElsewhere(texts, database.place)
                 )
                 truth = Truth(database, name, text_store)
-                truth.settle(settings.build(), before=Settings().build())
+                exists = _settle(truth, settings, tagger)
                 embedding = truth.state().embedding
                 if embedder is not None:
                     _check_embedder(embedder, embedding)
-                if tagger is not None:
-                    truth.answers.settle(tagger_name(tagger))
                 writable = not database.read_only
                 directory = None if root is None else derived_directory(root, name, database.id)
                 derived = Derived(
@@ -225,12 +225,32 @@ class Namespace:
                     search=search,
                     reranker=reranker,
                     missing_model=None if embedding is None else embedding.name,
+                    _exists=exists,
                 )
         except BaseException as error:
             database.dispose()
             if isinstance(error, OSError):
                 raise translate_os(error, str(root or database.place)) from error
             raise
+
+    # -- existence ------------------------------------------------------------------
+
+    def check_exists(self) -> None:
+        """Raise NamespaceNotFoundError if nothing can be read from a misspelt namespace.
+
+        Opening makes no namespace, and neither does reading; the first write does. A database
+        that holds no namespace at all is new: whatever it is asked, it is simply empty.
+        """
+        if self._exists:
+            return
+        self._exists = _settle(self.truth, self.settings, self.tagger)
+        if not self._exists and (existing := self.truth.namespaces()):
+            raise NamespaceNotFoundError.of(self.name, existing)
+
+    def make(self) -> None:
+        """Make the namespace, with the settings that it was opened with, unless it exists."""
+        if not self._exists:
+            self._exists = _settle(self.truth, self.settings, self.tagger, make=True)
 
     # -- in step with the truth -----------------------------------------------------
 
@@ -320,7 +340,7 @@ class Namespace:
         try:
             if self.database.dialect.damage() is None:
                 self.learned.keep(at_least=_KEPT_WHEN_CLOSED)
-                self.derived.close()
+                self.derived.close(save=self._exists)
         except OSError as error:
             logger.warning("no snapshot was written (%s); the next open builds it", error)
         finally:
@@ -354,6 +374,15 @@ def tagger_name(tagger: Tagger) -> str:
     if isinstance(own := getattr(tagger, "__qualname__", None), str):
         return f"{getattr(tagger, '__module__', None) or kind.__module__}.{own}"
     return f"{kind.__module__}.{kind.__qualname__}"
+
+
+def _settle(truth: Truth, settings: Settings, tagger: Tagger | None, *, make: bool = False) -> bool:
+    """Compare settings and tagger with those of the namespace; return whether it exists."""
+    if not truth.settle(settings.build(), before=Settings().build(), make=make):
+        return False
+    if tagger is not None:
+        truth.answers.settle(tagger_name(tagger))
+    return True
 
 
 def _check_name(name: str) -> None:

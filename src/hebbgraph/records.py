@@ -983,10 +983,10 @@ class FailedChunk(BaseModel):
 
 
 class AddReport(BaseModel):
-    """What one ``add`` committed.
+    """What one ``add`` or ``refresh`` committed.
 
     ``unchanged`` counts chunks that already existed, equal in every field; they cost
-    nothing and keep their learned weights. ``deleted`` counts chunks that a replaced
+    nothing and keep their learned weights. ``deleted`` counts chunks that a refreshed
     document no longer has. ``cleaned`` counts chunks of which characters were replaced that
     cannot be kept, ``failed`` lists those that were skipped. ``tagging`` is None without a tagger.
     """
@@ -1003,3 +1003,14 @@ class AddReport(BaseModel):
     generation: int = 0
     seconds: float = 0.0
     tagging: TaggingReport | None = None
+
+    def __add__(self, other: AddReport) -> AddReport:
+        """Add up two reports."""
+        counts = ("added", "replaced", "unchanged", "deleted", "cleaned", "batches", "seconds")
+        tagging = [one.tagging for one in (self, other) if one.tagging is not None]
+        return AddReport(
+            **{name: getattr(self, name) + getattr(other, name) for name in counts},
+            failed=self.failed + other.failed,
+            generation=max(self.generation, other.generation),
+            tagging=sum(tagging[1:], start=tagging[0]) if tagging else None,
+        )

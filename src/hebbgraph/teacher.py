@@ -147,6 +147,7 @@ class Teacher:
                     f"recall {recall.id!r} belongs to namespace {recall.namespace!r}, "
                     f"this index sees {self._namespace.name!r}"
                 )
+        self._namespace.make()
         embedding = self._derived.embedding
         return self._answers.put(
             record.model_copy(
@@ -322,6 +323,7 @@ class Teacher:
 
     def _read(self, stream: Iterable[str], origin: str) -> int:
         checked = list(self._checked(stream, origin))
+        self._namespace.make()
         entries = [(feedback, feedback_digest(feedback)) for feedback in checked]
         added = 0
         for batch in pages(entries):

@@ -109,13 +109,7 @@ class Writer:
         show_progress: bool,
         on_progress: OnProgress,
     ) -> AddReport:
-        if isinstance(chunks, Chunk | str | bytes | Mapping):
-            raise ParameterError(
-                f"add takes an iterable of chunks, got one {type(chunks).__name__}; "
-                "put it into a list"
-            )
-        if not isinstance(chunks, Iterable):
-            raise ParameterError(f"add takes an iterable of chunks, got {chunks!r}")
+        _check_iterable(chunks, "add")
         self._namespace.warn_without_model()
         accepted: Iterable[Taken] = intake.take(chunks)
         total = None
@@ -166,6 +160,7 @@ class Writer:
         tell: Callable[[int], object] | None = None,
     ) -> tuple[AddReport, EmbeddingError | None]:
         different = self._different(batch, intake)
+        self._namespace.make()
         while True:
             final = self._in_versions(different)
             changed = self._truth.changed([*final.put, *final.moved])
@@ -321,6 +316,7 @@ class Writer:
     def _retag(
         self, tagger: Tagger | None, *, show_progress: bool, on_progress: OnProgress
     ) -> AddReport:
+        self._namespace.make()
         if tagger is not None:
             self._namespace.tagger = tagger
             self._truth.answers.settle(tagger_name(tagger), replace=True)
@@ -362,10 +358,61 @@ class Writer:
         )
         return _with_batch(report, outcome, len(held) - len(writes), tagging)
 
-    def put_document(
-        self, document_id: str, fingerprint: str | None, chunks: Iterable[ChunkLike]
+    def refresh(
+        self,
+        chunks: Iterable[ChunkLike],
+        document_ids: Iterable[str],
+        *,
+        delete_missing: bool,
+        on_error: OnError,
+        strict: bool,
+        show_progress: bool,
+        on_progress: OnProgress,
     ) -> AddReport:
-        """See :meth:`hebbgraph.HebbianIndex.put_document`."""
+        """See :meth:`hebbgraph.HebbianIndex.refresh`."""
+        _check_iterable(chunks, "refresh")
+        started = time.perf_counter()
+        intake = Intake(strict=strict, on_error=on_error)
+        own = self._different(list(intake.take(chunks)), intake)
+        intake.tell()
+        skipped = {chunk.id for chunk in intake.failed if chunk.id}
+        kept = {chunk.id for chunk in own} | skipped
+        named = {chunk.document_id for chunk in own if chunk.document_id}.union(document_ids)
+        losing = [one for one in sorted(named) if not self._truth.ids_of_document(one) <= kept]
+        report = self.add(
+            [chunk for chunk in own if chunk.document_id not in losing],
+            on_error="raise",
+            strict=False,
+            show_progress=show_progress,
+            on_progress=on_progress,
+        )
+        for document_id in losing:
+            rest = [chunk for chunk in own if chunk.document_id == document_id]
+            report += self.put_document(document_id, None, rest, staying=skipped)
+        if delete_missing:
+            if self._settings.keep_versions:  # the documents' former chunks are old versions now
+                kept |= {old.id for old in self._truth.versions_of(frozenset(kept)).values()}
+                kept |= {id_ for one in named for id_ in self._truth.ids_of_document(one)}
+            missing = [id_ for id_, _ in self._truth.by_id() if id_ not in kept]
+            report += AddReport(deleted=self.delete(missing, ()) if missing else 0)
+        self._namespace.bring_up_to_date()
+        return report.model_copy(
+            update={
+                "cleaned": intake.cleaned,
+                "failed": tuple(intake.failed),
+                "seconds": time.perf_counter() - started,
+            }
+        )
+
+    def put_document(
+        self,
+        document_id: str,
+        fingerprint: str | None,
+        chunks: Iterable[ChunkLike],
+        *,
+        staying: Collection[str] = (),
+    ) -> AddReport:
+        """See :meth:`hebbgraph.HebbianIndex.put_document`; ``staying`` names chunks that stay."""
         started = time.perf_counter()
         own: dict[str, Chunk] = {}
         intake = Intake()
@@ -374,11 +421,12 @@ class Writer:
             chunk = chunk.model_copy(update={"document_id": document_id})
             if own.setdefault(chunk.id, chunk) != chunk:
                 raise InvalidChunkError(f"document {document_id!r}: id {chunk.id!r} occurs twice")
+        self._namespace.make()
         keep_versions = self._settings.keep_versions
         for chunk in own.values() if keep_versions else ():
             check_versioned(chunk)
         while True:
-            beside = self._truth.ids_of_document(document_id)
+            beside = self._truth.ids_of_document(document_id).difference(staying)
             final = self._in_versions(list(own.values()), gone=beside - own.keys())
             changed = self._truth.changed([*final.put, *final.moved])
             with self._proposer() as proposer:
@@ -392,7 +440,7 @@ class Writer:
                 outcome = self._truth.apply(
                     ready.writes,
                     embedding=ready.embedded.state,
-                    delete_ids=held - own.keys(),
+                    delete_ids=held.difference(own, staying),
                     fingerprints=None if fingerprint is None else {document_id: fingerprint},
                     standing=final.standing,
                 )
@@ -423,6 +471,7 @@ class Writer:
         embedder = embedder or self._namespace.embedder
         if embedder is None:
             raise ParameterError("reembed takes an embedder; the index was opened without one")
+        self._namespace.make()
         state = self._truth.state().embedding
         if state is None or state.name != embedder_name(embedder):
             dimension = len(embed_question(embedder, "dimension"))
@@ -465,6 +514,16 @@ class Writer:
         outcome = self._truth.apply(delete_ids=ids, delete_documents=document_ids)
         self._namespace.bring_up_to_date()
         return outcome.deleted
+
+
+def _check_iterable(chunks: Iterable[ChunkLike], method: str) -> None:
+    if isinstance(chunks, Chunk | str | bytes | Mapping):
+        raise ParameterError(
+            f"{method} takes an iterable of chunks, got one {type(chunks).__name__}; "
+            "put it into a list"
+        )
+    if not isinstance(chunks, Iterable):
+        raise ParameterError(f"{method} takes an iterable of chunks, got {chunks!r}")
 
 
 def _with_batch(

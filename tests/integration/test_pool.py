@@ -100,7 +100,7 @@ def test_a_learner_teaches_an_index_that_has_closed_since(tmp_path: Path) -> Non
         pool["a"].add([{"id": "owl", "text": "Owls hunt at night."}, "Bread rises."])
         recall = pool["a"].recall("When do owls hunt?")
         learner = Learner()
-        pool["b"].stats()  # closes a
+        pool["b"].make_namespace()  # closes a
         said = Reply(prompt="[1] Owls hunt at night.\n\nWhen?", text="At night [1].")
         exchange = Exchange(recalls=[Recalled(pool["a"], recall)], replies=[said], ids=["r"])
         assert learner.learn(exchange).feedback[0].cited == ("owl",)

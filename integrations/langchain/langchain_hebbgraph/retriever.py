@@ -33,7 +33,7 @@ from langchain_hebbgraph.options import (
 )
 from langchain_hebbgraph.seed_vectors import vectors_of
 from langchain_hebbgraph.texts import texts_of
-from langchain_hebbgraph.writing import places_of, sources_of, with_ids, write, write_current
+from langchain_hebbgraph.writing import with_ids, write, write_current
 
 __all__ = ["HebbianRetriever"]
 
@@ -170,9 +170,9 @@ class HebbianRetriever(RecallingRetriever):
     ) -> Self:
         """Add documents to an index, new or not, and search it.
 
-        A document takes the place of its former self: the one with its id, and, if its ``source``
-        is a path or a URL, whatever else the index holds of that source. All arguments are
-        checked before anything is opened or embedded.
+        A document takes the place of the one with its id, and of nothing else; to replace all
+        that came from a source, see :meth:`refresh`. All arguments are checked before anything
+        is opened or embedded.
 
         Parameters
         ----------
@@ -200,7 +200,7 @@ class HebbianRetriever(RecallingRetriever):
         retriever = cls(index=open_index(location, embedder, open_options), **own)
         retriever._owns_index = True
         with retriever._closed_on_error():
-            write(retriever.index, given, sources=places_of(given))
+            write(retriever.index, given)
         return retriever
 
     @classmethod
@@ -272,6 +272,8 @@ class HebbianRetriever(RecallingRetriever):
                         "their texts"
                     )
                 write(index, with_ids(own, None))
+            elif retriever.grow:
+                index.make_namespace()
         return retriever
 
     # -- documents that live ----------------------------------------------------------
@@ -329,8 +331,8 @@ class HebbianRetriever(RecallingRetriever):
         Parameters
         ----------
         documents : iterable of Document, optional
-            They replace what the index holds with their ids and of their sources. Left out, over
-            a vector store: what the store has changed or deleted is read from it.
+            All that there is now of their sources: they replace whatever the index holds of those.
+            Left out, over a vector store: what the store has changed or deleted is read from it.
         delete_missing : bool
             Whether all that is not among the documents is deleted.
         """
@@ -340,14 +342,13 @@ class HebbianRetriever(RecallingRetriever):
                     "refresh takes documents; only over a vector store it needs none"
                 )
             return write_current(self.index, self._wrapped)
-        own = with_ids(documents, None)
-        report = write(self.index, own, sources=sources_of(own), wrapped=self._wrapped)
-        if not delete_missing:
-            return report
-        kept = {document.id for document in own}
-        gone = [id_ for id_ in self.index.ids() if id_ not in kept]
-        deleted = self.delete(gone) if gone else 0
-        return report.model_copy(update={"deleted": report.deleted + deleted})
+        return write(
+            self.index,
+            with_ids(documents, None),
+            refresh=True,
+            delete_missing=delete_missing,
+            wrapped=self._wrapped,
+        )
 
     async def aadd(self, documents: Iterable[Document], **options: Any) -> AddReport:
         """Async twin of :meth:`add`."""

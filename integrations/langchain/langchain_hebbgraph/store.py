@@ -98,6 +98,7 @@ class HebbianStore(BaseStore):
             )
         if isinstance(fields, str):
             raise ParameterError(f"fields is a list of paths, got {fields!r}; put it in a list")
+        index.make_namespace()  # a new store is empty, and not one whose name is misspelt
         self.index = index
         self.fields = None if fields is None else list(fields)
         self.ttl_config = ttl

@@ -6,34 +6,36 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from hebbgraph import AddReport, Chunk, HebbianIndex, InvalidChunkError, ParameterError
-from hebbgraph.documents.links import is_place
 from hebbgraph.intake import Intake, OnError
 from langchain_core.documents import Document
 
-from langchain_hebbgraph.conversion import SOURCE, documents_of, fields_of, stable_id, to_chunk
+from langchain_hebbgraph.conversion import documents_of, fields_of, stable_id, to_chunk
 from langchain_hebbgraph.wrapped import Wrapped
 
-__all__ = ["as_now", "changed", "places_of", "sources_of", "with_ids", "write", "write_current"]
+__all__ = ["as_now", "changed", "with_ids", "write", "write_current"]
 
 
 def write(
     index: HebbianIndex,
     documents: Sequence[Document],
     *,
-    sources: Iterable[str] = (),
+    refresh: bool = False,
+    delete_missing: bool = False,
     wrapped: Wrapped | None = None,
     on_error: OnError = "raise",
     strict: bool = False,
 ) -> AddReport:
-    """Add documents, each in the place of its former self; of several with one id, the last.
+    """Add documents; of several with one id, the last.
 
     Parameters
     ----------
     index : HebbianIndex
     documents : sequence of Document
         With ids.
-    sources : iterable of str
-        Whatever else the index holds of these sources goes.
+    refresh : bool
+        Whether whatever else the index holds of their sources goes.
+    delete_missing : bool
+        Whether all that is not among them goes too.
     wrapped : Wrapped, optional
         The store that takes and loses the same documents.
     on_error, strict
@@ -43,19 +45,24 @@ def write(
     taken = {chunk.id: (at, chunk) for at, chunk in intake.take(map(fields_of, documents))}
     if wrapped is not None:
         wrapped.add([documents[at] for at, _ in taken.values()])
-    report = index.add([chunk for _, chunk in taken.values()])
+    chunks = [chunk for _, chunk in taken.values()]
     intake.tell()
-    held = index.ids({"$document_id": {"$in": named}}) if (named := list(sources)) else []
-    gone = [id_ for id_ in held if id_ not in taken]
-    if gone and wrapped is not None:
-        wrapped.delete(gone)
-    return report.model_copy(
-        update={
-            "cleaned": intake.cleaned,
-            "failed": tuple(intake.failed),
-            "deleted": index.delete(gone) if gone else 0,
-        }
-    )
+    if not refresh:
+        report = index.add(chunks)
+    else:
+        gone = [] if wrapped is None else _gone(index, chunks, delete_missing)
+        report = index.refresh(chunks, delete_missing=delete_missing)
+        if wrapped is not None and gone:
+            wrapped.delete(gone)
+    return report.model_copy(update={"cleaned": intake.cleaned, "failed": tuple(intake.failed)})
+
+
+def _gone(index: HebbianIndex, chunks: Sequence[Chunk], delete_missing: bool) -> list[str]:
+    """Return which ids a refresh with these chunks deletes."""
+    named = sorted({chunk.document_id for chunk in chunks if chunk.document_id})
+    kept = {chunk.id for chunk in chunks}
+    where = None if delete_missing else {"$document_id": {"$in": named}}
+    return [id_ for id_ in index.ids(where) if id_ not in kept] if delete_missing or named else []
 
 
 def write_current(index: HebbianIndex, wrapped: Wrapped) -> AddReport:
@@ -100,17 +107,6 @@ def as_now(chunk: Chunk, document: Document) -> dict[str, Any]:
         fields[name] = fields[name] or getattr(chunk, name)
     fields["metadata"] = {**chunk.metadata, **fields["metadata"]}
     return fields
-
-
-def sources_of(documents: Iterable[Document]) -> list[str]:
-    """Return what the documents name as their source."""
-    named = (document.metadata.get(SOURCE) for document in documents)
-    return list(dict.fromkeys(one for one in named if isinstance(one, str) and one))
-
-
-def places_of(documents: Iterable[Document]) -> list[str]:
-    """Return the sources that are a path or a URL; "wiki" may name a thousand documents."""
-    return [source for source in sources_of(documents) if is_place(source)]
 
 
 def with_ids(documents: Iterable[Document], ids: Sequence[str | None] | None) -> list[Document]:

@@ -135,6 +135,7 @@ class Driver:
         """
         self._began = time.perf_counter()
         truth = self.namespace.truth
+        self.namespace.make()
         self._before = truth.state().commit
         self._was_empty = not truth.count()
         with truth.acknowledging_at_the_end():

@@ -25,7 +25,7 @@ class FolderLockedError(IndexLockedError):
 
 
 class Folder:
-    """A folder and the lock on it.
+    """A folder, made when it is first locked, and the lock on it.
 
     Parameters
     ----------
@@ -56,13 +56,15 @@ class Folder:
         self._wait_seconds = wait_seconds
         self._lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
         if self.directory is not None:
-            self.was_blocked = make_way(self.directory / "lock", for_file=True)
+            self.was_blocked = make_way(self.directory / "lock", for_file=True, make=False)
             self._lock = FileLock(self.directory / "lock", timeout=wait_seconds)
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Keep other processes from working on it; FolderLockedError if one does for too long."""
         try:
+            if self.directory is not None:
+                self.directory.mkdir(parents=True, exist_ok=True)
             self._lock.__enter__()
         except Timeout as error:
             raise FolderLockedError(
@@ -81,6 +83,7 @@ class Folder:
         if self.directory is None or older is None or not older.is_dir():
             return False
         with contextlib.suppress(OSError):
+            self.directory.mkdir(parents=True, exist_ok=True)
             os.replace(older / TRAINED_LAYER, self.directory / TRAINED_LAYER)
         remove(older)
         return True

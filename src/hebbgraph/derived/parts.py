@@ -584,9 +584,9 @@ class Derived:
             self.save()
             logger.info("compacted generation %d", generation)
 
-    def close(self) -> None:
-        """Catch up, save, and release all files."""
-        if self._directory is not None:
+    def close(self, *, save: bool = True) -> None:
+        """Catch up, save if there is something to save, and release all files."""
+        if save and self._directory is not None:
             # Under the lock, so that no old snapshot follows another process's compaction.
             with self._refreshing, self._locked():
                 self.refresh()

@@ -162,6 +162,22 @@ class AddRequest(_Body):
     strict: bool = False
 
 
+class RefreshRequest(_Body):
+    """See ``HebbianIndex.refresh``."""
+
+    chunks: Given
+    document_ids: Ids = []
+    delete_missing: bool = False
+    on_error: Literal["raise", "skip"] = "raise"
+    strict: bool = False
+
+
+class Made(_Body):
+    """The namespace exists."""
+
+    made: Literal[True] = True
+
+
 class PutDocumentRequest(_Body):
     """See ``HebbianIndex.put_document``."""
 

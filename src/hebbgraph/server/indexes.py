@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
-from hebbgraph.errors import NotFoundError
+from hebbgraph.errors import NamespaceNotFoundError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.pool import IndexPool
 
@@ -43,20 +43,21 @@ class Indexes:
 
         Raises
         ------
-        NotFoundError
+        NamespaceNotFoundError
             If there is no such namespace, unless ``create``.
         """
         if namespace not in self._known and not (create and self._pool is not None):
             self._known.update(self.names())
             if namespace not in self._known:
-                raise NotFoundError(
-                    f"there is no namespace {namespace!r}; adding chunks to it creates it"
-                )
-        if self._pool is None:
-            yield self._first
-            return
-        with self._pool.lend(namespace) as index:
-            yield index
+                raise NamespaceNotFoundError.of(namespace)
+        try:
+            if self._pool is None:
+                yield self._first
+                return
+            with self._pool.lend(namespace) as index:
+                yield index
+        except NamespaceNotFoundError:  # whose message names what this caller may not see
+            raise NamespaceNotFoundError.of(namespace) from None
 
     def names(self) -> list[str]:
         """Return the namespaces that it serves, sorted."""

@@ -81,6 +81,31 @@ async def _told(
     yield json.dumps(last).encode() + b"\n"
 
 
+async def refresh(body: bodies.RefreshRequest, visit: Visit) -> Response:
+    """Replace whole documents: what they no longer have is deleted."""
+    return await visit.answer(
+        lambda index: index.refresh(
+            body.chunks,
+            document_ids=body.document_ids,
+            delete_missing=body.delete_missing,
+            on_error=body.on_error,
+            strict=body.strict,
+        ),
+        pool="write",
+        create=True,
+    )
+
+
+async def make_namespace(visit: Visit) -> Response:
+    """Make the namespace, unless it exists; adding chunks makes it too."""
+
+    def work(index: HebbianIndex) -> bodies.Made:
+        index.make_namespace()
+        return bodies.Made()
+
+    return await visit.answer(work, pool="write", create=True)
+
+
 async def put_document(body: bodies.PutDocumentRequest, visit: Visit) -> Response:
     """Replace all chunks of a document in one transaction."""
     return await visit.answer(

@@ -194,15 +194,21 @@ class Truth(ChunkReader):
     # -- settings and state ---------------------------------------------------------
 
     def settle(
-        self, build_settings: Mapping[str, Any], before: Mapping[str, Any] | None = None
-    ) -> None:
-        """Save the build settings of a new namespace, or compare them with the saved ones.
+        self,
+        build_settings: Mapping[str, Any],
+        before: Mapping[str, Any] | None = None,
+        *,
+        make: bool = False,
+    ) -> bool:
+        """Compare the build settings with those of the namespace; return whether it exists.
 
         Parameters
         ----------
         build_settings : mapping
         before : mapping, optional
             Values of settings that an older version did not save.
+        make : bool
+            Make the namespace with these settings, if there is none.
 
         Raises
         ------
@@ -210,11 +216,13 @@ class Truth(ChunkReader):
             If the namespace was built with other settings.
         """
         saved = self.saved_settings()
-        if saved is None and not self.database.read_only:
+        if saved is None and make and not self.database.read_only:
             self._make_namespace(build_settings)
             saved = self.saved_settings()
         if saved is None:
-            return
+            with self.database.read() as connection:
+                self._check_orphans(connection)
+            return False
         saved = {**(before or {}), **saved}
         for name, value in build_settings.items():
             if saved.get(name, value) != value:
@@ -223,6 +231,7 @@ class Truth(ChunkReader):
                     f"{name}={saved[name]!r}, got {name}={value!r}; open it with the saved "
                     "value, or build a new index"
                 )
+        return True
 
     @retried
     def _make_namespace(self, build_settings: Mapping[str, Any]) -> None:
@@ -232,12 +241,7 @@ class Truth(ChunkReader):
                 namespaces.c.namespace == self.namespace
             )
             if connection.execute(query).scalar() is None:
-                orphans = sa.select(chunks.c.row).where(self._mine()).limit(1)
-                if connection.execute(orphans).scalar() is not None:
-                    raise DamagedIndexError(
-                        f"{self.database.place}: namespace {self.namespace!r} has chunks, and its "
-                        "own row is gone; restore a backup"
-                    )
+                self._check_orphans(connection)
                 connection.execute(
                     sa.insert(namespaces).values(
                         namespace=self.namespace,
@@ -246,6 +250,14 @@ class Truth(ChunkReader):
                         build_settings=json.dumps(dict(build_settings), sort_keys=True),
                     )
                 )
+
+    def _check_orphans(self, connection: sa.Connection) -> None:
+        orphans = sa.select(chunks.c.row).where(self._mine()).limit(1)
+        if connection.execute(orphans).scalar() is not None:
+            raise DamagedIndexError(
+                f"{self.database.place}: namespace {self.namespace!r} has chunks, and its "
+                "own row is gone; restore a backup"
+            )
 
     def namespaces(self) -> list[str]:
         """Return the names of all namespaces of the database, sorted."""

@@ -30,6 +30,8 @@ BODIES: dict[str, Any] = {
     "/ids": {},
     "/reinforce": {"recall": "r", "cited": ["c"]},
     "/add": {"chunks": []},
+    "/refresh": {"chunks": []},
+    "/make_namespace": {},
     "/put_document": {"document_id": "d", "chunks": []},
     "/delete": {"ids": []},
     "/colonies": {},

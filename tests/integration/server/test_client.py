@@ -13,11 +13,13 @@ import pytest
 
 from hebbgraph import (
     AccessError,
+    Chunk,
     ClosedIndexError,
     ConnectionLostError,
     FilterError,
     HebbianIndex,
     InvalidChunkError,
+    NamespaceNotFoundError,
     NotFoundError,
     ParameterError,
     TooManyRequestsError,
@@ -65,6 +67,17 @@ def test_it_learns(connect: Connect) -> None:
         assert [one.actor for one in client.lessons(unnamed=True)] == [None]
         assert client.forget(unnamed=True) == 1
         assert client.forget(everything=True) == 0
+
+
+def test_documents_are_replaced_and_namespaces_made(connect: Connect) -> None:
+    with connect(namespace="new") as client:
+        with pytest.raises(NamespaceNotFoundError, match="no namespace 'new'"):
+            client.ids()
+        client.make_namespace()
+        assert client.ids() == []
+        client.add([{"id": n, "text": f"Owl {n}.", "document_id": "owls"} for n in ("1", "2")])
+        report = client.refresh([Chunk(id="2", text="Owl 2.", document_id="owls")])
+        assert (report.unchanged, report.deleted, client.ids()) == (1, 1, ["2"])
 
 
 def test_many_chunks_travel_in_several_requests(

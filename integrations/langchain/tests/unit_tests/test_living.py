@@ -35,7 +35,19 @@ def test_a_changed_document_of_the_same_id_takes_the_place_of_the_old(tmp_path: 
         assert texts(retriever.invoke(QUERY)) == [SUNK.page_content, BREAD.page_content]
 
 
-def test_pieces_of_a_changed_file_take_the_place_of_the_old(tmp_path: Path) -> None:
+def test_from_documents_adds_whatever_it_is_called_with(tmp_path: Path) -> None:
+    pages = [
+        Document(f"Page {n} tells of owls.", id=f"p{n}", metadata={"source": "https://o.org/a.pdf"})
+        for n in range(10)
+    ]
+    for first in range(0, 10, 4):
+        with HebbianRetriever.from_documents(pages[first : first + 4], location=tmp_path):
+            pass
+    with HebbianRetriever.from_texts(["Bread rises."], location=tmp_path) as retriever:
+        assert retriever.index.stats().chunks == 11
+
+
+def test_refresh_puts_pieces_of_a_changed_file_in_the_place_of_the_old(tmp_path: Path) -> None:
     def pieces(text: str) -> list[Document]:
         page = Document(text, metadata={"source": "docs/tides.md"})
         other = Document("A note on owls.", metadata={"source": "wiki"})
@@ -46,9 +58,9 @@ def test_pieces_of_a_changed_file_take_the_place_of_the_old(tmp_path: Path) -> N
         pass
     new = pieces("# Tides\n\nThe tide rises at seven.")
     note = Document("A note on bread.", metadata={"source": "wiki"})
-    with HebbianRetriever.from_documents([new[0], note], location=tmp_path) as retriever:
+    with HebbianRetriever.from_documents([note], location=tmp_path) as retriever:
+        assert retriever.refresh([new[0]]).deleted == 2
         held = {chunk.text for chunk in retriever.index.get(retriever.index.ids())}
-        # What is no path or URL may be the source of many documents: it stays.
         assert held == {new[0].page_content, "A note on owls.", "A note on bread."}
         report = retriever.refresh([note])
         assert (report.unchanged, report.deleted) == (1, 1)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from hebbgraph import IndexPool, ParameterError
+from hebbgraph import IndexPool, NamespaceNotFoundError, ParameterError
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import HumanMessage
@@ -18,7 +18,13 @@ from langchain_core.vectorstores import InMemoryVectorStore
 from langgraph.graph import START, StateGraph
 from lc_helpers import citing
 
-from langchain_hebbgraph import CitationLearner, HebbianRetriever, citation_prompt, format_documents
+from langchain_hebbgraph import (
+    CitationLearner,
+    HebbianRetriever,
+    HebbianStore,
+    citation_prompt,
+    format_documents,
+)
 
 QUERY = "Where does the boat lie?"
 BERTH = {"anna": "Anna's boat lies at berth 7.", "bert": "Bert's boat lies at berth 9."}
@@ -54,6 +60,26 @@ async def test_a_request_names_its_namespace(retriever: HebbianRetriever) -> Non
         ):
             assert [one.page_content for one in found] == [text]
     assert retriever.why("berth").chunk_id == "berth"
+
+
+async def test_a_misspelt_namespace_is_an_error_and_is_not_made(
+    pool: IndexPool, retriever: HebbianRetriever
+) -> None:
+    with pytest.raises(NamespaceNotFoundError, match="no namespace 'ana'; there are 'anna', 'b"):
+        retriever.invoke(QUERY, asking("ana"))
+    with pytest.raises(NamespaceNotFoundError, match="'ana'"):
+        await retriever.ainvoke(QUERY, namespace="ana")
+    assert pool.namespaces() == ["anna", "bert"]
+
+
+def test_what_keeps_things_makes_its_namespace(pool: IndexPool) -> None:
+    memory = HebbianStore(pool["memory"])
+    assert memory.search(("anna",), query="boats") == []
+    store = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
+    store.add_documents([Document(BERTH["anna"], id="berth")])
+    grown = HebbianRetriever.from_vectorstore(store, index=pool["grown"])
+    assert [found.id for found in grown.invoke(QUERY)] == ["berth"]
+    assert pool.namespaces() == ["anna", "bert", "grown", "memory"]
 
 
 def test_a_request_that_names_none_is_refused(pool: IndexPool, retriever: HebbianRetriever) -> None:
