@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import os
 import queue
 import threading
 import time
@@ -18,6 +19,7 @@ from hebbgraph.extras import require
 
 if TYPE_CHECKING:
     import asyncio
+    from concurrent.futures import ThreadPoolExecutor
 
 __all__ = [
     "CALLER",
@@ -28,6 +30,8 @@ __all__ = [
     "in_thread",
     "retrying",
 ]
+
+_MOST_THREADS = 32
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -63,6 +67,26 @@ def _on_a_loop() -> bool:
     return True
 
 
+def _new_threads(most: int) -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor
+
+    return ThreadPoolExecutor(most, thread_name_prefix="hebbgraph")
+
+
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    """Return the threads of this process in which async methods run.
+
+    Not those of the event loop: a model's async method often needs one of them, and is waited for
+    in ours. If both were the same, enough questions at once would wait for each other for ever.
+    """
+    return _new_threads(_MOST_THREADS)
+
+
+if hasattr(os, "register_at_fork"):  # a forked process has none of its parent's threads
+    os.register_at_fork(after_in_child=_threads.cache_clear)
+
+
 def in_thread(method: Callable[_P, _T]) -> Callable[_P, Coroutine[Any, Any, _T]]:
     """Make the async twin of a method: it runs in a thread, and knows the loop that waits."""
 
@@ -71,12 +95,18 @@ def in_thread(method: Callable[_P, _T]) -> Callable[_P, Coroutine[Any, Any, _T]]
         import asyncio
 
         loop = asyncio.get_running_loop()
-
-        def run() -> _T:
-            CALLER.set(loop)  # in the thread's own context
-            return method(*args, **kwargs)
-
-        return await asyncio.to_thread(run)
+        # A model that asks an index in its turn gets a thread of its own, since one waits for it.
+        is_nested = CALLER.get() is not None
+        threads = _new_threads(1) if is_nested else _threads()
+        context = contextvars.copy_context()
+        context.run(CALLER.set, loop)
+        try:
+            return await loop.run_in_executor(
+                threads, functools.partial(context.run, method, *args, **kwargs)
+            )
+        finally:
+            if is_nested:
+                threads.shutdown(wait=False)
 
     twin.__name__ = twin.__qualname__ = f"a{method.__name__}"
     twin.__doc__ = f"Async twin of :meth:`{method.__name__}`."

@@ -491,8 +491,9 @@ class Recall(BaseModel):
         Returns
         -------
         dict
-            ``recall_id``, ``rank``, ``path`` (:attr:`Hit.path_text`), the ``cues`` of the
-            question, the ``tags`` on the path, and of a stale hit ``stale``. Empty if it is no hit.
+            ``recall_id``, ``namespace``, ``rank``, ``path`` (:attr:`Hit.path_text`), the ``cues``
+            of the question, the ``tags`` on the path, and of a stale hit ``stale``. Empty if it is
+            no hit.
 
         Examples
         --------
@@ -507,6 +508,7 @@ class Recall(BaseModel):
             return {}
         return {
             "recall_id": self.id,
+            "namespace": self.namespace,
             "rank": hit.rank,
             "path": hit.path_text,
             "cues": [cue.tag for cue in self.cues],

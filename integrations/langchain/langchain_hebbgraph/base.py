@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -20,6 +19,7 @@ from hebbgraph import (
 )
 from hebbgraph.arguments import check_names
 from hebbgraph.protocols import VectorSource
+from hebbgraph.recall.latest import LatestRecalls
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     BaseCallbackHandler,
@@ -45,8 +45,6 @@ from langchain_hebbgraph.wrapped import Found, Wrapped
 __all__ = ["RecallListener", "RecallingRetriever", "announce", "announce_here", "turns_of"]
 
 _PASSED_OVER = frozenset({"verbose", "run_id"})
-#: Recalls that ``why`` looks through.
-_LATEST = 64
 
 
 @runtime_checkable
@@ -126,9 +124,7 @@ class RecallingRetriever(BaseRetriever):
 
     _owns_index: bool = PrivateAttr(default=False)
     _reads: tuple[Any, Any, VectorSource | None] = PrivateAttr(default=(None, None, None))
-    _latest: deque[tuple[HebbianIndex, Recall]] = PrivateAttr(
-        default_factory=lambda: deque(maxlen=_LATEST)
-    )
+    _latest: LatestRecalls = PrivateAttr(default_factory=LatestRecalls)
 
     # -- life -------------------------------------------------------------------------
 
@@ -165,19 +161,24 @@ class RecallingRetriever(BaseRetriever):
 
     # -- why --------------------------------------------------------------------------
 
-    def why(self, document: Document | str) -> Explanation:
+    def why(self, document: Document | str, *, namespace: str | None = None) -> Explanation:
         """Explain why a document came back: evidence, path, and what learning changed.
 
         Parameters
         ----------
         document : Document or str
-            One that this retriever has returned lately, or its id. With ``include_path`` it names
-            its recall itself; else the latest that returned it counts.
+            One that this retriever has returned lately: it is known again, whatever others have
+            asked meanwhile. With ``include_path`` it names its recall itself, so that a copy will
+            do. Of an id, the latest recall of the namespace that returned it counts.
+        namespace : str, optional
+            Whose id that is, over a pool, if the request does not say it.
 
         Raises
         ------
         NotFoundError
             If none of the latest 64 recalls of this retriever returned it.
+        ParameterError
+            If it cannot be told which recall is meant.
 
         Examples
         --------
@@ -195,19 +196,23 @@ class RecallingRetriever(BaseRetriever):
         id_ = document if isinstance(document, str) else document.id or stable_id(document)
         trail = {} if isinstance(document, str) else document.metadata.get(TRAIL) or {}
         named = trail.get("recall_id")
-        for index, recall in reversed(list(self._latest)):
-            if recall.id == named or (named is None and recall.hit(id_) is not None):
-                return index.explain(recall, id_)
-        if named is not None:
-            return self.index.explain(named, id_)
-        raise NotFoundError(
-            f"none of the latest {_LATEST} recalls of this retriever returned {id_!r}; "
-            "invoke it first, or ask index.explain(recall, id)"
-        )
+        whose = namespace or asked_namespace() or self.namespace
+        try:
+            index, recall = self._latest.find(
+                id_,
+                None if isinstance(document, str) else document,
+                recall_id=named,
+                namespace=whose if self.namespaces is not None else self.index.namespace,
+            )
+        except NotFoundError:
+            if named is None:
+                raise
+            return self._index_of(trail.get("namespace")).explain(named, id_)
+        return index.explain(recall, id_)
 
-    async def awhy(self, document: Document | str) -> Explanation:
+    async def awhy(self, document: Document | str, *, namespace: str | None = None) -> Explanation:
         """Async twin of :meth:`why`."""
-        return await asyncio.to_thread(self.why, document)
+        return await asyncio.to_thread(self.why, document, namespace=namespace)
 
     # -- searching --------------------------------------------------------------------
 
@@ -297,8 +302,9 @@ class RecallingRetriever(BaseRetriever):
             run_id=run_manager.run_id,
             parent_run_id=run_manager.parent_run_id,
         )
-        self._latest.append((asked.index, found.recall))
-        return found.documents(asked)
+        documents = found.documents(asked)
+        self._latest.add(asked.index, found.recall, documents)
+        return documents
 
     # -- a store beneath --------------------------------------------------------------
 

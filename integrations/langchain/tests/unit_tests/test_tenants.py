@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -59,7 +60,40 @@ async def test_a_request_names_its_namespace(retriever: HebbianRetriever) -> Non
             retriever.batch([QUERY], asking(tenant))[0],
         ):
             assert [one.page_content for one in found] == [text]
-    assert retriever.why("berth").chunk_id == "berth"
+    assert retriever.why("berth", namespace="anna").chunk_id == "berth"
+
+
+async def test_why_is_told_of_the_recall_that_a_document_came_from(
+    pool: IndexPool, retriever: HebbianRetriever
+) -> None:
+    for tenant in BERTH:
+        pool[tenant].add([{"id": "1", "title": f"{tenant.title()} Quay", "text": "A quay."}])
+    asked = [(tenant, word) for tenant in BERTH for word in ("boat", "quay") * 3]
+    batches = await asyncio.gather(
+        *(retriever.ainvoke(f"Whose {word}?", asking(tenant)) for tenant, word in asked)
+    )
+    for (tenant, _), documents in zip(asked, batches, strict=True):
+        (document,) = [one for one in documents if one.id == "1"]
+        explanation = retriever.why(document)
+        assert explanation.tags == (f"{tenant} quay",)
+        assert explanation.rank == documents.index(document) + 1
+    with pytest.raises(ParameterError, match="say whose is meant"):
+        retriever.why("1")
+    with pytest.raises(ParameterError, match="a copy does not say which one is meant"):
+        retriever.why(batches[0][0].model_copy(), namespace="anna")
+
+
+def test_a_copy_that_names_its_recall_explains_it(pool: IndexPool) -> None:
+    retriever = HebbianRetriever.from_pool(pool, include_path=True)
+    kept = {tenant: retriever.invoke(QUERY, asking(tenant))[0] for tenant in BERTH}
+    again = HebbianRetriever.from_pool(pool)  # has asked nothing itself
+    for tenant, document in kept.items():
+        assert document.metadata["hebbgraph"]["namespace"] == tenant
+        for one in (retriever, again):
+            assert one.why(document.model_copy(deep=True)) == retriever.why(document)
+    alone = HebbianRetriever.from_index(pool["anna"])
+    with pytest.raises(ParameterError, match="searches 'anna' alone"):
+        alone.why(kept["bert"])
 
 
 async def test_a_misspelt_namespace_is_an_error_and_is_not_made(

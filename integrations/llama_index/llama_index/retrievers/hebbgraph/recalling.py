@@ -27,7 +27,7 @@ from hebbgraph import (
     Recall,
 )
 from hebbgraph.arguments import check_k
-from hebbgraph.calling import CALLER
+from hebbgraph.calling import in_thread
 from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.diversity import diverse_hits
@@ -224,13 +224,7 @@ class RecallingRetriever(BaseRetriever):
         if asked.vector is None and self._embed_model is not None and self._source is None:
             strings = query_bundle.embedding_strs
             asked.vector = await self._embed_model.aget_agg_embedding_from_queries(strings)
-        loop = asyncio.get_running_loop()
-
-        def found() -> list[NodeWithScore]:
-            CALLER.set(loop)  # in the thread's own context
-            return self._found(asked)
-
-        return await asyncio.to_thread(found)
+        return await in_thread(self._found)(asked)
 
     def _compares(self, bundle: QueryBundle) -> bool:
         """Return whether a question has to be embedded to be compared with the source's vectors."""

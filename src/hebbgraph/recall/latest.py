@@ -1,0 +1,113 @@
+"""Which recall a result came from, for retrievers that explain what they returned."""
+
+from __future__ import annotations
+
+import weakref
+from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from hebbgraph.errors import NotFoundError, ParameterError
+from hebbgraph.records import Recall
+
+if TYPE_CHECKING:
+    from hebbgraph.index import HebbianIndex
+
+__all__ = ["LatestRecalls"]
+
+_MOST = 64
+
+
+class _Returned(NamedTuple):
+    """A recall, and weak references to the objects that it was returned as."""
+
+    index: HebbianIndex
+    recall: Recall
+    results: list[weakref.ref[Any]]
+
+
+class LatestRecalls:
+    """The latest recalls of a retriever, which many tenants may share.
+
+    Examples
+    --------
+    >>> from hebbgraph import HebbianIndex
+    >>> class Result:
+    ...     pass
+    >>> latest, result = LatestRecalls(), Result()
+    >>> with HebbianIndex.open(":memory:") as index:
+    ...     report = index.add([{"id": "a", "text": "Owls hunt."}])
+    ...     latest.add(index, index.recall("Do owls hunt?"), [result])
+    ...     latest.add(index, index.recall("Do owls sing?"), [Result()])
+    ...     latest.find("a", result)[1].query
+    'Do owls hunt?'
+    """
+
+    def __init__(self) -> None:
+        self._latest: deque[_Returned] = deque(maxlen=_MOST)
+
+    def add(self, index: HebbianIndex, recall: Recall, results: Iterable[Any]) -> None:
+        """Keep a recall, and which objects were returned for it."""
+        self._latest.append(_Returned(index, recall, [weakref.ref(one) for one in results]))
+
+    def find(
+        self,
+        id_: str,
+        result: Any = None,
+        *,
+        recall_id: str | None = None,
+        namespace: str | None = None,
+    ) -> tuple[HebbianIndex, Recall]:
+        """Return the recall that a result came from, and its index.
+
+        Parameters
+        ----------
+        id_ : str
+            Of the chunk.
+        result : object, optional
+            As it was returned, or a copy. An object is known again, whatever else was asked
+            meanwhile; a copy is not, so it counts only if a single recall returned its id.
+            Left out, the latest recall of the namespace that returned the id is meant.
+        recall_id : str, optional
+            The recall that the result names itself.
+        namespace : str, optional
+            Of the caller. Needed where nothing else says which recall is meant.
+
+        Raises
+        ------
+        NotFoundError
+            If none of the latest recalls returned it.
+        ParameterError
+            If it cannot be told which one is meant.
+        """
+        latest = list(reversed(self._latest))
+        for index, recall, results in latest:
+            if recall.id == recall_id or (
+                recall_id is None
+                and result is not None
+                and any(reference() is result for reference in results)
+            ):
+                return index, recall
+        if recall_id is None:
+            if namespace is None:
+                raise ParameterError(
+                    f"{id_!r} may stand in the namespaces of several tenants; say whose is meant: "
+                    "why(..., namespace=...)"
+                )
+            matches = [
+                (index, recall)
+                for index, recall, _ in latest
+                if recall.namespace == namespace and recall.hit(id_) is not None
+            ]
+            if len(matches) > 1 and result is not None:
+                raise ParameterError(
+                    f"{len(matches)} of the latest recalls returned {id_!r}, and a copy does not "
+                    "say which one is meant; hand over the object that came back, or set "
+                    "include_path=True, so that results name their recall"
+                )
+            if matches:
+                return matches[0]
+        raise NotFoundError(
+            f"none of the latest {_MOST} recalls of this retriever returned {id_!r}; ask first, "
+            "or call index.explain(recall, id)"
+        )
