@@ -101,6 +101,7 @@ class Attack:
         recall = self.index.recall("Petrel", k=2, id="r")
         return {
             "add": {"chunks": [chunk]},
+            "refresh": {"chunks": [chunk]},
             "backup": {"path": self._scratch / f"backup{self._rng.random()}"},
             "correct_tags": {"kind": "mute", "tags": "ship"},
             "delete": {"ids": ["c"]},

@@ -5,7 +5,8 @@ from __future__ import annotations
 import weakref
 from collections import deque
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.records import Recall
@@ -18,7 +19,8 @@ __all__ = ["LatestRecalls"]
 _MOST = 64
 
 
-class _Returned(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Returned:
     """A recall, and weak references to the objects that it was returned as."""
 
     index: HebbianIndex
@@ -81,13 +83,13 @@ class LatestRecalls:
             If it cannot be told which one is meant.
         """
         latest = list(reversed(self._latest))
-        for index, recall, results in latest:
-            if recall.id == recall_id or (
+        for one in latest:
+            if one.recall.id == recall_id or (
                 recall_id is None
                 and result is not None
-                and any(reference() is result for reference in results)
+                and any(reference() is result for reference in one.results)
             ):
-                return index, recall
+                return one.index, one.recall
         if recall_id is None:
             if namespace is None:
                 raise ParameterError(
@@ -95,9 +97,9 @@ class LatestRecalls:
                     "why(..., namespace=...)"
                 )
             matches = [
-                (index, recall)
-                for index, recall, _ in latest
-                if recall.namespace == namespace and recall.hit(id_) is not None
+                (one.index, one.recall)
+                for one in latest
+                if one.recall.namespace == namespace and one.recall.hit(id_) is not None
             ]
             if len(matches) > 1 and result is not None:
                 raise ParameterError(

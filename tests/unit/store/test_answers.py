@@ -177,6 +177,7 @@ def test_compacting_drops_answers_that_name_what_is_gone(tmp_path: Path) -> None
 def test_a_recall_of_another_namespace_is_refused(open_index: Callable[..., HebbianIndex]) -> None:
     one, other = open_index(namespace="one"), open_index(namespace="other")
     one.add(OWLS)
+    other.make_namespace()
     with pytest.raises(FeedbackError, match="belongs to namespace 'one'"):
         other.keep_answer(_answer(one))
     one.keep_answer(_answer(one, conversation="chat"))
