@@ -124,7 +124,7 @@ class RecallingRetriever(BaseRetriever):
 
     _owns_index: bool = PrivateAttr(default=False)
     _reads: tuple[Any, Any, VectorSource | None] = PrivateAttr(default=(None, None, None))
-    _latest: LatestRecalls = PrivateAttr(default_factory=LatestRecalls)
+    _latest: LatestRecalls[HebbianIndex] = PrivateAttr(default_factory=LatestRecalls)
 
     # -- life -------------------------------------------------------------------------
 

@@ -6,29 +6,29 @@ import weakref
 from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any, Generic, TypeVar
 
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.records import Recall
-
-if TYPE_CHECKING:
-    from hebbgraph.index import HebbianIndex
 
 __all__ = ["LatestRecalls"]
 
 _MOST = 64
 
+#: An index; this room lies below its own.
+_Index = TypeVar("_Index")
+
 
 @dataclass(frozen=True, slots=True)
-class _Returned:
+class _Returned(Generic[_Index]):
     """A recall, and weak references to the objects that it was returned as."""
 
-    index: HebbianIndex
+    index: _Index
     recall: Recall
     results: list[weakref.ref[Any]]
 
 
-class LatestRecalls:
+class LatestRecalls(Generic[_Index]):
     """The latest recalls of a retriever, which many tenants may share.
 
     Examples
@@ -46,9 +46,9 @@ class LatestRecalls:
     """
 
     def __init__(self) -> None:
-        self._latest: deque[_Returned] = deque(maxlen=_MOST)
+        self._latest: deque[_Returned[_Index]] = deque(maxlen=_MOST)
 
-    def add(self, index: HebbianIndex, recall: Recall, results: Iterable[Any]) -> None:
+    def add(self, index: _Index, recall: Recall, results: Iterable[Any]) -> None:
         """Keep a recall, and which objects were returned for it."""
         self._latest.append(_Returned(index, recall, [weakref.ref(one) for one in results]))
 
@@ -59,7 +59,7 @@ class LatestRecalls:
         *,
         recall_id: str | None = None,
         namespace: str | None = None,
-    ) -> tuple[HebbianIndex, Recall]:
+    ) -> tuple[_Index, Recall]:
         """Return the recall that a result came from, and its index.
 
         Parameters
