@@ -10,9 +10,10 @@ from fakes import QUESTION, WordEmbedding
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.node_parser import HierarchicalNodeParser, SentenceSplitter
 from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.core.vector_stores.simple import SimpleVectorStore
 from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 
-from hebbgraph import ClosedIndexError, HebbianIndex, NotFoundError
+from hebbgraph import ClosedIndexError, HebbianIndex, NotFoundError, ParameterError
 from llama_index.retrievers.hebbgraph import (
     HebbianRetriever,
     HebbianVectorStore,
@@ -204,6 +205,50 @@ def test_a_store_that_cannot_be_asked_says_so_once(
     monkeypatch.setattr(HebbianVectorStore, "get_nodes", refuse)
     assert len(over.retrieve(QUESTION)) == len(over.retrieve(QUESTION)) == 4
     assert caplog.text.count("cannot be asked for nodes by id") == 1
+
+
+@pytest.mark.parametrize("keep_text", [True, False])
+def test_what_is_added_and_deleted_goes_through_to_the_store(
+    vectors: VectorStoreIndex, keep_text: bool
+) -> None:
+    over = HebbianRetriever.from_vector_store_index(
+        vectors, keep_text=keep_text, similarity_top_k=3
+    )
+    assert over.add([ferry("seven")]).added == 1
+    assert over.add([ferry("seven")]).unchanged == 1
+    assert "seven" in said(over.retrieve(ASKED))
+    assert "seven" in said(vectors.as_retriever(similarity_top_k=30).retrieve(ASKED))
+    over.refresh([ferry("nine")])
+    assert over.delete(["moss"]) == 1
+    assert over.delete(document_id="tessel.md") == 1
+    assert over.refresh().deleted == 0  # nothing that the store does not know of
+    for searched in (over, vectors.as_retriever(similarity_top_k=30)):
+        found = [*searched.retrieve(ASKED), *searched.retrieve(QUESTION)]
+        assert "nine" in said(found)
+        assert "seven" not in said(found)
+        assert not {"moss", "tessel"} & {one.node_id for one in found}
+    over.refresh([BREAD], delete_missing=True)
+    assert {one.node.ref_doc_id for one in vectors.as_retriever().retrieve(ASKED)} == {"bread.md"}
+
+
+def test_a_store_that_cannot_delete_is_named_and_nothing_is_changed(
+    nodes: list[TextNode], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*args: object, **kwargs: object) -> None:
+        raise NotImplementedError
+
+    monkeypatch.setattr(SimpleVectorStore, "delete_nodes", refuse)
+    monkeypatch.setattr(SimpleVectorStore, "delete", refuse)
+    vectors = VectorStoreIndex(nodes, embed_model=WordEmbedding())
+    over = HebbianRetriever.from_vector_store_index(vectors, similarity_top_k=4)
+    for options in ({"ids": ["moss"]}, {"document_id": "moss.md"}):
+        with pytest.raises(ParameterError, match="SimpleVectorStore cannot delete nodes"):
+            over.delete(**options)  # type: ignore[arg-type]
+    other = nodes[1].model_copy(update={"text": "Ida Moss was born in Ostrand."})
+    with pytest.raises(ParameterError, match="SimpleVectorStore cannot delete nodes"):
+        over.add([other])
+    assert [one.node_id for one in over.retrieve(QUESTION)][:2] == ["petrel", "moss"]
+    assert over.add([ferry("nine")]).added == 1
 
 
 # -- why, and otherwise than usual ----------------------------------------------------

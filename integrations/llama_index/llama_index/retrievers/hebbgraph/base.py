@@ -326,6 +326,9 @@ class HebbianRetriever(LivingRetriever):
     ) -> HebbianRetriever:
         """Retrieve over an existing vector index; nothing is embedded twice.
 
+        What is added to the retriever or deleted from it is added to or deleted from the vector
+        index too.
+
         Parameters
         ----------
         vector_index : VectorStoreIndex

@@ -43,6 +43,8 @@ class LivingRetriever(RecallingRetriever):
     ) -> AddReport:
         """Add documents, each in the place of its former self.
 
+        Over a vector index, to that index too, which embeds them.
+
         Parameters
         ----------
         documents : sequence of Document or BaseNode
@@ -58,12 +60,18 @@ class LivingRetriever(RecallingRetriever):
             on_error=on_error,
             strict=strict,
             show_progress=show_progress,
+            wrapped=self._wrapped,
         )
         searched(done.nodes)
         return done.report
 
     def delete(self, ids: Sequence[str] | None = None, *, document_id: str | None = None) -> int:
-        """Delete nodes by id, or all of a document; return how many were deleted."""
+        """Delete nodes by id, or all of a document; return how many were deleted.
+
+        Over a vector index, from there too.
+        """
+        if self._wrapped is not None:
+            self._wrapped.delete(ids or (), document_id)
         return self.index.delete(ids, document_id=document_id)
 
     def refresh(
@@ -90,7 +98,11 @@ class LivingRetriever(RecallingRetriever):
         if documents is not None:
             own = nodes_of(documents, "documents")
             return replace_documents(
-                self.index, own, self._cut, delete_missing=delete_missing
+                self.index,
+                own,
+                self._cut,
+                delete_missing=delete_missing,
+                wrapped=self._wrapped,
             ).report
         if self._wrapped is None:
             raise ParameterError("refresh takes documents; only over a vector index it needs none")

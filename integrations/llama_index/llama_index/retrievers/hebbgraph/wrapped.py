@@ -1,10 +1,11 @@
-"""A vector index that somebody else writes to: which nodes it holds, and how they read now."""
+"""A vector index beneath a retriever: what it holds, how that reads now, and writing to it."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
 
+from llama_index.core.indices.utils import embed_nodes
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.schema import BaseNode
 from llama_index.core.vector_stores.simple import SimpleVectorStore
@@ -19,7 +20,7 @@ _CANNOT = (NotImplementedError, AttributeError, TypeError, ValueError)
 
 
 class Wrapped:
-    """Reads a vector index, and never writes to it.
+    """Reads a vector index that others write to, and writes to it what the retriever is handed.
 
     A node counts as held if the vector store holds it: LlamaIndex leaves deleted nodes in the
     docstore unless told otherwise.
@@ -77,6 +78,40 @@ class Wrapped:
                     error,
                 )
             return None
+
+    def put(self, nodes: Sequence[BaseNode], replacing: Sequence[str] = ()) -> None:
+        """Insert nodes, once those with some ids are deleted.
+
+        Raises
+        ------
+        ParameterError
+            If the vector store cannot delete nodes.
+        """
+        nodes = [node.model_copy() for node in nodes]
+        vectors = embed_nodes(nodes, self.vector_index._embed_model)  # before anything is deleted
+        for node in nodes:
+            node.embedding = vectors[node.node_id]
+        self.delete(replacing)
+        self.vector_index.insert_nodes(nodes)
+
+    def delete(self, ids: Sequence[str] = (), document_id: str | None = None) -> None:
+        """Delete nodes by id, and all of a document; what is not there is passed over.
+
+        Raises
+        ------
+        ParameterError
+            If the vector store cannot.
+        """
+        try:
+            if ids:
+                self.vector_index.delete_nodes(list(ids), delete_from_docstore=True)
+            if document_id is not None:
+                self.vector_index.delete_ref_doc(document_id, delete_from_docstore=True)
+        except (NotImplementedError, AttributeError) as error:
+            raise ParameterError(
+                f"{type(self.vector_index.vector_store).__name__} cannot delete nodes, so nothing "
+                "was changed; make a new vector index of the nodes that are to stay"
+            ) from error
 
     def _held(self, ids: Iterable[str]) -> list[str]:
         """Return those of these nodes whose vectors are held."""

@@ -15,6 +15,7 @@ from hebbgraph.records import storable
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.nodes import node_fields
 from llama_index.retrievers.hebbgraph.parsing import leaves
+from llama_index.retrievers.hebbgraph.wrapped import Wrapped
 
 __all__ = ["Cut", "Replaced", "add_nodes", "mirror", "replace_documents"]
 
@@ -67,6 +68,7 @@ def replace_documents(
     on_error: OnError = "raise",
     strict: bool = False,
     show_progress: bool = False,
+    wrapped: Wrapped | None = None,
 ) -> Replaced:
     """Put documents into an index, each in the place of its former self.
 
@@ -85,6 +87,8 @@ def replace_documents(
         Whether documents that are not among these leave the index.
     on_error, strict, show_progress
         As for ``HebbianIndex.add``.
+    wrapped : Wrapped, optional
+        A vector index that gets and loses the same nodes, before the index does.
     """
     intake = Intake(on_error=on_error, strict=strict)
     whole = [one for one in documents if isinstance(one, Document)]
@@ -97,6 +101,15 @@ def replace_documents(
     held |= {one.id: one for one in index.get(id_ for id_ in chunks if id_ not in held)}
     losing = {one.document_id for one in gone if one.document_id is not None}
     differing = {chunk.document_id for id_, (chunk, _) in chunks.items() if held.get(id_) != chunk}
+    others: list[str] = []
+    if delete_missing:
+        others = index.ids({"$not": _of_documents(wanted)} if wanted else None)
+    if wrapped is not None:
+        changed_ids = [id_ for id_, (chunk, _) in chunks.items() if held.get(id_) != chunk]
+        wrapped.put(
+            [chunks[id_][1] for id_ in changed_ids],
+            [*(id_ for id_ in changed_ids if id_ in held), *(chunk.id for chunk in gone), *others],
+        )
     reports = []
     with LlamaIndexEmbedder.given(_vectors(chunks)):
         rest = [chunk for chunk, _ in chunks.values() if chunk.document_id not in losing]
@@ -105,10 +118,8 @@ def replace_documents(
         for document_id in sorted(losing):
             own = [chunk for chunk, _ in chunks.values() if chunk.document_id == document_id]
             reports.append(index.put_document(document_id, None, own))
-    if delete_missing:
-        others = index.ids({"$not": _of_documents(wanted)}) if wanted else index.ids()
-        deleted = index.delete(others) if others else 0
-        reports.append(AddReport(deleted=deleted))
+    if others:
+        reports.append(AddReport(deleted=index.delete(others)))
     changed = {str(one) for one in (*losing, *differing)}
     return Replaced(_told(intake, _sum(reports)), changed, nodes)
 
