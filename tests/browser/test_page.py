@@ -324,6 +324,25 @@ def test_text_is_added_with_progress(window: Window, index: HebbianIndex, tmp_pa
     assert len(index.holds([f"n{n}" for n in range(300)])) == 300
 
 
+def test_files_are_converted_and_replaced(
+    window: Window, index: HebbianIndex, tmp_path: Path
+) -> None:
+    page = window.go("operations")
+    good, noise = tmp_path / "wick.html", tmp_path / "noise.txt"
+    noise.write_bytes(b"\x89PNG\r\n" + bytes(range(256)))
+    for text in ("The Wick Light shines.", "The Wick Light is dark."):
+        good.write_text(f"<h1>Wick Light</h1><p>{text}</p>")
+        page.get_by_label("Or a file").set_input_files([good, noise])
+        page.get_by_role("button", name="Add", exact=True).click()
+        page.get_by_text("noise.txt: is not UTF-8 text").wait_for()
+        assert [chunk.text for chunk in index.get(index.ids({"$document_id": "wick.html"}))] == [
+            text
+        ]
+        assert all("422" in problem for problem in window.wrong)  # as the browser logs it
+        window.wrong.clear()
+        page.reload()
+
+
 # -- everywhere -------------------------------------------------------------------------
 
 

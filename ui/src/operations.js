@@ -70,7 +70,7 @@ export function showOperations(view) {
 function adding(done) {
   const title = h("input", { type: "text", maxlength: 4096 });
   const text = h("textarea", { rows: 5, required: true });
-  const file = h("input", { type: "file", accept: ".jsonl,.json,.txt,.md" });
+  const file = h("input", { type: "file", multiple: true, accept: ".jsonl,.json,.txt,.md,.markdown,.rst,.html,.htm,.pdf,.docx" });
   const meter = h("progress", { max: 1, value: 0, hidden: true, "aria-label": "Adding" });
   const told = h("p", { role: "status" });
   const button = h("button.primary", "Add");
@@ -88,13 +88,34 @@ function adding(done) {
       button.disabled = false;
     },
   }, field("Title", title), field("Text", text), field("Or a file", file,
-    "Chunks as JSON lines, or text: a passage a paragraph."), h("div.row", button), meter, told);
+    "PDF, Word, HTML, Markdown or text, which replaces the document of its name; or chunks as JSON lines."), h("div.row", button), meter, told);
 
   async function add() {
-    const chunks = file.files.length ? await chunksOf(file.files[0])
-      : [{ title: title.value.trim(), text: text.value }];
     meter.hidden = false;
     meter.removeAttribute("value");
+    const reports = [];
+    const refused = [];
+    if (!file.files.length) reports.push(await addChunks([{ title: title.value.trim(), text: text.value }]));
+    for (const each of file.files) {
+      put(told, `Reading ${each.name} …`);
+      try {
+        reports.push(/\.jsonl?$/i.test(each.name) ? await addChunks(await chunksOf(each))
+          : await post("put_file", { name: each.name, content: await base64(each) }));
+      } catch (problem) {
+        refused.push(h("br"), h("span.refused", problem.message.startsWith(each.name) ? problem.message : `${each.name}: ${problem.message}`));
+      }
+    }
+    const sum = (name) => reports.reduce((total, report) => total + report[name], 0);
+    put(told, reports.length
+      ? `${some(sum("added"), "passage")} added, ${count(sum("replaced"))} replaced, ${count(sum("unchanged"))} as before, ${count(sum("deleted"))} removed.`
+      : "", ...refused);
+    if (!reports.length) return;
+    title.value = text.value = file.value = "";
+    text.required = true;
+    done();
+  }
+
+  async function addChunks(chunks) {
     let report = null;
     for await (const line of stream("add", { chunks })) {
       if (line.problem) throw new Error(line.problem.detail || line.problem.title);
@@ -104,19 +125,23 @@ function adding(done) {
         put(told, `${count(line.done)} of ${count(line.total)}`);
       }
     }
-    put(told, `${some(report.added, "passage")} added, ${count(report.replaced)} replaced, ${count(report.unchanged)} as before.`);
-    title.value = text.value = file.value = "";
-    text.required = true;
-    done();
+    return report;
   }
 }
 
+/** The chunks in a file of JSON, or of a JSON object a line. */
 async function chunksOf(file) {
   const content = await file.text();
-  if (/\.jsonl?$/.test(file.name)) {
-    const list = file.name.endsWith("l") ? content.split("\n").filter((line) => line.trim()).map((line) => JSON.parse(line))
-      : [JSON.parse(content)].flat();
-    return list;
-  }
-  return content.split(/\n\s*\n/).filter((one) => one.trim()).map((one) => ({ text: one.trim(), document_id: file.name }));
+  return file.name.toLowerCase().endsWith("l")
+    ? content.split("\n").filter((line) => line.trim()).map((line) => JSON.parse(line))
+    : [JSON.parse(content)].flat();
+}
+
+function base64(file) {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result.split(",")[1] ?? ""); // a data: URL
+    reader.onerror = () => reject(reader.error);
+    reader.readAsDataURL(file);
+  });
 }

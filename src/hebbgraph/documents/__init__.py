@@ -29,7 +29,12 @@ from hebbgraph.documents.convert import (
     text_document,
 )
 from hebbgraph.documents.cut import TokenCounter
-from hebbgraph.documents.ingesting import DocumentIndex, IngestReport, ingest
+from hebbgraph.documents.ingesting import (
+    DocumentIndex,
+    IngestReport,
+    chunks_of_bytes,
+    ingest,
+)
 from hebbgraph.documents.outline import Heading
 from hebbgraph.documents.read import read_document
 from hebbgraph.documents.split import ChunkSettings, estimate_tokens, split_document
@@ -48,6 +53,7 @@ __all__ = [
     "Heading",
     "IngestReport",
     "TokenCounter",
+    "chunks_of_bytes",
     "discover",
     "estimate_tokens",
     "fingerprint",

@@ -25,6 +25,7 @@ __all__ = [
     "DocumentIndex",
     "IngestReport",
     "check_id",
+    "chunks_of_bytes",
     "chunks_of_file",
     "failure",
     "fingerprint_salt",
@@ -229,6 +230,51 @@ def chunks_of_file(
             "chunks longer, or raise the limit chunks"
         )
     return chunks
+
+
+def chunks_of_bytes(
+    data: bytes,
+    *,
+    name: str,
+    settings: ChunkSettings | None = None,
+    limits: ConversionLimits | None = DEFAULT_LIMITS,
+) -> tuple[str, list[Chunk]]:
+    """Convert and split a file that is not on this disk, as :func:`ingest` does.
+
+    Parameters
+    ----------
+    data : bytes
+    name : str
+        Becomes the document's id; its suffix tells the format.
+    settings, limits
+        See :func:`ingest`.
+
+    Returns
+    -------
+    tuple of str and list of Chunk
+        The fingerprint and the chunks, for ``put_document``.
+
+    Raises
+    ------
+    ConversionError
+        If the file cannot be converted within the limits.
+    MissingExtraError
+        If the extra ``files`` is needed and not installed.
+
+    Examples
+    --------
+    >>> print_, (chunk,) = chunks_of_bytes(b"It learns.", name="brain.txt")
+    >>> chunk.text, chunk.document_id
+    ('It learns.', 'brain.txt')
+    """
+    settings = settings or ChunkSettings()
+    file = FoundFile(Path(name), Path(name))
+    check_id(name, file)
+    if not data:
+        raise ConversionError(f"{shown_path(name)}: is empty")
+    document = convert_within(limits, data, path=name)
+    chunks = chunks_of_file(document, name, file, settings, limits)
+    return fingerprint(data, salt=fingerprint_salt(settings, None)), chunks
 
 
 def _document_id(real: Path, root: Path | None) -> str:

@@ -6,9 +6,17 @@ has one field.
 
 from __future__ import annotations
 
+import base64
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SkipValidation
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    WithJsonSchema,
+)
 
 from hebbgraph.inspection import CorrectionKind, ForgetPreview, Forgetting, TagCorrection, TagCount
 from hebbgraph.limits import MAX_ID, MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS, MAX_TAG
@@ -60,6 +68,7 @@ __all__ = [
     "Properties",
     "PruneRequest",
     "PutDocumentRequest",
+    "PutFileRequest",
     "Question",
     "RecallRequest",
     "Recalls",
@@ -80,6 +89,20 @@ Where = Annotated[
 Turns = Annotated[SkipValidation[list[str]], Field(description="earlier turns, oldest first")]
 #: As many as a request has room for. The index checks them itself, and says what is wrong.
 Ids = Annotated[SkipValidation[list[str]], Field(description="ids")]
+
+
+def _decoded(content: object) -> bytes:
+    """Decode base64; unlike pydantic's own type, refuse other characters."""
+    if not isinstance(content, str):
+        raise ValueError("the bytes of a file are a string of base64")
+    return base64.b64decode(content, validate=True)
+
+
+Base64 = Annotated[
+    bytes,
+    BeforeValidator(_decoded),
+    WithJsonSchema({"type": "string", "contentEncoding": "base64"}),
+]
 
 
 class _Body(BaseModel):
@@ -291,6 +314,17 @@ class DoctorRequest(_Body):
     """See ``HebbianIndex.doctor``."""
 
     repair: bool = False
+
+
+class PutFileRequest(_Body):
+    """A file, to be converted and split as ``hebbgraph index`` does it."""
+
+    name: str = Field(
+        min_length=1,
+        max_length=MAX_ID,
+        description="becomes the id of the document; its suffix tells the format",
+    )
+    content: Base64 = Field(description="the bytes of the file, in base64")
 
 
 class DeleteRequest(_Body):

@@ -193,7 +193,7 @@ class Guard:
             return problem(
                 413,
                 "ParameterError",
-                f"{length:.20} bytes in one request, at most {most}; send fewer chunks at a time",
+                f"{length:.20} bytes in one request; {_most_bytes(most)}",
             )
         # A form can send plain text across sites, but not JSON.
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -245,9 +245,7 @@ class Guard:
             taken += len(message.get("body", b""))
             whole = not message.get("more_body", False)
             if taken > self._settings.max_body_bytes:
-                raise HTTPException(
-                    413, f"at most {self._settings.max_body_bytes} bytes fit one request"
-                )
+                raise HTTPException(413, _most_bytes(self._settings.max_body_bytes))
             return message
 
         return bounded
@@ -275,6 +273,13 @@ def _wrong_name(scope: Scope, headers: Headers) -> Problem | None:
 def is_private(path: str) -> bool:
     """Tell the API from the files of the page."""
     return path.startswith(("/v1", "/mcp"))
+
+
+def _most_bytes(most: int) -> str:
+    return (
+        f"at most {most:,} fit; send fewer chunks at a time, or index a large file on the server's "
+        "machine: hebbgraph index FILE --db DIR"
+    )
 
 
 def _host_name(host: str) -> str:

@@ -1,7 +1,8 @@
 """All routes of the API, and the role that each one needs.
 
-The path is the name of the method of ``HebbianIndex``, the body its arguments. What takes none is
-a GET. A route that is not in this table does not exist; one without a role is open to all.
+The path is the name of the method of ``HebbianIndex``, the body its arguments (``put_file`` takes a
+file instead of chunks). What takes none is a GET. A route that is not in this table does not exist;
+one without a role is open to all.
 """
 
 from __future__ import annotations
@@ -121,6 +122,7 @@ ROUTES = (
     _write("refresh", AddReport),
     _write("put_document", AddReport),
     _write("make_namespace", bodies.Made),
+    _write("put_file", AddReport),
     _write("delete", bodies.Deleted),
     _write("correct_tags", TagCorrection),
     _write("undo_tag_correction", bodies.Undone),

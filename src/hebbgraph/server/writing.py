@@ -115,6 +115,21 @@ async def put_document(body: bodies.PutDocumentRequest, visit: Visit) -> Respons
     )
 
 
+async def put_file(body: bodies.PutFileRequest, visit: Visit) -> Response:
+    """Convert a file (PDF, Word, HTML, Markdown, text), and replace the document of its name.
+
+    What cannot be read changes nothing. HTML, Word and PDF need the extra ``files`` on the server.
+    """
+    from hebbgraph.documents import chunks_of_bytes
+
+    fingerprint, chunks = await visit.service.threads.run(
+        "long", lambda: chunks_of_bytes(body.content, name=body.name)
+    )
+    return await visit.answer(
+        lambda index: index.put_document(body.name, fingerprint, chunks), pool="write", create=True
+    )
+
+
 async def delete(body: bodies.DeleteRequest, visit: Visit) -> Response:
     """Delete chunks by id, or all chunks of a document."""
     return await visit.answer(
