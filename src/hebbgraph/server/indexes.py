@@ -50,14 +50,11 @@ class Indexes:
             self._known.update(self.names())
             if namespace not in self._known:
                 raise NamespaceNotFoundError.of(namespace)
-        try:
-            if self._pool is None:
-                yield self._first
-                return
-            with self._pool.lend(namespace) as index:
-                yield index
-        except NamespaceNotFoundError:  # whose message names what this caller may not see
-            raise NamespaceNotFoundError.of(namespace) from None
+        if self._pool is None:
+            yield self._first
+            return
+        with self._pool.lend(namespace) as index:
+            yield index
 
     def names(self) -> list[str]:
         """Return the namespaces that it serves, sorted."""

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from hebbgraph.errors import ParameterError
+from hebbgraph.errors import NamespaceNotFoundError, ParameterError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.server.access import Role, Token
 from hebbgraph.server.indexes import Indexes
@@ -74,11 +74,22 @@ class Visit:
         pool: Pool = "read",
         create: bool = False,
     ) -> _T:
-        """Run a blocking call on the namespace's index in a thread."""
+        """Run a blocking call on the namespace's index in a thread.
+
+        Raises
+        ------
+        NamespaceNotFoundError
+            If there is no such namespace, unless ``create``; it names those that the caller sees.
+        """
 
         def borrowing() -> _T:
-            with self.service.indexes.borrowed(self.namespace, create=create) as index:
-                return work(index)
+            indexes = self.service.indexes
+            try:
+                with indexes.borrowed(self.namespace, create=create) as index:
+                    return work(index)
+            except NamespaceNotFoundError:
+                visible = filter(self.caller.sees, indexes.names())
+                raise NamespaceNotFoundError.of(self.namespace, visible) from None
 
         return await self.service.threads.run(pool, borrowing)
 

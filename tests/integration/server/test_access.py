@@ -289,3 +289,24 @@ def test_a_misspelt_namespace_deletes_nothing(api: TestClient) -> None:
     answer = api.post("/v1/delete?namesapce=other", json={"ids": held})
     assert answer.status_code == 422
     assert api.get("/v1/stats").json()["chunks"] == before
+
+
+def test_a_namespace_that_does_not_exist_is_named_with_those_that_the_caller_sees(
+    serve: Serve,
+) -> None:
+    names = ["default", "defualt"]
+    token = token_of(secret("some"), name="some", role=Role.WRITE, namespaces=names)
+    api = serve(tokens=(*tokens(), token))
+    for name, told in (
+        ("some", "there is no namespace 'defualt'; there are 'default'. "),
+        ("WRITE-all", "there is no namespace 'defualt'; there are 'default', 'other'. "),
+    ):
+        headers = {"Authorization": f"Bearer {secret(name)}"}
+        for path in ("recall", "delete", "stats"):
+            url, body = f"/v1/{path}?namespace=defualt", BODIES.get(f"/{path}")
+            method = "POST" if body else "GET"
+            answer = api.request(method, url, json=body, headers=headers)
+            assert answer.status_code == 404
+            assert answer.json()["error"] == "NamespaceNotFoundError"
+            assert told in answer.json()["detail"]
+    assert "defualt" not in api.get("/v1/namespaces", headers=headers).json()["namespaces"]

@@ -120,3 +120,12 @@ async def test_a_page_of_another_origin_reaches_no_tool(connect: Connect) -> Non
                 f"{served._http.url}/mcp", json={}, headers={"Origin": "https://evil.example"}
             )
     assert answer.status_code == 403
+
+
+async def test_a_namespace_that_does_not_exist_is_named(connect: Connect) -> None:
+    with connect() as served:
+        async with Client(f"{served._http.url}/mcp?namespace=defualt") as client:
+            told = await refused(client, "recall", query=QUESTION)
+            assert "there is no namespace 'defualt'; there are 'default', 'other'" in told
+            await call(client, "remember", text="Owls hunt voles.", title="Owls")
+            assert (await call(client, "recall", query="Owls"))["passages"]
