@@ -34,7 +34,7 @@ $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.t
 		$(VENV)/.installed
 	$(PIP) --upgrade "pip>=25.1"  # which knows --group
 	# One call: an extra of the core is a distribution of this repository, found only beside it.
-	$(PIP) --editable ".[build,files,ivf,neural,postgres,quantized,server]" $(BESIDE:%=--editable %) \
+	$(PIP) --editable ".[files,ivf,neural,postgres,quantized,scale,server]" $(BESIDE:%=--editable %) \
 		--group test $(BESIDE:%=--group %/pyproject.toml:test)
 	@touch $@
 
@@ -126,7 +126,7 @@ soak: $(VENV)/.soak-installed  ## Kills, damage, failing disks, hostile strings,
 	$(BIN)/python tests/support/faults.py --errors 300 --cuts 100
 	$(BIN)/python tests/support/hostile_strings.py --strings 12000
 	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/properties --hypothesis-profile=default
-	HEBBGRAPH_SOAK=1 $(BIN)/python -m pytest tests/integration/test_build_killed.py
+	cd extensions/scale && HEBBGRAPH_SOAK=1 "$(abspath $(BIN))/python" -m pytest tests/integration/test_build_killed.py
 	$(BIN)/python benchmarks/tests/soak/loading.py 600
 
 fuzz: $(VENV)/.test-installed  ## A million strange inputs: queries, filters, chunks, answers, documents, files.

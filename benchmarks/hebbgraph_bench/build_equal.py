@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from hebbgraph import Chunk, HebbianIndex
-from hebbgraph.build.adding import new_recipe
-from hebbgraph.build.driver import Driver
-from hebbgraph.build.engines import Engine, engine_named
-from hebbgraph.build.recipe import Given
+from hebbgraph_scale.build.adding import new_recipe
+from hebbgraph_scale.build.driver import Driver
+from hebbgraph_scale.build.engines import Engine, engine_named
+from hebbgraph_scale.build.recipe import Given
 
 from hebbgraph_bench.datasets import Dataset, load
 

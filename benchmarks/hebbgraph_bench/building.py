@@ -27,9 +27,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from hebbgraph import Chunk, HebbianIndex
-from hebbgraph.build.building import build
-from hebbgraph.build.engines import EngineName, engine_named
-from hebbgraph.build.sources import partitions_of
+from hebbgraph_scale.build.building import build
+from hebbgraph_scale.build.engines import EngineName, engine_named
+from hebbgraph_scale.build.sources import partitions_of
 
 from hebbgraph_bench.datasets import load
 from hebbgraph_bench.scale.corpus import Recombined

@@ -41,13 +41,10 @@ installed; pip install "hebbgraph[ivf]"
         return import_module(module)
     except ImportError as error:
         missing = (error.name or module).partition(".")[0]
-        raise MissingExtraError(
-            f"{purpose} needs {missing}, which is not installed; "
-            f'pip install "hebbgraph[{extra}]"' + (f", or {otherwise}" if otherwise else "")
-        ) from error
+        raise _missing(purpose, missing, extra, otherwise) from error
 
 
-def load_plugin(group: str, name: str, *, extra: str, purpose: str) -> Any:
+def load_plugin(group: str, name: str, *, extra: str, purpose: str, otherwise: str = "") -> Any:
     """Load what an extension offers under a name, as an entry point.
 
     Parameters
@@ -59,6 +56,8 @@ def load_plugin(group: str, name: str, *, extra: str, purpose: str) -> Any:
         The extra of hebbgraph that installs the extension.
     purpose : str
         What needs the extension; begins the error message.
+    otherwise : str, optional
+        Alternative without the extra; ends the error message.
 
     Raises
     ------
@@ -70,16 +69,21 @@ def load_plugin(group: str, name: str, *, extra: str, purpose: str) -> Any:
     >>> load_plugin("hebbgraph.commands", "fly", extra="wings", purpose="hebbgraph fly")
     Traceback (most recent call last):
     ...
-    hebbgraph.errors.MissingExtraError: hebbgraph fly needs hebbgraph-wings, which is not \
+    hebbgraph.errors.MissingExtraError: hebbgraph fly needs hebbgraph[wings], which is not \
 installed; pip install "hebbgraph[wings]"
     """
-    missing = f"hebbgraph-{extra}"
+    missing = f"hebbgraph[{extra}]"
     reason: ImportError | None = None
     for entry in metadata.entry_points(group=group, name=name):
         try:
             return entry.load()
         except ImportError as error:
             missing, reason = (error.name or entry.value).partition(".")[0], error
-    raise MissingExtraError(
-        f'{purpose} needs {missing}, which is not installed; pip install "hebbgraph[{extra}]"'
-    ) from reason
+    raise _missing(purpose, missing, extra, otherwise) from reason
+
+
+def _missing(purpose: str, missing: str, extra: str, otherwise: str) -> MissingExtraError:
+    return MissingExtraError(
+        f"{purpose} needs {missing}, which is not installed; "
+        f'pip install "hebbgraph[{extra}]"' + (f", or {otherwise}" if otherwise else "")
+    )

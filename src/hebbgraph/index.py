@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, NoReturn, Self, overload
 
 from hebbgraph.calling import in_thread as _in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, NotFoundError, ParameterError
+from hebbgraph.extras import load_plugin
 from hebbgraph.inspection import (
     CorrectionKind,
     ForgetPreview,
@@ -254,7 +255,7 @@ class HebbianIndex:
         strict : bool
             Refuse chunks with characters that cannot be kept, instead of replacing those.
         workers : int, optional
-            Prepare chunks in so many processes of this machine (``hebbgraph[build]``), which pays
+            Prepare chunks in so many processes of this machine (``hebbgraph[scale]``), which pays
             from some ten thousand chunks on. Batches are larger then, and a list is not checked
             as a whole first. The result is the same. See ``docs/building.md``.
         show_progress : bool
@@ -282,22 +283,19 @@ class HebbianIndex:
                 show_progress=show_progress,
                 on_progress=on_progress,
             )
-        from hebbgraph.build.adding import add_with_workers
-        from hebbgraph.build.engines import engine_named
-
-        engine = engine_named("processes", workers)
-        try:
-            return add_with_workers(
-                self._parts,
-                chunks,
-                engine,
-                on_error=on_error,
-                strict=strict,
-                show_progress=show_progress,
-                on_progress=on_progress,
-            )
-        finally:
-            engine.close()
+        add_with_workers = load_plugin(
+            "hebbgraph.builds", "add", extra="scale", purpose="add(workers=...)"
+        )
+        report: AddReport = add_with_workers(
+            self._parts,
+            chunks,
+            workers,
+            on_error=on_error,
+            strict=strict,
+            show_progress=show_progress,
+            on_progress=on_progress,
+        )
+        return report
 
     def refresh(
         self,
@@ -426,14 +424,6 @@ class HebbianIndex:
         except HebbgraphError as error:
             error.add_note("it is deleted; what is left of it on disk goes with compact()")
             raise
-
-    def _scrub(self) -> None:
-        """Erase what has been deleted from all files, those of a killed build included."""
-        from hebbgraph.build.building import sweep_shelf
-
-        if self._parts.root is not None:
-            sweep_shelf(self._parts.root, self._parts.database.id)
-        self._parts.scrub()
 
     def reembed(
         self,
@@ -624,7 +614,7 @@ class HebbianIndex:
         self._parts.recalls.discard(self.namespace, [one.recall_id for one in touched])
         if erase:
             self._teacher.drop_forgotten()
-            self._erase(self._scrub)
+            self._erase(self._parts.scrub)
         return len(touched)
 
     def forgotten(self) -> list[Forgetting]:
@@ -1329,7 +1319,7 @@ class HebbianIndex:
         self._teacher.expire_queries()
         self._teacher.erase_gone_phrases()
         self._teacher.drop_forgotten()
-        self._scrub()
+        self._parts.scrub()
 
     def doctor(self, *, repair: bool = False) -> DoctorReport:
         """Check everything that must always hold against a rebuild in memory.

@@ -24,6 +24,7 @@ from hebbgraph.derived.parts import Derived
 from hebbgraph.derived.translations import Translations
 from hebbgraph.embedders import QuestionVectors, embed_passages, embedder_name
 from hebbgraph.errors import NamespaceNotFoundError, ParameterError, SettingsMismatchError
+from hebbgraph.extras import load_plugin
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.snapshot import SNAPSHOT_NAME
 from hebbgraph.protocols import Embedder
@@ -34,7 +35,7 @@ from hebbgraph.store.database import DATABASE_NAME, Database, translate_os, tran
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.packing import content
-from hebbgraph.store.places import as_directory, is_url
+from hebbgraph.store.places import BUILD_FOLDER, BUILDS_ELSEWHERE, as_directory, is_url
 from hebbgraph.store.processes import sweep_scratch
 from hebbgraph.store.recalls import RECALLS_NAME, RecallStore
 from hebbgraph.store.seal import Seal
@@ -288,14 +289,21 @@ class Namespace:
         return recall
 
     def scrub(self) -> None:
-        """Erase every byte of deleted content from the databases: truth and recent recalls."""
+        """Erase every byte of deleted content from all files, those of a killed build included."""
         if self.root is not None:
+            self._sweep_builds(self.root)
             with translated_os(str(self.root)):
                 sweep_scratch(self.root)
         self.recalls.erase(self.name, self.truth.generation())
         self.learned.discard()
         self.questions.clear()
         self.database.vacuum()
+
+    def _sweep_builds(self, root: Path) -> None:
+        if any((root / name).exists() for name in (BUILD_FOLDER, BUILDS_ELSEWHERE)):
+            purpose = f"erasing the texts that a build left in {root}"
+            sweep = load_plugin("hebbgraph.builds", "sweep", extra="scale", purpose=purpose)
+            sweep(root, self.database.id)
 
     def colony_of(self) -> NDArray[np.int64]:
         """Return the colony of each slot; the caller holds the derived parts."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -18,6 +19,7 @@ __all__ = [
     "Embedder",
     "Progress",
     "Reranker",
+    "SavedVectorSearch",
     "Search",
     "Tagger",
     "TextSource",
@@ -139,6 +141,24 @@ class VectorSearch(Protocol):
         ndarray of int64, shape (m,)
             In any order.
         """
+        ...
+
+
+@runtime_checkable
+class SavedVectorSearch(VectorSearch, Protocol):
+    """A vector search that is slow to build, and so is saved beside the vectors.
+
+    Its class also has ``load(directory, dimension, fits, rows)``, which returns what :meth:`save`
+    wrote, or None if ``fits`` refuses its stamp or the rows are others.
+    """
+
+    @property
+    def n_fitted(self) -> int:
+        """About how many vectors it was fitted to."""
+        ...
+
+    def save(self, directory: Path, stamp: dict[str, Any], rows: IntArray, /) -> None:
+        """Write it to a directory, with the rows of its vectors; the stamp goes last."""
         ...
 
 

@@ -183,6 +183,7 @@ def test_a_missing_extra_is_told_when_the_index_is_opened(
     search: Any, module: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, f"hebbgraph_scale.{search}", raising=False)
     settings = Settings(vector_search=search)
     with pytest.raises(MissingExtraError, match="pip install"):
         HebbianIndex.open(":memory:", embedder=Bag(), settings=settings)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import unicodedata
 from pathlib import Path
@@ -14,7 +13,6 @@ import pytest
 from windows import fake_windows
 
 from hebbgraph import HebbianIndex, IndexPool
-from hebbgraph.build.engines import engine_named
 from hebbgraph.derived import folder
 from hebbgraph.store import recalls
 
@@ -71,11 +69,3 @@ def test_namespaces_that_differ_in_case_or_form_alone_stay_apart(tmp_path: Path)
             assert [hit.chunk.text for hit in pool[name].recall("note").hits] == [
                 f"A note of {name}."
             ]
-
-
-def test_workers_where_no_system_tells_which_processors_are_ours(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 3)
-    assert engine_named("processes").workers == 3

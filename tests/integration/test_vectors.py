@@ -172,7 +172,7 @@ def test_codes_follow_files_that_another_process_has_rewritten(
 def test_lists_are_kept_when_chunks_get_their_vectors_later(
     open_index: OpenIndex, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pytest.importorskip("faiss")
+    ivf = pytest.importorskip("hebbgraph_scale.ivf")
     monkeypatch.setattr(vectors, "_FEWEST_SEARCHED", 50)
     settings = Settings(vector_search="ivf")
     with open_index() as index:
@@ -183,7 +183,7 @@ def test_lists_are_kept_when_chunks_get_their_vectors_later(
     def build(*_: object) -> None:
         raise AssertionError("the lists were made again")
 
-    monkeypatch.setattr(vectors, "search_factory", build)
+    monkeypatch.setattr(ivf.InvertedListSearch, "__init__", build)
     with open_index(embedder=ByNumber(), settings=settings) as index:
         assert _wrong(index, range(0, 200, 10)) == []
 

@@ -31,6 +31,7 @@ OWN = {
 }
 #: What an extra lets a program import, beside the core.
 BROUGHT = {
+    "scale": "hebbgraph_scale.build.building",
     "build": "pyarrow.parquet",
     "ray": "ray",
     "llm": "tenacity",

@@ -41,9 +41,11 @@ DOCUMENTS = [
 ROOMS = [
     ROOT / "src" / "hebbgraph" / name
     for name in (
-        "build", "citations", "derived", "documents", "formulas", "graph", "learning",
+        "citations", "derived", "documents", "formulas", "graph", "learning",
         "recall", "server", "store", "text", "vectors",
     )
+] + [
+    ROOT / "extensions" / "scale" / "hebbgraph_scale" / name for name in ("", "build")
 ]  # fmt: skip
 
 #: Pages that the integrations' own tests run.

@@ -25,13 +25,13 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-from hebbgraph.build.building import build
-from hebbgraph.build.driver import Told
-from hebbgraph.build.engines import engine_named
-from hebbgraph.build.sources import partitions_of
 from hebbgraph.index import HebbianIndex
 from hebbgraph.protocols import VectorSearchName
 from hebbgraph.settings import Settings
+from hebbgraph_scale.build.building import build
+from hebbgraph_scale.build.driver import Told
+from hebbgraph_scale.build.engines import engine_named
+from hebbgraph_scale.build.sources import partitions_of
 
 from hebbgraph_bench.building import write_records
 from hebbgraph_bench.datasets import load

@@ -16,7 +16,6 @@ import typer
 from hebbgraph._version import __version__
 from hebbgraph.cli import (
     asking,
-    building,
     lessons,
     operations,
     plugins,
@@ -41,7 +40,6 @@ app = typer.Typer(
 )
 for group in (
     reading,
-    building,
     asking,
     teaching,
     lessons,

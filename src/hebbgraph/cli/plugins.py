@@ -20,6 +20,7 @@ _COMMANDS = {
         "bench",
         "Compare retrieval quality with BM25 and other baselines on evaluation sets.",
     ),
+    "build": ("scale", "Build an index with many workers: processes, or a cluster of Ray."),
     "load": ("bench", "Stress an index with several processes, then check its integrity."),
 }
 #: The command parses its own arguments, ``--help`` included.

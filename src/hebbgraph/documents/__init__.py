@@ -2,7 +2,6 @@
 
 ===================== ==============================================================
 ``ingesting``         :func:`ingest`: all of the below for every file that changed
-``batches``           files in batches, for the workers of :mod:`hebbgraph.build`
 ``walk``              folders to files, and the fingerprint of a file
 ``read``              :func:`read_document`: one file, in this process or a worker
 ``convert``           bytes to a :class:`Document`, whatever the format

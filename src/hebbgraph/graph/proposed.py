@@ -1,7 +1,7 @@
 """What chunks propose, as flat arrays: coded, counted, and turned into the tags of a chunk.
 
 The same functions serve a graph that advances in one process (:mod:`.tag_graph`) and a build
-whose partitions know nothing of each other (:mod:`hebbgraph.build`).
+whose partitions know nothing of each other (:mod:`hebbgraph_scale.build`).
 """
 
 from __future__ import annotations

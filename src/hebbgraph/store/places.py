@@ -15,7 +15,18 @@ from sqlalchemy.exc import ArgumentError
 
 from hebbgraph.errors import ParameterError
 
-__all__ = ["as_directory", "is_url", "masked", "parse_url"]
+__all__ = [
+    "BUILDS_ELSEWHERE",
+    "BUILD_FOLDER",
+    "as_directory",
+    "is_url",
+    "masked",
+    "parse_url",
+]
+
+#: Beside the database: the results of a build, and a file that names the folders elsewhere in
+#: which builds of it were begun and not completed. Both are gone when a build is complete.
+BUILD_FOLDER, BUILDS_ELSEWHERE = "build", "build.json"
 
 _MASK = "***"
 #: Parameters of a URL whose values are secret; drivers accept a password here too.

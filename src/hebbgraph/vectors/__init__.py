@@ -6,10 +6,9 @@
 :mod:`.table`           rows and their vectors as one matrix; asks a search for candidates
 :mod:`.searches`        a search by name, or a caller's own with its answers checked
 :mod:`.exact`           every allowed vector is a candidate
-:mod:`.quantized`       the same result from eight-bit codes
-:mod:`.ivf`             approximate, from inverted lists
 :mod:`.products`        the arithmetic that these share
 ======================  ==============================================================
 
-A search implements :class:`hebbgraph.protocols.VectorSearch`.
+A search implements :class:`hebbgraph.protocols.VectorSearch`. Those named ``quantized`` and ``ivf``
+come with the distribution hebbgraph-scale.
 """

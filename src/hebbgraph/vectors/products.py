@@ -1,4 +1,4 @@
-"""The arithmetic of vector search: inner products, top n, principal directions."""
+"""The arithmetic of vector search: inner products, top n."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
 
-__all__ = ["highest", "principal_directions", "products"]
+__all__ = ["highest", "products"]
 
 #: Above this many rows several threads pay. BLAS threads spin while they wait for each other:
 #: on a busy machine a product of one millisecond takes ten.
@@ -15,8 +15,6 @@ _MANY = 1 << 16
 #: Rows gathered at a time, so that they are still cached when they are read.
 _BLOCK = 1 << 10
 _GROUPS = 16
-#: Vectors that principal directions are estimated from.
-_SAMPLE = 10_000
 
 
 def products(
@@ -75,30 +73,3 @@ def highest(values: FloatArray, n: int) -> NDArray[np.int64]:
         at = at[held >= np.partition(held, len(at) - n)[len(at) - n]]
     best: NDArray[np.int64] = at[np.argsort(-values[at], kind="stable")[:n]]
     return best
-
-
-def principal_directions(
-    vectors: NDArray[np.float32],
-) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
-    """Return the principal directions of vectors, by descending share of their length.
-
-    They are the eigenvectors of the second moments of a sample.
-
-    Returns
-    -------
-    shares : ndarray of float64, shape (dimension,), descending
-        The share of the squared length along each direction.
-    directions : ndarray of float32, shape (dimension, dimension)
-        One per column.
-
-    Examples
-    --------
-    >>> shares, directions = principal_directions(np.array([[3.0, 0.0], [0.0, 1.0]], np.float32))
-    >>> shares.round(1).tolist(), np.abs(directions[:, 0]).tolist()
-    ([0.9, 0.1], [1.0, 0.0])
-    """
-    sample = vectors[:: max(1, len(vectors) // _SAMPLE)]
-    values, directions = np.linalg.eigh(sample.T.astype(np.float64) @ sample)
-    values = np.maximum(values[::-1], 0.0)
-    shares: NDArray[np.float64] = values / max(float(values.sum()), 1e-12)
-    return shares, np.ascontiguousarray(directions[:, ::-1], dtype=np.float32)

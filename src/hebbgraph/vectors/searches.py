@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar, get_args
 
 import numpy as np
@@ -10,20 +10,17 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray, unique
 from hebbgraph.errors import HebbgraphError, ParameterError
+from hebbgraph.extras import load_plugin
 from hebbgraph.protocols import VectorSearch, VectorSearchFactory, VectorSearchName
-from hebbgraph.vectors import ivf, quantized
 from hebbgraph.vectors.exact import ExactSearch
 
 __all__ = ["search_factory"]
 
 _R = TypeVar("_R")
 
-_FACTORIES: Mapping[VectorSearchName, VectorSearchFactory] = {
-    "exact": ExactSearch,
-    "quantized": quantized.QuantizedSearch,
-    "ivf": ivf.InvertedListSearch,
-}
-_LIBRARIES = {"quantized": quantized.library, "ivf": ivf.library}
+#: Group of entry points: classes of searches that other distributions offer by name.
+_GROUP = "hebbgraph.vector_searches"
+_OTHERWISE = 'open the index with Settings(vector_search="exact")'
 
 
 def search_factory(search: VectorSearchName | VectorSearchFactory) -> VectorSearchFactory:
@@ -34,18 +31,21 @@ def search_factory(search: VectorSearchName | VectorSearchFactory) -> VectorSear
     ParameterError
         If there is no search of that name.
     MissingExtraError
-        If its library is not installed.
+        If its distribution, or the library that it needs, is not installed.
     """
     if callable(search):
         return lambda vectors: _Checked(search, vectors)
-    if search not in _FACTORIES:
+    if search == "exact":
+        return ExactSearch
+    if search not in get_args(VectorSearchName):
         raise ParameterError(
             f"vector_search is one of {', '.join(get_args(VectorSearchName))}, or a callable "
             f"that makes a search, got {search!r}"
         )
-    if search in _LIBRARIES:
-        _LIBRARIES[search]()
-    return _FACTORIES[search]
+    factory: VectorSearchFactory = load_plugin(
+        _GROUP, search, extra=search, purpose=f'vector_search="{search}"', otherwise=_OTHERWISE
+    )
+    return factory
 
 
 class _Checked:

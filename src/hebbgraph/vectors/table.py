@@ -12,14 +12,18 @@ from numpy.typing import NDArray
 
 from hebbgraph.arrays import BoolArray, GrowableArray, IntArray
 from hebbgraph.artifacts import Stamp, remove
-from hebbgraph.protocols import VectorSearch, VectorSearchFactory, VectorSearchName
+from hebbgraph.protocols import (
+    SavedVectorSearch,
+    VectorSearch,
+    VectorSearchFactory,
+    VectorSearchName,
+)
 from hebbgraph.store.chunks import pages
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NOTHING, Commit
 from hebbgraph.store.truth import Truth
 from hebbgraph.vectors.exact import ExactSearch
 from hebbgraph.vectors.file import VectorFile
-from hebbgraph.vectors.ivf import InvertedListSearch
 from hebbgraph.vectors.products import highest, products
 from hebbgraph.vectors.scattered import ScatteredVectors
 from hebbgraph.vectors.searches import search_factory
@@ -225,8 +229,10 @@ class VectorTable:
         def fits(stamp: Stamp) -> bool:
             return stamp["state"] == list(self.state) and knows(Commit(*stamp["commit"]))
 
-        if search == "ivf" and directory is not None and len(self._rows) >= _FEWEST_SEARCHED:
-            saved = InvertedListSearch.load(directory, self.state.dimension, fits, self.rows)
+        is_large = len(self._rows) >= _FEWEST_SEARCHED and search != "exact"
+        load = getattr(search_factory(search), "load", None) if is_large else None
+        if load is not None and directory is not None:
+            saved = load(directory, self.state.dimension, fits, self.rows)
             if saved is not None:
                 self._kept = saved, len(saved)
                 saved.extend(self.matrix[len(saved) :])
@@ -237,7 +243,7 @@ class VectorTable:
     def save_search(self, directory: Path) -> None:
         """Save a search that is slow to build, unless it lies there as it is."""
         search = self._search
-        if isinstance(search, InvertedListSearch) and self._kept != (search, len(search)):
+        if isinstance(search, SavedVectorSearch) and self._kept != (search, len(search)):
             stamp: Stamp = {"state": list(self.state), "commit": list(self.commit)}
             search.save(directory, stamp, self.rows)
             self._kept = search, len(search)

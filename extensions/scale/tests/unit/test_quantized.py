@@ -1,15 +1,11 @@
 from __future__ import annotations
 
-import sys
-
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from hebbgraph.errors import MissingExtraError
-from hebbgraph.vectors.quantized import QuantizedSearch
+from hebbgraph_scale.quantized import QuantizedSearch
 
 
 def _unit(rng: np.random.Generator, n: int, dimension: int) -> NDArray[np.float32]:
@@ -64,9 +60,3 @@ def test_few_are_left_of_many() -> None:
     assert 7 in named
     assert len(looked_at) == 20
     assert len(named) < 500
-
-
-def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "numkong", None)
-    with pytest.raises(MissingExtraError, match=r"hebbgraph\[quantized\]"):
-        QuantizedSearch(np.eye(4, dtype=np.float32))

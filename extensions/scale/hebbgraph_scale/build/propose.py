@@ -12,19 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.arrays import IntArray, concatenated_ranges
-from hebbgraph.build.recipe import Partition, Recipe
-from hebbgraph.build.shelf import (
-    Summary,
-    load_arrays,
-    made_once,
-    name_of,
-    read_table,
-    save_arrays,
-    write_table,
-)
 from hebbgraph.derived.steps import id_prefix
 from hebbgraph.errors import InvalidChunkError
 from hebbgraph.graph.packed_strings import pack_strings
@@ -40,6 +28,18 @@ from hebbgraph.text.proposer import Proposer
 from hebbgraph.text.reader import TextReader, TokenizedTexts
 from hebbgraph.text.words import Interner
 from hebbgraph.versions import dated
+from numpy.typing import NDArray
+
+from hebbgraph_scale.build.recipe import Partition, Recipe
+from hebbgraph_scale.build.shelf import (
+    Summary,
+    load_arrays,
+    made_once,
+    name_of,
+    read_table,
+    save_arrays,
+    write_table,
+)
 
 __all__ = [
     "counts_of",

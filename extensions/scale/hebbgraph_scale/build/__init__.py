@@ -11,7 +11,7 @@
 ``shelf``      results on disk, each whole or not there
 ``engines``    where tasks run: here, in processes, on Ray (``ray_engine``)
 ``driver``     hands out tasks and commits
-``sources``    files of chunks to partitions
+``sources``    files of chunks to partitions; ``documents``: other files
 ``building``   :func:`build`: what ``hebbgraph build`` does; ``adding``: ``add(workers=)``
 =============  ==========================================================================
 

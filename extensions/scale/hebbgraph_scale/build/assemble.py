@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.arrays import concatenated_ranges, prefix_sums, transpose
-from hebbgraph.build.match import Matched, matched_of
-from hebbgraph.build.merge import vocabulary_of
-from hebbgraph.build.propose import prefixes_of
 from hebbgraph.graph.tag_graph import GraphArrays, TagGraph
 from hebbgraph.store.history import Commit
+from numpy.typing import NDArray
+
+from hebbgraph_scale.build.match import Matched, matched_of
+from hebbgraph_scale.build.merge import vocabulary_of
+from hebbgraph_scale.build.propose import prefixes_of
 
 __all__ = ["Placed", "assembled"]
 

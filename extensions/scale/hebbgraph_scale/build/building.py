@@ -10,25 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from filelock import FileLock, Timeout
-from pydantic import BaseModel, ConfigDict
-
 from hebbgraph.artifacts import remove, replace_file
-from hebbgraph.build.adding import check_buildable, new_recipe
-from hebbgraph.build.driver import Driver, Progress
-from hebbgraph.build.engines import Engine
-from hebbgraph.build.recipe import Partition, Recipe
 from hebbgraph.errors import IndexLockedError, ParameterError
 from hebbgraph.intake import OnError
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport
 from hebbgraph.store.database import translated_os
+from hebbgraph.store.places import BUILD_FOLDER, BUILDS_ELSEWHERE
+from pydantic import BaseModel, ConfigDict
+
+from hebbgraph_scale.build.adding import check_buildable, new_recipe
+from hebbgraph_scale.build.driver import Driver, Progress
+from hebbgraph_scale.build.engines import Engine
+from hebbgraph_scale.build.recipe import Partition, Recipe
 
 __all__ = ["BuildReport", "build", "sweep_shelf"]
 
-_SHELF = "build"
 _MANIFEST = "manifest.json"
-#: Beside the database: the folders elsewhere in which builds of it were begun and not completed.
-_ELSEWHERE = "build.json"
 
 
 class BuildReport(BaseModel):
@@ -80,10 +78,10 @@ def build(
     namespace : Namespace
         ``index.parts`` of an open index, which may hold other chunks.
     partitions : sequence of Partition
-        From :func:`hebbgraph.build.sources.partitions_of` or
+        From :func:`hebbgraph_scale.build.sources.partitions_of` or
         :func:`hebbgraph.documents.batches.batches_of`.
     engine : Engine
-        See :func:`hebbgraph.build.engines.engine_named`.
+        See :func:`hebbgraph_scale.build.engines.engine_named`.
     work : path, optional
         The folder of results, which all workers share; by default ``build`` in the index. It is
         new, empty, or that of a build that was killed, and removed when the build is complete.
@@ -92,7 +90,7 @@ def build(
         ``functools.partial(SentenceTransformerEmbedder, name)``.
     on_error : {"raise", "skip"}
     on_progress : callable, optional
-        Gets a :class:`~hebbgraph.build.driver.Told`.
+        Gets a :class:`~hebbgraph_scale.build.driver.Told`.
 
     Raises
     ------
@@ -109,10 +107,12 @@ def build(
         )
     if work is None and namespace.root is None:
         raise ParameterError("an index without a folder of its own needs work=, a folder")
-    shelf = Path(work) if work is not None else Path(namespace.root or "") / _SHELF
+    shelf = Path(work) if work is not None else Path(namespace.root or "") / BUILD_FOLDER
     with _alone_in(shelf):
         recipe = _recipe_of(shelf, namespace, on_error, embedder)
-        noted = None if work is None or namespace.root is None else namespace.root / _ELSEWHERE
+        noted = (
+            None if work is None or namespace.root is None else namespace.root / BUILDS_ELSEWHERE
+        )
         if noted is not None:
             _note(noted, [*_noted(noted), str(shelf.absolute())])
         driver = Driver(namespace, engine, shelf, recipe, on_progress)
@@ -151,9 +151,9 @@ def sweep_shelf(root: Path, database: str) -> None:
     IndexLockedError
         If the build is at work.
     """
-    noted = root / _ELSEWHERE
+    noted = root / BUILDS_ELSEWHERE
     unreached = []
-    for shelf in (root / _SHELF, *map(Path, _noted(noted))):
+    for shelf in (root / BUILD_FOLDER, *map(Path, _noted(noted))):
         if not shelf.parent.is_dir():
             unreached.append(str(shelf))
         elif (shelf / _MANIFEST).exists() and (shelf.parent == root or _is_of(shelf, database)):

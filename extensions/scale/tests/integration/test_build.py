@@ -13,13 +13,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-
 from hebbgraph import Chunk, HebbianIndex, InvalidChunkError, ParameterError, Settings
-from hebbgraph.build.adding import new_recipe
-from hebbgraph.build.driver import Driver
-from hebbgraph.build.engines import Engine, Here, Processes
-from hebbgraph.build.recipe import Given
-from hebbgraph.build.shelf import whole
+
+from hebbgraph_scale.build.adding import new_recipe
+from hebbgraph_scale.build.driver import Driver
+from hebbgraph_scale.build.engines import Engine, Here, Processes, engine_named
+from hebbgraph_scale.build.recipe import Given
+from hebbgraph_scale.build.shelf import whole
 
 _FIRST = ("Ada", "Boris", "Chen", "Dalia", "Emil", "Fatou")
 _LAST = ("Marsh", "Novak", "Okoro", "Petrel", "Quint", "Reyes", "Sato")
@@ -282,3 +282,11 @@ def test_workers_refuse_what_only_this_process_can_do() -> None:
         pytest.raises(ParameterError, match="keep_versions"),
     ):
         index.add(_CHUNKS, workers=1)
+
+
+def test_workers_where_no_system_tells_which_processors_are_ours(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    monkeypatch.setattr(os, "cpu_count", lambda: 3)
+    assert engine_named("processes").workers == 3

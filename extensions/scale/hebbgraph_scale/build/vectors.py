@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from hebbgraph.embedders import embed_in_batches, embedder_name
+from hebbgraph.records import Chunk
 from numpy.typing import NDArray
 
-from hebbgraph.build.shelf import (
+from hebbgraph_scale.build.shelf import (
     Summary,
     load_arrays,
     made_once,
@@ -17,8 +19,6 @@ from hebbgraph.build.shelf import (
     read_table,
     save_arrays,
 )
-from hebbgraph.embedders import embed_in_batches, embedder_name
-from hebbgraph.records import Chunk
 
 __all__ = ["embed", "vectors_of"]
 

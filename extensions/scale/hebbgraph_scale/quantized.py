@@ -1,4 +1,4 @@
-r"""Exact nearest neighbours from an eighth of the bytes (extra ``quantized``).
+r"""Exact nearest neighbours from an eighth of the bytes (``pip install "hebbgraph[quantized]"``).
 
 Vectors are rotated onto their principal directions; about half of the components then hold
 nine tenths of the squared length. Each component is kept in eight bits. A product of codes
@@ -16,18 +16,16 @@ the vectors: of 200,000 like those of all-MiniLM-L6-v2 about 3 %, then a few hun
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
+import numkong
 import numpy as np
+from hebbgraph.arrays import BoolArray, FloatArray, GrowableArray, IntArray
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import BoolArray, FloatArray, GrowableArray, IntArray
-from hebbgraph.extras import require
-from hebbgraph.vectors.products import principal_directions
+from hebbgraph_scale.directions import principal_directions
 
-__all__ = ["QuantizedSearch", "library"]
-
-_Kernel: TypeAlias = Callable[[NDArray[np.int8], NDArray[np.int8]], NDArray[np.float32]]
+__all__ = ["QuantizedSearch"]
 
 _SAMPLE = 10_000
 #: The share of the squared length that the later components hold.
@@ -68,9 +66,9 @@ class _Query:
         self.off = np.float32(np.linalg.norm(part - code * step))
         self.length = np.float32(np.linalg.norm(part))
 
-    def products(self, kernel: _Kernel, at: slice | IntArray) -> NDArray[np.float32]:
+    def products(self, at: slice | IntArray) -> NDArray[np.float32]:
         """Estimate what the block adds to each cosine."""
-        return kernel(self.code, self.block.codes.view[at]) * self.factor
+        return _products(self.code, self.block.codes.view[at]) * self.factor
 
     def slack(self, at: slice | IntArray) -> NDArray[np.float32]:
         """Bound by how much the estimate may be too low."""
@@ -87,15 +85,9 @@ class QuantizedSearch:
     ----------
     vectors : ndarray of float32, shape (n, dimension)
         The rotation is fitted to these, and kept for all that follow.
-
-    Raises
-    ------
-    MissingExtraError
-        If numkong is not installed.
     """
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
-        self._kernel = _kernel()
         shares, self._turn = principal_directions(vectors)
         leading = int(np.searchsorted(np.cumsum(shares), 1.0 - _LATER)) + 1
         self._n_leading = min(max(leading, _LEAST_LEADING), vectors.shape[1])
@@ -130,7 +122,7 @@ class QuantizedSearch:
         turned = query @ self._turn
         leading = _Query(self._leading, turned[: self._n_leading])
         later = _Query(self._later, turned[self._n_leading :])
-        about = leading.products(self._kernel, every)
+        about = leading.products(every)
         if few is None:
             about[~allowed] = -np.inf
         best = np.argpartition(about, len(about) - 2 * limit)[-2 * limit :]
@@ -143,27 +135,13 @@ class QuantizedSearch:
         at = kept if few is None else few[kept]
         if len(at) > 2 * limit and self._n_leading < len(turned):
             closer = about[kept] + leading.slack(at) + later.slack(at)
-            closer += later.products(self._kernel, at)
+            closer += later.products(at)
             at = at[closer >= reached]
         return at
 
 
-def library() -> Any:
-    """Return numkong; MissingExtraError if it is not installed."""
-    return require(
-        "numkong",
-        extra="quantized",
-        purpose='vector_search="quantized"',
-        otherwise='open the index with Settings(vector_search="exact")',
-    )
-
-
-def _kernel() -> _Kernel:
-    numkong = library()
-
-    def products(code: NDArray[np.int8], codes: NDArray[np.int8]) -> NDArray[np.float32]:
-        found: Any = numkong.cdist(code[None, :], codes, "dot", out_dtype="float32")
-        result: NDArray[np.float32] = np.asarray(found, dtype=np.float32)[0]
-        return result
-
-    return products
+def _products(code: NDArray[np.int8], codes: NDArray[np.int8]) -> NDArray[np.float32]:
+    """Multiply a code with each row of others."""
+    products: Any = numkong.cdist(code[None, :], codes, "dot", out_dtype="float32")
+    result: NDArray[np.float32] = np.asarray(products, dtype=np.float32)[0]
+    return result

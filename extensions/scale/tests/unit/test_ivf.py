@@ -1,16 +1,14 @@
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hebbgraph.artifacts import Stamp
 from numpy.typing import NDArray
 
-from hebbgraph.artifacts import Stamp
-from hebbgraph.errors import MissingExtraError
-from hebbgraph.vectors import ivf as module
-from hebbgraph.vectors.ivf import InvertedListSearch
+from hebbgraph_scale import ivf as module
+from hebbgraph_scale.ivf import InvertedListSearch
 
 STAMP = {"revision": 1, "epoch": 1}
 
@@ -121,9 +119,3 @@ def test_a_damaged_file_is_passed_over(damage: str, tmp_path: Path) -> None:
     else:
         path.with_name("vectors.ivf.json").write_bytes(b"\x00")
     assert InvertedListSearch.load(tmp_path, 32, _fits, np.arange(500)) is None
-
-
-def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    with pytest.raises(MissingExtraError, match=r"hebbgraph\[ivf\]"):
-        InvertedListSearch(np.eye(4, dtype=np.float32))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -9,9 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from hebbgraph.build.driver import Driver, Told
-from hebbgraph.build.engines import Engine
-from hebbgraph.build.recipe import Given, Recipe
 from hebbgraph.errors import ParameterError
 from hebbgraph.intake import ChunkLike, OnError
 from hebbgraph.namespace import Namespace
@@ -19,6 +17,10 @@ from hebbgraph.records import AddReport, Chunk
 from hebbgraph.settings import Settings
 from hebbgraph.store.processes import scratch_prefix
 from hebbgraph.writer import OnProgress, Writer, progress
+
+from hebbgraph_scale.build.driver import Driver, Told
+from hebbgraph_scale.build.engines import engine_named
+from hebbgraph_scale.build.recipe import Given, Recipe
 
 __all__ = ["add_with_workers", "check_buildable", "new_recipe"]
 
@@ -29,7 +31,7 @@ _CHUNKS = 4_000  # of a partition
 def add_with_workers(
     namespace: Namespace,
     chunks: Iterable[ChunkLike],
-    engine: Engine,
+    workers: int,
     *,
     on_error: OnError,
     strict: bool,
@@ -43,6 +45,7 @@ def add_with_workers(
     total = len(chunks) if isinstance(chunks, list | tuple) else None
     recipe = new_recipe(namespace.settings, strict=strict, on_error=on_error)
     with (
+        contextlib.closing(engine_named("processes", workers)) as engine,
         tempfile.TemporaryDirectory(prefix=scratch_prefix("build"), dir=namespace.root) as folder,
         progress(show_progress, on_progress) as tell,
     ):

@@ -218,7 +218,7 @@ def engine_named(
     if gpus is not None and not (type(gpus) is int and gpus >= 0):
         raise ParameterError(f"gpus is 0 or more, got {gpus!r}")
     if name == "ray":
-        from hebbgraph.build.ray_engine import RayTasks
+        from hebbgraph_scale.build.ray_engine import RayTasks
 
         return RayTasks(workers, address, gpus)
     if name != "processes":

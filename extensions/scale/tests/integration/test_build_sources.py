@@ -12,15 +12,15 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from typer.testing import CliRunner
-
 from hebbgraph import HebbianIndex
-from hebbgraph.build import sources
-from hebbgraph.build.building import build
-from hebbgraph.build.engines import Here, engine_named
-from hebbgraph.build.sources import partitions_of
 from hebbgraph.cli import app
 from hebbgraph.errors import IndexLockedError, MissingExtraError, ParameterError
+from typer.testing import CliRunner
+
+from hebbgraph_scale.build import sources
+from hebbgraph_scale.build.building import build
+from hebbgraph_scale.build.engines import Here, engine_named
+from hebbgraph_scale.build.sources import partitions_of
 
 _RECORDS = [
     {

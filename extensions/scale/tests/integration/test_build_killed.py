@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from hebbgraph import HebbianIndex
-from hebbgraph.build.building import build
-from hebbgraph.build.engines import Here, engine_named
-from hebbgraph.build.sources import JsonLines, partitions_of
+
+from hebbgraph_scale.build.building import build
+from hebbgraph_scale.build.engines import Here, engine_named
+from hebbgraph_scale.build.sources import JsonLines, partitions_of
 
 pytestmark = pytest.mark.skipif(
     not os.environ.get("HEBBGRAPH_SOAK"), reason="takes minutes; make soak runs it"

@@ -1,4 +1,4 @@
-r"""Approximate nearest neighbours from inverted lists, by faiss (extra ``ivf``).
+r"""Approximate nearest neighbours from inverted lists, by faiss (``pip install "hebbgraph[ivf]"``).
 
 Vectors are divided among :math:`\sqrt n` lists around a centre each, and a search reads the
 lists whose centres are nearest [1]_. They hold eight-bit codes of the leading components
@@ -23,15 +23,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
+import faiss
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.arrays import BoolArray, FloatArray, IntArray
 from hebbgraph.artifacts import Stamp, read_stamped, rows_checksum, write_stamped
-from hebbgraph.extras import require
-from hebbgraph.vectors.products import principal_directions
+from numpy.typing import NDArray
 
-__all__ = ["InvertedListSearch", "library"]
+from hebbgraph_scale.directions import principal_directions
+
+__all__ = ["InvertedListSearch"]
 
 logger = logging.getLogger(__name__)
 
@@ -57,22 +57,16 @@ class InvertedListSearch:
     ----------
     vectors : ndarray of float32, shape (n, dimension)
         Rotation and centres are fitted to these, and kept for all that follow.
-
-    Raises
-    ------
-    MissingExtraError
-        If faiss is not installed.
     """
 
     def __init__(self, vectors: NDArray[np.float32]) -> None:
-        self._faiss = library()
         #: The mask of the last search, how many it allows, and what tells faiss which.
         self._last_allowed: tuple[BoolArray, int, Any] | None = None
         self._index = self._fitted(vectors)
         self.extend(vectors)
 
     def _fitted(self, vectors: NDArray[np.float32]) -> Any:
-        faiss, dimension = self._faiss, vectors.shape[1]
+        dimension = vectors.shape[1]
         shares, directions = principal_directions(vectors)
         enough = int(np.searchsorted(np.cumsum(shares), _KEPT)) + 1
         kept = min(-(-enough // _UNIT) * _UNIT, dimension)
@@ -90,13 +84,13 @@ class InvertedListSearch:
         lists.cp.min_points_per_centroid = 1  # or it prints a warning
         index = faiss.IndexPreTransform(turn, lists)
         sample = vectors[:: max(1, len(vectors) // (_FITTED * n_lists))]
-        with _one_thread(faiss):
+        with _one_thread():
             index.train(np.ascontiguousarray(sample))
         return index
 
     @property
     def _lists(self) -> Any:
-        return self._faiss.extract_index_ivf(self._index)
+        return faiss.extract_index_ivf(self._index)
 
     @property
     def n_fitted(self) -> int:
@@ -109,7 +103,7 @@ class InvertedListSearch:
     def extend(self, vectors: NDArray[np.float32]) -> None:
         """Add vectors; see :class:`~hebbgraph.protocols.VectorSearch`."""
         self._last_allowed = None
-        with _one_thread(self._faiss):
+        with _one_thread():
             for start in range(0, len(vectors), _BATCH):
                 self._index.add(np.ascontiguousarray(vectors[start : start + _BATCH]))
 
@@ -121,7 +115,7 @@ class InvertedListSearch:
         cosines: Callable[[IntArray], FloatArray],
     ) -> NDArray[np.int64]:
         """Return positions that include nearly all of the nearest allowed ones."""
-        faiss, size, n_lists = self._faiss, len(self), self._lists.nlist
+        size, n_lists = len(self), self._lists.nlist
         wanted = _CANDIDATES * limit
         n_allowed, selector = self._selected(allowed)
         if n_allowed <= max(wanted, _FEW):
@@ -134,7 +128,7 @@ class InvertedListSearch:
         n_probes = math.ceil(looked_at * n_lists / size)
         while True:
             parameters.nprobe = min(n_probes, n_lists)
-            with _one_thread(faiss):
+            with _one_thread():
                 _, named = self._index.search(
                     query[None, :],
                     wanted,
@@ -152,7 +146,7 @@ class InvertedListSearch:
             return held[1:]
         n_allowed, selector = int(np.count_nonzero(allowed)), None
         if n_allowed < len(self):
-            selector = self._faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
+            selector = faiss.IDSelectorBitmap(np.packbits(allowed, bitorder="little"))
         self._last_allowed = allowed, n_allowed, selector
         return n_allowed, selector
 
@@ -165,7 +159,7 @@ class InvertedListSearch:
 
     def _write(self, path: Path) -> None:
         try:
-            self._faiss.write_index(self._index, str(path))
+            faiss.write_index(self._index, str(path))
         except RuntimeError as error:  # a full disk, say
             raise OSError(f"{path} could not be written: {error}") from error
 
@@ -177,7 +171,6 @@ class InvertedListSearch:
 
         ``fits`` judges the rest of the stamp. Vectors added since are missing.
         """
-        faiss = library()
 
         def same_rows(stamp: Stamp) -> bool:
             n = int(stamp["n"])
@@ -195,22 +188,12 @@ class InvertedListSearch:
             logger.warning("%s in %s is damaged (%s): rebuilding", _FILE, directory, error)
             return None
         lists = object.__new__(cls)
-        lists._faiss, lists._index, lists._last_allowed = faiss, index, None
+        lists._index, lists._last_allowed = index, None
         return lists
 
 
-def library() -> Any:
-    """Return faiss; MissingExtraError if it is not installed."""
-    return require(
-        "faiss",
-        extra="ivf",
-        purpose='vector_search="ivf"',
-        otherwise='open the index with Settings(vector_search="exact")',
-    )
-
-
 @contextlib.contextmanager
-def _one_thread(faiss: Any) -> Iterator[None]:
+def _one_thread() -> Iterator[None]:
     """Keep OpenMP from starting threads.
 
     A process forked later would wait for them forever; and they spin while they wait for each

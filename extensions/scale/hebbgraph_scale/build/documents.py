@@ -1,4 +1,4 @@
-"""Files in portions, for workers that index them in parallel (:mod:`hebbgraph.build`)."""
+"""Files in portions, for workers that index them in parallel (:mod:`hebbgraph_scale.build`)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hebbgraph.build.sources import share_of
 from hebbgraph.documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, shown_path
 from hebbgraph.documents.ingesting import (
     check_id,
@@ -23,6 +22,8 @@ from hebbgraph.documents.walk import FoundFile, discover, fingerprint
 from hebbgraph.documents.worker import DEFAULT_LIMITS, ConversionLimits
 from hebbgraph.errors import ConversionError, MissingExtraError
 from hebbgraph.records import Chunk
+
+from hebbgraph_scale.build.sources import share_of
 
 __all__ = ["Batch", "Batches", "batches_of"]
 

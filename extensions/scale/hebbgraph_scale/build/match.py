@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-
-from hebbgraph.build.merge import vocabulary_of
-from hebbgraph.build.propose import kept_texts, proposed_of, texts_of
-from hebbgraph.build.shelf import Summary, load_arrays, made_once, name_of, save_arrays
 from hebbgraph.graph.phrases import PhraseTable
 from hebbgraph.graph.proposed import Proposed, tags_of_texts
+from numpy.typing import NDArray
+
+from hebbgraph_scale.build.merge import vocabulary_of
+from hebbgraph_scale.build.propose import kept_texts, proposed_of, texts_of
+from hebbgraph_scale.build.shelf import Summary, load_arrays, made_once, name_of, save_arrays
 
 __all__ = ["Matched", "match", "matched_of"]
 

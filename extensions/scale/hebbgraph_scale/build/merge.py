@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.arrays import IntArray, concatenated_ranges, prefix_sums
-from hebbgraph.build.propose import counts_of
-from hebbgraph.build.shelf import Summary, load_arrays, made_once, name_of, save_arrays
 from hebbgraph.graph.packed_strings import PackedStrings
 from hebbgraph.graph.phrases import MIN_CANDIDATES, PhraseArrays, order_keys
 from hebbgraph.graph.trie import PhraseTrie
 from hebbgraph.text.hashing import PhraseHasher
+from numpy.typing import NDArray
+
+from hebbgraph_scale.build.propose import counts_of
+from hebbgraph_scale.build.shelf import Summary, load_arrays, made_once, name_of, save_arrays
 
 __all__ = ["merge", "vocabulary_of", "write_vocabulary"]
 

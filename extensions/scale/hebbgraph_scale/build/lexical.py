@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
-
-from hebbgraph.build.shelf import Summary, made_once, name_of, read_table
 from hebbgraph.derived.lexical import LexicalIndex, LexicalRow
 from hebbgraph.store.history import Commit
+from numpy.typing import NDArray
+
+from hebbgraph_scale.build.shelf import Summary, made_once, name_of, read_table
 
 __all__ = ["INDEX", "Numbered", "index_terms", "lexical_rows"]
 

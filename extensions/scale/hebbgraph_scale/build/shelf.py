@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.arrays import prefix_sums
 from hebbgraph.artifacts import file_checksum, remove
 from hebbgraph.extras import require
+from numpy.typing import NDArray
 
 __all__ = [
     "Summary",

@@ -18,18 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.arrays import IntArray
-from hebbgraph.build.assemble import Placed, assembled
-from hebbgraph.build.engines import Engine, Task
-from hebbgraph.build.lexical import INDEX, Numbered, index_terms, lexical_rows
-from hebbgraph.build.match import match
-from hebbgraph.build.merge import merge, write_vocabulary
-from hebbgraph.build.propose import propose, recount, rows_of
-from hebbgraph.build.recipe import Partition, Recipe
-from hebbgraph.build.shelf import Summary
-from hebbgraph.build.vectors import embed, vectors_of
 from hebbgraph.errors import SettingsMismatchError
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, FailedChunk
@@ -37,6 +26,17 @@ from hebbgraph.store.chunks import chunk_of_row
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NEVER, Commit
 from hebbgraph.store.truth import ChunkWrite
+from numpy.typing import NDArray
+
+from hebbgraph_scale.build.assemble import Placed, assembled
+from hebbgraph_scale.build.engines import Engine, Task
+from hebbgraph_scale.build.lexical import INDEX, Numbered, index_terms, lexical_rows
+from hebbgraph_scale.build.match import match
+from hebbgraph_scale.build.merge import merge, write_vocabulary
+from hebbgraph_scale.build.propose import propose, recount, rows_of
+from hebbgraph_scale.build.recipe import Partition, Recipe
+from hebbgraph_scale.build.shelf import Summary
+from hebbgraph_scale.build.vectors import embed, vectors_of
 
 __all__ = ["Driver", "Progress", "Told"]
 

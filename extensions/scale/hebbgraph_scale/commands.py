@@ -1,0 +1,186 @@
+"""``hebbgraph build``: an entry point in the group ``hebbgraph.commands``."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import typer
+from hebbgraph.cli.shared import (
+    AsJson,
+    Base,
+    Cache,
+    Db,
+    EmbedderName,
+    MaxTokens,
+    Namespace,
+    chunk_settings,
+    err,
+    opened,
+    out,
+    print_json,
+)
+from hebbgraph.cli.terminal import counted, harmless
+from hebbgraph.embedders import SentenceTransformerEmbedder
+from hebbgraph.errors import ParameterError
+from hebbgraph.index import HebbianIndex
+from rich.progress import BarColumn, Progress, TextColumn
+
+from hebbgraph_scale.build.building import BuildReport
+from hebbgraph_scale.build.building import build as build_index
+from hebbgraph_scale.build.driver import Told
+from hebbgraph_scale.build.engines import Engine, engine_named
+from hebbgraph_scale.build.recipe import Partition
+from hebbgraph_scale.build.sources import is_table, partitions_of
+
+__all__ = ["build"]
+
+_SOME_FAILED = 3
+
+
+class _EngineName(StrEnum):
+    processes = "processes"
+    ray = "ray"
+
+
+class _OnError(StrEnum):
+    stop = "raise"
+    skip = "skip"
+
+
+class _Sources(NamedTuple):
+    """What the arguments name: partitions of chunks, and files that are in none."""
+
+    partitions: list[Partition]
+    unreadable: list[tuple[str, str]]
+    ignored: dict[str, int]
+
+
+def build(
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help="Chunks as .jsonl or .parquet (paths, or URLs of fsspec), files, and folders."
+        ),
+    ],
+    db: Db,
+    namespace: Namespace = "default",
+    workers: Annotated[
+        int | None, typer.Option(help="[default: one for each processor]", min=1)
+    ] = None,
+    engine: Annotated[
+        _EngineName, typer.Option(help="What runs the workers.")
+    ] = _EngineName.processes,
+    address: Annotated[
+        str | None, typer.Option(help="Of a Ray cluster. [default: Ray on this machine]")
+    ] = None,
+    gpus: Annotated[
+        int | None, typer.Option(help="Of a Ray cluster, that embed. [default: all]", min=0)
+    ] = None,
+    embedder: EmbedderName = None,
+    work: Annotated[
+        Path | None,
+        typer.Option(help="Folder for results, shared by all workers. [default: build, in --db]"),
+    ] = None,
+    base: Base = None,
+    max_tokens: MaxTokens = None,
+    on_error: Annotated[
+        _OnError, typer.Option(help="What happens to a chunk that cannot be taken.")
+    ] = _OnError.stop,
+    cache_dir: Cache = None,
+    as_json: AsJson = False,
+) -> None:
+    """Build an index with many workers. Run it again after a kill, and it goes on.
+
+    If files or chunks fail, they are listed at the end and the exit code is 3.
+    """
+    named = _sources(sources, base, max_tokens)
+    if gpus is not None and embedder is None:
+        raise ParameterError("--gpus is for embedding, and there is no --embedder")
+    with (
+        opened(db, namespace, create=True, cache_dir=cache_dir) as index,
+        contextlib.closing(engine_named(engine.value, workers, address, gpus)) as running,
+    ):
+        if not index.settings.keep_text:
+            raise ParameterError(
+                f"{db} keeps its texts in another store; build with the program that writes to it"
+            )
+        report = _built(index, named.partitions, running, work, embedder, on_error)
+    failed = [*named.unreadable, *report.files_failed]
+    if as_json:
+        files = {"files_failed": tuple(failed), "files_ignored": named.ignored}
+        print_json(report.model_copy(update=files).model_dump())
+    else:
+        _print(report, named.ignored, failed)
+    if failed or report.added.failed:
+        raise typer.Exit(_SOME_FAILED)
+
+
+def _sources(sources: list[str], base: Path | None, max_tokens: int | None) -> _Sources:
+    """Divide what the arguments name into partitions."""
+    partitions: list[Partition] = [*partitions_of([path for path in sources if is_table(path)])]
+    documents = [path for path in sources if not is_table(path)]
+    if not documents:
+        if base is not None or max_tokens is not None:
+            raise ParameterError(
+                "--base and --max-tokens are for documents; all sources hold chunks"
+            )
+        return _Sources(partitions, [], {})
+    from hebbgraph_scale.build.documents import batches_of
+
+    found = batches_of(documents, base=base, settings=chunk_settings(max_tokens))
+    return _Sources([*partitions, *found.batches], found.failed, found.ignored)
+
+
+def _built(
+    index: HebbianIndex,
+    partitions: list[Partition],
+    engine: Engine,
+    work: Path | None,
+    embedder: str | None,
+    on_error: _OnError,
+) -> BuildReport:
+    """Build under a progress bar."""
+    model = None if embedder is None else functools.partial(SentenceTransformerEmbedder, embedder)
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[left]}"))
+    with Progress(*columns, console=err, transient=True) as bar:
+        task = bar.add_task("propose", total=1.0, left="")
+
+        def show(now: Told) -> None:
+            left = "" if now.seconds_left is None else f"{now.seconds_left:,.0f} s left"
+            shown = f"{counted(now.chunks, 'chunk')}, {left}"
+            bar.update(task, completed=now.done, description=now.step, left=shown)
+
+        return build_index(
+            index.parts,
+            partitions,
+            engine,
+            work=work,
+            embedder=model,
+            on_error=on_error.value,
+            on_progress=show,
+        )
+
+
+def _print(report: BuildReport, ignored: dict[str, int], failed: list[tuple[str, str]]) -> None:
+    """Print what was added, and whatever was not."""
+    added = report.added
+    speed = report.megabytes / max(added.seconds, 1e-9)
+    out.print(
+        f"{counted(added.added, 'chunk')} added, {added.replaced:,} replaced, "
+        f"{added.unchanged:,} unchanged, {added.deleted:,} deleted, in {added.seconds:.1f} s "
+        f"with {counted(report.workers, 'worker')} ({speed:.2f} MB a second)"
+    )
+    if report.reused:
+        out.print(f"{report.reused:,} results of an earlier build were whole and used again")
+    if ignored:
+        kinds = ", ".join(f"{kind or 'none'}: {n}" for kind, n in ignored.items())
+        hint = "; name a file of chunks itself" if any(map(is_table, ignored)) else ""
+        err.print(f"ignored in folders, by suffix: {harmless(kinds)}{hint}")
+    for path, reason in failed:
+        err.print(f"[red]failed[/red] {harmless(path)}: {harmless(reason)}")
+    for chunk in added.failed:
+        err.print(f"[red]skipped[/red] {harmless(chunk.reason)}")
