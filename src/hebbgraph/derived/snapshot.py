@@ -38,6 +38,15 @@ _FORMER = ".former"
 _HEADERS = threading.Lock()
 
 
+def _after_fork() -> None:
+    global _HEADERS
+    _HEADERS = threading.Lock()  # a thread that the child has not may hold the former one
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
+
+
 def save_snapshot(directory: Path, graph: TagGraph) -> None:
     """Write the graph, make it the current snapshot, and remove older ones.
 

@@ -29,6 +29,7 @@ from hebbgraph.errors import (
 )
 from hebbgraph.store.database import DATABASE_NAME, Database, translate_os
 from hebbgraph.store.file_sum import draw_number
+from hebbgraph.store.forks import Connection, connection_in_use
 from hebbgraph.store.history import new_mark
 from hebbgraph.store.processes import scratch_prefix
 from hebbgraph.store.recalls import remove_recalls
@@ -62,7 +63,7 @@ def back_up(database: Database, directory: Path) -> Path:
             raise ParameterError(f"{directory} is there already; name a new directory")
         directory.mkdir(parents=True, exist_ok=True)
         with whole_file(directory / DATABASE_NAME) as partial:
-            with database.read() as connection, closing(sqlite3.connect(partial)) as copy:
+            with database.read() as connection, closing(Connection(partial)) as copy:
                 source = connection.connection.driver_connection
                 assert isinstance(source, sqlite3.Connection)
                 source.backup(copy)
@@ -111,14 +112,18 @@ def restore(
             f"{directory} holds an index already, and restoring replaces all of it; give a new "
             "directory, or force=True (on the command line, --force)"
         )
-    with _translated(str(backup)), closing(sqlite3.connect(source_path)) as source:
+    with (
+        connection_in_use(),
+        _translated(str(backup)),
+        closing(Connection(source_path)) as source,
+    ):
         _check(source, backup)
         # Opening it creates the tables, and refuses what is not ours.
         Database.in_directory(directory, wait_seconds=wait_seconds).dispose()
         with (
             tempfile.TemporaryDirectory(dir=directory, prefix=scratch_prefix("restore")) as scratch,
-            closing(sqlite3.connect(Path(scratch) / DATABASE_NAME)) as copy,
-            closing(sqlite3.connect(directory / DATABASE_NAME, timeout=wait_seconds)) as live,
+            closing(Connection(Path(scratch) / DATABASE_NAME)) as copy,
+            closing(Connection(directory / DATABASE_NAME, timeout=wait_seconds)) as live,
         ):
             source.backup(copy)
             # This migrates a backup of an older version, and refuses a newer one.

@@ -31,9 +31,9 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.store import schema
+from hebbgraph.store.forks import connection_in_use, disconnect_before_forks
 from hebbgraph.store.places import masked, parse_url
 from hebbgraph.store.postgresql import PostgresDialect
-from hebbgraph.store.processes import leave_to_parent
 from hebbgraph.store.sqlite import SqliteDialect
 
 __all__ = ["DATABASE_NAME", "Database", "retried", "translate_os", "translated_os"]
@@ -114,6 +114,7 @@ class Database:
         self.place = place
         self.read_only = read_only
         self.wait_seconds = wait_seconds
+        self._id: str | None = None
         #: Whether the connection was lost and not found again.
         self._is_away = False
         name = url.get_backend_name()
@@ -125,10 +126,10 @@ class Database:
         self.dialect = _DIALECTS[name](place, read_only=read_only, wait_seconds=wait_seconds)
         self.engine = self.dialect.engine(url)
         self._reading = self.dialect.reading(self.engine)
-        leave_to_parent(self)
         # One connection serves every thread of an in-memory database.
-        in_memory = name == "sqlite" and not url.database
-        self._serialise = threading.RLock() if in_memory else contextlib.nullcontext()
+        self._in_memory = name == "sqlite" and not url.database
+        self._serialise = threading.RLock() if self._in_memory else contextlib.nullcontext()
+        disconnect_before_forks(self)
 
     @classmethod
     def in_directory(cls, directory: Path, *, wait_seconds: float, create: bool = True) -> Database:
@@ -201,7 +202,12 @@ class Database:
     @contextlib.contextmanager
     def read(self) -> Iterator[sa.Connection]:
         """One consistent view of the database."""
-        with self._serialise, self._translated(), self._reading.connect() as connection:
+        with (
+            connection_in_use(),
+            self._serialise,
+            self._translated(),
+            self._reading.connect() as connection,
+        ):
             self.dialect.check_place()
             yield connection
 
@@ -218,8 +224,8 @@ class Database:
 
         def work() -> Sequence[Any]:
             self.dialect.check_place()
-            with self._serialise:
-                try:  # twice a recall: entering a context manager would take longer
+            with connection_in_use(), self._serialise:
+                try:  # twice a recall: entering a generator would take longer
                     return self.dialect.ask(self._reading, query, bound)
                 except (SQLAlchemyError, UnicodeEncodeError) as error:
                     with self._translated():
@@ -236,7 +242,12 @@ class Database:
             )
         committing = False
         try:
-            with self._serialise, self._translated(), self.engine.connect() as connection:
+            with (
+                connection_in_use(),
+                self._serialise,
+                self._translated(),
+                self.engine.connect() as connection,
+            ):
                 connection = connection.execution_options(writing=True)
                 with connection.begin():
                     self.dialect.check_place()
@@ -386,13 +397,15 @@ class Database:
             .values(value=str(schema.SCHEMA_VERSION))
         )
 
-    @functools.cached_property
+    @property
     def id(self) -> str:
         """The random id of this database."""
-        ((value,),) = self.ask(_DATABASE_ID, {"wanted": "database_id"})
-        return str(value)
+        if self._id is None:
+            ((value,),) = self.ask(_DATABASE_ID, {"wanted": "database_id"})
+            self._id = str(value)
+        return self._id
 
-    @functools.cached_property
+    @property
     def recall_key(self) -> bytes | None:
         """The key that recalls are sealed with; None if it can be neither read nor made."""
         query = sa.select(schema.meta.c.value).where(schema.meta.c.key == "recall_key")
@@ -413,15 +426,20 @@ class Database:
 
         In SQLite no byte of them remains, or IndexLockedError is raised.
         """
-        with self._serialise, self._translated():
+        with connection_in_use(), self._serialise, self._translated():
             self.dialect.vacuum(self.engine)
+
+    def disconnect(self) -> None:
+        """Close the connections to a file that are not in use; the next use connects again."""
+        if self.dialect.owns_whole_database and not self._in_memory:
+            self.engine.dispose()
 
     def dispose(self) -> None:
         """Close every connection, though one in memory only when no thread uses it."""
         self._closed(keep=True)
 
     def _closed(self, *, keep: bool) -> None:
-        with self._serialise:
+        with connection_in_use(), self._serialise:
             self.engine.dispose()
         self.dialect.let_go(keep=keep)
 

@@ -1,23 +1,19 @@
-"""What other processes have to do with our files: forked, killed, or reading.
+"""What other processes have to do with our files: killed, or reading.
 
-A connection belongs to the process that made it. In a forked child even closing it is wrong:
-SQLite would drop the parent's locks, a server would end the parent's session. So the child
-keeps what it inherited, unused, until it ends. A killed process leaves unfinished files, which
-are removed here. A process that reads an SQLite database is found by its lock.
+A killed process leaves unfinished files, which are removed here. A process that reads an SQLite
+database is found by its lock.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import weakref
 from pathlib import Path
 from typing import Literal
 
 from hebbgraph.artifacts import remove
 
 __all__ = [
-    "leave_to_parent",
     "name_readers",
     "readers_of",
     "scratch_prefix",
@@ -25,29 +21,12 @@ __all__ = [
     "sweep_scratch",
 ]
 
-_open: weakref.WeakSet[object] = weakref.WeakSet()
-_inherited: list[object] = []
-
 #: ``.colonies.npz.4711.partial``; one without a number is written under the folder's lock.
 _PARTIAL = re.compile(r"(?:\.(\d+))?\.partial(?:\.\w+)?$")
 _SCRATCH = re.compile(r"^\.(?:restore|build)-(?:(\d+)-)?")
 _LOCKS = Path("/proc/locks")
 #: Bytes of the ``-shm`` file that readers lock (https://www.sqlite.org/walformat.html#locks).
 _READ_LOCKS = range(123, 128)
-
-
-def leave_to_parent(holder: object) -> None:
-    """Keep an object with connections from being finalized in forked children."""
-    _open.add(holder)
-
-
-def _after_fork() -> None:
-    _inherited.extend(_open)
-    _open.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
 
 
 def scratch_prefix(work: Literal["restore", "build"]) -> str:

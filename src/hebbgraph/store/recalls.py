@@ -31,8 +31,8 @@ from pydantic import ValidationError
 
 from hebbgraph.errors import IndexLockedError, StorageError
 from hebbgraph.records import Recall
+from hebbgraph.store.forks import Connection, connection_in_use, disconnect_before_forks
 from hebbgraph.store.packing import packed, unpacked
-from hebbgraph.store.processes import leave_to_parent
 from hebbgraph.store.sqlite import scrub
 
 __all__ = ["RECALLS_NAME", "RecallStore", "remove_recalls"]
@@ -139,9 +139,10 @@ class RecallStore:
         self._since_pruning: dict[str, int] = {}  # by namespace
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None  # device and inode
+        self._disconnected = False  # for a fork; the next use connects again
         #: What was found broken and replaced.
         self.repairs: list[str] = []
-        leave_to_parent(self)
+        disconnect_before_forks(self)
         if keep:
             self._best_effort("opened", lambda connection: None, first=True)
 
@@ -151,7 +152,7 @@ class RecallStore:
         self, verb: str, work: Callable[[sqlite3.Connection], _R], *, first: bool = False
     ) -> _R | None:
         """Use the connection; a damaged file is replaced, once, and an error logged."""
-        with self._lock:
+        with connection_in_use(), self._lock:
             try:
                 return self._repairing(work, first=first)
             except (sqlite3.Error, OSError, ValueError) as error:
@@ -174,9 +175,11 @@ class RecallStore:
 
     def _current(self) -> sqlite3.Connection | None:
         """Return a connection to the file that is there now."""
-        if self._connection is None or self._file_there() == self._file:
-            return self._connection
-        return self._open()  # another process replaced it or restored a backup
+        if self._disconnected or (
+            self._connection is not None and self._file_there() != self._file
+        ):
+            return self._open()  # this process forked, or another one replaced the file
+        return self._connection
 
     def _file_there(self) -> tuple[int, int] | None:
         try:
@@ -192,7 +195,7 @@ class RecallStore:
     def _connected(self) -> sqlite3.Connection:
         self._disconnect()
         self._file = self._file_there()
-        connection = sqlite3.connect(
+        connection = Connection(
             self._path or ":memory:",
             timeout=_TIMEOUT_SECONDS,
             isolation_level=None,
@@ -234,7 +237,19 @@ class RecallStore:
                 _unlink(self._path)
             return self._connected()
 
+    def disconnect(self) -> None:
+        """Close a connection to a file, unless it is in use; the next use connects again."""
+        if self._path is None or not self._lock.acquire(blocking=False):
+            return
+        try:
+            if self._connection is not None:
+                self._disconnect()
+                self._disconnected = True
+        finally:
+            self._lock.release()
+
     def _disconnect(self) -> None:
+        self._disconnected = False
         connection, self._connection, self._file = self._connection, None, None
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):  # it may be what is broken
@@ -337,9 +352,12 @@ class RecallStore:
             )
             scrub(connection, self._path, self._wait_seconds)
 
-        with self._lock:
+        with connection_in_use(), self._lock:
             kept_earlier = (
-                self._connection is None and self._path is not None and self._path.is_file()
+                self._connection is None
+                and not self._disconnected
+                and self._path is not None
+                and self._path.is_file()
             )
             try:
                 self._repairing(work, first=kept_earlier)
@@ -359,7 +377,7 @@ class RecallStore:
 
     def problems(self) -> Iterator[str]:
         """Yield what is wrong with the file, if anything; reads all of it."""
-        with self._lock:
+        with connection_in_use(), self._lock:
             try:
                 if (connection := self._current()) is None:
                     return
@@ -379,13 +397,13 @@ class RecallStore:
 
     def start_over(self) -> None:
         """Replace the store by an empty one."""
-        with self._lock:
-            if self._connection is not None and self._path is not None:
+        with connection_in_use(), self._lock:
+            if self._current() is not None and self._path is not None:
                 self._replace_damaged(ValueError("found by the doctor"))
 
     def close(self) -> None:
         """Release the file."""
-        with self._lock:
+        with connection_in_use(), self._lock:
             self._disconnect()
 
 

@@ -27,6 +27,7 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.store.file_sum import FileSum, draw_number
+from hebbgraph.store.forks import Connection
 from hebbgraph.store.processes import name_readers
 
 __all__ = ["SqliteDialect", "scrub"]
@@ -77,7 +78,11 @@ class SqliteDialect:
     def engine(self, url: sa.URL) -> sa.Engine:
         """Create the engine."""
         options: dict[str, Any] = {
-            "connect_args": {"timeout": self.wait_seconds, "check_same_thread": False},
+            "connect_args": {
+                "timeout": self.wait_seconds,
+                "check_same_thread": False,
+                "factory": Connection,
+            },
             "execution_options": {"compiled_cache": _COMPILED},
         }
         if url.database:
