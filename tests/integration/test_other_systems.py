@@ -7,14 +7,11 @@ import unicodedata
 from pathlib import Path
 from typing import Any
 
-import filelock
 import numpy as np
 import pytest
 from windows import fake_windows
 
 from hebbgraph import HebbianIndex, IndexPool
-from hebbgraph.derived import folder
-from hebbgraph.store import recalls
 
 pytestmark = pytest.mark.sqlite_only
 
@@ -28,13 +25,9 @@ class Letters:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc to see which files are in use")
-@pytest.mark.parametrize("soft", [False, True])
 def test_a_life_where_files_in_use_cannot_be_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, soft: bool
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if soft:  # what filelock falls back to where a system has no locks
-        monkeypatch.setattr(folder, "FileLock", filelock.SoftFileLock)
-        monkeypatch.setattr(recalls, "FileLock", filelock.SoftFileLock)
     refused = fake_windows(monkeypatch)
     place = tmp_path / "two words, ünïcode"
     for turn in range(2):

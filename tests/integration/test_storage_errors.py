@@ -23,6 +23,7 @@ from hebbgraph import (
     ReadOnlyIndexError,
     StorageError,
     errors,
+    locks,
 )
 from hebbgraph.derived import folder, snapshot
 from hebbgraph.derived import lexical as lexical_module
@@ -333,7 +334,7 @@ def test_a_folder_of_derived_parts_that_cannot_be_locked(
 ) -> None:
     error = PermissionError(errno.EACCES, "Permission denied", str(place / "derived"))
     told = pytest.raises(ReadOnlyIndexError, match="derived")
-    with _failing(monkeypatch, folder.FileLock, "acquire", error, 99), told:
+    with _failing(monkeypatch, locks, "lock_descriptor", error, 99), told:
         HebbianIndex.open(place).recall(QUESTION)
     with _failing(monkeypatch, folder, "make_way", error, 99), told:
         HebbianIndex.open(place)

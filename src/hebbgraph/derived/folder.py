@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-from collections.abc import Iterator
+import threading
+import weakref
+from contextlib import AbstractContextManager
 from pathlib import Path
-
-from filelock import FileLock, Timeout
 
 from hebbgraph.artifacts import make_way, remove
 from hebbgraph.errors import IndexLockedError
+from hebbgraph.locks import lock_file
 from hebbgraph.store.database import translate_os
 
 __all__ = ["TRAINED_LAYER", "Folder", "FolderLockedError", "derived_directory"]
@@ -54,29 +55,43 @@ class Folder:
         self.place = str(shared or place)
         self.was_blocked = False
         self._wait_seconds = wait_seconds
-        self._lock: contextlib.AbstractContextManager[object] = contextlib.nullcontext()
+        #: The locked file, for the thread that has locked it.
+        self._locked = threading.local()
         if self.directory is not None:
             self.was_blocked = make_way(self.directory / "lock", for_file=True, make=False)
-            self._lock = FileLock(self.directory / "lock", timeout=wait_seconds)
 
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other processes from working on it; FolderLockedError if one does for too long."""
+    def locked(self) -> AbstractContextManager[object]:
+        """Keep others from working on it until the ``with`` block ends; a thread may nest them.
+
+        Raises
+        ------
+        FolderLockedError
+            If others work on it for too long.
+        """
+        if self.directory is None or self._is_locked_here():
+            return contextlib.nullcontext()
+        file = None
         try:
-            if self.directory is not None:
-                self.directory.mkdir(parents=True, exist_ok=True)
-            self._lock.__enter__()
-        except Timeout as error:
-            raise FolderLockedError(
-                f"{self.directory}: another process worked on the derived parts for more "
-                f"than {self._wait_seconds:g} s; try again, or raise write_wait_seconds"
-            ) from error
-        except OSError as error:
-            raise translate_os(error, self.place) from error
-        try:
-            yield
-        finally:
-            self._lock.__exit__(None, None, None)
+            file = lock_file(self.directory / "lock", wait_seconds=self._wait_seconds)
+            if file is None:
+                raise FolderLockedError(
+                    f"{self.directory}: another process worked on the derived parts for more "
+                    f"than {self._wait_seconds:g} s; try again, or raise write_wait_seconds"
+                )
+            self._locked.file = weakref.ref(file)
+            return file
+        except BaseException as error:
+            if file is not None:
+                file.close()
+            if isinstance(error, OSError) and not isinstance(error, FolderLockedError):
+                raise translate_os(error, self.place) from error
+            raise
+
+    def _is_locked_here(self) -> bool:
+        """Return whether this thread has locked it: no count of blocks, which could go wrong."""
+        reference = getattr(self._locked, "file", None)
+        file = None if reference is None else reference()
+        return file is not None and not file.closed
 
     def replace(self, older: Path | None) -> bool:
         """Remove an older version's folder, all but its trained layer; False if there is none."""

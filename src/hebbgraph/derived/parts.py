@@ -226,7 +226,7 @@ class Derived:
             try:
                 return self.refresh()
             except FolderLockedError as error:
-                if self._graph is None:
+                if self._graph is None or self._lexical is None:  # there is nothing to answer with
                     raise
                 logger.warning("an older generation answers: %s", error)
                 return self._commit.generation

@@ -50,7 +50,7 @@ class VectorSteps:
         *,
         search: VectorSearchName | VectorSearchFactory,
         lock: threading.RLock,
-        locked: Callable[[], AbstractContextManager[None]],
+        locked: Callable[[], AbstractContextManager[object]],
         repairs: list[str],
     ) -> None:
         self._truth = truth

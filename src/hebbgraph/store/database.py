@@ -30,6 +30,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
+from hebbgraph.interrupts import Uninterrupted
 from hebbgraph.store import schema
 from hebbgraph.store.forks import connection_in_use, disconnect_before_forks
 from hebbgraph.store.places import masked, parse_url
@@ -126,9 +127,8 @@ class Database:
         self.dialect = _DIALECTS[name](place, read_only=read_only, wait_seconds=wait_seconds)
         self.engine = self.dialect.engine(url)
         self._reading = self.dialect.reading(self.engine)
-        # One connection serves every thread of an in-memory database.
-        self._in_memory = name == "sqlite" and not url.database
-        self._serialise = threading.RLock() if self._in_memory else contextlib.nullcontext()
+        in_memory = name == "sqlite" and not url.database
+        self._memory_lock = threading.RLock() if in_memory else None
         disconnect_before_forks(self)
 
     @classmethod
@@ -204,7 +204,7 @@ class Database:
         """One consistent view of the database."""
         with (
             connection_in_use(),
-            self._serialise,
+            self._serialised(),
             self._translated(),
             self._reading.connect() as connection,
         ):
@@ -224,7 +224,7 @@ class Database:
 
         def work() -> Sequence[Any]:
             self.dialect.check_place()
-            with connection_in_use(), self._serialise:
+            with connection_in_use(), self._serialised():
                 try:  # twice a recall: entering a generator would take longer
                     return self.dialect.ask(self._reading, query, bound)
                 except (SQLAlchemyError, UnicodeEncodeError) as error:
@@ -243,8 +243,9 @@ class Database:
         committing = False
         try:
             with (
+                Uninterrupted(),  # else the lock may outlive the call
                 connection_in_use(),
-                self._serialise,
+                self._serialised(),
                 self._translated(),
                 self.engine.connect() as connection,
             ):
@@ -315,6 +316,9 @@ class Database:
             # With jitter, as many may have lost it together.
             time.sleep(pause * random.uniform(0.5, 1.0))
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    def _serialised(self) -> contextlib.AbstractContextManager[object]:
+        return _NOTHING if self._memory_lock is None else _whole(self._memory_lock)
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
@@ -426,12 +430,12 @@ class Database:
 
         In SQLite no byte of them remains, or IndexLockedError is raised.
         """
-        with connection_in_use(), self._serialise, self._translated():
+        with connection_in_use(), self._serialised(), self._translated():
             self.dialect.vacuum(self.engine)
 
     def disconnect(self) -> None:
         """Close the connections to a file that are not in use; the next use connects again."""
-        if self.dialect.owns_whole_database and not self._in_memory:
+        if self.dialect.owns_whole_database and self._memory_lock is None:
             self.engine.dispose()
 
     def dispose(self) -> None:
@@ -439,9 +443,19 @@ class Database:
         self._closed(keep=True)
 
     def _closed(self, *, keep: bool) -> None:
-        with connection_in_use(), self._serialise:
+        with connection_in_use(), self._serialised():
             self.engine.dispose()
         self.dialect.let_go(keep=keep)
+
+
+_NOTHING = contextlib.nullcontext()
+
+
+@contextlib.contextmanager
+def _whole(lock: threading.RLock) -> Iterator[None]:
+    """Use the one connection to a database in memory: interrupted, it would be closed for good."""
+    with Uninterrupted(), lock:
+        yield
 
 
 _DIALECTS: dict[str, Callable[..., Dialect]] = {

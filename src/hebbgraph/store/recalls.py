@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import TypeVar
 
 import numpy as np
-from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from hebbgraph.errors import IndexLockedError, StorageError
+from hebbgraph.locks import lock_file
 from hebbgraph.records import Recall
 from hebbgraph.store.forks import Connection, connection_in_use, disconnect_before_forks
 from hebbgraph.store.packing import packed, unpacked
@@ -365,7 +365,7 @@ class RecallStore:
                 raise
             except (sqlite3.Error, OSError) as error:
                 busy = getattr(error, "sqlite_errorname", "").startswith("SQLITE_BUSY")
-                kind = IndexLockedError if busy or isinstance(error, Timeout) else StorageError
+                kind = IndexLockedError if busy else StorageError
                 raise kind(
                     f"{self._path}: recent recalls were not erased: {_reason(error)}"
                 ) from error
@@ -418,7 +418,14 @@ def _alone(path: Path | None) -> contextlib.AbstractContextManager[object]:
     """Keep others from opening the store while its files are replaced."""
     if path is None:
         return contextlib.nullcontext()
-    return FileLock(path.with_name("recalls.lock"), timeout=_LOCK_SECONDS)
+    lock = path.with_name("recalls.lock")
+    file = lock_file(lock, wait_seconds=_LOCK_SECONDS)
+    if file is None:
+        raise IndexLockedError(
+            f"{lock}: another process used the store of recent recalls for more than "
+            f"{_LOCK_SECONDS:g} s; try again"
+        )
+    return file
 
 
 def _unlink(path: Path) -> None:

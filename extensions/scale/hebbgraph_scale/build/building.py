@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
 from hebbgraph.artifacts import remove, replace_file
 from hebbgraph.errors import IndexLockedError, ParameterError
 from hebbgraph.intake import OnError
+from hebbgraph.locks import lock_file
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport
 from hebbgraph.store.database import translated_os
@@ -194,21 +194,16 @@ def _alone_in(shelf: Path) -> Iterator[None]:
     """Keep other builds out of a folder: they would remove each other's results."""
     lock = shelf.with_name(f"{shelf.name}.lock")
     with translated_os(str(shelf)):
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        held = FileLock(lock, timeout=0)
-        try:
-            held.acquire()
-        except Timeout as error:
-            raise IndexLockedError(
-                f"{shelf}: another build is at work here, and its results hold texts; wait for it, "
-                "or name another folder for this one (work=, --work)"
-            ) from error
-    try:
+        file = lock_file(lock)
+    if file is None:
+        raise IndexLockedError(
+            f"{shelf}: another build is at work here, and its results hold texts; wait for it, "
+            "or name another folder for this one (work=, --work)"
+        )
+    with file:
         yield
-    finally:
         with contextlib.suppress(OSError):  # Windows removes no open file
             lock.unlink()
-        held.release()
 
 
 def _recipe_of(

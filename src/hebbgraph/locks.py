@@ -1,0 +1,97 @@
+"""Locked files: kept from other processes until they are closed, or the process ends.
+
+The lock goes with the open file, so a killed process leaves none, whatever its id. An interruption
+leaves none either: ``with`` closes the file in C, where no signal handler runs.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import time
+import weakref
+from pathlib import Path
+
+from filelock import lock_descriptor
+
+__all__ = ["LockedFile", "is_locked", "lock_file"]
+
+_PAUSE_SECONDS = 0.02
+
+
+class LockedFile(io.FileIO):
+    """A file that this process has locked. Closing it gives the lock up."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, "ab")
+        _open.add(self)
+
+
+_open: weakref.WeakSet[LockedFile] = weakref.WeakSet()
+
+
+def lock_file(path: Path, *, wait_seconds: float = 0.0) -> LockedFile | None:
+    """Lock a file, which is created if necessary; None if others keep it locked for so long.
+
+    Two threads of one process exclude each other, too.
+
+    Raises
+    ------
+    OSError
+        If it cannot be opened, or its file system has no locks.
+    """
+    deadline = time.monotonic() + wait_seconds
+    while True:
+        file = _opened(path)
+        try:
+            is_ours = lock_descriptor(file.fileno(), blocking=False)
+            if is_ours and _is_at(file, path):
+                return file
+            file.close()  # somebody has it, or has removed it meanwhile
+        except BaseException:
+            file.close()
+            raise
+        if not is_ours:
+            if time.monotonic() >= deadline:
+                return None
+            time.sleep(_PAUSE_SECONDS)
+
+
+def is_locked(path: Path) -> bool:
+    """Return whether a file exists and is locked by anybody."""
+    if not path.is_file():
+        return False
+    file = lock_file(path)
+    if file is None:
+        return True
+    file.close()
+    return False
+
+
+def _opened(path: Path) -> LockedFile:
+    try:
+        return LockedFile(path)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return LockedFile(path)
+
+
+def _is_at(file: LockedFile, path: Path) -> bool:
+    """Return whether a path still leads to an open file."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except OSError as error:
+        if error.errno != errno.ENOENT:
+            raise
+        return False
+
+
+def _after_fork() -> None:
+    # Closing a copy leaves the parent's lock as it is; keeping it would prolong that.
+    for file in list(_open):
+        file.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
