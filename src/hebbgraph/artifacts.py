@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import secrets
 import shutil
 import zlib
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +20,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 import numpy as np
 
 from hebbgraph.arrays import IntArray
+from hebbgraph.locks import lock_file
 
 __all__ = [
     "Stamp",
@@ -78,7 +80,7 @@ def replace_file(
         Writes the content to the path it is called with.
     unlocked : bool
         Whether other processes may write it at the same time. The unfinished file then
-        carries our process id.
+        has a name of its own.
     """
     partial = None if unlocked else path.with_name(f"{path.name}.partial")
     for one in (path, partial):
@@ -91,14 +93,21 @@ def replace_file(
 
 @contextmanager
 def whole_file(path: Path, partial: Path | None = None) -> Iterator[Path]:
-    """Yield another path to write to; that file replaces the one at ``path`` when complete."""
-    partial = partial or path.with_name(f".{path.name}.{os.getpid()}.partial")
+    """Yield another path to write to; that file replaces the one at ``path`` when complete.
+
+    It is locked meanwhile, which tells it from what a killed process left.
+    """
+    partial = partial or path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+    # Elsewhere no open file can be renamed; nor can one be removed that is being written.
+    lock = lock_file(partial) if os.name == "posix" else None
     try:
         yield partial
         sync(partial)  # else a power cut may leave the new name and no content
         os.replace(partial, path)
         sync(path.parent)
     finally:
+        if lock is not None:
+            lock.close()
         partial.unlink(missing_ok=True)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,9 +18,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+import hebbgraph
 from hebbgraph import Chunk, HebbianIndex, IndexLockedError, Settings
 from hebbgraph.cli import app
 from hebbgraph.settings import LearningSettings
+from hebbgraph.store.processes import scratch_folder
 from hebbgraph.store.recalls import RecallStore
 from hebbgraph.text import lexical_terms
 
@@ -274,28 +278,63 @@ def test_erasing_by_whoever_opened_it_otherwise(
 
 
 def test_what_killed_processes_left_goes_too(index: HebbianIndex, tmp_path: Path) -> None:
-    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"],
-                           check=True, capture_output=True, text=True)  # fmt: skip
-    dead = ended.stdout.strip()
+    again = os.getpid()  # as in a container, where each process is number 1
     directory = tmp_path / "index"
     (derived,) = (directory / "derived").iterdir()
     for left in (
-        directory / f".restore-{dead}-x1" / "truth.sqlite3",
+        directory / f".restore-{again}-x1" / "truth.sqlite3",
         directory / ".restore-x2" / "truth.sqlite3",
-        directory / f".build-{dead}-x4" / "rows.arrow",
+        directory / f".build-{again}-x4" / "rows.arrow",
         directory / "build" / "manifest.json",
         directory / "build" / "rows.arrow",
         derived / "graph-1.partial" / "keys.npy",
-        derived / f".colonies.npz.{dead}.partial.npz",
+        derived / f".colonies.npz.{again}.partial.npz",
         derived / "vectors.ivf.partial",
     ):
         left.parent.mkdir(exist_ok=True)
         left.write_text(SECRET.text)
-    going_on = directory / f".restore-{os.getpid()}-x3"
-    going_on.mkdir()
+    with scratch_folder(directory, "restore") as going_on:
+        index.delete(["secret"], erase=True)
+        assert going_on.exists()
+    assert not list(directory.glob(".restore-*"))
+    _assert_gone(index, tmp_path, OF_CHUNK)
+
+
+RESTORES_AND_DIES = """
+    import os, sys
+
+    def die(event, arguments):
+        if event == "sqlite3.connect" and "/.restore-" in str(arguments[0]):
+            if os.path.exists(arguments[0]) and os.path.getsize(arguments[0]):
+                os._exit(9)
+
+    from hebbgraph import HebbianIndex
+
+    os.getpid = lambda: 1
+    sys.addaudithook(die)
+    HebbianIndex.restore(sys.argv[1], sys.argv[2], force=True)
+"""
+
+
+def test_a_restore_that_died_as_process_1_leaves_nothing(
+    index: HebbianIndex, tmp_path: Path
+) -> None:
+    index.backup(tmp_path / "backup")
+    died = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(RESTORES_AND_DIES),
+            str(tmp_path / "backup"),
+            str(tmp_path / "index"),
+        ],
+        env=os.environ | {"PYTHONPATH": str(Path(hebbgraph.__file__).parents[1])},
+    )
+    assert died.returncode == 9
+    assert list((tmp_path / "index").glob(".restore-*/truth.sqlite3"))
+    shutil.rmtree(tmp_path / "backup")
     index.delete(["secret"], erase=True)
     _assert_gone(index, tmp_path, OF_CHUNK)
-    assert going_on.exists()
 
 
 def test_free_room_in_the_database_is_cleared(

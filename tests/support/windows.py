@@ -53,7 +53,6 @@ def fake_windows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     # By descriptors, rmtree would need folders that open.
     monkeypatch.setattr(shutil, "_use_fd_functions", False)
     monkeypatch.setattr(processes, "_LOCKS", Path("/nowhere"))
-    monkeypatch.setattr(processes, "_is_alive", lambda pid: True)
     monkeypatch.setattr("hebbgraph.artifacts.sync", lambda path: None)
     monkeypatch.setattr("hebbgraph.derived.snapshot.sync", lambda path: None)
     return refused

@@ -13,7 +13,6 @@ import contextlib
 import errno
 import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -31,7 +30,7 @@ from hebbgraph.store.database import DATABASE_NAME, Database, translate_os
 from hebbgraph.store.file_sum import draw_number
 from hebbgraph.store.forks import Connection, connection_in_use
 from hebbgraph.store.history import new_mark
-from hebbgraph.store.processes import scratch_prefix
+from hebbgraph.store.processes import scratch_folder
 from hebbgraph.store.recalls import remove_recalls
 from hebbgraph.store.schema import new_database_id
 
@@ -121,13 +120,13 @@ def restore(
         # Opening it creates the tables, and refuses what is not ours.
         Database.in_directory(directory, wait_seconds=wait_seconds).dispose()
         with (
-            tempfile.TemporaryDirectory(dir=directory, prefix=scratch_prefix("restore")) as scratch,
-            closing(Connection(Path(scratch) / DATABASE_NAME)) as copy,
+            scratch_folder(directory, "restore") as scratch,
+            closing(Connection(scratch / DATABASE_NAME)) as copy,
             closing(Connection(directory / DATABASE_NAME, timeout=wait_seconds)) as live,
         ):
             source.backup(copy)
             # This migrates a backup of an older version, and refuses a newer one.
-            Database.in_directory(Path(scratch), wait_seconds=wait_seconds).dispose()
+            Database.in_directory(scratch, wait_seconds=wait_seconds).dispose()
             with copy:
                 _raise_numbers(copy, live)
             copy.execute("PRAGMA journal_mode=DELETE")

@@ -1,66 +1,73 @@
 """What other processes have to do with our files: killed, or reading.
 
-A killed process leaves unfinished files, which are removed here. A process that reads an SQLite
-database is found by its lock.
+A killed process leaves unfinished files. They are told from those of a process at work by the
+lock that it holds on them: ids of processes recur, and in a container each is 1. A process that
+reads an SQLite database is found by its lock, too.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
 from hebbgraph.artifacts import remove
+from hebbgraph.locks import lock_file
 
-__all__ = [
-    "name_readers",
-    "readers_of",
-    "scratch_prefix",
-    "sweep",
-    "sweep_scratch",
-]
+__all__ = ["name_readers", "readers_of", "scratch_folder", "sweep", "sweep_scratch"]
 
-#: ``.colonies.npz.4711.partial``; one without a number is written under the folder's lock.
-_PARTIAL = re.compile(r"(?:\.(\d+))?\.partial(?:\.\w+)?$")
-_SCRATCH = re.compile(r"^\.(?:restore|build)-(?:(\d+)-)?")
+_PARTIAL = re.compile(r"\.partial(?:\.\w+)?$")
+_SCRATCH = re.compile(r"^\.(?:restore|build)-")
+_LOCK = "lock"
 _LOCKS = Path("/proc/locks")
 #: Bytes of the ``-shm`` file that readers lock (https://www.sqlite.org/walformat.html#locks).
 _READ_LOCKS = range(123, 128)
 
 
-def scratch_prefix(work: Literal["restore", "build"]) -> str:
-    """Return the prefix of the folders in which this process restores a backup, or builds."""
-    return f".{work}-{os.getpid()}-"
+@contextlib.contextmanager
+def scratch_folder(root: Path | None, work: Literal["restore", "build"]) -> Iterator[Path]:
+    """Yield a folder below an index directory, or where the system has them, removed in the end.
+
+    If this process dies, :func:`sweep_scratch` removes it.
+    """
+    lock = None
+    while lock is None:  # or a sweep took the folder for that of a dead process
+        folder = Path(tempfile.mkdtemp(dir=root, prefix=f".{work}-"))
+        lock = lock_file(folder / _LOCK)
+    try:
+        yield folder
+    finally:
+        lock.close()
+        remove(folder)
 
 
 def sweep(directory: Path) -> None:
     """Remove unfinished files from a folder of derived parts; the caller holds its lock."""
-    _remove_dead(directory, _PARTIAL)
+    for path in list(directory.iterdir()):
+        if _PARTIAL.search(path.name):
+            _remove_unlocked(path, path / _LOCK if path.is_dir() else path)
 
 
 def sweep_scratch(root: Path) -> None:
     """Remove what killed restores and builds left in an index directory."""
-    _remove_dead(root, _SCRATCH)
+    for path in list(root.iterdir()):
+        if _SCRATCH.search(path.name) and path.is_dir():
+            _remove_unlocked(path, path / _LOCK)
 
 
-def _remove_dead(directory: Path, pattern: re.Pattern[str]) -> None:
-    for path in list(directory.iterdir()):
-        found = pattern.search(path.name)
-        if found is not None and (found[1] is None or not _is_alive(int(found[1]))):
+def _remove_unlocked(path: Path, lock: Path) -> None:
+    file = lock_file(lock)
+    if file is None:
+        return
+    with file:
+        if os.name == "posix":
             remove(path)
-
-
-def _is_alive(pid: int) -> bool:
-    if os.name != "posix":  # elsewhere signal 0 may end a process
-        return True
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except OSError:
-        pass  # another user's
-    return True
+    if os.name != "posix":  # no open file can be removed there
+        remove(path)
 
 
 def readers_of(path: Path) -> list[int]:

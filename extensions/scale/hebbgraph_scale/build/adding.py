@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 from hebbgraph.errors import ParameterError
@@ -15,7 +13,7 @@ from hebbgraph.intake import ChunkLike, OnError
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, Chunk
 from hebbgraph.settings import Settings
-from hebbgraph.store.processes import scratch_prefix
+from hebbgraph.store.processes import scratch_folder
 from hebbgraph.writer import OnProgress, Writer, progress
 
 from hebbgraph_scale.build.driver import Driver, Told
@@ -46,7 +44,7 @@ def add_with_workers(
     recipe = new_recipe(namespace.settings, strict=strict, on_error=on_error)
     with (
         contextlib.closing(engine_named("processes", workers)) as engine,
-        tempfile.TemporaryDirectory(prefix=scratch_prefix("build"), dir=namespace.root) as folder,
+        scratch_folder(namespace.root, "build") as folder,
         progress(show_progress, on_progress) as tell,
     ):
 
@@ -54,7 +52,7 @@ def add_with_workers(
             tell(now.chunks, total)
 
         namespace.warn_without_model()
-        driver = Driver(namespace, engine, Path(folder), recipe, told)
+        driver = Driver(namespace, engine, folder, recipe, told)
         report = driver.run(_partitions(chunks), None)
     if namespace.embedder is not None:  # it may hold a model or a connection, and stays here
         Writer(namespace).reembed(None, show_progress=show_progress, on_progress=None)
