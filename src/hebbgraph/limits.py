@@ -52,8 +52,8 @@ MAX_ADDRESS = 2048
 MAX_METADATA_BYTES = 1_000_000
 #: Other names of one thing in a glossary, and things that one name stands for.
 MAX_NAMES_OF_ONE = 32
-#: Characters of a question.
-MAX_QUERY_CHARACTERS = 65_536
+#: Characters of a question that are searched for; of a longer one, its beginning and its end.
+MAX_QUERY_CHARACTERS = 8192
 #: Characters of an earlier turn that are read; further ones are left out.
 MAX_TURN = 4096
 #: Levels of lists and objects, the metadata itself included. JSON readers give up at 200,

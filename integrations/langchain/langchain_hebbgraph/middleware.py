@@ -15,6 +15,7 @@ from hebbgraph.citations import (
     parse_citations,
     parse_structured,
 )
+from hebbgraph.text.query import usable_question
 from langchain_core.callbacks import BaseCallbackManager
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
 from langchain_core.retrievers import BaseRetriever
@@ -94,13 +95,13 @@ class CitingMiddleware(AgentMiddleware):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelCallResult[Any]:
         """Show sources to the model, and mark in its answer which it cites."""
-        question, options = self._asked(request.messages)
+        question, note, options = self._asked(request.messages)
         if not question:
             return handler(request)
         with self._listening(request):
             found = self.retriever.invoke(question, **options)
             rendered = self.formatter.render(map(to_source, found))
-            response = handler(self._showing(request, rendered))
+            response = handler(self._showing(request, rendered, note))
         return _marked(response, rendered)
 
     async def awrap_model_call(
@@ -109,25 +110,29 @@ class CitingMiddleware(AgentMiddleware):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelCallResult[Any]:
         """Async twin of :meth:`wrap_model_call`."""
-        question, options = self._asked(request.messages)
+        question, note, options = self._asked(request.messages)
         if not question:
             return await handler(request)
         with self._listening(request):
             found = await self.retriever.ainvoke(question, **options)
             rendered = self.formatter.render(map(to_source, found))
-            response = await handler(self._showing(request, rendered))
+            response = await handler(self._showing(request, rendered, note))
         return _marked(response, rendered)
 
-    def _asked(self, messages: Sequence[AnyMessage]) -> tuple[str, dict[str, Any]]:
-        """Return the user's last question, and the earlier ones for a retriever that takes them."""
+    def _asked(self, messages: Sequence[AnyMessage]) -> tuple[str, str | None, dict[str, Any]]:
+        """Return the user's last question, what to note of it, and earlier ones as options."""
         said = [str(one.text) for one in messages if isinstance(one, HumanMessage)]
-        *earlier, question = said or [""]
-        if isinstance(self.retriever, RecallingRetriever | HebbianVectorStoreRetriever):
-            return question.strip(), {"history": earlier[-_EARLIER:]}
-        return question.strip(), {}
+        *earlier, last = said or [""]
+        question, note = usable_question(last)
+        takes_turns = isinstance(self.retriever, RecallingRetriever | HebbianVectorStoreRetriever)
+        return question.strip(), note, {"history": earlier[-_EARLIER:]} if takes_turns else {}
 
-    def _showing(self, request: ModelRequest[Any], rendered: Rendered) -> ModelRequest[Any]:
+    def _showing(
+        self, request: ModelRequest[Any], rendered: Rendered, note: str | None
+    ) -> ModelRequest[Any]:
         sources = f"{self.instruction}\n\n{rendered.text or NOTHING_FOUND}"
+        if note is not None:
+            sources += f"\n\nNote on these sources: {note}."
         held = getattr(request, "system_message", None)
         if held is not None and not isinstance(held.content, str):  # blocks, to be cached say
             content = [*held.content, {"type": "text", "text": sources}]

@@ -7,6 +7,7 @@ from typing import Any
 
 from hebbgraph import HebbianIndex, ParameterError
 from hebbgraph.citations import CITATION_INSTRUCTION, Formatter, Source
+from hebbgraph.text.query import usable_question
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 NOTHING_FOUND = "No source was found."
+_EMPTY = "Nothing was searched, as the query is empty. Call this tool again with a question."
 
 
 class CitedAnswer(BaseModel):
@@ -128,7 +130,8 @@ def create_citing_retriever_tool(
 ) -> StructuredTool:
     """Make a retriever into a tool whose results an agent can cite.
 
-    ``langchain_core.tools.create_retriever_tool`` shows the model neither ids nor keys.
+    ``langchain_core.tools.create_retriever_tool`` shows the model neither ids nor keys. A query
+    that is empty or too long ends no run: the result tells the model.
 
     Parameters
     ----------
@@ -152,14 +155,21 @@ def create_citing_retriever_tool(
         raise ParameterError(f"a tool needs a retriever, got {type(retriever).__name__}{hint}")
     formatter = formatter or Formatter(prefix="always")
 
-    def answer(documents: list[Document]) -> tuple[str, list[Document]]:
-        return format_documents(documents, formatter), documents
+    def answer(documents: list[Document], note: str | None) -> tuple[str, list[Document]]:
+        text = format_documents(documents, formatter)
+        return text if note is None else f"{text}\n\nNote: {note}.", documents
 
     def search(query: str, callbacks: Callbacks = None) -> tuple[str, list[Document]]:
-        return answer(retriever.invoke(query, {"callbacks": callbacks}))
+        question, note = usable_question(query)
+        if not question.strip():
+            return _EMPTY, []
+        return answer(retriever.invoke(question, {"callbacks": callbacks}), note)
 
     async def asearch(query: str, callbacks: Callbacks = None) -> tuple[str, list[Document]]:
-        return answer(await retriever.ainvoke(query, {"callbacks": callbacks}))
+        question, note = usable_question(query)
+        if not question.strip():
+            return _EMPTY, []
+        return answer(await retriever.ainvoke(question, {"callbacks": callbacks}), note)
 
     return StructuredTool(
         name=name,

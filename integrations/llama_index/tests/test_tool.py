@@ -61,7 +61,7 @@ def test_where_nothing_is_found_the_model_is_told() -> None:
         (None, AGAIN),
         ("Petrel \ud83d", "Ida Moss"),
         ("Petrel\x00", "Ida Moss"),
-        ("Petrel " * 20_000, "Only the first 65,536 characters"),
+        ("Petrel " * 20_000, "its first and last 4,096 were searched for"),
     ],
 )
 async def test_input_that_is_no_question_gets_a_message(

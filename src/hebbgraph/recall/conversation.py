@@ -23,7 +23,7 @@ from hebbgraph.derived.parts import Derived
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import MAX_TURN
 from hebbgraph.records import Turn
-from hebbgraph.text.query import query_terms
+from hebbgraph.text.query import query_terms, usable_question
 
 __all__ = ["check_history", "in_full", "turn_terms", "weigh_turns"]
 
@@ -48,9 +48,7 @@ def check_history(history: Iterable[str]) -> list[str]:
     for number, turn in enumerate(history, 1):
         if not isinstance(turn, str):
             raise ParameterError(f"turn {number} of history must be a str, got {turn!r:.80}")
-        if text := turn[:MAX_TURN].strip():
-            if any("\ud800" <= char <= "\udfff" for char in text):
-                raise ParameterError(f"turn {number} of history holds half a surrogate pair")
+        if text := usable_question(turn[:MAX_TURN])[0].strip():
             said.append(text)
             del said[:-_TURNS]
     return said

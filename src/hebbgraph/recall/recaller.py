@@ -29,7 +29,7 @@ from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.graph.foreign import ForeignNames
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.memory import Memory
-from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS
+from hebbgraph.limits import MAX_K, MAX_SEEDS
 from hebbgraph.moments import FIRST, LAST, Moment, check_moment, microseconds
 from hebbgraph.namespace import Namespace
 from hebbgraph.protocols import VectorSource
@@ -70,6 +70,7 @@ from hebbgraph.recall.strategies import (
 from hebbgraph.records import Recall, Turn
 from hebbgraph.store.texts import TextsElsewhere
 from hebbgraph.text import lexical_terms, tokenize
+from hebbgraph.text.query import usable_question
 from hebbgraph.text.time_words import asked_time, said_dates
 
 if TYPE_CHECKING:
@@ -155,6 +156,7 @@ class Recaller:
     ) -> Recall:
         """See :meth:`hebbgraph.HebbianIndex.recall`."""
         _check(query, k, where, per_colony)
+        query, cut = usable_question(query)
         moment = None if as_of is None else check_moment("as_of", as_of)
         turns = self._turns(query, check_history(history)) if history != () else ()
         by = self.strategy(strategy) if isinstance(strategy, str) else Checked(strategy)
@@ -173,11 +175,14 @@ class Recaller:
                 hits = below_replacements(hits, recall.hits)
             said = (*said, *more)
             recall = recall.model_copy(update={"hits": hits[:k]})
+        if cut is not None:
+            said = (cut, *said)
         return recall.model_copy(update={"notes": (*recall.notes, *said)}) if said else recall
 
     def in_full(self, query: str, history: Iterable[str]) -> str:
         """See :meth:`hebbgraph.HebbianIndex.in_full`."""
         _check(query, 1, None, None)
+        query, _ = usable_question(query)
         return in_full(query, self._turns(query, check_history(history)))
 
     def ids(self, where: Where) -> list[str]:
@@ -560,14 +565,8 @@ def _check(query: str, k: int, where: Where, per_colony: int | None) -> None:
     """Raise ParameterError or FilterError for an invalid request."""
     if not isinstance(query, str):
         raise ParameterError(f"a query is a str, got {type(query).__name__}")
-    if not query.strip():
+    if not usable_question(query)[0].strip():
         raise ParameterError("the query is empty; ask something")
-    if len(query) > MAX_QUERY_CHARACTERS:
-        raise ParameterError(
-            f"a query has at most {MAX_QUERY_CHARACTERS} characters, got {len(query)}"
-        )
-    if (at := next((i for i, char in enumerate(query) if "\ud800" <= char <= "\udfff"), -1)) >= 0:
-        raise ParameterError(f"the query holds half a surrogate pair at position {at}")
     check_k(k)
     if per_colony is not None and (
         not isinstance(per_colony, int) or isinstance(per_colony, bool) or per_colony < 1

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from hebbgraph.inspection import CorrectionKind, ForgetPreview, Forgetting, TagCorrection, TagCount
-from hebbgraph.limits import MAX_ID, MAX_K, MAX_QUERY_CHARACTERS, MAX_SEEDS, MAX_TAG
+from hebbgraph.limits import MAX_ID, MAX_K, MAX_SEEDS, MAX_TAG
 from hebbgraph.records import (
     AnswerRecord,
     Chunk,
@@ -112,7 +112,7 @@ class _Body(BaseModel):
 class RecallRequest(_Body):
     """See ``HebbianIndex.recall``."""
 
-    query: str = Field(max_length=MAX_QUERY_CHARACTERS)
+    query: str
     k: int = Field(default=10, ge=1, le=MAX_K)
     where: Where = None
     strategy: Literal["spreading", "neighbourhood", "neural", "breadth_first"] = "spreading"
@@ -127,7 +127,7 @@ class RecallRequest(_Body):
 class InFullRequest(_Body):
     """See ``HebbianIndex.in_full``."""
 
-    query: str = Field(max_length=MAX_QUERY_CHARACTERS)
+    query: str
     history: Turns
 
 

@@ -8,11 +8,12 @@ from collections import Counter
 from functools import cache
 from itertools import islice
 
+from hebbgraph.limits import MAX_QUERY_CHARACTERS
 from hebbgraph.text import lexical_terms, tokenize
 from hebbgraph.text.stopwords import STOP_WORDS
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 
-__all__ = ["function_words", "query_terms"]
+__all__ = ["function_words", "query_terms", "usable_question"]
 
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？।؟])|\n+")
 
@@ -31,6 +32,34 @@ _ENGLISH = """
     yourselves
 """
 _OTHER_SCRIPTS = ("russian", "greek", "arabic", "hindi")
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def usable_question(text: str) -> tuple[str, str | None]:
+    r"""Return what of a question is searched for, and a note if that is not all of it.
+
+    Somebody who pastes a log asks before or after it, so the beginning and the end are kept. Half
+    of an emoji, which models and terminals send, becomes a space.
+
+    Examples
+    --------
+    >>> usable_question("Who built it?"), usable_question("Who\ud83d built it?")
+    (('Who built it?', None), ('Who  built it?', None))
+    >>> question, note = usable_question("Why?" + "x" * 50_000 + "Help!")
+    >>> question[:5], question[-6:]
+    ('Why?x', 'xHelp!')
+    >>> note
+    'the question has 50,009 characters; its first and last 4,096 were searched for'
+    """
+    whole = _SURROGATE.sub(" ", text)
+    if len(whole) <= MAX_QUERY_CHARACTERS:
+        return whole, None
+    half = MAX_QUERY_CHARACTERS // 2
+    return f"{whole[: half - 1]}\n{whole[-half:]}", (
+        f"the question has {len(whole):,} characters; its first and last {half:,} were searched for"
+    )
 
 
 @cache

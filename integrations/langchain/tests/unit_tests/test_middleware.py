@@ -11,12 +11,23 @@ from hebbgraph import ParameterError
 from langchain.agents import create_agent
 from langchain.agents.middleware import ModelRequest
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.messages import (
+    AIMessage,
+    BaseMessage,
+    HumanMessage,
+    SystemMessage,
+    ToolMessage,
+)
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from lc_helpers import ScriptedChat, citing, prompt_of
 
-from langchain_hebbgraph import CitationLearner, CitingMiddleware, HebbianRetriever
+from langchain_hebbgraph import (
+    CitationLearner,
+    CitingMiddleware,
+    HebbianRetriever,
+    create_citing_retriever_tool,
+)
 
 Chat = Callable[..., ScriptedChat]
 QUERY = "Who built the Petrel?"
@@ -55,6 +66,61 @@ async def test_in_one_line(retriever: HebbianRetriever, chat: Chat, is_async: bo
     (lesson,) = lessons(retriever)
     assert '"actor":"ann"' in lesson.replace(" ", "")
     assert citing_sources.learner.feedback(answer.id, good=False)
+
+
+LOG = "ERROR worker.py: the connection timed out. " * 2_200
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize(
+    ("pasted", "noted"),
+    [
+        (f"{QUERY}\n{LOG}", True),
+        (f"{LOG}\n{QUERY}", True),
+        (f"{QUERY} \ud83d", False),
+        (" ", False),
+    ],
+    ids=["before a log", "after a log", "half an emoji", "nothing"],
+)
+async def test_what_users_paste_ends_no_run(
+    retriever: HebbianRetriever, chat: Chat, pasted: str, noted: bool, is_async: bool
+) -> None:
+    model = chat("Ida Moss built it [1].")
+    agent = create_agent(model, middleware=[CitingMiddleware(retriever)])
+    asked = asking(pasted)
+    state = await agent.ainvoke(asked) if is_async else agent.invoke(asked)
+    assert state["messages"][-1].text
+    prompt = prompt_of(model.seen[0])
+    assert ("first and last 4,096 were searched for" in prompt) is noted
+    assert ("The Petrel was built by Ida Moss" in prompt) is bool(pasted.strip())
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("", "the query is empty. Call this tool again"),
+        ("\ud83d", "the query is empty. Call this tool again"),
+        (f"{QUERY}\n{LOG}", "its first and last 4,096 were searched for."),
+        (f"{QUERY} \ud83d", "The Petrel was built by Ida Moss"),
+    ],
+    ids=["nothing", "half an emoji alone", "a log", "half an emoji"],
+)
+async def test_what_models_ask_a_tool_ends_no_run(
+    retriever: HebbianRetriever, chat: Chat, query: str, told: str, is_async: bool
+) -> None:
+    call: Any = {"type": "tool_call", "name": "search", "args": {"query": query}, "id": "1"}
+
+    def asks_once(messages: list[BaseMessage]) -> AIMessage:
+        done = isinstance(messages[-1], ToolMessage)
+        return AIMessage("Now I know.") if done else AIMessage("", tool_calls=[call])
+
+    model = chat(asks_once)
+    agent = create_agent(model, tools=[create_citing_retriever_tool(retriever)])
+    state = await agent.ainvoke(asking()) if is_async else agent.invoke(asking())
+    *_, result, answer = state["messages"]
+    assert told in result.text
+    assert answer.text == "Now I know."
 
 
 def test_whoever_listens_already_learns_alone(retriever: HebbianRetriever, chat: Chat) -> None:

@@ -14,7 +14,6 @@ from pydantic import Field, field_validator
 from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.arguments import check_k
 from hebbgraph.citations import Formatter, Source
-from hebbgraph.limits import MAX_QUERY_CHARACTERS
 from llama_index.retrievers.hebbgraph.conversation import turns_of
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
@@ -91,7 +90,7 @@ class HebbianMemoryBlock(BaseMemoryBlock[str]):
             return ""
         apart = session_id is not None and not self.across_sessions
         recall = await self.index.arecall(
-            turns[-1][:MAX_QUERY_CHARACTERS],
+            turns[-1],
             k=self.similarity_top_k,
             where={_SESSION: session_id} if apart else None,
             history=turns[:-1],

@@ -28,7 +28,7 @@ from hebbgraph import (
 )
 from hebbgraph.arguments import check_k
 from hebbgraph.calling import in_thread
-from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS
+from hebbgraph.limits import MAX_K
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.diversity import diverse_hits
 from llama_index.retrievers.hebbgraph.conversation import (
@@ -244,7 +244,7 @@ class RecallingRetriever(BaseRetriever):
                 check_k(bundle.similarity_top_k, "similarity_top_k")
                 k = bundle.similarity_top_k
         history = bundle.history if isinstance(bundle, ConversationBundle) else ()
-        query = bundle.query_str[:MAX_QUERY_CHARACTERS]
+        query = bundle.query_str
         return _Asked(self._index_of(namespace), query, bundle, k, filters, history, as_of)
 
     def _found(self, asked: _Asked) -> list[NodeWithScore]:

@@ -23,7 +23,7 @@ from pydantic import PrivateAttr
 
 from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.arguments import check_k, check_names
-from hebbgraph.limits import MAX_K, MAX_QUERY_CHARACTERS
+from hebbgraph.limits import MAX_K
 from hebbgraph.recall.diversity import diverse_hits
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
@@ -250,7 +250,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
             raise ParameterError(
                 "HebbianVectorStore searches by text too; give the query as query_str"
             )
-        return query.query_str[:MAX_QUERY_CHARACTERS] if query.query_str.strip() else None
+        return query.query_str if query.query_str.strip() else None
 
     def _options(self, query: VectorStoreQuery) -> dict[str, Any]:
         where = to_where(query.filters, node_ids=query.node_ids, doc_ids=query.doc_ids)

@@ -12,15 +12,14 @@ from llama_index.core.tools import RetrieverTool, ToolOutput
 
 from hebbgraph import HebbianIndex, ParameterError
 from hebbgraph.arguments import check_names
-from hebbgraph.limits import MAX_QUERY_CHARACTERS
 from hebbgraph.records import storable
+from hebbgraph.text.query import usable_question
 from llama_index.retrievers.hebbgraph.prompts import CitationFormatter
 
 __all__ = ["citing_tool"]
 
 _EMPTY = "Nothing was searched, as the question is empty. Call this tool again with a question."
 _NOTHING = "No source was found. Call this tool again with other words."
-_CUT = f"Only the first {MAX_QUERY_CHARACTERS:,} characters of the question were searched."
 
 
 def citing_tool(
@@ -78,7 +77,7 @@ class _CitingTool(RetrieverTool):
         question = _question(args, kwargs)
         nodes: list[NodeWithScore] = []
         if question:
-            bundle = QueryBundle(question[:MAX_QUERY_CHARACTERS])
+            bundle = QueryBundle(question)
             nodes = self._apply_node_postprocessors(self.retriever.retrieve(bundle), bundle)
         return self._output(question, nodes)
 
@@ -87,7 +86,7 @@ class _CitingTool(RetrieverTool):
         question = _question(args, kwargs)
         nodes: list[NodeWithScore] = []
         if question:
-            bundle = QueryBundle(question[:MAX_QUERY_CHARACTERS])
+            bundle = QueryBundle(question)
             found = await self.retriever.aretrieve(bundle)
             nodes = await self._async_apply_node_postprocessors(found, bundle)
         return self._output(question, nodes)
@@ -96,8 +95,8 @@ class _CitingTool(RetrieverTool):
         parts = [node.node.get_content(MetadataMode.LLM) for node in nodes]
         if not parts:
             parts = [_NOTHING if question else _EMPTY]
-        if len(question) > MAX_QUERY_CHARACTERS:
-            parts.append(_CUT)
+        if (note := usable_question(question)[1]) is not None:
+            parts.append(f"Note: {note}.")
         return ToolOutput(
             content="\n\n".join(parts),
             tool_name=self.metadata.get_name(),
