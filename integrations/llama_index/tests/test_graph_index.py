@@ -208,7 +208,7 @@ def test_parents_go_and_change_with_their_document(tmp_path: Path) -> None:
             return " ".join(one.text for one in opened.get(opened.ids()))
 
     assert "Petrel" in parents()
-    index.insert(Document(id_="ships.md", text=SHIPS.text.replace("Petrel", "Kestrel")))
+    index.update_ref_doc(Document(id_="ships.md", text=SHIPS.text.replace("Petrel", "Kestrel")))
     assert "Kestrel" in parents()
     assert "Petrel" not in parents()
     index.delete_ref_doc("ships.md")

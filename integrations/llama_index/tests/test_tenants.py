@@ -12,8 +12,9 @@ from fakes import RuleLLM
 from llama_index.core import Document
 from llama_index.core.instrumentation.dispatcher import instrument_tags
 from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import TextNode
 
-from hebbgraph import IndexPool, ParameterError
+from hebbgraph import IndexPool, NotFoundError, ParameterError
 from llama_index.retrievers.hebbgraph import (
     CITATION_QA_TEMPLATE,
     CitationFormatter,
@@ -86,3 +87,33 @@ def test_each_tenant_learns_for_itself(pool: IndexPool) -> None:
         engine.query(QUERY)
     assert pool["anna"].export_feedback(io.StringIO()) == 1
     assert pool["bert"].export_feedback(io.StringIO()) == 0
+
+
+async def test_a_misspelt_namespace_is_named_and_not_made(pool: IndexPool) -> None:
+    retriever = HebbianRetriever.from_pool(pool)
+    misspelt = RecallBundle(QUERY, namespace="ana")
+    for _ in range(2):
+        with pytest.raises(NotFoundError, match="no namespace 'ana'; there are 'anna', 'bert'"):
+            retriever.retrieve(misspelt)
+        with pytest.raises(NotFoundError, match="no namespace 'ana'"):
+            await retriever.aretrieve(misspelt)
+    with asking("ana"):
+        assert retriever.add([Document(text="Ana's boat is sold.", id_="berth")]).added == 1
+    assert retriever.retrieve(misspelt)[0].text == "Ana's boat is sold."
+
+
+def test_why_tells_no_tenant_of_another(pool: IndexPool) -> None:
+    retriever = HebbianRetriever.from_pool(pool)
+    found = {}
+    for tenant, text in BERTH.items():
+        with asking(tenant):
+            retriever.add([TextNode(id_="1", text=text)])
+            nodes = retriever.retrieve(f"Where does {tenant.title()}'s boat lie?")
+            found[tenant] = next(node for node in nodes if node.node_id == "1")
+    for tenant, other in (("anna", "bert"), ("bert", "anna")):
+        told = str(retriever.why(found[tenant])).lower()
+        assert f"'{tenant}'" in told
+        assert f"'{other}'" not in told
+        assert str(retriever.why("1", namespace=tenant)).lower() == told
+    with pytest.raises(ParameterError, match="several tenants"):
+        retriever.why("1")

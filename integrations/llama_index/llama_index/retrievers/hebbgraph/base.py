@@ -287,7 +287,7 @@ class HebbianRetriever(LivingRetriever):
     ) -> HebbianRetriever:
         """Cut documents into nodes, add them to an index and retrieve from it.
 
-        A document whose id the index knows takes the place of its former self.
+        See :meth:`refresh` for documents that have changed.
 
         Parameters
         ----------

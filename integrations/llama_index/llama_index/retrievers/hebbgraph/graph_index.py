@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
@@ -30,12 +29,13 @@ from llama_index.core.storage.storage_context import StorageContext
 
 from hebbgraph import HebbianIndex
 from hebbgraph.arguments import check_names
+from hebbgraph.calling import in_thread
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder, check_embed_model
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
 from llama_index.retrievers.hebbgraph.options import IndexedOptions, nodes_of
 from llama_index.retrievers.hebbgraph.parents import Parents
-from llama_index.retrievers.hebbgraph.parsing import Cutting, leaves
+from llama_index.retrievers.hebbgraph.parsing import Cutting
 from llama_index.retrievers.hebbgraph.persisting import (
     MEMORY,
     HebbianStorageContext,
@@ -48,11 +48,7 @@ from llama_index.retrievers.hebbgraph.prompts import (
     CITATION_REFINE_TEMPLATE,
     CitationFormatter,
 )
-from llama_index.retrievers.hebbgraph.writing import (
-    Replaced,
-    add_nodes,
-    replace_documents,
-)
+from llama_index.retrievers.hebbgraph.writing import Written, write_documents, write_nodes
 
 __all__ = ["HebbianGraphIndex"]
 
@@ -79,8 +75,8 @@ _INSTEAD = {
 class HebbianGraphIndex(BaseIndex[HebbianStruct]):
     """An index class over a graph that learns; it needs no embedding model.
 
-    Documents are inserted, updated and deleted by their id, as in every index of LlamaIndex;
-    what has not changed is not written again.
+    As in every index of LlamaIndex, inserting only adds, and documents are updated, refreshed and
+    deleted by their id; what has not changed is not written again.
 
     Parameters
     ----------
@@ -160,7 +156,8 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
                 transformations=self._cut.transformations,
                 show_progress=show_progress,
             )
-            self.insert_nodes([*own, *(objects or ())])
+            if everything := [*own, *(objects or ())]:
+                self.insert_nodes(everything)
         except BaseException:
             self.close()
             raise
@@ -175,7 +172,9 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
         transformations: Sequence[TransformComponent] | None = None,
         **kwargs: Any,
     ) -> Self:
-        """Make an index of documents; each takes the place of its former self.
+        """Make an index of documents, or add them to the one at ``location``.
+
+        See :meth:`refresh_ref_docs` for documents that have changed.
 
         Parameters
         ----------
@@ -194,7 +193,7 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
         }
         given = [*kwargs, *(["storage_context"] if storage_context is not None else [])]
         check_names(given, known, of=cls.__name__, instead=_INSTEAD)
-        own = nodes_of(documents, "documents")
+        nodes_of(documents, "documents")
         made = cls(
             transformations=transformations,
             callback_manager=callback_manager,
@@ -202,7 +201,7 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
             **kwargs,
         )
         try:
-            made._replace(own)
+            made._write(documents)
         except BaseException:
             made.close()
             raise
@@ -221,13 +220,14 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
 
     def _insert(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
         self._parents.put(nodes)
-        add_nodes(self.index, leaves(nodes), show_progress=self._show_progress)
+        write_nodes(self.index, nodes, show_progress=self._show_progress)
 
-    def _replace(self, documents: Sequence[BaseNode]) -> Replaced:
-        done = replace_documents(
-            self.index, documents, self._cut, show_progress=self._show_progress
+    def _write(self, documents: Sequence[Document], *, refresh: bool = False) -> Written:
+        own = nodes_of(documents, "documents")
+        done = write_documents(
+            self.index, own, self._cut, refresh=refresh, show_progress=self._show_progress
         )
-        self._parents.put(done.nodes, documents=[one.node_id for one in documents])
+        self._parents.put(done.nodes, documents=[one.node_id for one in own] if refresh else ())
         return done
 
     def insert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
@@ -240,36 +240,29 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
         }
         self._insert(own)
 
-    async def ainsert_nodes(self, nodes: Sequence[BaseNode], **insert_kwargs: Any) -> None:
-        """Async twin of :meth:`insert_nodes`."""
-        await asyncio.to_thread(self.insert_nodes, nodes)
+    ainsert_nodes = in_thread(insert_nodes)  # type: ignore[arg-type]  # self
 
     def insert(self, document: Document, **insert_kwargs: Any) -> None:
-        """Insert a document; it takes the place of its former self."""
-        self._replace(nodes_of([document], "documents"))
+        """Insert the nodes of a document; those that the index holds of it stay.
 
-    async def ainsert(self, document: Document, **insert_kwargs: Any) -> None:
-        """Async twin of :meth:`insert`."""
-        await asyncio.to_thread(self.insert, document)
+        See :meth:`update_ref_doc` for one that has changed.
+        """
+        self._write([document])
+
+    ainsert = in_thread(insert)  # type: ignore[arg-type]  # self
 
     def update_ref_doc(self, document: Document, **update_kwargs: Any) -> None:
         """Put a document in the place of its former self."""
-        self.insert(document)
+        self._write([document], refresh=True)
 
-    async def aupdate_ref_doc(self, document: Document, **update_kwargs: Any) -> None:
-        """Async twin of :meth:`update_ref_doc`."""
-        await asyncio.to_thread(self.insert, document)
+    aupdate_ref_doc = in_thread(update_ref_doc)  # type: ignore[arg-type]  # self
 
     def refresh_ref_docs(self, documents: Sequence[Document], **update_kwargs: Any) -> list[bool]:
-        """Insert new documents, update changed ones; say which of them were either."""
-        changed = self._replace(nodes_of(documents, "documents")).changed
+        """Put documents in the place of their former selves; say which are new or changed."""
+        changed = self._write(documents, refresh=True).changed
         return [document.id_ in changed for document in documents]
 
-    async def arefresh_ref_docs(
-        self, documents: Sequence[Document], **update_kwargs: Any
-    ) -> list[bool]:
-        """Async twin of :meth:`refresh_ref_docs`."""
-        return await asyncio.to_thread(self.refresh_ref_docs, documents)
+    arefresh_ref_docs = in_thread(refresh_ref_docs)  # type: ignore[arg-type]  # self
 
     def delete_ref_doc(
         self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any
@@ -278,11 +271,7 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
         self.index.delete(document_id=ref_doc_id)
         self._parents.delete(ref_doc_id)
 
-    async def adelete_ref_doc(
-        self, ref_doc_id: str, delete_from_docstore: bool = False, **delete_kwargs: Any
-    ) -> None:
-        """Async twin of :meth:`delete_ref_doc`."""
-        await asyncio.to_thread(self.delete_ref_doc, ref_doc_id)
+    adelete_ref_doc = in_thread(delete_ref_doc)  # type: ignore[arg-type]  # self
 
     def _delete_node(self, node_id: str, **delete_kwargs: Any) -> None:
         self.index.delete([node_id])
@@ -293,11 +282,7 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
         """Delete nodes by id; those that are not there are passed over."""
         self.index.delete(node_ids)
 
-    async def adelete_nodes(
-        self, node_ids: list[str], delete_from_docstore: bool = False, **delete_kwargs: Any
-    ) -> None:
-        """Async twin of :meth:`delete_nodes`."""
-        await self.index.adelete(node_ids)
+    adelete_nodes = in_thread(delete_nodes)  # type: ignore[arg-type]  # self
 
     # -- reading ----------------------------------------------------------------------
 

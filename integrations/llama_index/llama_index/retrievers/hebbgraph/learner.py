@@ -15,6 +15,7 @@ from llama_index.core.base.response.schema import RESPONSE_TYPE, PydanticRespons
 from llama_index.core.schema import NodeWithScore
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
+from hebbgraph.calling import in_thread
 from hebbgraph.citations import (
     Actor,
     Exchange,
@@ -154,9 +155,7 @@ class CitationLearner(Listener):
         """Wait until all answers heard so far have taught; False if time ran out."""
         return self._learner.flush(timeout)
 
-    async def aflush(self, timeout: float | None = None) -> bool:
-        """Async twin of :meth:`flush`."""
-        return await asyncio.to_thread(self.flush, timeout)
+    aflush = in_thread(flush)
 
     # -- without an engine, and late feedback ---------------------------------------
 
@@ -244,9 +243,7 @@ class CitationLearner(Listener):
             index=self.index,
         )
 
-    async def afeedback(self, *args: Any, **kwargs: Any) -> list[Feedback]:
-        """Async twin of :meth:`feedback`."""
-        return await asyncio.to_thread(self.feedback, *args, **kwargs)
+    afeedback = in_thread(feedback)
 
     def undo(self, recall: Recall | RESPONSE_TYPE | str) -> int:
         """Take back what an answer has taught, thumbs included; return how many lessons.
@@ -263,9 +260,7 @@ class CitationLearner(Listener):
         """
         return self._learner.undo(self._id_of(recall))
 
-    async def aundo(self, recall: Recall | RESPONSE_TYPE | str) -> int:
-        """Async twin of :meth:`undo`."""
-        return await asyncio.to_thread(self.undo, recall)
+    aundo = in_thread(undo)
 
     def _id_of(self, recall: Recall | RESPONSE_TYPE | str) -> str:
         """Return the id of the recall that is meant."""

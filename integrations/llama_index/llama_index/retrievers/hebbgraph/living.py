@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,12 +12,13 @@ from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.schema import BaseNode
 
 from hebbgraph import AddReport, HebbianIndex, ParameterError
+from hebbgraph.calling import in_thread
 from hebbgraph.intake import OnError
 from llama_index.retrievers.hebbgraph.options import nodes_of
 from llama_index.retrievers.hebbgraph.parsing import Cutting, leaves
 from llama_index.retrievers.hebbgraph.recalling import RecallingRetriever
 from llama_index.retrievers.hebbgraph.wrapped import Wrapped
-from llama_index.retrievers.hebbgraph.writing import mirror, replace_documents
+from llama_index.retrievers.hebbgraph.writing import write_documents, write_nodes
 
 __all__ = ["LivingRetriever", "searched"]
 
@@ -41,9 +41,10 @@ class LivingRetriever(RecallingRetriever):
         strict: bool = False,
         show_progress: bool = False,
     ) -> AddReport:
-        """Add documents, each in the place of its former self.
+        """Add documents; a node with the same id is replaced, and nothing else.
 
-        Over a vector index, to that index too, which embeds them.
+        See :meth:`refresh` for documents that have changed. Over a vector index, they are added
+        to that index too, which embeds them.
 
         Parameters
         ----------
@@ -52,10 +53,9 @@ class LivingRetriever(RecallingRetriever):
         on_error, strict, show_progress
             As for ``HebbianIndex.add``.
         """
-        own = nodes_of(documents, "documents")
-        done = replace_documents(
+        done = write_documents(
             self.index,
-            own,
+            nodes_of(documents, "documents"),
             self._cut,
             on_error=on_error,
             strict=strict,
@@ -81,51 +81,41 @@ class LivingRetriever(RecallingRetriever):
         *,
         delete_missing: bool = False,
     ) -> AddReport:
-        """Bring the graph to what the documents are now.
+        """Put whole documents in the place of their former selves.
 
         Parameters
         ----------
         documents : sequence of Document, optional
-            What has not changed is not written again. Over a vector index, leave it out: the
-            graph then holds what that index holds now, and nothing else.
+            Of nodes, all that their documents have now. What has not changed is not written
+            again. Over a vector index, leave it out: the graph then holds what that index holds
+            now, and nothing else.
         nodes : sequence of BaseNode, optional
             For a vector index that cannot list its nodes.
         delete_missing : bool
             Whether documents that are not among these are deleted.
         """
-        if isinstance(documents, VectorStoreIndex):
-            return self._mirror(Wrapped(documents), nodes)
-        if documents is not None:
-            own = nodes_of(documents, "documents")
-            return replace_documents(
-                self.index,
-                own,
-                self._cut,
-                delete_missing=delete_missing,
-                wrapped=self._wrapped,
-            ).report
-        if self._wrapped is None:
+        if documents is None or isinstance(documents, VectorStoreIndex):
+            return self._mirror(None if documents is None else Wrapped(documents), nodes)
+        done = write_documents(
+            self.index,
+            nodes_of(documents, "documents"),
+            self._cut,
+            refresh=True,
+            delete_missing=delete_missing,
+            wrapped=self._wrapped,
+        )
+        return done.report
+
+    def _mirror(self, wrapped: Wrapped | None, nodes: Sequence[BaseNode] | None) -> AddReport:
+        """Make the index hold what a vector index holds, and nothing else."""
+        if (wrapped := wrapped or self._wrapped) is None:
             raise ParameterError("refresh takes documents; only over a vector index it needs none")
-        return self._mirror(self._wrapped, nodes)
+        own = wrapped.nodes() if nodes is None else nodes_of(nodes)
+        return write_nodes(self.index, own, refresh=True, delete_missing=True).report
 
-    def _mirror(self, wrapped: Wrapped, nodes: Sequence[BaseNode] | None) -> AddReport:
-        return mirror(self.index, wrapped.nodes() if nodes is None else nodes_of(nodes))
-
-    async def aadd(self, documents: Sequence[BaseNode], **options: Any) -> AddReport:
-        """Async twin of :meth:`add`."""
-        return await asyncio.to_thread(self.add, documents, **options)
-
-    async def adelete(
-        self, ids: Sequence[str] | None = None, *, document_id: str | None = None
-    ) -> int:
-        """Async twin of :meth:`delete`."""
-        return await asyncio.to_thread(self.delete, ids, document_id=document_id)
-
-    async def arefresh(
-        self, documents: Sequence[BaseNode] | None = None, *, delete_missing: bool = False
-    ) -> AddReport:
-        """Async twin of :meth:`refresh`."""
-        return await asyncio.to_thread(self.refresh, documents, delete_missing=delete_missing)
+    aadd = in_thread(add)
+    adelete = in_thread(delete)
+    arefresh = in_thread(refresh)
 
     # -- life -------------------------------------------------------------------------
 
@@ -134,9 +124,7 @@ class LivingRetriever(RecallingRetriever):
         if self._owns_index and self._index is not None:
             self._index.close()
 
-    async def aclose(self) -> None:
-        """Async twin of :meth:`close`."""
-        await asyncio.to_thread(self.close)
+    aclose = in_thread(close)
 
     def __enter__(self) -> Self:
         return self

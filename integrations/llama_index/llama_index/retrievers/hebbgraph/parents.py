@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -11,7 +10,7 @@ from typing import Any, cast
 from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.schema import BaseNode
 
-from hebbgraph import Chunk, HebbianIndex, Settings
+from hebbgraph import HebbianIndex, Settings
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node, node_to_chunk
 from llama_index.retrievers.hebbgraph.parsing import leaves
@@ -50,25 +49,23 @@ class Parents:
             )
         return self._held
 
-    def put(self, nodes: Sequence[BaseNode], *, documents: Iterable[str] = ()) -> None:
+    def put(self, nodes: Sequence[BaseNode], *, documents: Sequence[str] = ()) -> None:
         """Keep those of these nodes that are parents of others.
 
         Parameters
         ----------
         nodes : sequence of BaseNode
             A whole hierarchy.
-        documents : iterable of str
+        documents : sequence of str
             Ids of documents whose former parents go.
         """
         below = {node.node_id for node in leaves(nodes)}
         chunks = [node_to_chunk(node) for node in nodes if node.node_id not in below]
-        by_document: dict[str, list[Chunk]] = defaultdict(list)
-        if self._held is not None:
-            by_document |= {document: [] for document in documents}
-        for chunk in chunks:
-            by_document[chunk.document_id or chunk.id].append(chunk)
-        for document, own in by_document.items():
-            self._open().put_document(document, None, own)
+        if chunks or (documents and self._held is not None):
+            if documents:
+                self._open().refresh(chunks, document_ids=documents)
+            else:
+                self._open().add(chunks)
 
     def delete(self, document_id: str) -> None:
         """Forget the parents of a document."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
@@ -31,6 +29,7 @@ from hebbgraph.calling import in_thread
 from hebbgraph.limits import MAX_K
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.diversity import diverse_hits
+from hebbgraph.recall.latest import LatestRecalls
 from llama_index.retrievers.hebbgraph.conversation import (
     ConversationBundle,
     RecallBundle,
@@ -52,8 +51,6 @@ __all__ = ["RecallingRetriever"]
 
 logger = logging.getLogger(__name__)
 
-#: Recalls that ``why`` looks through.
-_LATEST = 64
 #: How often a recall is repeated without the nodes that another store has deleted.
 _REPEATS = 4
 #: With MMR, as many times k are chosen from.
@@ -112,7 +109,7 @@ class RecallingRetriever(BaseRetriever):
         self._vectors: VectorSource | None = None
         self._embed_model = embed_model
         self._memory = memory
-        self._latest: deque[tuple[HebbianIndex, Recall]] = deque(maxlen=_LATEST)
+        self._latest: LatestRecalls[HebbianIndex] = LatestRecalls()
 
     @property
     def index(self) -> HebbianIndex:
@@ -139,19 +136,26 @@ class RecallingRetriever(BaseRetriever):
 
     # -- why --------------------------------------------------------------------------
 
-    def why(self, node: NodeWithScore | BaseNode | str) -> Explanation:
+    def why(
+        self, node: NodeWithScore | BaseNode | str, *, namespace: str | None = None
+    ) -> Explanation:
         """Explain why a node came back: evidence, path, and what learning changed.
 
         Parameters
         ----------
         node : NodeWithScore, BaseNode or str
-            A node that this retriever has returned lately, or its id. With ``include_path`` it
-            names its recall itself; else the latest that returned it counts.
+            One that this retriever has returned lately: it is known again, whatever others have
+            asked meanwhile. With ``include_path`` it names its recall itself, so that a copy will
+            do. Of an id, the latest recall of the namespace that returned it counts.
+        namespace : str, optional
+            Whose id that is, over a pool, if the request does not say it.
 
         Raises
         ------
         NotFoundError
             If none of the latest 64 recalls of this retriever returned it.
+        ParameterError
+            If it cannot be told which recall is meant.
 
         Examples
         --------
@@ -160,25 +164,27 @@ class RecallingRetriever(BaseRetriever):
             found = retriever.retrieve("Where was the builder of the Petrel born?")
             print(retriever.why(found[0]).path)
         """
-        held = node.node if isinstance(node, NodeWithScore) else node
-        if not isinstance(held, BaseNode | str):
-            raise ParameterError(f"why takes a node that came back, or its id; got {held!r:.80}")
-        id_ = held if isinstance(held, str) else held.node_id
-        trail = {} if isinstance(held, str) else held.metadata.get(TRAIL_KEY) or {}
+        own = node.node if isinstance(node, NodeWithScore) else node
+        if not isinstance(own, BaseNode | str):
+            raise ParameterError(f"why takes a node that came back, or its id; got {own!r:.80}")
+        id_ = own if isinstance(own, str) else own.node_id
+        trail = {} if isinstance(own, str) else own.metadata.get(TRAIL_KEY) or {}
+        if self._index is None:
+            namespace = namespace or active_instrument_tags.get().get(_NAMESPACE) or self.namespace
+        else:
+            namespace = self._index.namespace
         named = trail.get("recall_id")
-        for index, recall in reversed(list(self._latest)):
-            if recall.id == named or (named is None and recall.hit(id_) is not None):
-                return index.explain(recall, id_)
-        if named is not None:
-            return self.index.explain(named, id_)
-        raise NotFoundError(
-            f"none of the latest {_LATEST} recalls of this retriever returned {id_!r}; "
-            "retrieve first, or ask index.explain(recall, id)"
-        )
+        try:
+            index, recall = self._latest.find(
+                id_, None if isinstance(own, str) else own, recall_id=named, namespace=namespace
+            )
+        except NotFoundError:
+            if named is None:
+                raise
+            return self._index_of(trail.get("namespace")).explain(named, id_)
+        return index.explain(recall, id_)
 
-    async def awhy(self, node: NodeWithScore | BaseNode | str) -> Explanation:
-        """Async twin of :meth:`why`."""
-        return await asyncio.to_thread(self.why, node)
+    awhy = in_thread(why)
 
     # -- asking -----------------------------------------------------------------------
 
@@ -253,7 +259,6 @@ class RecallingRetriever(BaseRetriever):
             to_where(asked.filters),
         )
         recall, current = self._verified(asked, where)
-        self._latest.append((asked.index, recall))
         hits: Sequence[Hit] = recall.hits
         if self.mmr_threshold is not None:
             hits = diverse_hits(hits, asked.k, diversity=1.0 - self.mmr_threshold)
@@ -267,6 +272,7 @@ class RecallingRetriever(BaseRetriever):
                 set_hidden(one.node, TRAIL_KEY, recall.trail(one.node_id))
             elif (hit := recall.hit(one.node_id)) is not None and hit.stale is not None:
                 set_hidden(one.node, TRAIL_KEY, hit.stale_mark)
+        self._latest.add(asked.index, recall, [one.node for one in found])
         announce(recall, asked.index, [one.node for one in found])
         if asked.seeds and where is None:
             found = _with_unknown(asked.index, found, asked.seeds, asked.k)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Sequence
 from inspect import signature
@@ -23,6 +22,7 @@ from pydantic import PrivateAttr
 
 from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.arguments import check_k, check_names
+from hebbgraph.calling import in_thread
 from hebbgraph.limits import MAX_K
 from hebbgraph.recall.diversity import diverse_hits
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
@@ -147,9 +147,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
         add_nodes(self._index, searched, show_progress=bool(kwargs.get("show_progress", False)))
         return [node.node_id for node in nodes]
 
-    async def async_add(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[str]:
-        """Add nodes, off the event loop."""
-        return await asyncio.to_thread(self.add, nodes, **kwargs)
+    async_add = in_thread(add)  # type: ignore[arg-type]  # self
 
     def delete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
         """Delete the nodes of a document; one that is not there is passed over."""
@@ -157,9 +155,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
         if self._parents is not None:
             self._parents.delete(ref_doc_id)
 
-    async def adelete(self, ref_doc_id: str, **delete_kwargs: Any) -> None:
-        """Delete the nodes of a document, off the event loop."""
-        await asyncio.to_thread(self.delete, ref_doc_id)
+    adelete = in_thread(delete)  # type: ignore[arg-type]  # self
 
     def delete_nodes(
         self,
@@ -177,14 +173,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
             if self._parents is not None:
                 self._parents.delete_nodes(node_ids)
 
-    async def adelete_nodes(
-        self,
-        node_ids: list[str] | None = None,
-        filters: MetadataFilters | None = None,
-        **delete_kwargs: Any,
-    ) -> None:
-        """Delete nodes, off the event loop."""
-        await asyncio.to_thread(self.delete_nodes, node_ids, filters)
+    adelete_nodes = in_thread(delete_nodes)  # type: ignore[arg-type]  # self
 
     def clear(self) -> None:
         """Delete all nodes of this namespace."""
@@ -193,9 +182,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
         if self._parents is not None:
             self._parents.clear()
 
-    async def aclear(self) -> None:
-        """Delete all nodes, off the event loop."""
-        await asyncio.to_thread(self.clear)
+    aclear = in_thread(clear)  # type: ignore[arg-type]  # self
 
     # -- reading --------------------------------------------------------------------
 
@@ -217,13 +204,7 @@ class HebbianVectorStore(BasePydanticVectorStore):
             nodes += self._parents.get([id_ for id_ in node_ids if id_ not in held])
         return nodes
 
-    async def aget_nodes(
-        self,
-        node_ids: list[str] | None = None,
-        filters: MetadataFilters | None = None,
-    ) -> list[BaseNode]:
-        """Return nodes, off the event loop."""
-        return await asyncio.to_thread(self.get_nodes, node_ids, filters)
+    aget_nodes = in_thread(get_nodes)  # type: ignore[arg-type]  # self
 
     def query(self, query: VectorStoreQuery, **kwargs: Any) -> VectorStoreQueryResult:
         """Recall nodes; ``query_str`` is needed, ``query_embedding`` is used if there.

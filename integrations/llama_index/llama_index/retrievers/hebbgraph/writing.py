@@ -1,8 +1,7 @@
-"""Nodes into an index: adding, replacing documents, and mirroring another index."""
+"""Nodes and documents into an index: adding them, or putting whole documents in their place."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -17,120 +16,138 @@ from llama_index.retrievers.hebbgraph.nodes import node_fields
 from llama_index.retrievers.hebbgraph.parsing import leaves
 from llama_index.retrievers.hebbgraph.wrapped import Wrapped
 
-__all__ = ["Cut", "Replaced", "add_nodes", "mirror", "replace_documents"]
-
-logger = logging.getLogger(__name__)
+__all__ = ["Cut", "Written", "add_nodes", "write_documents", "write_nodes"]
 
 #: Documents to nodes.
 Cut = Callable[[Sequence[BaseNode]], Sequence[BaseNode]]
 
 
 @dataclass
-class Replaced:
-    """What putting documents into an index changed.
+class Written:
+    """What writing documents into an index changed.
 
     Attributes
     ----------
     report : AddReport
     changed : set of str
-        Ids of the documents that are new or differ from what the index held.
+        After a refresh, ids of the documents that are new or differ from what the index held.
     nodes : list of BaseNode
         All nodes of the documents, parents of others included.
     """
 
-    report: AddReport = field(default_factory=AddReport)
+    report: AddReport
     changed: set[str] = field(default_factory=set)
     nodes: list[BaseNode] = field(default_factory=list)
 
 
 def add_nodes(
-    index: HebbianIndex,
-    nodes: Iterable[BaseNode],
-    *,
-    on_error: OnError = "raise",
-    strict: bool = False,
-    show_progress: bool = False,
+    index: HebbianIndex, nodes: Iterable[BaseNode], *, show_progress: bool = False
 ) -> AddReport:
-    """Add nodes; of several with one id, the last counts. Embeddings they carry are used."""
-    intake = Intake(on_error=on_error, strict=strict)
-    chunks = _chunks(intake, list(nodes))
-    with LlamaIndexEmbedder.given(_vectors(chunks)):
-        report = index.add([chunk for chunk, _ in chunks.values()], show_progress=show_progress)
-    return _told(intake, report)
+    """Add nodes; the same id replaces. Of several with one id, the last counts."""
+    return write_nodes(index, list(nodes), show_progress=show_progress).report
 
 
-def replace_documents(
+def write_documents(
     index: HebbianIndex,
     documents: Sequence[BaseNode],
     cut: Cut,
     *,
+    refresh: bool = False,
     delete_missing: bool = False,
     on_error: OnError = "raise",
     strict: bool = False,
     show_progress: bool = False,
     wrapped: Wrapped | None = None,
-) -> Replaced:
-    """Put documents into an index, each in the place of its former self.
-
-    Nodes that a document still has are not written again. A document that lost or changed nodes
-    is replaced in one transaction; the others are added in batches.
+) -> Written:
+    """Write documents into an index.
 
     Parameters
     ----------
     index : HebbianIndex
-        What holds them.
+        What is written to.
     documents : sequence of BaseNode
         A Document is cut; any other node is taken as it is.
     cut : callable
         From documents to nodes.
+    refresh : bool
+        Whether these are all nodes that their documents have now, so that the others go.
     delete_missing : bool
-        Whether documents that are not among these leave the index.
+        Whether documents that are not among these go too.
     on_error, strict, show_progress
         As for ``HebbianIndex.add``.
     wrapped : Wrapped, optional
         A vector index that gets and loses the same nodes, before the index does.
     """
     intake = Intake(on_error=on_error, strict=strict)
-    whole = [one for one in documents if isinstance(one, Document)]
-    nodes: list[BaseNode] = [one for one in documents if not isinstance(one, Document)]
+    whole = [document for document in documents if isinstance(document, Document)]
+    nodes = [node for node in documents if not isinstance(node, Document)]
     nodes += cut(list(_clean(intake, whole))) if whole else ()
+    return write_nodes(
+        index,
+        nodes,
+        document_ids=[document.id_ for document in whole],
+        refresh=refresh,
+        delete_missing=delete_missing,
+        show_progress=show_progress,
+        wrapped=wrapped,
+        intake=intake,
+    )
+
+
+def write_nodes(
+    index: HebbianIndex,
+    nodes: Sequence[BaseNode],
+    *,
+    document_ids: Iterable[str] = (),
+    refresh: bool = False,
+    delete_missing: bool = False,
+    show_progress: bool = False,
+    wrapped: Wrapped | None = None,
+    intake: Intake | None = None,
+) -> Written:
+    """Write nodes into an index; embeddings that they carry are used.
+
+    Parameters
+    ----------
+    nodes : sequence of BaseNode
+        Parents of others among them are not searched, and left out.
+    document_ids : iterable of str
+        Documents that a refresh replaces even if no node is of them.
+    index, refresh, delete_missing, show_progress, wrapped
+        As for :func:`write_documents`.
+    intake : Intake, optional
+        What has already been cleaned.
+    """
+    intake = intake or Intake(on_error="raise", strict=False)
     chunks = _chunks(intake, leaves(nodes))
-    wanted = {chunk.document_id for chunk, _ in chunks.values()} | {one.id_ for one in whole}
-    held = {one.id: one for one in index.get(index.ids(_of_documents(one.id_ for one in whole)))}
-    gone = [one for id_, one in held.items() if id_ not in chunks]
-    held |= {one.id: one for one in index.get(id_ for id_ in chunks if id_ not in held)}
-    losing = {one.document_id for one in gone if one.document_id is not None}
-    differing = {chunk.document_id for id_, (chunk, _) in chunks.items() if held.get(id_) != chunk}
-    others: list[str] = []
-    if delete_missing:
-        others = index.ids({"$not": _of_documents(wanted)} if wanted else None)
-    if wrapped is not None:
-        changed_ids = [id_ for id_, (chunk, _) in chunks.items() if held.get(id_) != chunk]
-        wrapped.put(
-            [chunks[id_][1] for id_ in changed_ids],
-            [*(id_ for id_ in changed_ids if id_ in held), *(chunk.id for chunk in gone), *others],
-        )
-    reports = []
+    own = [chunk for chunk, _ in chunks.values()]
+    named = {*document_ids, *(chunk.document_id for chunk in own if chunk.document_id)}
+    index.make_namespace()
+    changed: set[str] = set()
+    if refresh or wrapped is not None:
+        held = {chunk.id: chunk for chunk in index.get(chunks)}
+        gone: list[str] = []
+        if refresh:
+            where = None if delete_missing else {"$document_id": {"$in": sorted(named)}}
+            gone = [id_ for id_ in index.ids(where) if id_ not in chunks]
+        differing = [chunk for chunk in own if held.get(chunk.id) != chunk]
+        changed = {str(chunk.document_id) for chunk in (*differing, *index.get(gone))}
+        if wrapped is not None:
+            replaced = [chunk.id for chunk in differing if chunk.id in held]
+            wrapped.put([chunks[chunk.id][1] for chunk in differing], [*replaced, *gone])
     with LlamaIndexEmbedder.given(_vectors(chunks)):
-        rest = [chunk for chunk, _ in chunks.values() if chunk.document_id not in losing]
-        if rest:
-            reports.append(index.add(rest, show_progress=show_progress))
-        for document_id in sorted(losing):
-            own = [chunk for chunk, _ in chunks.values() if chunk.document_id == document_id]
-            reports.append(index.put_document(document_id, None, own))
-    if others:
-        reports.append(AddReport(deleted=index.delete(others)))
-    changed = {str(one) for one in (*losing, *differing)}
-    return Replaced(_told(intake, _sum(reports)), changed, nodes)
-
-
-def mirror(index: HebbianIndex, nodes: Sequence[BaseNode]) -> AddReport:
-    """Make an index hold these nodes, and no others."""
-    report = add_nodes(index, nodes)
-    ids = {node.node_id for node in nodes}
-    gone = [id_ for id_ in index.ids() if id_ not in ids]
-    deleted = index.delete(gone) if gone else 0
-    return report.model_copy(update={"deleted": report.deleted + deleted})
+        if refresh:
+            report = index.refresh(
+                own,
+                document_ids=sorted(named),
+                delete_missing=delete_missing,
+                show_progress=show_progress,
+            )
+        else:
+            report = index.add(own, show_progress=show_progress)
+    intake.tell()
+    report = report.model_copy(update={"cleaned": intake.cleaned, "failed": tuple(intake.failed)})
+    return Written(report, changed, list(nodes))
 
 
 def _chunks(intake: Intake, nodes: Sequence[BaseNode]) -> dict[str, tuple[Chunk, BaseNode]]:
@@ -155,37 +172,7 @@ def _clean(intake: Intake, documents: Sequence[Document]) -> Iterator[Document]:
         yield document
 
 
-def _told(intake: Intake, report: AddReport) -> AddReport:
-    """Say in log and report what was cleaned and skipped."""
-    intake.tell()
-    return report.model_copy(update={"cleaned": intake.cleaned, "failed": tuple(intake.failed)})
-
-
 def _vectors(chunks: dict[str, tuple[Chunk, BaseNode]]) -> dict[str, Sequence[float]]:
     return {
         passage_text(chunk): node.embedding for chunk, node in chunks.values() if node.embedding
     }
-
-
-def _of_documents(ids: Iterable[str | None]) -> dict[str, dict[str, list[str]]]:
-    return {"$document_id": {"$in": [id_ for id_ in ids if id_ is not None]}}
-
-
-def _sum(reports: Sequence[AddReport]) -> AddReport:
-    """Add up what several calls committed."""
-    total = AddReport()
-    for one in reports:
-        tagging = one.tagging
-        if tagging is not None and total.tagging is not None:
-            tagging = total.tagging + tagging
-        total = total.model_copy(
-            update={
-                name: getattr(total, name) + getattr(one, name)
-                for name in ("added", "replaced", "unchanged", "deleted", "batches", "seconds")
-            }
-            | {
-                "generation": max(total.generation, one.generation),
-                "tagging": tagging or total.tagging,
-            }
-        )
-    return total
