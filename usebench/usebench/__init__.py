@@ -1,0 +1,31 @@
+"""usebench: how much better does a retriever find passages, the more it is used?
+
+``records`` says what a set is, ``protocol`` what a retriever must do, ``prequential`` asks and
+teaches it, ``experiment`` runs many of them under several kinds of feedback, ``tables`` shows the
+figures. ``drivers`` and ``arms`` are retrievers to compare with, ``sets`` reads and builds sets.
+"""
+
+from __future__ import annotations
+
+from usebench.bootstrap import Difference, paired_bootstrap
+from usebench.errors import UsebenchError
+from usebench.experiment import run
+from usebench.protocol import Retriever
+from usebench.records import Event, Feedback, Passage, UseSet
+from usebench.sets.plain import read_set
+
+__all__ = [
+    "Difference",
+    "Event",
+    "Feedback",
+    "Passage",
+    "Retriever",
+    "UseSet",
+    "UsebenchError",
+    "__version__",
+    "paired_bootstrap",
+    "read_set",
+    "run",
+]
+
+__version__ = "0.1.0"

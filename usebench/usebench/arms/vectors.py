@@ -1,0 +1,240 @@
+"""Arms on vectors: passages or questions move."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from usebench.arms.lessons import Arm, Lesson
+from usebench.drivers.static import Dense
+from usebench.embedders import Embedder, Vectors
+from usebench.ranking import best_rows, unit
+from usebench.records import Passage
+
+__all__ = ["ErmVectors", "LinearAdapter", "MovedQuestions", "Mover", "Rocchio"]
+
+
+class _OnVectors(Arm):
+    """Dense search, whose vectors learning moves."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        super().__init__()
+        self.dense = Dense(embedder)
+
+    def reset(self) -> None:
+        """Become empty."""
+        self.lessons = []
+        self.dense.reset()
+        self.unlearn()
+
+    def add(self, passages: Sequence[Passage], /) -> None:
+        """Embed passages."""
+        self.dense.add(passages)
+        self.relearn(self.lessons)
+
+    def question(self, text: str) -> Vectors:
+        """Embed a question."""
+        vector: Vectors = self.dense.embedder.embed([text])[0]
+        return vector
+
+    @property
+    def model_calls(self) -> int:
+        """Texts that a model embedded."""
+        return self.dense.model_calls
+
+    @property
+    def model_seconds(self) -> float:
+        """Seconds that a cache of vectors hid."""
+        return self.dense.model_seconds
+
+
+class ErmVectors(_OnVectors):
+    """A passage's vector becomes the mean of its own and those of the questions that cited it.
+
+    What ERM [1]_ does to the keys of documents, without its gates.
+
+    References
+    ----------
+    .. [1] Evolving Retrieval Memory (2026), arXiv:2602.05152.
+    """
+
+    def unlearn(self) -> None:
+        """Take the passages' own vectors."""
+        self._rows = {id_: row for row, id_ in enumerate(self.dense.ids)}
+        self._sums = self.dense.vectors.copy()
+        self._means = self.dense.vectors.copy()
+
+    def learn(self, lesson: Lesson, /) -> None:
+        """Add the question to what it cited."""
+        vector = self.question(lesson.question)
+        for id_ in lesson.cited:
+            row = self._rows.get(id_)
+            if row is not None:
+                self._sums[row] += vector
+                self._means[row] = unit(self._sums[row])
+
+    def search(self, question: str, k: int, /) -> list[str]:
+        """Return the passages whose moved vectors are nearest."""
+        return best_rows(self.dense.ids, self._means @ self.question(question), k)
+
+
+class Mover(Protocol):
+    """Moves the vectors of questions by what it was taught."""
+
+    def moved(self, question: Any, /) -> Any:
+        """Return where a question's vector goes."""
+        ...
+
+    def taught(self, question: Any, cited: Sequence[Any], /) -> None:
+        """Take in a question's vector and those of what it cited."""
+        ...
+
+
+class MovedQuestions(_OnVectors):
+    """Dense search with questions' vectors moved.
+
+    Parameters
+    ----------
+    embedder : Embedder
+    mover : callable
+        Makes a :class:`Mover` that was taught nothing.
+    """
+
+    def __init__(self, embedder: Embedder, mover: Callable[[], Mover]) -> None:
+        super().__init__(embedder)
+        self._make = mover
+        self.unlearn()
+
+    def unlearn(self) -> None:
+        """Start with a new mover."""
+        self._mover = self._make()
+        self._rows = {id_: row for row, id_ in enumerate(self.dense.ids)}
+
+    def learn(self, lesson: Lesson, /) -> None:
+        """Teach the mover."""
+        cited = [self.dense.vectors[self._rows[id_]] for id_ in lesson.cited if id_ in self._rows]
+        if cited:
+            self._mover.taught(self.question(lesson.question), cited)
+
+    def search(self, question: str, k: int, /) -> list[str]:
+        """Search from where the question went."""
+        return self.dense.near(self._mover.moved(self.question(question)), k)
+
+
+class Rocchio:
+    """Moves a question by the mean of what the nearest past questions cited [1]_.
+
+    Parameters
+    ----------
+    threshold : float
+        Past questions less near than this are passed over.
+    beta : float
+        How far, at a cosine of 1; each past question counts by its cosine.
+    nearest : int
+        Past questions that take part.
+
+    References
+    ----------
+    .. [1] Rocchio (1971), Relevance Feedback in Information Retrieval, in: The SMART Retrieval
+       System.
+    """
+
+    def __init__(self, *, threshold: float = 0.4, beta: float = 1.0, nearest: int = 3) -> None:
+        self.threshold = threshold
+        self.beta = beta
+        self.nearest = nearest
+        self._questions: list[Any] = []
+        self._centroids: list[Any] = []
+
+    def moved(self, question: Any, /) -> Any:
+        """Return where a question's vector goes."""
+        if not self._questions:
+            return question
+        cosines = np.stack(self._questions) @ question
+        near = np.argsort(-cosines, kind="stable")[: self.nearest]
+        near = near[cosines[near] >= self.threshold]
+        if not near.size:
+            return question
+        pull = np.average(np.stack(self._centroids)[near], axis=0, weights=cosines[near])
+        return _unit(question + self.beta * float(cosines[near].mean()) * pull)
+
+    def taught(self, question: Any, cited: Sequence[Any], /) -> None:
+        """Remember the question, and where what it cited lies."""
+        self._questions.append(question)
+        self._centroids.append(_unit(np.mean(cited, axis=0)))
+
+
+class LinearAdapter:
+    """Moves a question by a matrix that is trained along the way, as LlamaIndex's adapter is [1]_.
+
+    It starts as the identity. After each feedback it takes ``steps`` steps of Adam on batches of
+    past pairs: softmax over the batch's passages of ``scale`` times the cosine.
+
+    Parameters
+    ----------
+    rate : float
+    steps, batch : int
+    scale : float
+    seed : int
+
+    References
+    ----------
+    .. [1] LlamaIndex, "Finetuning an adapter on top of any black-box embedding model".
+    """
+
+    def __init__(
+        self,
+        *,
+        rate: float = 1e-3,
+        steps: int = 4,
+        batch: int = 32,
+        scale: float = 20.0,
+        seed: int = 0,
+    ) -> None:
+        self.rate = rate
+        self.steps = steps
+        self.batch = batch
+        self.scale = scale
+        self._rng = np.random.default_rng(seed)
+        self._pairs: list[tuple[Any, Any]] = []
+        self._matrix: Any = None
+        self._times = 0
+
+    def moved(self, question: Any, /) -> Any:
+        """Return where a question's vector goes."""
+        return question if self._matrix is None else _unit(self._matrix @ question)
+
+    def taught(self, question: Any, cited: Sequence[Any], /) -> None:
+        """Keep the pairs, and train."""
+        self._pairs += [(question, vector) for vector in cited]
+        if self._matrix is None:
+            self._matrix = np.eye(len(question))
+            self._mean = np.zeros_like(self._matrix)
+            self._square = np.zeros_like(self._matrix)
+        for _ in range(self.steps):
+            self._step()
+
+    def _step(self) -> None:
+        drawn = self._rng.choice(len(self._pairs), min(self.batch, len(self._pairs)), False)
+        questions = np.stack([self._pairs[row][0] for row in drawn])
+        passages = np.stack([self._pairs[row][1] for row in drawn])
+        logits = self.scale * (questions @ self._matrix.T) @ passages.T
+        same = passages @ passages.T > 1 - 1e-6
+        np.fill_diagonal(same, False)
+        logits[same] = -np.inf  # the same passage cited by another question is no negative
+        shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+        shares /= shares.sum(axis=1, keepdims=True)
+        shares -= np.eye(len(drawn))
+        gradient = self.scale / len(drawn) * (shares @ passages).T @ questions
+        self._times += 1
+        self._mean = 0.9 * self._mean + 0.1 * gradient
+        self._square = 0.999 * self._square + 0.001 * gradient**2
+        mean = self._mean / (1 - 0.9**self._times)
+        square = self._square / (1 - 0.999**self._times)
+        self._matrix = self._matrix - self.rate * mean / (np.sqrt(square) + 1e-8)
+
+
+def _unit(vector: Any) -> Any:
+    return vector / (np.linalg.norm(vector) or 1.0)

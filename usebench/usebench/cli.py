@@ -1,0 +1,174 @@
+"""The command ``usebench``."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from usebench import feedback
+from usebench.errors import UsebenchError
+from usebench.experiment import run, versions
+from usebench.records import UseSet
+from usebench.sets.builders import BUILDERS, CARDS, build
+from usebench.sets.plain import ORDERS, read_set
+from usebench.systems import DEFAULT, available, systems
+from usebench.tables import all_tables
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return the exit status."""
+    chosen = _parser().parse_args(arguments)
+    try:
+        return int(chosen.command(chosen))
+    except UsebenchError as error:
+        print(f"usebench: {error}", file=sys.stderr)
+        return 2
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="usebench", description="How much better does a retriever find, the more it is used?"
+    )
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    measure = commands.add_parser("run", help="measure systems on sets, and print tables")
+    measure.add_argument("sets", nargs="+", type=Path, metavar="SET", help="folders of sets")
+    measure.add_argument("--order", choices=ORDERS, help="of the stream, other than the set's")
+    measure.add_argument("--frozen", action="store_true", help="the test part teaches nothing")
+    _add_options(measure)
+    measure.set_defaults(command=_run)
+
+    git = commands.add_parser("git", help="build a set from a repository's history, and measure")
+    git.add_argument("repository", type=Path, metavar="PATH")
+    git.add_argument("--past", type=float, default=0.7, help="share of the commits that is past")
+    git.add_argument("--out", type=Path, help="keep the set in this folder")
+    _add_options(git)
+    git.set_defaults(command=_git)
+
+    make = commands.add_parser("build", help="build a set from a clone or folder")
+    make.add_argument("name", choices=sorted(BUILDERS))
+    make.add_argument("source", type=Path, help="the clone or folder; see `usebench sets`")
+    make.add_argument("out", type=Path, help="the folder to write")
+    make.set_defaults(command=_build)
+
+    cards = commands.add_parser("sets", help="say what each set can show and what it cannot")
+    cards.set_defaults(command=_sets)
+
+    names = commands.add_parser("systems", help="list systems, and what is missing to run them")
+    names.set_defaults(command=_systems)
+
+    show = commands.add_parser("show", help="print the tables of a result")
+    show.add_argument("result", type=Path)
+    show.set_defaults(command=_show)
+    return parser
+
+
+def _add_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--systems", default=",".join(DEFAULT), help="names, or module:Class, with commas between"
+    )
+    parser.add_argument(
+        "--feedback",
+        nargs="+",
+        default=["right"],
+        choices=list(feedback.KINDS),
+        metavar="KIND",
+        help=f"who says what: {', '.join(feedback.KINDS)}; the first counts in most tables",
+    )
+    parser.add_argument("--model", help="a sentence-transformers model for what uses vectors")
+    parser.add_argument("--k", type=int, default=10, help="passages that a question is shown")
+    parser.add_argument("--at-most", type=int, help="events drawn of a set")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--no-unlearning", action="store_true", help="do not measure forgetting")
+    parser.add_argument("--json", type=Path, help="where the figures go")
+
+
+def _run(chosen: argparse.Namespace) -> int:
+    sets = [
+        read_set(
+            folder,
+            order=chosen.order,
+            frozen=chosen.frozen,
+            at_most=chosen.at_most,
+            seed=chosen.seed,
+        )
+        for folder in chosen.sets
+    ]
+    return _measure(sets, chosen)
+
+
+def _git(chosen: argparse.Namespace) -> int:
+    from usebench.sets.git import build_git
+
+    with tempfile.TemporaryDirectory(prefix="usebench-") as scratch:
+        out = chosen.out or Path(scratch) / chosen.repository.resolve().name
+        build_git(chosen.repository, out, past=chosen.past)
+        return _measure([read_set(out, at_most=chosen.at_most, seed=chosen.seed)], chosen)
+
+
+def _measure(sets: Sequence[UseSet], chosen: argparse.Namespace) -> int:
+    picked = systems(chosen.systems.split(","), model=chosen.model)
+    figures: dict[str, Any] = {
+        "versions": versions(),
+        "date": datetime.now(UTC).date().isoformat(),
+        "model": chosen.model or "LSA",
+        "feedback": chosen.feedback,
+        "sets": [
+            run(
+                uses,
+                picked,
+                kinds=chosen.feedback,
+                k=chosen.k,
+                seed=chosen.seed,
+                unlearning=not chosen.no_unlearning,
+                on_system=lambda name: print(name, file=sys.stderr, flush=True),
+            )
+            for uses in sets
+        ],
+    }
+    if chosen.json:
+        chosen.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    print(all_tables(figures["sets"]))
+    return 0
+
+
+def _build(chosen: argparse.Namespace) -> int:
+    build(chosen.name, chosen.source, chosen.out)
+    uses = read_set(chosen.out)
+    print(f"{chosen.out}: {len(uses.passages)} passages, {len(uses.events)} events ({uses.order})")
+    return 0
+
+
+def _sets(chosen: argparse.Namespace) -> int:
+    for card in CARDS:
+        print(f"{card}\n")
+    return 0
+
+
+def _systems(chosen: argparse.Namespace) -> int:
+    for name, missing in available().items():
+        print(f"{name:16} {missing or 'ready'}")
+    return 0
+
+
+def _show(chosen: argparse.Namespace) -> int:
+    try:
+        figures = json.loads(chosen.result.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UsebenchError(
+            f"{chosen.result}: expected a result of `usebench run`; {error}"
+        ) from error
+    print(all_tables(figures["sets"]))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

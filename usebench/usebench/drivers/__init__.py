@@ -1,0 +1,1 @@
+"""Retrievers that pass feedback over, and other people's memories."""

@@ -1,0 +1,178 @@
+"""Many systems under several kinds of feedback on one set: the figures as JSON can hold them."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from usebench.bootstrap import paired_bootstrap
+from usebench.metrics import METRICS
+from usebench.prequential import PARTS, UNTAUGHT, Run, parts, run_stream
+from usebench.records import UseSet
+from usebench.regret import regret_curve
+from usebench.systems import ARMS, System
+from usebench.unlearning import measure_unlearning
+
+__all__ = ["MAIN", "run", "versions"]
+
+#: The metric that differences, regret and robustness are told by.
+MAIN = "R@5"
+
+
+def run(
+    uses: UseSet,
+    chosen: Sequence[System],
+    *,
+    kinds: Sequence[str] = ("right",),
+    k: int = 10,
+    seed: int = 0,
+    unlearning: bool = True,
+    on_system: Callable[[str], object] | None = None,
+) -> dict[str, Any]:
+    """Run systems on a set.
+
+    Parameters
+    ----------
+    uses : UseSet
+    chosen : sequence of System
+    kinds : sequence of str
+        Of feedback; a system that learns runs once under each, and once without any.
+    k : int
+        How many passages each question is shown.
+    seed : int
+        Of what people get wrong, and of the intervals.
+    unlearning : bool
+        Whether to measure forgetting, which takes one more run of each system that can.
+    on_system : callable, optional
+        Told what starts.
+
+    Returns
+    -------
+    dict
+        What :mod:`usebench.tables` reads. Values of :data:`MAIN` are kept question by question.
+    """
+    belongs = parts(uses.events)
+    teaches = any(event.taught for event in uses.events)
+    results = []
+    for system in chosen:
+        runs = {}
+        retriever = system.make()
+        learns = teaches and getattr(retriever, "learns", True)
+        for kind in [UNTAUGHT, *(kinds if learns else ())]:
+            if on_system is not None:
+                on_system(f"{uses.name}: {system.name}, feedback: {kind}")
+            runs[kind] = run_stream(retriever, uses, kind=kind, k=k, seed=seed)
+        close = getattr(retriever, "close", None)
+        if close is not None:
+            close()
+        result = _system(system.name, runs, belongs, seed)
+        if unlearning and learns:
+            exact = measure_unlearning(system.make, uses, k=k, seed=seed)
+            result["unlearning"] = exact and {name: asdict(each) for name, each in exact.items()}
+        results.append(result)
+    _compare(results, belongs, kinds, seed)
+    return {
+        "name": uses.name,
+        "order": uses.order,
+        "passages": len(uses.passages),
+        "memories": len(uses.memories),
+        "events": len(uses.events),
+        "scored": {"all": len(belongs), **{part: belongs.count(part) for part in PARTS}},
+        "k": k,
+        "seed": seed,
+        "parts": belongs,
+        "systems": results,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Name the versions that figures depend on."""
+    names = ["usebench", "bm25s", "numpy", "PyStemmer"]
+    names += ["sentence-transformers", "langgraph", "mem0ai", "hebbgraph", "hebbgraph-bench"]
+    found = {"python": platform.python_version(), "machine": platform.machine()}
+    for name in names:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _system(name: str, runs: dict[str, Run], belongs: Sequence[str], seed: int) -> dict[str, Any]:
+    untaught = runs[UNTAUGHT].values
+    figures: dict[str, Any] = {}
+    for kind, each in runs.items():
+        figures[kind] = {
+            "feedbacks": len(each.log),
+            "means": {metric: _by_part(values, belongs) for metric, values in each.values.items()},
+            "values": [round(value, 6) for value in each.values[MAIN]],
+            "cost": each.cost.as_dict(),
+        }
+        if kind != UNTAUGHT:
+            figures[kind]["minus_untaught"] = {
+                metric: _difference(each.values[metric], untaught[metric], belongs, seed)
+                for metric in METRICS
+            }
+    return {"name": name, "learns": len(runs) > 1, "runs": figures}
+
+
+def _compare(
+    results: Sequence[dict[str, Any]], belongs: Sequence[str], kinds: Sequence[str], seed: int
+) -> None:
+    """Note the regret of each system against itself untaught and against the simple arms."""
+    if not kinds:
+        return
+    first = kinds[0]
+    against = {result["name"]: _used(result, first)["values"] for result in results}
+    for result in results:
+        ours = against[result["name"]]
+        others = {
+            "untaught": result["runs"][UNTAUGHT]["values"],
+            **{arm: against[arm] for arm in ARMS if arm in against and arm != result["name"]},
+        }
+        result["regret"] = {
+            name: {
+                "curve": regret_curve(ours, theirs),
+                "minus": _difference(ours, theirs, belongs, seed),
+            }
+            for name, theirs in others.items()
+            if ours
+        }
+
+
+def _used(result: dict[str, Any], kind: str) -> dict[str, Any]:
+    """Return the run under a kind of feedback; of what does not learn, its only one."""
+    runs: dict[str, dict[str, Any]] = result["runs"]
+    return runs.get(kind, runs[UNTAUGHT])
+
+
+def _chosen(values: Sequence[float], belongs: Sequence[str], part: str) -> list[float]:
+    return [v for v, where in zip(values, belongs, strict=True) if part in ("all", where)]
+
+
+def _by_part(values: Sequence[float], belongs: Sequence[str]) -> dict[str, float]:
+    return {
+        part: round(float(np.mean(chosen)), 6)
+        for part in ("all", *PARTS)
+        if (chosen := _chosen(values, belongs, part))
+    }
+
+
+def _difference(
+    ours: Sequence[float], theirs: Sequence[float], belongs: Sequence[str], seed: int
+) -> dict[str, Any]:
+    return {
+        part: {
+            name: round(value, 6)
+            for name, value in asdict(
+                paired_bootstrap(first, _chosen(theirs, belongs, part), seed=seed)
+            ).items()
+        }
+        for part in ("all", *PARTS)
+        if (first := _chosen(ours, belongs, part))
+    }

@@ -1,0 +1,141 @@
+"""Ask, score, then teach: one system over one stream.
+
+Each question is asked in the state that was reached by then, and scored before its feedback is
+given [1]_. A scored question belongs to ``shares`` if an earlier event of its memory offered
+feedback on one of its relevant passages, else to ``rest``. That follows from the stream alone, so
+the parts are the same for every system.
+
+References
+----------
+.. [1] Dawid (1984), Present Position and Potential Developments: Some Personal Views: Statistical
+   Theory: The Prequential Approach, JRSS A 147(2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+
+from usebench import feedback as people
+from usebench.cost import Cost, size_of
+from usebench.metrics import METRICS, judge
+from usebench.protocol import Retriever
+from usebench.records import Event, Feedback, UseSet
+
+__all__ = ["PARTS", "REST", "SHARES", "UNTAUGHT", "Run", "parts", "run_stream"]
+
+SHARES, REST = "shares", "rest"
+PARTS = (SHARES, REST)
+#: The kind of feedback that is none.
+UNTAUGHT = "none"
+
+
+@dataclass(slots=True)
+class Run:
+    """What one system did with one stream.
+
+    Parameters
+    ----------
+    kind : str
+        The kind of feedback.
+    values : dict of str to list of float
+        By metric, one value a scored question, in the order of the stream.
+    log : list of Feedback
+        What was said, in order, with the memory it was said to.
+    cost : Cost
+    """
+
+    kind: str
+    values: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in METRICS})
+    log: list[tuple[str, Feedback]] = field(default_factory=list)
+    cost: Cost = field(default_factory=Cost)
+
+
+def parts(events: Sequence[Event]) -> list[str]:
+    """Tell for each scored event whether it shares evidence with feedback before it.
+
+    Examples
+    --------
+    >>> asked = [Event("1", "?", {"a": 1}, 1), Event("2", "?", {"b": 1}, 2),
+    ...          Event("3", "?", {"a": 1, "c": 1}, 3)]
+    >>> parts(asked)
+    ['rest', 'rest', 'shares']
+    """
+    taught: dict[str, set[str]] = {}
+    names = []
+    for event in events:
+        evidence = taught.setdefault(event.memory, set())
+        if event.scored:
+            names.append(REST if evidence.isdisjoint(event.gold) else SHARES)
+        if event.taught and not event.hostile:
+            evidence.update(event.recorded.cited if event.recorded else event.gold)
+    return names
+
+
+def run_stream(
+    system: Retriever,
+    uses: UseSet,
+    *,
+    kind: str = "right",
+    k: int = 10,
+    seed: int = 0,
+    at_end: Callable[[str, Run], None] | None = None,
+) -> Run:
+    """Run a system over the stream of a set.
+
+    Parameters
+    ----------
+    system : Retriever
+        It is reset first, and before each memory of the set.
+    uses : UseSet
+    kind : str
+        Of feedback: ``none``, or a name of :data:`usebench.feedback.KINDS`.
+    k : int
+        How many passages each question is shown.
+    seed : int
+        Of what people get wrong.
+    at_end : callable, optional
+        Told each memory and the run so far when its events are over, before the next reset.
+
+    Returns
+    -------
+    Run
+    """
+    run = Run(kind)
+    events = uses.events if kind == UNTAUGHT else people.stream(uses.events, kind, seed=seed)
+    before: list[int | None] = []
+    after: list[int | None] = []
+    for memory in uses.memories:
+        system.reset()
+        passages = [passage for passage in uses.passages if passage.memory == memory]
+        with run.cost.clock("add", system):
+            system.add(passages)
+        before.append(size_of(system))
+        for event in events:
+            if event.memory == memory:
+                _step(system, event, run, k, seed)
+        after.append(size_of(system))
+        if at_end is not None:
+            at_end(memory, run)
+    run.cost.bytes_before, run.cost.bytes_after = _sum(before), _sum(after)
+    return run
+
+
+def _step(system: Retriever, event: Event, run: Run, k: int, seed: int) -> None:
+    taught = event.taught and run.kind != UNTAUGHT
+    shown: Sequence[str] = ()
+    if event.scored or (taught and event.recorded is None):
+        with run.cost.clock("search", system):
+            shown = list(dict.fromkeys(system.search(event.question, k)))[:k]
+    if event.scored:
+        for name, value in judge(shown, event.relevant).items():
+            run.values[name].append(value)
+    if taught and (said := people.say(event, shown, run.kind, seed=seed)) is not None:
+        run.log.append((event.memory, said))
+        with run.cost.clock("feedback", system):
+            system.feedback(**asdict(said))
+
+
+def _sum(sizes: Sequence[int | None]) -> int | None:
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None

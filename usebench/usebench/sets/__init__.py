@@ -1,0 +1,1 @@
+"""Sets: one plain layout to read, and a builder a source that writes it."""

@@ -1,0 +1,245 @@
+"""The plain layout: a folder that every builder writes and every set is read from.
+
+::
+
+    corpus.jsonl    {"id", "text", "title"?, "chat"?}
+    queries.jsonl   {"id", "question", "supporting_ids", "grades"?: {id: int}, "scenario"?, "when"?,
+                     "split"?: "past" (or log, train, valid) | "test", "actor"?, "chat"?, "cited"?}
+    feedback.jsonl  {"question", "chunk", "ratings": [label], "split"?}            (optional file)
+    set.json        {"order": "shuffled" | "when" | "split"}                       (optional file)
+
+``chat`` parts a set into memories. ``when`` is seconds since 1970. ``cited`` is what was cited,
+shown or not, where a set knows it; else the relevant passages among those shown are.
+
+The stream is, by ``order``:
+
+- ``shuffled``: all questions in an order that the seed fixes;
+- ``when``: by date; what is past teaches and is not scored, for the corpus may know it;
+- ``split``: the past, shuffled, then the test, shuffled;
+- ``rated``: what people said of passages (``feedback.jsonl``, without the test's), then the test.
+
+Questions of ``split`` and ``rated`` test are not taught when the set is read with ``frozen``.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from usebench.errors import SetError
+from usebench.records import Event, Feedback, Passage, UseSet
+
+__all__ = ["ORDERS", "RATINGS", "read_set", "write_set"]
+
+ORDERS = ("shuffled", "when", "split", "rated")
+#: What FeedbackQA's labels are worth.
+RATINGS = {"Excellent": 1.0, "Acceptable": 2 / 3, "Could be Improved": 1 / 3, "Bad": 0.0}
+_CITES, _REJECTS = 2 / 3 - 1e-9, 1 / 3 - 1e-9
+_PAST = ("past", "log", "train", "valid")
+#: Who asks, where a set names nobody: this many people in turn.
+_ACTORS = 10
+
+
+def read_set(
+    folder: str | Path,
+    *,
+    order: str | None = None,
+    frozen: bool = False,
+    at_most: int | None = None,
+    seed: int = 0,
+) -> UseSet:
+    """Read a set.
+
+    Parameters
+    ----------
+    folder : str or Path
+    order : str, optional
+        Of :data:`ORDERS`; left out, what ``set.json`` says, else what the questions allow.
+    frozen : bool
+        Whether the test teaches nothing.
+    at_most : int, optional
+        Draw at most so many events, which keep their order.
+    seed : int
+        Of shuffling and drawing.
+
+    Raises
+    ------
+    SetError
+        Naming the file, the line and what was expected there.
+    """
+    folder = Path(folder)
+    passages = _passages(folder)
+    rows = list(_rows(folder / "queries.jsonl"))
+    settings = _settings(folder)
+    order = order or settings.get("order") or _fitting(rows)
+    if order not in ORDERS:
+        raise SetError(f"{folder}: the order is one of {', '.join(ORDERS)}; got {order!r}")
+    known = {passage.id for passage in passages}
+    pairs = [(_event(row, known, folder), row) for row in rows]
+    placed = _ordered([pair for pair in pairs if pair[0].gold], order, folder, seed, known)
+    events = [
+        replace(event, taught=False) if frozen and split not in _PAST else event
+        for event, split in placed
+    ]
+    if not events:
+        raise SetError(f"{folder}: expected a question with a relevant passage, got none")
+    if at_most is not None and at_most < len(events):
+        drawn = sorted(random.Random(seed).sample(range(len(events)), at_most))
+        events = [events[number] for number in drawn]
+    by_date = order == "when"
+    events = [
+        replace(
+            event,
+            when=event.when if by_date else float(number),
+            actor=event.actor or f"reader-{number % _ACTORS}",
+        )
+        for number, event in enumerate(events)
+    ]
+    if len({passage.memory for passage in passages}) == 1:  # its own order leaks answers
+        random.Random(seed).shuffle(passages)
+    return UseSet(folder.name, tuple(passages), tuple(events), order)
+
+
+def write_set(
+    folder: str | Path,
+    corpus: Iterable[Mapping[str, Any]],
+    queries: Iterable[Mapping[str, Any]],
+    *,
+    order: str,
+    feedback: Iterable[Mapping[str, Any]] = (),
+) -> None:
+    """Write a set in the plain layout; see the module."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "corpus.jsonl", corpus)
+    _write(folder / "queries.jsonl", queries)
+    rows = list(feedback)
+    if rows:
+        _write(folder / "feedback.jsonl", rows)
+    (folder / "set.json").write_text(json.dumps({"order": order}) + "\n", encoding="utf-8")
+
+
+_Pair = tuple[Event, Mapping[str, Any]]
+_Placed = list[tuple[Event, str]]
+
+
+def _ordered(pairs: list[_Pair], order: str, folder: Path, seed: int, known: set[str]) -> _Placed:
+    rng = random.Random(seed)
+    placed = [(event, str(row.get("split") or "")) for event, row in pairs]
+    if order == "when":
+        placed.sort(key=lambda pair: (pair[0].memory, pair[0].when))
+        return [(replace(e, scored=split not in _PAST), split) for e, split in placed]
+    rng.shuffle(placed)
+    placed.sort(key=lambda pair: pair[0].memory)
+    if order == "shuffled":
+        return placed
+    test = [pair for pair in placed if pair[1] not in _PAST]
+    if order == "split":
+        return [pair for pair in placed if pair[1] in _PAST] + test
+    return [(event, "past") for event in _rated(folder, known, rng)] + test
+
+
+def _rated(folder: Path, known: set[str], rng: random.Random) -> list[Event]:
+    """Turn ratings of passages into one event a question: cited above, rejected below."""
+    by_question: dict[str, dict[str, float]] = {}
+    for row in _rows(folder / "feedback.jsonl"):
+        if row.get("split") == "test" or row["chunk"] not in known:
+            continue
+        values = [RATINGS[label] for label in row["ratings"]]
+        by_question.setdefault(row["question"], {})[row["chunk"]] = sum(values) / len(values)
+    events = []
+    for number, (question, ratings) in enumerate(sorted(by_question.items())):
+        said = Feedback(
+            question=question,
+            shown=tuple(ratings),
+            cited=tuple(id_ for id_, value in ratings.items() if value >= _CITES),
+            rejected=tuple(id_ for id_, value in ratings.items() if value < _REJECTS),
+            ratings=ratings,
+        )
+        events.append(Event(f"rated-{number}", question, {}, 0.0, scored=False, recorded=said))
+    rng.shuffle(events)
+    return events
+
+
+def _passages(folder: Path) -> list[Passage]:
+    passages: dict[str, Passage] = {}
+    for row in _rows(folder / "corpus.jsonl"):
+        id_ = str(row["id"])
+        if id_ in passages:
+            raise SetError(f"{folder / 'corpus.jsonl'}: expected unique ids, got {id_!r} again")
+        text, title = str(row.get("text") or ""), str(row.get("title") or "")
+        if text.strip() or title.strip():
+            passages[id_] = Passage(id_, text, title, str(row.get("chat") or ""))
+    if not passages:
+        raise SetError(f"{folder / 'corpus.jsonl'}: expected at least one passage, got none")
+    return list(passages.values())
+
+
+def _event(row: Mapping[str, Any], known: set[str], folder: Path) -> Event:
+    relevant = {str(id_): 1 for id_ in row.get("supporting_ids") or ()}
+    relevant |= {str(id_): int(grade) for id_, grade in (row.get("grades") or {}).items()}
+    relevant = {id_: grade for id_, grade in relevant.items() if grade > 0 and id_ in known}
+    scenario = f"\n{row['scenario']}" if row.get("scenario") else ""
+    event = Event(
+        id=str(row["id"]),
+        question=f"{row['question']}{scenario}",
+        relevant=relevant,
+        when=float(row.get("when") or 0.0),
+        actor=str(row["actor"]) if row.get("actor") else None,
+        memory=str(row.get("chat") or ""),
+        taught="chat" not in row,  # nobody knows what would have been cited in a chat
+    )
+    cited = tuple(str(id_) for id_ in row.get("cited") or () if str(id_) in known)
+    if not cited:
+        return event
+    said = Feedback(event.question, (), cited, actor=event.actor, when=event.when)
+    return replace(event, recorded=said)
+
+
+def _fitting(rows: Sequence[Mapping[str, Any]]) -> str:
+    if any(row.get("split") == "log" for row in rows):
+        return "split"
+    if rows and all("when" in row for row in rows):
+        return "when"
+    return "shuffled"
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    path = folder / "set.json"
+    if not path.exists():
+        return {}
+    settings: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return settings
+
+
+def _rows(path: Path) -> Iterator[dict[str, Any]]:
+    if not path.is_file():
+        raise SetError(
+            f"{path}: expected this file; a set is a folder with corpus.jsonl and queries.jsonl,"
+            " as `usebench build` writes it"
+        )
+    with path.open(encoding="utf-8") as lines:
+        for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except json.JSONDecodeError as error:
+                raise SetError(f"{path}:{number}: expected JSON, got {line[:60]!r}") from error
+            if not isinstance(row, dict):
+                raise SetError(f"{path}:{number}: expected an object, got {line[:60]!r}")
+            needed = {"corpus": ("id",), "queries": ("id", "question"), "feedback": ("chunk",)}
+            for name in needed.get(path.stem, ()):
+                if name not in row:
+                    raise SetError(f"{path}:{number}: expected a field {name!r}, got {line[:60]!r}")
+            yield row
+
+
+def _write(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    with path.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -1,0 +1,141 @@
+"""What can be measured, by name: built in, from other distributions, or a class of one's own.
+
+A distribution offers systems through the entry point group ``usebench.systems``: each is a
+callable without arguments that makes a :class:`~usebench.protocol.Retriever`. On the command line
+``module:Name`` names such a callable, too.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from importlib.metadata import entry_points
+
+from usebench.arms.cache import MostCited, QueryCache, SharedTerms, SharedVectors
+from usebench.arms.expansion import DocumentExpansion, RelevanceModel
+from usebench.arms.vectors import ErmVectors, LinearAdapter, MovedQuestions, Rocchio
+from usebench.drivers.memories import HelaMem, LangGraphStore, Mem0
+from usebench.drivers.static import Bm25, Dense, Fusion, Recent
+from usebench.embedders import Embedder, Lsa, Model
+from usebench.errors import MissingError, ParameterError
+from usebench.protocol import Retriever
+
+__all__ = ["ARMS", "DEFAULT", "System", "available", "systems"]
+
+GROUP = "usebench.systems"
+
+#: The simple arms that regret is told against.
+ARMS = ("cache", "expansion", "rm3", "erm", "rocchio")
+#: What runs if nobody says what.
+DEFAULT = ("bm25", "dense", "fusion", *ARMS)
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A name and what makes the retriever."""
+
+    name: str
+    make: Callable[[], Retriever]
+
+
+def systems(names: Iterable[str], *, model: str | None = None) -> list[System]:
+    """Look systems up.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Of :func:`available`, or ``module:Name``.
+    model : str, optional
+        A sentence-transformers model for what uses vectors; latent semantic analysis without.
+
+    Raises
+    ------
+    ParameterError
+        If a name is unknown.
+    MissingError
+        If a system needs what is not installed.
+    """
+    known = _built_in(model)
+    chosen = []
+    for name in dict.fromkeys(names):
+        if name in known:
+            make = known[name]
+        elif ":" in name:
+            make = _own(name)
+        else:
+            make = _entry_point(name)
+        close = getattr(
+            make(), "close", None
+        )  # what is missing should say so before hours of others
+        if close is not None:
+            close()
+        chosen.append(System(name, make))
+    return chosen
+
+
+def available(model: str | None = None) -> dict[str, str]:
+    """Tell of each system that has a name whether it can run here: "" or what is missing."""
+    states = {}
+    for name in [*_built_in(model), *sorted(point.name for point in entry_points(group=GROUP))]:
+        try:
+            systems([name], model=model)
+            states[name] = ""
+        except (MissingError, ImportError) as error:
+            states[name] = str(error)
+    return states
+
+
+def _built_in(model: str | None) -> dict[str, Callable[[], Retriever]]:
+    def embedder() -> Embedder:
+        return Model(model) if model else Lsa()
+
+    def cached() -> Retriever:
+        if model is None:
+            return QueryCache(Bm25(), SharedTerms, threshold=0.3)
+        return QueryCache(Bm25(), partial(SharedVectors.of, embedder()), threshold=0.5)
+
+    def dense() -> Retriever:
+        return Dense(embedder())
+
+    return {
+        "bm25": Bm25,
+        "dense": dense,
+        "fusion": lambda: Fusion([Bm25, dense]),
+        "recent": Recent,
+        "cache": cached,
+        "most-cited": lambda: MostCited(Bm25()),
+        "expansion": DocumentExpansion,
+        "rm3": RelevanceModel,
+        "erm": lambda: ErmVectors(embedder()),
+        "rocchio": lambda: MovedQuestions(embedder(), Rocchio),
+        "adapter": lambda: MovedQuestions(embedder(), LinearAdapter),
+        "langmem": lambda: LangGraphStore(embedder()),
+        "mem0": lambda: Mem0(embedder()),
+        "hela-mem": lambda: HelaMem(embedder()),
+    }
+
+
+def _own(name: str) -> Callable[[], Retriever]:
+    module, _, attribute = name.partition(":")
+    if os.getcwd() not in sys.path:
+        sys.path.insert(0, os.getcwd())
+    try:
+        make: Callable[[], Retriever] = getattr(importlib.import_module(module), attribute)
+    except (ImportError, AttributeError) as error:
+        raise ParameterError(f"{name!r} names nothing that can be imported: {error}") from error
+    return make
+
+
+def _entry_point(name: str) -> Callable[[], Retriever]:
+    for point in entry_points(group=GROUP):
+        if point.name == name:
+            make: Callable[[], Retriever] = point.load()
+            return make
+    raise ParameterError(
+        f"no system is called {name!r}; `usebench systems` lists them, and module:Name names a"
+        " class of your own"
+    )
