@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 # Distributions beside the core, each with its own pyproject.toml, tests and types.
 EXTENSIONS := $(patsubst %/pyproject.toml,%,$(wildcard extensions/*/pyproject.toml))
-BESIDE := $(EXTENSIONS) benchmarks integrations/langchain integrations/llama_index
+BESIDE := $(EXTENSIONS) usebench benchmarks integrations/langchain integrations/llama_index
 # As many processes as processors; make test PYTEST_ARGS= takes one.
 PYTEST_ARGS ?= --numprocesses=auto --dist=loadfile
 DATASETS ?= $(wildcard ../shared/data/*)
@@ -42,8 +42,8 @@ $(VENV)/.docs-installed: pyproject.toml constraints.txt $(VENV)/.test-installed
 	$(PIP) --group docs
 	@touch $@
 
-$(VENV)/.proof-installed: benchmarks/pyproject.toml $(VENV)/.installed
-	$(PIP) --editable "benchmarks[proof]"
+$(VENV)/.proof-installed: benchmarks/pyproject.toml usebench/pyproject.toml $(VENV)/.installed
+	$(PIP) --editable usebench $(EXTENSIONS:%=--editable %) --editable "benchmarks[proof]"
 	@touch $@
 
 $(VENV)/.soak-installed: $(VENV)/.test-installed

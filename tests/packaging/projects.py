@@ -14,6 +14,7 @@ FOLDERS = [
         path.parent.relative_to(ROOT).as_posix()
         for path in ROOT.glob("extensions/*/pyproject.toml")
     ),
+    "usebench",
     "benchmarks",
     "integrations/langchain",
     "integrations/llama_index",

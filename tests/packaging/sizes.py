@@ -47,6 +47,8 @@ BROUGHT = {
     "server": "hebbgraph.server",
     "agents": "langchain.agents",
     "langgraph": "langgraph.graph",
+    "models": "sentence_transformers",
+    "mem0": "mem0",
     "plots": "matplotlib.figure",
 }
 

@@ -28,6 +28,7 @@ PAGES = [
     *sorted(ROOT.glob("*.md")),
     *DOCS,
     ROOT / "benchmarks" / "README.md",
+    ROOT / "usebench" / "README.md",
     *sorted(ROOT.glob("extensions/*/README.md")),
     *sorted(ROOT.glob("integrations/*/README.md")),
 ]

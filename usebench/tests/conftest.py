@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 from harbour import PASSAGES, ask
+from hypothesis import settings
 
 from usebench.records import UseSet
+
+settings.register_profile("usebench", deadline=None, max_examples=20)
+settings.load_profile("usebench")
 
 
 @pytest.fixture
