@@ -16,7 +16,7 @@ import inspect
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from pydantic import BaseModel
@@ -36,6 +36,7 @@ from hebbgraph.inspection import (
     Trace,
 )
 from hebbgraph.intake import ChunkLike, Intake, OnError, Taken
+from hebbgraph.plain_values import plain
 from hebbgraph.records import (
     AddReport,
     AnswerRecord,
@@ -334,18 +335,16 @@ def _plain(name: str, value: Any) -> Any:
         return value.model_dump(mode="json")
     if isinstance(value, datetime) and name in ("since", "until"):
         return value.timestamp()
-    if isinstance(value, date):
-        return value.isoformat()
     if callable(getattr(value, "tolist", None)):  # of numpy
         return value.tolist()
-    if isinstance(value, Mapping):
-        return {str(key): _plain(name, one) for key, one in value.items()}
-    if isinstance(value, Iterable) and not isinstance(value, bytes):
+    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping | set | frozenset):
         return [_plain(name, one) for one in value]
-    raise ParameterError(
-        f"{name} travels to a server as JSON, which has no {type(value).__name__}; "
-        "use the index itself for that"
-    )
+    try:
+        return plain(value, name)
+    except ValueError as error:
+        raise ParameterError(
+            f"{name} travels to a server as JSON: {error}; or use the index itself"
+        ) from error
 
 
 def _refusing(name: str) -> Callable[..., Any]:

@@ -14,7 +14,8 @@ objects. ``$id`` and ``$document_id`` are the chunk's own ids, ``$colony`` is th
 it belongs to (``HebbianIndex.colonies``), and ``$stale`` says whether it was superseded or has
 expired. On list values, equality, comparison and
 membership hold if they hold for the list itself or any element, ``$ne`` and ``$nin`` if
-they hold for all.
+they hold for all. Values are converted as those of metadata are
+(:mod:`hebbgraph.plain_values`), so a date finds dates.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.errors import FilterError
+from hebbgraph.plain_values import is_missing, plain
 
 __all__ = ["MISSING", "Condition", "Cover", "FieldReader", "Filter", "parse_filter"]
 
@@ -219,19 +221,23 @@ def _json_equal(value: Any, operand: Any) -> bool:
 
 
 def _comparable(field: str, operand: Any, depth: int = 0) -> Any:
-    """Convert an operand to its JSON form; raise FilterError for an array."""
+    """Convert an operand as metadata is; raise FilterError for what metadata cannot hold."""
     if depth > _MAX_DEPTH:
         raise FilterError(f"values of a filter may nest at most {_MAX_DEPTH} levels deep")
-    if isinstance(operand, list | tuple):  # JSON has no tuples
+    if isinstance(operand, list | tuple):
         return [_comparable(field, one, depth + 1) for one in operand]
     if isinstance(operand, Mapping):
         return {name: _comparable(field, one, depth + 1) for name, one in operand.items()}
-    if getattr(operand, "ndim", 0):
+    if is_missing(operand):
         raise FilterError(
-            f"{field!r} can be compared with JSON values, got {type(operand).__name__}; "
-            "convert it with .tolist()"
+            f"{field!r} is compared with {operand}, and metadata keep no such value; chunks "
+            f"without one are found by {{{field!r}: {{'$exists': False}}}}"
         )
-    return operand
+    try:
+        return plain(operand, field)
+    except ValueError as error:
+        hint = "; convert it with .tolist()" if getattr(operand, "ndim", 0) else ""
+        raise FilterError(f"{field!r} cannot be compared: {error}{hint}") from error
 
 
 def _one_of(field: str, operand: Any) -> Predicate:
@@ -274,6 +280,7 @@ def _inverse(maker: Callable[[str, Any], Predicate]) -> Callable[[str, Any], Pre
 
 def _ordered(compare: Callable[[Any, Any], bool]) -> Callable[[str, Any], Predicate]:
     def make(field: str, operand: Any) -> Predicate:
+        operand = _comparable(field, operand)
         if isinstance(operand, bool) or not isinstance(operand, int | float | str):
             raise FilterError(
                 f"{field!r} can be compared with a number or a str, got {_brief(operand)}"

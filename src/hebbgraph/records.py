@@ -38,6 +38,7 @@ from hebbgraph.limits import (
 )
 from hebbgraph.moments import as_moment
 from hebbgraph.nesting import too_deep
+from hebbgraph.plain_values import plain
 
 __all__ = [
     "AddReport",
@@ -135,6 +136,8 @@ class Chunk(BaseModel):
     title : str
         Title or heading. It becomes a tag of every chunk that mentions it.
     metadata : dict
+        Dates, enums, numbers of NumPy and the like are kept as JSON can say them, and NaN is
+        left out; see :mod:`hebbgraph.plain_values`.
         Any JSON object that nests at most 128 deep; what filters look at.
     document_id : str, optional
         The document that the chunk comes from; ``HebbianIndex.delete(document_id=...)``
@@ -203,9 +206,11 @@ class Chunk(BaseModel):
     @field_validator("metadata", mode="before")  # pydantic itself would only say "recursion"
     @classmethod
     def _metadata_is_shallow(cls, value: object) -> object:
-        if value and isinstance(value, dict) and (found := too_deep(value)) is not None:
+        if not value or not isinstance(value, dict):
+            return value
+        if (found := too_deep(value)) is not None:
             raise ValueError(f"{found}; {_FLATTEN}")
-        return value
+        return plain(value)
 
     @field_validator("metadata")
     @classmethod

@@ -1,7 +1,7 @@
 """Documents to chunks and back: the border between LangChain and hebbgraph.
 
-What comes back equals what went in: ``Document.metadata`` is kept as it is and never
-written to. Some of its fields also mean something to the index:
+What comes back equals what went in, as JSON can say it (:mod:`hebbgraph.plain_values`), and
+``Document.metadata`` is never written to. Some of its fields also mean something to the index:
 
 ``title``
     The chunk's title. It becomes a tag that is looked for in other chunks.
@@ -22,13 +22,8 @@ written to. Some of its fields also mean something to the index:
 
 from __future__ import annotations
 
-import datetime
-import decimal
-import enum
 import hashlib
 import json
-import os
-import uuid
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeAlias
 
@@ -38,6 +33,7 @@ from hebbgraph.documents.links import is_place
 from hebbgraph.filters import parse_filter
 from hebbgraph.intake import clean_chunk
 from hebbgraph.limits import MAX_ADDRESSES, MAX_ID, MAX_REFERENCES, MAX_TITLE
+from hebbgraph.plain_values import plain
 from hebbgraph.records import readable_links
 from langchain_core.documents import Document
 
@@ -112,14 +108,14 @@ def stable_id(document: Document) -> str:
     """
     if document.id:
         return document.id
-    metadata = json.dumps(_jsonable(document.metadata), sort_keys=True, default=repr)
+    metadata = json.dumps(plain(document.metadata, other=repr), sort_keys=True)
     content = f"{document.page_content}\x1f{metadata}"
     return hashlib.sha256(content.encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def fields_of(document: Document, id: str | None = None) -> dict[str, Any]:
     """Return the fields of a document's chunk, for ``HebbianIndex.add`` to clean and check."""
-    metadata = _jsonable(document.metadata)
+    metadata = plain(document.metadata, other=lambda value: value)  # refused with the chunk's id
     metadata.pop(TRAIL, None)
     tags = metadata.get(TAGS)
     return {
@@ -139,8 +135,8 @@ def fields_of(document: Document, id: str | None = None) -> dict[str, Any]:
 def to_chunk(document: Document, id: str | None = None) -> Chunk:
     """Make a chunk of a document, which stays as it is.
 
-    In the metadata, dates, paths, UUIDs, enums and decimals become str, and tuples and sets
-    become lists. Control characters that databases cannot keep are replaced.
+    Its metadata are kept as JSON can say them (:mod:`hebbgraph.plain_values`). Control characters
+    that databases cannot keep are replaced.
 
     Raises
     ------
@@ -213,28 +209,6 @@ def _addresses(metadata: Mapping[str, Any]) -> tuple[str, ...]:
     place = readable_links(source if is_place(source) else None, 1)
     own = readable_links(metadata.get(ADDRESSES), MAX_ADDRESSES - len(place))
     return tuple(dict.fromkeys((*own, *place)))
-
-
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {
-            key if isinstance(key, str) else str(key): _jsonable(part)
-            for key, part in value.items()
-        }
-    if isinstance(value, enum.Enum):
-        return _jsonable(value.value)
-    if value is None or isinstance(value, str | int | float):
-        return value
-    if isinstance(value, list | tuple):
-        return [_jsonable(part) for part in value]
-    if isinstance(value, set | frozenset):
-        return sorted((_jsonable(part) for part in value), key=repr)
-    if isinstance(value, datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, uuid.UUID | decimal.Decimal | os.PathLike):
-        return str(value)
-    item = getattr(value, "item", None)  # a NumPy scalar
-    return item() if callable(item) and getattr(value, "shape", None) == () else value
 
 
 def _copied(value: Any) -> Any:

@@ -32,6 +32,7 @@ from hebbgraph.learning.memory import Memory
 from hebbgraph.limits import MAX_K, MAX_SEEDS
 from hebbgraph.moments import FIRST, LAST, Moment, check_moment, microseconds
 from hebbgraph.namespace import Namespace
+from hebbgraph.plain_values import plain
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.conversation import check_history, in_full, weigh_turns
 from hebbgraph.recall.elsewhere import VectorsElsewhere
@@ -580,7 +581,7 @@ def _as_recorded(where: Where) -> dict[str, JsonValue] | Literal["callable"] | N
     if where is None or callable(where):
         return None if where is None else "callable"
     try:
-        recorded: dict[str, JsonValue] = from_json(to_json(dict(where)))
+        recorded: dict[str, JsonValue] = from_json(to_json(plain(where)))
     except ValueError:  # values that are no JSON
         return "callable"
     return recorded

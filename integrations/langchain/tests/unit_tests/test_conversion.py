@@ -76,7 +76,7 @@ def test_metadata_that_json_does_not_know() -> None:
         "at": "2020-01-02T03:04:00",
         "path": "a/b",
         "id": "00000000-0000-0000-0000-000000000001",
-        "price": "1.5",
+        "price": 1.5,
         "colour": "red",
         "pair": [1, 2],
         "set": ["a", "b"],

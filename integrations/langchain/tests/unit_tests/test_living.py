@@ -70,7 +70,7 @@ def test_refresh_puts_pieces_of_a_changed_file_in_the_place_of_the_old(tmp_path:
 
 async def test_adding_deleting_refreshing() -> None:
     with HebbianRetriever.from_documents([BUILT]) as retriever:
-        bad = Document("x", metadata={"n": float("nan")})
+        bad = Document("x", metadata={"n": float("inf")})
         report = retriever.add([BREAD, bad, Document("ice\x00trade")], on_error="skip")
         assert (report.added, report.cleaned, report.failed[0].position) == (2, 1, 1)
         assert retriever.delete(["bread", "nobody"]) == 1
@@ -202,7 +202,7 @@ def test_what_is_written_goes_to_both() -> None:
     assert retriever.delete(["bread", "nobody"]) == 1
     assert retriever.delete(document_id="x.md") == 1
     assert store.get_by_ids(["bread", "x"]) == []
-    bad = Document("x", id="bad", metadata={"n": float("nan")})
+    bad = Document("x", id="bad", metadata={"n": float("inf")})
     assert retriever.add([bad, SUNK], on_error="skip").failed[0].id == "bad"
     assert store.get_by_ids(["bad"]) == []
 
@@ -240,7 +240,7 @@ def test_why_this_came_back() -> None:
         assert retriever.index.find_recall(trail["recall_id"]) is not None
         assert retriever.why(found).chunk_id == "petrel"
         assert retriever.add([found]).unchanged == 1  # the path is not kept with the document
-        with pytest.raises(NotFoundError, match="invoke it first"):
+        with pytest.raises(NotFoundError, match="ask first"):
             retriever.why("nobody")
         wrong: Any = 3
         with pytest.raises(ParameterError, match="why takes a document that came back"):

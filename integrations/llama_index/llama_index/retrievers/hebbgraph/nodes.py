@@ -21,12 +21,12 @@ from llama_index.core.schema import (
     RelatedNodeInfo,
     TextNode,
 )
-from pydantic_core import to_jsonable_python
 
 from hebbgraph import Chunk
 from hebbgraph.documents.links import is_place
 from hebbgraph.intake import clean_chunk
 from hebbgraph.limits import MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
+from hebbgraph.plain_values import plain
 from hebbgraph.records import readable_links
 
 __all__ = [
@@ -101,7 +101,7 @@ def node_fields(node: BaseNode) -> dict[str, Any]:
         what an ingestion pipeline stores unsplit can be deleted by ``ref_doc_id``. If its
         ``file_path`` or its document's id is a path or a URL, that is an address too.
     """
-    metadata = to_jsonable_python(node.metadata, fallback=str, inf_nan_mode="null")
+    metadata = plain(node.metadata, other=str)
     title, tags = metadata.get(TITLE_KEY), metadata.get(TAGS_KEY)
     metadata.pop(TRAIL_KEY, None)  # of an earlier recall
     metadata[NODE_KEY] = _extras(node)
@@ -200,5 +200,5 @@ def _extras(node: BaseNode) -> dict[str, Any]:
 def _related(related: RelatedNodeInfo) -> dict[str, Any]:
     held = related.model_dump(mode="json", exclude_defaults=True)
     held.pop("class_name", None)
-    held["metadata"] = to_jsonable_python(related.metadata, fallback=str, inf_nan_mode="null")
+    held["metadata"] = plain(related.metadata, other=str)
     return {name: value for name, value in held.items() if value not in (None, {})}
