@@ -23,18 +23,18 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable .
+	$(PIP) --editable . --editable extensions/documents
 	@touch $@
 
 $(VENV)/.server-installed: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable ".[server]"
+	$(PIP) --editable ".[server]" --editable extensions/documents
 	@touch $(VENV)/.installed $@
 
 $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.toml) \
 		$(VENV)/.installed
 	$(PIP) --upgrade "pip>=25.1"  # which knows --group
 	# One call: an extra of the core is a distribution of this repository, found only beside it.
-	$(PIP) --editable ".[files,ivf,neural,postgres,quantized,scale,server]" $(BESIDE:%=--editable %) \
+	$(PIP) --editable ".[documents,ivf,neural,postgres,quantized,scale,server]" $(BESIDE:%=--editable %) \
 		--group test $(BESIDE:%=--group %/pyproject.toml:test)
 	@touch $@
 

@@ -6,11 +6,11 @@ import shutil
 import time
 from pathlib import Path
 
+from hebbgraph_documents import ingest
 from rich.console import Console
 from rich.markup import escape
 
 from hebbgraph import HebbianIndex, Hit, Recall
-from hebbgraph.documents import ingest
 
 CORPUS = Path(__file__).parent / "corpus"
 INDEX = Path("demo.hebb")

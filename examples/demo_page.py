@@ -7,8 +7,9 @@ import json
 import shutil
 from pathlib import Path
 
+from hebbgraph_documents import ingest
+
 from hebbgraph import HebbianIndex, LearningSettings, Settings
-from hebbgraph.documents import ingest
 from hebbgraph.server import ServerSettings, create_app
 from hebbgraph.server.running import run
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
+from hebbgraph_documents import ingest
+
 from hebbgraph import HebbianIndex, Trace
-from hebbgraph.documents import ingest
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTION = "Who made the lens Anselm Rooke was looking through when he discovered his comet?"

@@ -151,7 +151,7 @@ class Chunk(BaseModel):
         Addresses that this chunk links to, replies to, imports or uses. Recalls follow them,
         whether the chunk that has the address is added before or after. A reference to
         ``page#anchor`` also leads to ``page``. Relative links must be resolved first
-        (:mod:`hebbgraph.documents` does).
+        (:mod:`hebbgraph_documents` does).
     valid_from, valid_until : datetime, date or str, optional
         When the text holds: from an instant on, and before another. A str is ISO 8601; a date is
         its first instant, and a time without a zone is in UTC. See ``docs/time.md``.

@@ -19,11 +19,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from hebbgraph_documents import ChunkSettings, estimate_tokens, split_document
+from hebbgraph_documents.convert import convert_bytes
+
 from hebbgraph import Chunk, HebbgraphError, HebbianIndex
 from hebbgraph.citations import Formatter, parse_citations, shown_in
 from hebbgraph.citations.cited import parse_annotations, parse_structured
-from hebbgraph.documents import ChunkSettings, estimate_tokens, split_document
-from hebbgraph.documents.convert import convert_bytes
 from hebbgraph.filters import parse_filter
 from hebbgraph.learning.feedback import read_feedback
 from hebbgraph.store.chunks import as_json, digest

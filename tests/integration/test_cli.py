@@ -56,7 +56,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    pytest.importorskip("bs4", reason="needs the extra hebbgraph[files]")
+    pytest.importorskip("bs4", reason="needs the extra hebbgraph[documents]")
     for name, content in FILES.items():
         path = tmp_path / "notes" / name
         path.parent.mkdir(parents=True, exist_ok=True)

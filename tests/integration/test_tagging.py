@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from hebbgraph_documents import ingest
 
 import hebbgraph
 from hebbgraph import Chunk, HebbianIndex, SettingsMismatchError
-from hebbgraph.documents import ingest
 from hebbgraph.taggers import LLMTagger
 
 SCRIPT = Path(__file__).with_name("scripted_model.py")

@@ -37,7 +37,7 @@ print(", ".join(sys.argv[1:]), "and the server: ok")
 """
 CORE = "hebbgraph-"
 #: Extras that are no distribution of ours, and whose packages are small enough to fetch.
-EXTRAS = "server,files"
+EXTRAS = "server,documents"
 
 
 def main(folder: Path, pythons: list[str]) -> None:

@@ -42,9 +42,11 @@ DOCUMENTS = [
 ROOMS = [
     ROOT / "src" / "hebbgraph" / name
     for name in (
-        "citations", "derived", "documents", "formulas", "graph", "learning",
+        "citations", "derived", "formulas", "graph", "learning",
         "recall", "server", "store", "text", "vectors",
     )
+] + [
+    ROOT / "extensions" / "documents" / "hebbgraph_documents"
 ] + [
     ROOT / "extensions" / "scale" / "hebbgraph_scale" / name for name in ("", "build")
 ]  # fmt: skip

@@ -109,7 +109,7 @@ print()
 print(json.dumps(sorted(sys.modules)))
 """
     loaded = set(json.loads(_fresh(code).stdout.splitlines()[-1]))
-    own = {"hebbgraph_bench", "hebbgraph.documents", "hebbgraph_bench.stress", "hebbgraph.taggers"}
+    own = {"hebbgraph_bench", "hebbgraph_bench.stress", "hebbgraph.taggers"}
     used = {"typer", "rich.progress"}
     assert not (set(NOT_IMPORTED) - used | own) & loaded
 

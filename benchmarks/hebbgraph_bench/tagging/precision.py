@@ -23,8 +23,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from hebbgraph import Chunk, HebbianIndex
-from hebbgraph.documents import Document, split_document
 from hebbgraph.text import display, tokenize
+from hebbgraph_documents import Document, split_document
 
 from hebbgraph_bench.datasets import load
 

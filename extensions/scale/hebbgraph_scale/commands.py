@@ -17,7 +17,6 @@ from hebbgraph.cli.shared import (
     EmbedderName,
     MaxTokens,
     Namespace,
-    chunk_settings,
     err,
     opened,
     out,
@@ -26,6 +25,7 @@ from hebbgraph.cli.shared import (
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import ParameterError
+from hebbgraph.extras import require
 from hebbgraph.index import HebbianIndex
 from rich.progress import BarColumn, Progress, TextColumn
 
@@ -129,6 +129,9 @@ def _sources(sources: list[str], base: Path | None, max_tokens: int | None) -> _
                 "--base and --max-tokens are for documents; all sources hold chunks"
             )
         return _Sources(partitions, [], {})
+    require("hebbgraph_documents", extra="documents", purpose="building from documents")
+    from hebbgraph_documents.commands import chunk_settings
+
     from hebbgraph_scale.build.documents import batches_of
 
     found = batches_of(documents, base=base, settings=chunk_settings(max_tokens))

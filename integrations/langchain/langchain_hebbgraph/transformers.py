@@ -7,15 +7,15 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from hebbgraph import Chunk
-from hebbgraph.documents import (
+from hebbgraph.limits import MAX_REFERENCES
+from hebbgraph.records import readable_links
+from hebbgraph.text import candidates, display
+from hebbgraph_documents import (
     ChunkSettings,
     estimate_tokens,
     markdown_document,
     split_document,
 )
-from hebbgraph.limits import MAX_REFERENCES
-from hebbgraph.records import readable_links
-from hebbgraph.text import candidates, display
 from langchain_core.documents import BaseDocumentTransformer, Document
 
 from langchain_hebbgraph.conversion import ADDRESSES, REFERENCES, SOURCE, TAGS, TITLE, to_chunk

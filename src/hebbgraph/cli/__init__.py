@@ -19,7 +19,6 @@ from hebbgraph.cli import (
     lessons,
     operations,
     plugins,
-    reading,
     serving,
     showing,
     tags,
@@ -39,7 +38,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for group in (
-    reading,
     asking,
     teaching,
     lessons,

@@ -1,11 +1,13 @@
 """Commands that come with other distributions, such as ``bench`` with ``hebbgraph-bench``.
 
 A distribution offers a command as an entry point in the group ``hebbgraph.commands``: a
-function with Typer's annotations, imported when the command runs.
+function with Typer's annotations, imported when the command runs. What is not installed is not
+listed by ``hebbgraph --help``, and says what to install when it is called.
 """
 
 from __future__ import annotations
 
+from importlib.metadata import entry_points
 from typing import Any
 
 import typer
@@ -21,6 +23,7 @@ _COMMANDS = {
         "Compare retrieval quality with BM25 and other baselines on evaluation sets.",
     ),
     "build": ("scale", "Build an index with many workers: processes, or a cluster of Ray."),
+    "index": ("documents", "Index files: .txt .md .html .pdf .docx. Unchanged ones are skipped."),
     "load": ("bench", "Stress an index with several processes, then check its integrity."),
 }
 #: The command parses its own arguments, ``--help`` included.
@@ -43,5 +46,8 @@ def _forward(context: typer.Context) -> None:
         raise typer.Exit(code)
 
 
+_installed = entry_points(group=_GROUP).names
 for name, (_, summary) in _COMMANDS.items():
-    app.command(name, help=summary, context_settings=_PASS_ON)(_forward)
+    app.command(name, help=summary, context_settings=_PASS_ON, hidden=name not in _installed)(
+        _forward
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -16,9 +16,6 @@ from hebbgraph.errors import NotAnIndexError
 from hebbgraph.index import HebbianIndex
 from hebbgraph.store.places import as_directory, is_url, masked, parse_url
 
-if TYPE_CHECKING:
-    from hebbgraph.documents import ChunkSettings
-
 __all__ = [
     "AsJson",
     "Base",
@@ -28,7 +25,6 @@ __all__ = [
     "MaxTokens",
     "Namespace",
     "TaggerName",
-    "chunk_settings",
     "err",
     "open_options",
     "opened",
@@ -72,16 +68,6 @@ MaxTokens = Annotated[
 ]
 Namespace = Annotated[str, typer.Option(help="Namespace (tenant) of the index.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
-
-def chunk_settings(max_tokens: int | None) -> ChunkSettings:
-    """Return how documents are split; as by default, unless another length is given."""
-    from hebbgraph.documents import ChunkSettings
-
-    default = ChunkSettings()
-    if max_tokens is None:
-        return default
-    return ChunkSettings(chunk_tokens=(min(default.chunk_tokens[0], max_tokens), max_tokens))
 
 
 def _is_missing(db: str) -> bool:

@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from hebbgraph._version import __version__
 from hebbgraph.arguments import check_names
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError
+from hebbgraph.extras import require
 from hebbgraph.index import HebbianIndex
 from hebbgraph.pool import IndexPool
 from hebbgraph.records import Chunk, Explanation, Recall
@@ -261,15 +262,13 @@ def _passages(
             {"text": text, "title": title, "metadata": metadata, "document_id": document_id}
         )
         return document_id, [chunk]
-    from hebbgraph.documents import split_document
-    from hebbgraph.documents.convert import markdown_document
-
+    documents = require("hebbgraph_documents", extra="documents", purpose="a long text")
     digest = hashlib.sha256(f"{title}\x1f{text}".encode("utf-8", "replace")).hexdigest()
     name = document_id or f"remembered/{digest[:16]}"
-    document = markdown_document(f"# {title}\n\n{text}" if title else text)
+    document = documents.markdown_document(f"# {title}\n\n{text}" if title else text)
     return name, [
         chunk.model_copy(update={"metadata": {**chunk.metadata, **metadata}})
-        for chunk in split_document(document, document_id=name)
+        for chunk in documents.split_document(document, document_id=name)
     ]
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from starlette.responses import Response, StreamingResponse
 
+from hebbgraph.extras import require
 from hebbgraph.index import HebbianIndex
 from hebbgraph.records import AddReport
 from hebbgraph.server import bodies
@@ -118,12 +119,11 @@ async def put_document(body: bodies.PutDocumentRequest, visit: Visit) -> Respons
 async def put_file(body: bodies.PutFileRequest, visit: Visit) -> Response:
     """Convert a file (PDF, Word, HTML, Markdown, text), and replace the document of its name.
 
-    What cannot be read changes nothing. HTML, Word and PDF need the extra ``files`` on the server.
+    What cannot be read changes nothing. The server needs the extra ``documents`` for it.
     """
-    from hebbgraph.documents import chunks_of_bytes
-
+    documents = require("hebbgraph_documents", extra="documents", purpose="put_file")
     fingerprint, chunks = await visit.service.threads.run(
-        "long", lambda: chunks_of_bytes(body.content, name=body.name)
+        "long", lambda: documents.chunks_of_bytes(body.content, name=body.name)
     )
     return await visit.answer(
         lambda index: index.put_document(body.name, fingerprint, chunks), pool="write", create=True

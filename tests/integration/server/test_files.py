@@ -13,11 +13,11 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra server is not installed")
 
+from hebbgraph_documents import ConversionLimits, ingest
 from hostile_files import docx_of
 from starlette.testclient import TestClient
 
 from hebbgraph import HebbianIndex
-from hebbgraph.documents import ConversionLimits, ingest
 
 Serve = Callable[..., TestClient]
 PAGE = b"<title>Wick</title><nav>Home</nav><h1>Wick Light</h1><p>It shines on Tessel Bay."
@@ -94,7 +94,7 @@ def test_a_file_that_is_too_large_is_told_what_to_do(serve: Serve) -> None:
 def test_without_the_extra_the_answer_says_so(
     serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from hebbgraph.documents import ingesting
+    from hebbgraph_documents import ingesting
 
     in_process = ingesting.convert_within
     monkeypatch.setattr(
@@ -103,7 +103,7 @@ def test_without_the_extra_the_answer_says_so(
     monkeypatch.setitem(sys.modules, "bs4", None)
     answer = put(serve(), "wick.html", PAGE)
     assert answer.status_code == 501
-    assert 'pip install "hebbgraph[files]"' in answer.json()["detail"]
+    assert 'pip install "hebbgraph[documents]"' in answer.json()["detail"]
 
 
 def test_a_file_is_split_as_the_command_does_it(api: TestClient, tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def build(
         ``index.parts`` of an open index, which may hold other chunks.
     partitions : sequence of Partition
         From :func:`hebbgraph_scale.build.sources.partitions_of` or
-        :func:`hebbgraph.documents.batches.batches_of`.
+        :func:`hebbgraph_scale.build.documents.batches_of`.
     engine : Engine
         See :func:`hebbgraph_scale.build.engines.engine_named`.
     work : path, optional

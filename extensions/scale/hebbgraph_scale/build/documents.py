@@ -8,20 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from hebbgraph.documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, shown_path
-from hebbgraph.documents.ingesting import (
+from hebbgraph.errors import ConversionError, MissingExtraError
+from hebbgraph.records import Chunk
+from hebbgraph_documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, shown_path
+from hebbgraph_documents.ingesting import (
     check_id,
     chunks_of_file,
     failure,
     fingerprint_salt,
     identified,
 )
-from hebbgraph.documents.read import convert_within, read_bytes
-from hebbgraph.documents.split import ChunkSettings
-from hebbgraph.documents.walk import FoundFile, discover, fingerprint
-from hebbgraph.documents.worker import DEFAULT_LIMITS, ConversionLimits
-from hebbgraph.errors import ConversionError, MissingExtraError
-from hebbgraph.records import Chunk
+from hebbgraph_documents.read import convert_within, read_bytes
+from hebbgraph_documents.split import ChunkSettings
+from hebbgraph_documents.walk import FoundFile, discover, fingerprint
+from hebbgraph_documents.worker import DEFAULT_LIMITS, ConversionLimits
 
 from hebbgraph_scale.build.sources import share_of
 

@@ -10,6 +10,7 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
+from hebbgraph_documents.links import is_place
 from llama_index.core.schema import (
     BaseNode,
     Document,
@@ -23,7 +24,6 @@ from llama_index.core.schema import (
 )
 
 from hebbgraph import Chunk
-from hebbgraph.documents.links import is_place
 from hebbgraph.intake import clean_chunk
 from hebbgraph.limits import MAX_ADDRESSES, MAX_REFERENCES, MAX_TITLE
 from hebbgraph.plain_values import plain

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from hebbgraph_documents import ChunkSettings, split_document, text_document
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.node_parser.node_utils import build_nodes_from_splits
 from llama_index.core.schema import (
@@ -22,7 +23,6 @@ from llama_index.core.utils import get_tqdm_iterable
 from pydantic import Field, SerializeAsAny, field_serializer
 
 from hebbgraph import Chunk
-from hebbgraph.documents import ChunkSettings, split_document, text_document
 from llama_index.retrievers.hebbgraph.nodes import (
     ADDRESSES_KEY,
     REFERENCES_KEY,

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from hebbgraph.documents import ConversionLimits, ingest, read_document
+from hebbgraph_documents import ConversionLimits, ingest, read_document
 
 LIMITS = ConversionLimits(seconds=30)
 

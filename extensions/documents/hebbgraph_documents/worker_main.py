@@ -1,6 +1,6 @@
 """The main loop of a worker process: requests on stdin, answers on stdout.
 
-:mod:`hebbgraph.documents.worker` starts it and watches the clock. The worker sets its own
+:mod:`hebbgraph_documents.worker` starts it and watches the clock. The worker sets its own
 limits of memory and processor time for each file.
 """
 
@@ -15,10 +15,11 @@ import threading
 import time
 from typing import Any, BinaryIO
 
-from hebbgraph.documents.convert import Document, convert_bytes
-from hebbgraph.documents.outline import one_line
-from hebbgraph.documents.worker_protocol import MAX_HEADER, receive, send
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
+
+from hebbgraph_documents.convert import Document, convert_bytes
+from hebbgraph_documents.outline import one_line
+from hebbgraph_documents.worker_protocol import MAX_HEADER, receive, send
 
 __all__ = ["IDLE_SECONDS", "serve"]
 

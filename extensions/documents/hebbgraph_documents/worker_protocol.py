@@ -10,9 +10,10 @@ from __future__ import annotations
 import json
 from typing import Any, BinaryIO
 
-from hebbgraph.documents.links import Mark
-from hebbgraph.documents.outline import MAX_HEADING_CHARS, Heading
 from hebbgraph.limits import MAX_ADDRESS
+
+from hebbgraph_documents.links import Mark
+from hebbgraph_documents.outline import MAX_HEADING_CHARS, Heading
 
 __all__ = ["MAX_HEADER", "ProtocolError", "headings_of", "marks_of", "receive", "send"]
 

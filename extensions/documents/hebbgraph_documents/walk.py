@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from hebbgraph.documents.convert import MEDIA_TYPES, shown_path
+from hebbgraph_documents.convert import MEDIA_TYPES, shown_path
 
 __all__ = ["Discovery", "FoundFile", "discover", "fingerprint"]
 

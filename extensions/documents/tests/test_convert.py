@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-
-from hebbgraph.documents import formats, markdown_document, read, read_document
-from hebbgraph.documents.convert import convert_bytes
-from hebbgraph.documents.formats import _join_pages, from_pdf
-from hebbgraph.documents.outline import pop_front_matter
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
+
+from hebbgraph_documents import formats, markdown_document, read, read_document
+from hebbgraph_documents.convert import convert_bytes
+from hebbgraph_documents.formats import _join_pages, from_pdf
+from hebbgraph_documents.outline import pop_front_matter
 
 
 def texts_of(data: bytes, name: str, **options):
@@ -351,7 +351,7 @@ def test_the_size_limit(tmp_path, docx):
 )
 def test_a_missing_extra_names_its_command(monkeypatch, module, name):
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=r'pip install "hebbgraph\[files\]"'):
+    with pytest.raises(MissingExtraError, match=r'pip install "hebbgraph\[documents\]"'):
         convert_bytes(b"x", path=name)
 
 

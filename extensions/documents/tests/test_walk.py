@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from hebbgraph.documents import discover, fingerprint
+from hebbgraph_documents import discover, fingerprint
 
 links = pytest.mark.skipif(os.name == "nt", reason="symbolic links need rights on Windows")
 

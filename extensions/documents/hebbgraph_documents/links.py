@@ -15,8 +15,9 @@ from posixpath import dirname, join, normpath
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 from urllib.parse import unquote, urljoin
 
-from hebbgraph.documents.outline import Heading, block_parser, inline_parser
 from hebbgraph.limits import MAX_ADDRESS, MAX_ADDRESSES, MAX_REFERENCES
+
+from hebbgraph_documents.outline import Heading, block_parser, inline_parser
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

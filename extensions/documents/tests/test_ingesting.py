@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-
-from hebbgraph import documents
-from hebbgraph.documents import ChunkSettings, DocumentIndex, ingest
 from hebbgraph.errors import ParameterError, StorageError
 from hebbgraph.records import Chunk
+
+import hebbgraph_documents as documents
+from hebbgraph_documents import ChunkSettings, DocumentIndex, ingest
 
 
 class Shelf:
@@ -117,7 +117,7 @@ def test_a_missing_extra_fails_its_files_only(folder, shelf, monkeypatch):
     monkeypatch.setitem(sys.modules, "bs4", None)
     report = ingest([folder], shelf, limits=None)
     assert len(report.indexed) == 2
-    assert 'pip install "hebbgraph[files]"' in report.failed[0][1]
+    assert 'pip install "hebbgraph[documents]"' in report.failed[0][1]
 
 
 def test_prune_removes_what_is_gone_below_the_paths_only(folder, shelf, tmp_path):

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from hostile_files import HOSTILE_BYTES, HOSTILE_PLACES
 
-from hebbgraph.documents import ConversionLimits, IngestReport, ingest
-from hebbgraph.documents.worker import convert_apart
+from hebbgraph_documents import ConversionLimits, IngestReport, ingest
+from hebbgraph_documents.worker import convert_apart
 
 # Small, because the point is that they hold. What a file says under them may depend on the
 # speed of the machine: it is converted in time, or it is not.

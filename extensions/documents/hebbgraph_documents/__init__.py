@@ -20,25 +20,25 @@
 
 from __future__ import annotations
 
-from hebbgraph.documents.convert import (
+from hebbgraph_documents.convert import (
     DEFAULT_MAX_BYTES,
     MEDIA_TYPES,
     Document,
     markdown_document,
     text_document,
 )
-from hebbgraph.documents.cut import TokenCounter
-from hebbgraph.documents.ingesting import (
+from hebbgraph_documents.cut import TokenCounter
+from hebbgraph_documents.ingesting import (
     DocumentIndex,
     IngestReport,
     chunks_of_bytes,
     ingest,
 )
-from hebbgraph.documents.outline import Heading
-from hebbgraph.documents.read import read_document
-from hebbgraph.documents.split import ChunkSettings, estimate_tokens, split_document
-from hebbgraph.documents.walk import Discovery, FoundFile, discover, fingerprint
-from hebbgraph.documents.worker import ConversionLimits
+from hebbgraph_documents.outline import Heading
+from hebbgraph_documents.read import read_document
+from hebbgraph_documents.split import ChunkSettings, estimate_tokens, split_document
+from hebbgraph_documents.walk import Discovery, FoundFile, discover, fingerprint
+from hebbgraph_documents.worker import ConversionLimits
 
 __all__ = [
     "DEFAULT_MAX_BYTES",

@@ -1,6 +1,6 @@
 """Bytes to a Document: text as Markdown, a title, a media type.
 
-hebbgraph reads plain text and Markdown itself; HTML, Word and PDF need the extra ``files``.
+hebbgraph reads plain text and Markdown itself; HTML, Word and PDF need the extra ``documents``.
 Whatever is wrong with a file becomes a ``ConversionError`` that names it. ``read`` decides
 which process does this.
 """
@@ -13,9 +13,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from hebbgraph.documents.formats import Converted, check_length, from_docx, from_html, from_pdf
-from hebbgraph.documents.links import Mark, markdown_marks, usable
-from hebbgraph.documents.outline import (
+from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
+
+from hebbgraph_documents.formats import Converted, check_length, from_docx, from_html, from_pdf
+from hebbgraph_documents.links import Mark, markdown_marks, usable
+from hebbgraph_documents.outline import (
     Heading,
     clean_text,
     first_line_title,
@@ -24,8 +26,7 @@ from hebbgraph.documents.outline import (
     pop_front_matter,
     sole_title,
 )
-from hebbgraph.documents.rst import rst_headings, rst_marks
-from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
+from hebbgraph_documents.rst import rst_headings, rst_marks
 
 __all__ = [
     "DEFAULT_MAX_BYTES",
@@ -99,7 +100,7 @@ def convert_bytes(
 ) -> Document:
     """Convert the bytes of the file ``path`` in this process, without a time limit.
 
-    See :func:`~hebbgraph.documents.read_document`. ``max_characters`` limits the text; a
+    See :func:`~hebbgraph_documents.read_document`. ``max_characters`` limits the text; a
     text no longer than ``data`` always passes.
 
     Examples

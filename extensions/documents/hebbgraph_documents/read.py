@@ -1,7 +1,7 @@
 """One file to a Document, within limits of time, memory and output.
 
 This process reads plain text and short Markdown. HTML, Word, PDF and long Markdown go to a
-worker process (:mod:`hebbgraph.documents.worker`): a hostile file can keep their libraries
+worker process (:mod:`hebbgraph_documents.worker`): a hostile file can keep their libraries
 busy for hours, or make them allocate gigabytes.
 """
 
@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import stat
 
-from hebbgraph.documents.convert import (
+from hebbgraph.errors import ConversionError, ParameterError
+
+from hebbgraph_documents.convert import (
     DEFAULT_MAX_BYTES,
     Document,
     convert_bytes,
@@ -18,8 +20,7 @@ from hebbgraph.documents.convert import (
     media_type_of,
     shown_path,
 )
-from hebbgraph.documents.worker import DEFAULT_LIMITS, ConversionLimits, convert_apart
-from hebbgraph.errors import ConversionError, ParameterError
+from hebbgraph_documents.worker import DEFAULT_LIMITS, ConversionLimits, convert_apart
 
 __all__ = ["convert_within", "read_bytes", "read_document"]
 
@@ -65,7 +66,7 @@ def read_document(
         the read, or beyond a limit. The message starts with the path; the cause is chained
         unless it arose in a worker.
     MissingExtraError
-        If the extra ``files`` is needed and not installed.
+        If the extra ``documents`` is needed and not installed.
 
     Examples
     --------

@@ -9,12 +9,12 @@ import sys
 import threading
 
 import pytest
-
-from hebbgraph.documents import ConversionLimits, Document, read_document, worker
-from hebbgraph.documents.outline import Heading
-from hebbgraph.documents.worker import ConversionWorker, convert_apart
-from hebbgraph.documents.worker_protocol import ProtocolError, headings_of
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
+
+from hebbgraph_documents import ConversionLimits, Document, read_document, worker
+from hebbgraph_documents.outline import Heading
+from hebbgraph_documents.worker import ConversionWorker, convert_apart
+from hebbgraph_documents.worker_protocol import ProtocolError, headings_of
 
 LIMITS = ConversionLimits()
 
@@ -141,9 +141,9 @@ GOOD = {"title": "T", "headings": [[1, "It", 0, 1]]}
         "answer({'failed': 'else', 'reason': ''})",
     ],
 )
-def test_nonsense_is_refused(one, code):
+def test_invalid_output_is_refused(one, code):
     fake = one(faking(f"question(); {code}; question()"))
-    with pytest.raises(ConversionError, match="talk nonsense"):
+    with pytest.raises(ConversionError, match="returned invalid output"):
         ask(fake)
     assert fake._process is None
 

@@ -19,15 +19,15 @@ from dataclasses import dataclass
 from itertools import count, takewhile
 from typing import NamedTuple
 
-from pydantic import JsonValue
-
-from hebbgraph.documents.convert import Document
-from hebbgraph.documents.cut import TokenCounter, cut
-from hebbgraph.documents.links import Mark, addresses_at, heading_marks, references_of
-from hebbgraph.documents.outline import Heading, clean_text, one_line
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import MAX_TAGS
 from hebbgraph.records import Chunk
+from pydantic import JsonValue
+
+from hebbgraph_documents.convert import Document
+from hebbgraph_documents.cut import TokenCounter, cut
+from hebbgraph_documents.links import Mark, addresses_at, heading_marks, references_of
+from hebbgraph_documents.outline import Heading, clean_text, one_line
 
 __all__ = ["ChunkSettings", "estimate_tokens", "iter_chunks", "split_document"]
 
@@ -149,7 +149,7 @@ def split_document(
 
     Examples
     --------
-    >>> from hebbgraph.documents.convert import markdown_document
+    >>> from hebbgraph_documents.convert import markdown_document
     >>> document = markdown_document("# The brain\n\nIt learns.\n\n## Memory\n\nIt lasts.")
     >>> small = ChunkSettings(chunk_tokens=(1, 16))
     >>> for chunk in split_document(document, document_id="brain.md", settings=small):

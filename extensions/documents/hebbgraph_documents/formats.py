@@ -1,6 +1,6 @@
 """HTML, Word and PDF to Markdown, each through the library for the format.
 
-The extra ``files`` installs the libraries; the first file of a format imports its own.
+The extra ``documents`` installs the libraries; the first file of a format imports its own.
 ``convert`` turns whatever they raise into a ``ConversionError``.
 """
 
@@ -15,11 +15,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from hebbgraph.documents.links import MAX_MARKS, Mark, usable
-from hebbgraph.documents.outline import Heading, clean_text, one_line
 from hebbgraph.errors import ConversionError
 from hebbgraph.extras import require
 from hebbgraph.limits import MAX_ARCHIVE_ENTRIES, MAX_ARCHIVE_XML
+
+from hebbgraph_documents.links import MAX_MARKS, Mark, usable
+from hebbgraph_documents.outline import Heading, clean_text, one_line
 
 __all__ = ["Converted", "check_length", "from_docx", "from_html", "from_pdf"]
 
@@ -203,12 +204,12 @@ def check_length(length: int, most: int | None) -> None:
 
 
 def _extra(module: str) -> Any:
-    return require(module, extra="files", purpose="reading .html, .docx and .pdf files")
+    return require(module, extra="documents", purpose="reading .html, .docx and .pdf files")
 
 
 def _soup(page: bytes | str, encoding: str | None = None) -> Any:
     _extra("bs4")
-    from hebbgraph.documents.html_tree import html_tree
+    from hebbgraph_documents.html_tree import html_tree
 
     return html_tree(page, encoding)
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from hebbgraph.documents.links import Mark
-from hebbgraph.documents.outline import MAX_HEADING_CHARS, Heading
+from hebbgraph_documents.links import Mark
+from hebbgraph_documents.outline import MAX_HEADING_CHARS, Heading
 
 __all__ = ["label_address", "rst_headings", "rst_marks"]
 

@@ -20,10 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, cast
 
-from hebbgraph.documents.convert import Document, media_type_of, shown_path
-from hebbgraph.documents.outline import one_line
-from hebbgraph.documents.worker_main import IDLE_SECONDS
-from hebbgraph.documents.worker_protocol import ProtocolError, headings_of, marks_of, receive, send
+from hebbgraph import errors
 from hebbgraph.errors import (
     ConversionError,
     HebbgraphError,
@@ -36,6 +33,11 @@ from hebbgraph.limits import (
     CONVERSION_MEMORY_BYTES,
     CONVERSION_SECONDS,
 )
+
+from hebbgraph_documents.convert import Document, media_type_of, shown_path
+from hebbgraph_documents.outline import one_line
+from hebbgraph_documents.worker_main import IDLE_SECONDS
+from hebbgraph_documents.worker_protocol import ProtocolError, headings_of, marks_of, receive, send
 
 __all__ = ["DEFAULT_LIMITS", "ConversionLimits", "ConversionWorker", "convert_apart"]
 
@@ -50,11 +52,13 @@ sys.path[:] = json.loads(sys.argv[1])
 for name, folder in json.loads(sys.argv[2]).items():
     sys.modules[name] = types.ModuleType(name)
     sys.modules[name].__path__ = [folder]
-from hebbgraph.documents.worker_main import serve
+from hebbgraph_documents.worker_main import serve
 serve()
 """
-_HERE = Path(__file__).resolve().parent
-_PACKAGES = {"hebbgraph": str(_HERE.parent), "hebbgraph.documents": str(_HERE)}
+_PACKAGES = {
+    "hebbgraph": str(Path(errors.__file__).resolve().parent),
+    "hebbgraph_documents": str(Path(__file__).resolve().parent),
+}
 _FAILURES = {"file": ConversionError, "extra": MissingExtraError, "parameter": ParameterError}
 
 
@@ -76,7 +80,7 @@ class ConversionLimits:
     output_characters : int
         Characters of text. A text no longer than the file always passes.
     chunks : int
-        Chunks per file; see :func:`~hebbgraph.documents.ingest`.
+        Chunks per file; see :func:`~hebbgraph_documents.ingest`.
 
     Raises
     ------
@@ -145,7 +149,7 @@ class ConversionWorker:
         ConversionError
             If the file cannot be converted within the limits.
         MissingExtraError
-            If the extra ``files`` is not installed.
+            If the extra ``documents`` is not installed.
         """
         media_type = media_type_of(path)
         most = max(limits.output_characters, len(data))

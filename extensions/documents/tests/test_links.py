@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
 from hebbgraph import Chunk, HebbianIndex
-from hebbgraph.documents import ChunkSettings, ingest, split_document
-from hebbgraph.documents.convert import convert_bytes
-from hebbgraph.documents.links import MAX_MARKS, addresses_at, markdown_marks, resolved
-from hebbgraph.documents.rst import rst_headings
+
+from hebbgraph_documents import ChunkSettings, ingest, split_document
+from hebbgraph_documents.convert import convert_bytes
+from hebbgraph_documents.links import MAX_MARKS, addresses_at, markdown_marks, resolved
+from hebbgraph_documents.rst import rst_headings
 
 SMALL = ChunkSettings(chunk_tokens=(1, 60))
 

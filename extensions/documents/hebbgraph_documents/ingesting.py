@@ -10,16 +10,16 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
-from pydantic import BaseModel, ConfigDict
-
-from hebbgraph.documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, Document, shown_path
-from hebbgraph.documents.read import convert_within, read_bytes
-from hebbgraph.documents.split import ChunkSettings, iter_chunks
-from hebbgraph.documents.walk import Discovery, FoundFile, discover, fingerprint
-from hebbgraph.documents.worker import DEFAULT_LIMITS, ConversionLimits
 from hebbgraph.errors import ConversionError, MissingExtraError, ParameterError
 from hebbgraph.protocols import Progress
 from hebbgraph.records import AddReport, Chunk
+from pydantic import BaseModel, ConfigDict
+
+from hebbgraph_documents.convert import DEFAULT_MAX_BYTES, MEDIA_TYPES, Document, shown_path
+from hebbgraph_documents.read import convert_within, read_bytes
+from hebbgraph_documents.split import ChunkSettings, iter_chunks
+from hebbgraph_documents.walk import Discovery, FoundFile, discover, fingerprint
+from hebbgraph_documents.worker import DEFAULT_LIMITS, ConversionLimits
 
 __all__ = [
     "DocumentIndex",
@@ -110,7 +110,7 @@ def ingest(
     Parameters
     ----------
     paths : iterable of paths
-        Files and folders; see :func:`~hebbgraph.documents.walk.discover`.
+        Files and folders; see :func:`~hebbgraph_documents.walk.discover`.
     index : DocumentIndex
         A HebbianIndex, or anything with the same three methods.
     prune : bool
@@ -125,7 +125,7 @@ def ingest(
     suffixes : collection of str
         Kinds of files to read; by default all supported ones.
     max_bytes, encoding, limits
-        See :func:`~hebbgraph.documents.read_document`.
+        See :func:`~hebbgraph_documents.read_document`.
     on_progress : callable, optional
         Called with the number of files done and the total.
 
@@ -259,7 +259,7 @@ def chunks_of_bytes(
     ConversionError
         If the file cannot be converted within the limits.
     MissingExtraError
-        If the extra ``files`` is needed and not installed.
+        If the extra ``documents`` is needed and not installed.
 
     Examples
     --------

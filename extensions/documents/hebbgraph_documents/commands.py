@@ -1,4 +1,4 @@
-"""``hebbgraph index``."""
+"""The command that this distribution brings: ``hebbgraph index``."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
-
 from hebbgraph.cli.shared import (
     AsJson,
     Base,
@@ -17,7 +15,6 @@ from hebbgraph.cli.shared import (
     MaxTokens,
     Namespace,
     TaggerName,
-    chunk_settings,
     err,
     opened,
     out,
@@ -26,13 +23,23 @@ from hebbgraph.cli.shared import (
 from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.errors import ParameterError
 from hebbgraph.limits import CONVERSION_MEMORY_BYTES, CONVERSION_SECONDS
+from rich.progress import Progress
+
+from hebbgraph_documents import ChunkSettings, ConversionLimits, ingest
 
 _SOME_FILES_FAILED = 3
 
-app = typer.Typer()
+__all__ = ["chunk_settings", "index"]
 
 
-@app.command()
+def chunk_settings(max_tokens: int | None) -> ChunkSettings:
+    """Return how documents are split; as by default, unless another length is given."""
+    default = ChunkSettings()
+    if max_tokens is None:
+        return default
+    return ChunkSettings(chunk_tokens=(min(default.chunk_tokens[0], max_tokens), max_tokens))
+
+
 def index(
     paths: Annotated[list[Path], typer.Argument(help="Files and folders to index.")],
     db: Db,
@@ -57,8 +64,6 @@ def index(
 
     If files fail, they are listed at the end and the exit code is 3.
     """
-    from hebbgraph.documents import ConversionLimits, ingest
-
     settings = chunk_settings(max_tokens)
     limits = ConversionLimits(seconds=seconds_per_file, memory_bytes=megabytes_per_file * 1_000_000)
     with (

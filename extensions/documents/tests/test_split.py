@@ -4,10 +4,11 @@ import textwrap
 from types import SimpleNamespace
 
 import pytest
+from hebbgraph.errors import ParameterError
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hebbgraph.documents import (
+from hebbgraph_documents import (
     ChunkSettings,
     Document,
     Heading,
@@ -16,8 +17,7 @@ from hebbgraph.documents import (
     markdown_document,
     split_document,
 )
-from hebbgraph.documents.outline import clean_text
-from hebbgraph.errors import ParameterError
+from hebbgraph_documents.outline import clean_text
 
 BRAIN = """\
 ---
