@@ -8,12 +8,8 @@ from llama_index.core.agent.workflow import ReActAgent
 from llama_index.core.instrumentation.dispatcher import instrument_tags
 from offline import ScriptedLLM, documents
 
-from llama_index.retrievers.hebbgraph import (
-    CITATION_INSTRUCTION,
-    CitationLearner,
-    HebbianRetriever,
-    citing_tool,
-)
+from llama_index.retrievers.hebbgraph import CitationLearner, HebbianRetriever, citing_tool
+from llama_index.retrievers.hebbgraph.prompts import CITATION_INSTRUCTION
 
 llm = ScriptedLLM(agent=True)  # a model with tool calls goes with FunctionAgent
 

@@ -10,9 +10,9 @@ from llama_index.retrievers.hebbgraph import (
     HebbianNodeParser,
     HebbianRetriever,
     HebbianVectorStore,
-    SkipEmbedding,
     TagExtractor,
 )
+from llama_index.retrievers.hebbgraph.tags import SkipEmbedding
 
 store = HebbianVectorStore.open(":memory:")  # a directory keeps it
 pipeline = IngestionPipeline(

@@ -7,12 +7,12 @@ from llama_index.core.chat_engine import ContextChatEngine
 from offline import ScriptedLLM, WordEmbedding, documents
 
 from llama_index.retrievers.hebbgraph import (
-    CITATION_CHAT_TEMPLATE,
     CitationFormatter,
     CitationLearner,
     HebbianNodeParser,
     HebbianRetriever,
 )
+from llama_index.retrievers.hebbgraph.prompts import CITATION_CHAT_TEMPLATE
 
 llm = ScriptedLLM()
 embed_model = WordEmbedding()  # or any model that LlamaIndex has

@@ -11,12 +11,8 @@ from __future__ import annotations
 from llama_index.core.query_engine import RetrieverQueryEngine
 from offline import ScriptedLLM, documents
 
-from llama_index.retrievers.hebbgraph import (
-    CITATION_QA_TEMPLATE,
-    CitationFormatter,
-    CitationLearner,
-    HebbianRetriever,
-)
+from llama_index.retrievers.hebbgraph import CitationFormatter, CitationLearner, HebbianRetriever
+from llama_index.retrievers.hebbgraph.prompts import CITATION_QA_TEMPLATE
 
 llm = ScriptedLLM()  # from llama_index.llms.openai import OpenAI; llm = OpenAI("gpt-4.1-mini")
 

@@ -20,12 +20,8 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from hebbgraph import HebbianIndex
-from llama_index.retrievers.hebbgraph import (
-    CITATION_QA_TEMPLATE,
-    CitationFormatter,
-    CitationLearner,
-    HebbianRetriever,
-)
+from llama_index.retrievers.hebbgraph import CitationFormatter, CitationLearner, HebbianRetriever
+from llama_index.retrievers.hebbgraph.prompts import CITATION_QA_TEMPLATE
 from llama_index.retrievers.hebbgraph.writing import add_nodes
 
 

@@ -23,8 +23,8 @@ from llama_index.retrievers.hebbgraph import (
     HebbianMemoryBlock,
     HebbianRetriever,
     HebbianVectorStore,
-    LlamaIndexEmbedder,
 )
+from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 
 LONG = 60.0  # seconds until it counts as hanging
 

@@ -15,12 +15,8 @@ from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
 from pydantic import BaseModel
 
 from hebbgraph.testing.citations import CitationContract, Driver, ScriptedIndex, Turn
-from llama_index.retrievers.hebbgraph import (
-    CITATION_QA_TEMPLATE,
-    CitationFormatter,
-    CitationLearner,
-    HebbianRetriever,
-)
+from llama_index.retrievers.hebbgraph import CitationFormatter, CitationLearner, HebbianRetriever
+from llama_index.retrievers.hebbgraph.prompts import CITATION_QA_TEMPLATE
 
 
 class LlamaIndexDriver(Driver):

@@ -18,11 +18,8 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from hebbgraph import HebbianIndex, RerankSettings, Settings
-from llama_index.retrievers.hebbgraph import (
-    ConversationBundle,
-    HebbianRetriever,
-    LlamaIndexEmbedder,
-)
+from llama_index.retrievers.hebbgraph import HebbianRetriever, RecallBundle
+from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.writing import add_nodes
 
 NODES = [
@@ -48,10 +45,10 @@ def best(nodes: list[NodeWithScore]) -> str:
 
 
 async def test_a_bundle_carries_its_turns(retriever: HebbianRetriever) -> None:
-    mooring = ConversationBundle(FOLLOW_UP, history=[MOORING])
+    mooring = RecallBundle(FOLLOW_UP, history=[MOORING])
     assert best(retriever.retrieve(mooring)) == "port-winter"
     assert best(await retriever.aretrieve(mooring)) == "port-winter"
-    assert best(retriever.retrieve(ConversationBundle(FOLLOW_UP, history=[LIFT]))) == "ski-winter"
+    assert best(retriever.retrieve(RecallBundle(FOLLOW_UP, history=[LIFT]))) == "ski-winter"
     engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
     assert best(engine.query(mooring).source_nodes) == "port-winter"
 
@@ -81,8 +78,8 @@ async def test_a_vector_index_beneath_is_asked_in_full() -> None:
 
     vectors = VectorStoreIndex(NODES, embed_model=Listening())
     retriever = HebbianRetriever.from_vector_store_index(vectors, similarity_top_k=2)
-    retriever.retrieve(ConversationBundle(FOLLOW_UP, history=[MOORING]))
-    await retriever.aretrieve(ConversationBundle(FOLLOW_UP, history=[MOORING]))
+    retriever.retrieve(RecallBundle(FOLLOW_UP, history=[MOORING]))
+    await retriever.aretrieve(RecallBundle(FOLLOW_UP, history=[MOORING]))
     retriever.retrieve(QueryBundle(FOLLOW_UP))
     assert asked == [f"{MOORING}\n{FOLLOW_UP}"] * 2 + [FOLLOW_UP]
     retriever.index.close()

@@ -9,7 +9,8 @@ from llama_index.core.graph_stores import SimplePropertyGraphStore
 from llama_index.core.schema import TextNode
 
 from hebbgraph import ParameterError
-from llama_index.retrievers.hebbgraph import HebbianRetriever, export_property_graph
+from llama_index.retrievers.hebbgraph import HebbianRetriever
+from llama_index.retrievers.hebbgraph.exporting import export_property_graph
 
 
 def test_chunks_and_tags_are_nodes_and_what_joins_them_relations(nodes: list[TextNode]) -> None:

@@ -20,13 +20,13 @@ from llama_index.core.schema import IndexNode, TextNode
 
 from hebbgraph import HebbianIndex, ParameterError
 from llama_index.retrievers.hebbgraph import (
-    CITATION_QA_TEMPLATE,
     CitationFormatter,
     CitationLearner,
     HebbianGraphIndex,
     HebbianRetriever,
 )
 from llama_index.retrievers.hebbgraph.persisting import HebbianStruct
+from llama_index.retrievers.hebbgraph.prompts import CITATION_QA_TEMPLATE
 
 ASKED = "Where was the builder of the Petrel born?"
 DOCUMENTS = [

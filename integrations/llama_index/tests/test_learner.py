@@ -39,15 +39,17 @@ from pydantic import BaseModel
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError
 from llama_index.retrievers.hebbgraph import (
-    CITATION_CHAT_TEMPLATE,
-    CITATION_INSTRUCTION,
-    CITATION_QA_TEMPLATE,
-    CITATION_REFINE_TEMPLATE,
     CitationFormatter,
     CitationLearner,
     HebbianRetriever,
     HebbianVectorStore,
     citing_tool,
+)
+from llama_index.retrievers.hebbgraph.prompts import (
+    CITATION_CHAT_TEMPLATE,
+    CITATION_INSTRUCTION,
+    CITATION_QA_TEMPLATE,
+    CITATION_REFINE_TEMPLATE,
 )
 from llama_index.retrievers.hebbgraph.writing import add_nodes
 

@@ -19,11 +19,11 @@ from llama_index.retrievers.hebbgraph import (
     HebbianGraphIndex,
     HebbianRetriever,
     HebbianVectorStore,
-    LlamaIndexEmbedder,
     RecallBundle,
     citing_tool,
-    export_property_graph,
 )
+from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
+from llama_index.retrievers.hebbgraph.exporting import export_property_graph
 
 QUERY = "Who built the Petrel?"
 

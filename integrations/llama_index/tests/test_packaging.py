@@ -56,6 +56,17 @@ def test_the_namespace_stays_implicit() -> None:
 def test_all_is_there() -> None:
     assert hebbgraph.__all__ == sorted(hebbgraph.__all__)
     assert all(hasattr(hebbgraph, name) for name in hebbgraph.__all__)
+    assert len(hebbgraph.__all__) <= 12
+
+
+@pytest.mark.parametrize(
+    "name", ["CITATION_INSTRUCTION", "ConversationBundle", "RecallEvent", "texts_of"]
+)
+def test_names_that_moved_a_level_down_say_so(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"hebbgraph.*import {name}; here the name goes"):
+        assert getattr(hebbgraph, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Hebian'"):
+        _ = hebbgraph.Hebian
 
 
 def test_the_core_knows_no_framework() -> None:

@@ -20,7 +20,7 @@ from llama_index.core.vector_stores.types import (
 from pydantic import PrivateAttr
 
 from hebbgraph import ParameterError
-from llama_index.retrievers.hebbgraph import ConversationBundle, HebbianRetriever
+from llama_index.retrievers.hebbgraph import HebbianRetriever, RecallBundle
 
 PLACES = ["Anwick", "Borve", "Crail", "Dornie", "Elgol", "Fyvie", "Garve", "Huna"]
 METALS = ["brass", "tin", "iron", "lead", "zinc", "steel", "copper", "pewter"]
@@ -153,7 +153,7 @@ async def test_hits_are_those_of_an_index_with_the_same_model(
         assert found(over.retrieve(embedded)) == wanted
     assert len(model.embedded) == len(TEXTS)
     assert not any(one.notes and "vectors" in one.notes[-1] for _, one in over._latest)
-    asked = ConversationBundle("And who at Crail?", history=["Who tends the lamp of Huna?"])
+    asked = RecallBundle("And who at Crail?", history=["Who tends the lamp of Huna?"])
     assert found(over.retrieve(asked))[0] == "Crail-2"
 
 

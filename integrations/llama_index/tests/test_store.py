@@ -27,9 +27,9 @@ from llama_index.retrievers.hebbgraph import (
     HebbianNodeParser,
     HebbianRetriever,
     HebbianVectorStore,
-    SkipEmbedding,
     TagExtractor,
 )
+from llama_index.retrievers.hebbgraph.tags import SkipEmbedding
 from llama_index.retrievers.hebbgraph.writing import add_nodes
 
 

@@ -16,12 +16,12 @@ from llama_index.core.schema import TextNode
 
 from hebbgraph import IndexPool, NotFoundError, ParameterError
 from llama_index.retrievers.hebbgraph import (
-    CITATION_QA_TEMPLATE,
     CitationFormatter,
     CitationLearner,
     HebbianRetriever,
     RecallBundle,
 )
+from llama_index.retrievers.hebbgraph.prompts import CITATION_QA_TEMPLATE
 
 QUERY = "Where does the boat lie?"
 BERTH = {"anna": "Anna's boat lies at berth 7.", "bert": "Bert's boat lies at berth 9."}

@@ -11,11 +11,8 @@ from llama_index.core import StorageContext, VectorStoreIndex
 from llama_index.core.schema import TextNode
 
 from hebbgraph import TextSourceError
-from llama_index.retrievers.hebbgraph import (
-    HebbianRetriever,
-    HebbianVectorStore,
-    texts_of,
-)
+from llama_index.retrievers.hebbgraph import HebbianRetriever, HebbianVectorStore
+from llama_index.retrievers.hebbgraph.texts import texts_of
 
 
 @pytest.fixture

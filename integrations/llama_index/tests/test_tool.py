@@ -8,12 +8,8 @@ from fakes import QUESTION, ToolLLM
 from llama_index.core.agent.workflow import FunctionAgent
 from llama_index.core.tools import ToolOutput
 
-from llama_index.retrievers.hebbgraph import (
-    CITATION_INSTRUCTION,
-    CitationLearner,
-    HebbianRetriever,
-    citing_tool,
-)
+from llama_index.retrievers.hebbgraph import CitationLearner, HebbianRetriever, citing_tool
+from llama_index.retrievers.hebbgraph.prompts import CITATION_INSTRUCTION
 
 AGAIN = "Call this tool again"
 

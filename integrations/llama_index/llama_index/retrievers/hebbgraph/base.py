@@ -90,7 +90,7 @@ class HebbianRetriever(LivingRetriever):
         the event loop for async calls, and over ``QueryBundle.custom_embedding_strs``.
     memory : BaseMemory, optional
         That of the chat engine which asks. A follow-up ("and in winter?") is understood
-        from the user's messages in it, without a model. A :class:`ConversationBundle`
+        from the user's messages in it, without a model. A :class:`RecallBundle`
         carries its own.
     mmr_threshold : float, in [0, 1], optional
         Choose nodes by maximal marginal relevance: the lower, the more they differ.

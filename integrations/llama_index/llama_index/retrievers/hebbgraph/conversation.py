@@ -14,31 +14,13 @@ __all__ = ["ConversationBundle", "RecallBundle", "asked_in_full", "turns_of"]
 
 
 @dataclass
-class ConversationBundle(QueryBundle):
-    """A question with the turns before it, for retrievers and query engines.
+class RecallBundle(QueryBundle):
+    """A question with what belongs to it, for retrievers and query engines.
 
     Parameters
     ----------
     history : list of str
         What was asked before, oldest first.
-
-    Examples
-    --------
-    >>> ConversationBundle("And in winter?", history=["What does mooring cost?"]).history
-    ['What does mooring cost?']
-    """
-
-    history: list[str] = field(default_factory=list)
-
-
-@dataclass
-class RecallBundle(ConversationBundle):
-    """A question that is asked otherwise than the retriever asks.
-
-    Parameters
-    ----------
-    history : list of str
-        As for :class:`ConversationBundle`.
     similarity_top_k : int, optional
         In place of the retriever's.
     filters : MetadataFilters, optional
@@ -50,14 +32,19 @@ class RecallBundle(ConversationBundle):
 
     Examples
     --------
-    >>> RecallBundle("Who built the Petrel?", similarity_top_k=3).similarity_top_k
-    3
+    >>> RecallBundle("And in winter?", history=["What does mooring cost?"]).history
+    ['What does mooring cost?']
     """
 
+    history: list[str] = field(default_factory=list)
     similarity_top_k: int | None = None
     filters: MetadataFilters | None = None
     namespace: str | None = None
     as_of: datetime | date | str | None = None
+
+
+ConversationBundle = RecallBundle
+"""Its former name, where it carried the history alone."""
 
 
 def turns_of(messages: Sequence[ChatMessage]) -> list[str]:

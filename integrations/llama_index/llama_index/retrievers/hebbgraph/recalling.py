@@ -31,7 +31,6 @@ from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.diversity import diverse_hits
 from hebbgraph.recall.latest import LatestRecalls
 from llama_index.retrievers.hebbgraph.conversation import (
-    ConversationBundle,
     RecallBundle,
     asked_in_full,
     turns_of,
@@ -190,7 +189,7 @@ class RecallingRetriever(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         asked = self._asked(query_bundle)
-        if self._memory is not None and not isinstance(query_bundle, ConversationBundle):
+        if self._memory is not None and not asked.history:
             asked.history = turns_of(self._memory.get_all())
         if self._source is not None:
             full = query_bundle
@@ -212,7 +211,7 @@ class RecallingRetriever(BaseRetriever):
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         asked = self._asked(query_bundle)
-        if self._memory is not None and not isinstance(query_bundle, ConversationBundle):
+        if self._memory is not None and not asked.history:
             asked.history = turns_of(await self._memory.aget_all())
         if self._source is not None:
             full = query_bundle
@@ -242,16 +241,18 @@ class RecallingRetriever(BaseRetriever):
 
     def _asked(self, bundle: QueryBundle) -> _Asked:
         check_k(self.similarity_top_k, "similarity_top_k")
-        k, filters, namespace, as_of = self.similarity_top_k, None, None, self.as_of
-        if isinstance(bundle, RecallBundle):
-            filters, namespace = bundle.filters, bundle.namespace
-            as_of = as_of if bundle.as_of is None else bundle.as_of
-            if bundle.similarity_top_k is not None:
-                check_k(bundle.similarity_top_k, "similarity_top_k")
-                k = bundle.similarity_top_k
-        history = bundle.history if isinstance(bundle, ConversationBundle) else ()
-        query = bundle.query_str
-        return _Asked(self._index_of(namespace), query, bundle, k, filters, history, as_of)
+        own = bundle if isinstance(bundle, RecallBundle) else RecallBundle(bundle.query_str)
+        if own.similarity_top_k is not None:
+            check_k(own.similarity_top_k, "similarity_top_k")
+        return _Asked(
+            self._index_of(own.namespace),
+            bundle.query_str,
+            bundle,
+            self.similarity_top_k if own.similarity_top_k is None else own.similarity_top_k,
+            own.filters,
+            own.history,
+            self.as_of if own.as_of is None else own.as_of,
+        )
 
     def _found(self, asked: _Asked) -> list[NodeWithScore]:
         where = _both(
