@@ -37,11 +37,6 @@ _ADDRESSES = 20
 
 def examine(namespace: Namespace, *, repair: bool) -> DoctorReport:
     """Check one namespace; see :meth:`hebbgraph.HebbianIndex.doctor`."""
-    with namespace.database.dialect.unchecked():
-        return _examined(namespace, repair)
-
-
-def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
     truth, derived, log = namespace.truth, namespace.derived, namespace.log
     memory, colonies, recalls = namespace.learned, namespace.colonies, namespace.recalls
     language = namespace.settings.language
@@ -51,13 +46,8 @@ def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
     ]
     # Derived parts are compared with a rebuild, for which all texts must be as they were added.
     comparable = not any(finding.part == "texts" for finding in found)
-    # Nothing is derived from a damaged database: it would be taken for that of the backup.
-    damaged = namespace.database.dialect.damage() is not None
-    repair = repair and not damaged
-    derived_findings, learned = [], []
-    if not damaged:
-        derived_findings = list(_derived_problems(truth, derived, language, comparable))
-        learned = list(_learned_problems(namespace))
+    derived_findings = list(_derived_problems(truth, derived, language, comparable))
+    learned = list(_learned_problems(namespace))
     if repair and derived_findings:
         derived.start_over("the doctor found them wrong")
         derived.refresh()
@@ -88,7 +78,7 @@ def _examined(namespace: Namespace, repair: bool) -> DoctorReport:
         chunks=truth.count(),
         feedbacks=log.count(),
         findings=(*found, *derived_findings, *learned, *optional),
-        notes=tuple(_notes(truth, comparable, damaged)),
+        notes=tuple(_notes(truth, comparable)),
     )
 
 
@@ -208,10 +198,8 @@ def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
         yield Finding(part="learned", problem=difference)
 
 
-def _notes(truth: Truth, comparable: bool, damaged: bool) -> Iterator[str]:
-    if damaged:
-        yield "what is derived was neither compared nor repaired, since the database is damaged"
-    elif not comparable:
+def _notes(truth: Truth, comparable: bool) -> Iterator[str]:
+    if not comparable:
         yield "graph and vectors were not compared, since some texts are not as they were added"
     yield from _shared_addresses(truth)
     state = truth.state().embedding

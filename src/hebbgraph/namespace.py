@@ -36,11 +36,11 @@ from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.packing import content
 from hebbgraph.store.places import BUILD_FOLDER, BUILDS_ELSEWHERE, as_directory, is_url
-from hebbgraph.store.processes import sweep_scratch
 from hebbgraph.store.recalls import RECALLS_NAME, RecallStore
 from hebbgraph.store.seal import Seal
 from hebbgraph.store.texts import TextsElsewhere, TextStore
 from hebbgraph.store.truth import Truth
+from hebbgraph.store.unfinished import sweep_scratch
 
 if TYPE_CHECKING:
     from hebbgraph.protocols import CueModel, Search, Tagger, TextSource
@@ -153,81 +153,80 @@ class Namespace:
         checked = settings.edges if edges is None else Settings(edges=edges).edges
         database, root = _open_database(location, cache_dir, settings.write_wait_seconds)
         try:
-            with database.dialect.unchecked():  # the doctor has to open it, too
-                if saved:
-                    settings = settings.with_build(Truth(database, name).saved_settings() or {})
-                if edges is not None:
-                    settings = settings.model_copy(update={"edges": checked})
-                if texts is not None and settings.keep_text:
-                    raise ParameterError(
-                        "texts=... goes with Settings(keep_text=False); this index keeps its texts"
-                    )
-                text_store = (
-                    TextStore() if settings.keep_text else TextsElsewhere(texts, database.place)
+            if saved:
+                settings = settings.with_build(Truth(database, name).saved_settings() or {})
+            if edges is not None:
+                settings = settings.model_copy(update={"edges": checked})
+            if texts is not None and settings.keep_text:
+                raise ParameterError(
+                    "texts=... goes with Settings(keep_text=False); this index keeps its texts"
                 )
-                truth = Truth(database, name, text_store)
-                exists = _settle(truth, settings, tagger)
-                embedding = truth.state().embedding
-                if embedder is not None:
-                    _check_embedder(embedder, embedding)
-                writable = not database.read_only
-                directory = None if root is None else derived_directory(root, name, database.id)
-                derived = Derived(
-                    truth,
-                    directory,
-                    older=None if root is None else derived_directory(root, name),
-                    language=settings.language,
-                    writable=writable,
-                    wait_seconds=settings.write_wait_seconds,
-                    with_vectors=embedder is not None,
-                    vector_search=settings.vector_search,
-                )
-                log = FeedbackLog(database, name)
-                seal = Seal(database.recall_key)
-                recalls = RecallStore(
-                    root / RECALLS_NAME if root is not None and writable else None,
-                    settings.keep_recalls,
-                    database_id=database.id,
-                    wait_seconds=settings.write_wait_seconds,
-                )
-                recalls.settle(name, truth.generation())
-                return cls(
-                    name=name,
-                    settings=settings,
-                    database=database,
-                    truth=truth,
-                    derived=derived,
-                    log=log,
-                    answers=AnswerLog(
-                        database,
-                        name,
-                        keep=settings.keep_recalls,
-                        days=settings.learning.query_retention_days,
-                        seal=seal,
-                    ),
-                    learned=Memory(
-                        log,
-                        truth,
-                        settings.learning,
-                        directory / SNAPSHOT_NAME if directory is not None and writable else None,
-                    ),
-                    colonies=Colonies(
-                        directory,
-                        settings.colonies,
-                        writable=writable,
-                        leads_to=truth.history.leads_to,
-                    ),
-                    recalls=recalls,
+            text_store = (
+                TextStore() if settings.keep_text else TextsElsewhere(texts, database.place)
+            )
+            truth = Truth(database, name, text_store)
+            exists = _settle(truth, settings, tagger)
+            embedding = truth.state().embedding
+            if embedder is not None:
+                _check_embedder(embedder, embedding)
+            writable = not database.read_only
+            directory = None if root is None else derived_directory(root, name, database.id)
+            derived = Derived(
+                truth,
+                directory,
+                older=None if root is None else derived_directory(root, name),
+                language=settings.language,
+                writable=writable,
+                wait_seconds=settings.write_wait_seconds,
+                with_vectors=embedder is not None,
+                vector_search=settings.vector_search,
+            )
+            log = FeedbackLog(database, name)
+            seal = Seal(database.recall_key)
+            recalls = RecallStore(
+                root / RECALLS_NAME if root is not None and writable else None,
+                settings.keep_recalls,
+                database_id=database.id,
+                wait_seconds=settings.write_wait_seconds,
+            )
+            recalls.settle(name, truth.generation())
+            return cls(
+                name=name,
+                settings=settings,
+                database=database,
+                truth=truth,
+                derived=derived,
+                log=log,
+                answers=AnswerLog(
+                    database,
+                    name,
+                    keep=settings.keep_recalls,
+                    days=settings.learning.query_retention_days,
                     seal=seal,
-                    root=root if writable else None,
-                    embedder=embedder,
-                    tagger=tagger,
-                    cue_model=cue_model,
-                    search=search,
-                    reranker=reranker,
-                    missing_model=None if embedding is None else embedding.name,
-                    _exists=exists,
-                )
+                ),
+                learned=Memory(
+                    log,
+                    truth,
+                    settings.learning,
+                    directory / SNAPSHOT_NAME if directory is not None and writable else None,
+                ),
+                colonies=Colonies(
+                    directory,
+                    settings.colonies,
+                    writable=writable,
+                    leads_to=truth.history.leads_to,
+                ),
+                recalls=recalls,
+                seal=seal,
+                root=root if writable else None,
+                embedder=embedder,
+                tagger=tagger,
+                cue_model=cue_model,
+                search=search,
+                reranker=reranker,
+                missing_model=None if embedding is None else embedding.name,
+                _exists=exists,
+            )
         except BaseException as error:
             database.dispose()
             if isinstance(error, OSError):
@@ -346,9 +345,8 @@ class Namespace:
     def close(self) -> None:
         """Save derived parts and close all files."""
         try:
-            if self.database.dialect.damage() is None:
-                self.learned.keep(at_least=_KEPT_WHEN_CLOSED)
-                self.derived.close(save=self._exists)
+            self.learned.keep(at_least=_KEPT_WHEN_CLOSED)
+            self.derived.close(save=self._exists)
         except OSError as error:
             logger.warning("no snapshot was written (%s); the next open builds it", error)
         finally:

@@ -22,8 +22,8 @@ import hebbgraph
 from hebbgraph import Chunk, HebbianIndex, IndexLockedError, Settings
 from hebbgraph.cli import app
 from hebbgraph.settings import LearningSettings
-from hebbgraph.store.processes import scratch_folder
 from hebbgraph.store.recalls import RecallStore
+from hebbgraph.store.unfinished import scratch_folder
 from hebbgraph.text import lexical_terms
 
 #: Words that occur in one place each, and in no file of any other index.
@@ -351,15 +351,12 @@ def test_free_room_in_the_database_is_cleared(
     assert _found(tmp_path, [DOCUMENT]) == {}
 
 
-def test_a_reader_in_the_way_is_waited_for_and_named(
+def test_a_reader_in_the_way_is_waited_for(
     index: HebbianIndex, second: Callable[[], Second], tmp_path: Path
 ) -> None:
     other = second()
     other.do("read")
-    named = f"process {other.process.pid}" if Path("/proc/locks").exists() else "lsof"
-    with pytest.raises(
-        IndexLockedError, match=rf"truth\.sqlite3-wal.*{named}.*compact\(\)"
-    ) as told:
+    with pytest.raises(IndexLockedError, match=r"truth\.sqlite3-wal.*lsof.*compact\(\)") as told:
         index.delete(["secret"], erase=True)
     assert told.value.__notes__ == ["it is deleted; what is left of it on disk goes with compact()"]
     assert index.get(["secret"]) == []

@@ -20,7 +20,6 @@ import sqlalchemy as sa
 from hebbgraph import Chunk, HebbianIndex, Settings
 from hebbgraph.store import schema
 from hebbgraph.store.database import DATABASE_NAME
-from hebbgraph.store.file_sum import draw_number
 
 NAMES = ["Ada Fenn", "Brisk Hollow", "Corin Vale", "Dun Harrow", "Fenn Hollow", "Gull Rock"]
 UNIVERSE = 24
@@ -62,7 +61,6 @@ def make_older(place: str) -> None:
             "UPDATE meta SET value = ? WHERE key = 'schema_version'",
             (str(schema.SCHEMA_VERSION - 1),),
         )
-        draw_number(connection.execute)
         connection.commit()
 
 

@@ -206,7 +206,7 @@ def kind_of(file: str) -> str:
     if name.startswith("vectors"):
         return "vectors"
     if name.startswith("truth"):
-        return "checksum of the database" if name.endswith(".sum") else "database"
+        return "database"
     if name.startswith("recalls"):
         return "recent recalls"
     return name.split(".")[0]

@@ -19,8 +19,6 @@ def fake_windows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     no ``/proc``. What SQLite and Tantivy do in C is not faked; both are built for Windows.
     Returns the paths that were refused, as they are.
     """
-    from hebbgraph.store import processes
-
     refused: list[str] = []
 
     def guarded(change: Callable[..., Any], *, target: int) -> Callable[..., Any]:
@@ -52,7 +50,6 @@ def fake_windows(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(os, "open", open_file)
     # By descriptors, rmtree would need folders that open.
     monkeypatch.setattr(shutil, "_use_fd_functions", False)
-    monkeypatch.setattr(processes, "_LOCKS", Path("/nowhere"))
     monkeypatch.setattr("hebbgraph.artifacts.sync", lambda path: None)
     monkeypatch.setattr("hebbgraph.derived.snapshot.sync", lambda path: None)
     return refused

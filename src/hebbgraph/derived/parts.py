@@ -35,8 +35,8 @@ from hebbgraph.protocols import VectorSearchFactory, VectorSearchName
 from hebbgraph.store.database import translate_os, translated_os
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.history import NEVER, Commit
-from hebbgraph.store.processes import sweep
 from hebbgraph.store.truth import FeedbackState, Truth
+from hebbgraph.store.unfinished import sweep
 from hebbgraph.vectors.file import VectorFile
 from hebbgraph.vectors.searches import search_factory
 from hebbgraph.vectors.table import VectorTable

@@ -5,7 +5,6 @@
 :mod:`.database`          connections, transactions, retries, errors in our own words
 :mod:`.sqlite`            what is particular to SQLite, ...
 :mod:`.postgresql`        ... and to PostgreSQL
-:mod:`.file_sum`          whether a database file is what was closed, byte for byte
 :mod:`.places`            what users name as a place: a directory or a URL
 :mod:`.truth`             one namespace: settings, state, writes, changes since a commit
 :mod:`.chunks`            reading chunks by row and by id
@@ -22,6 +21,7 @@
 :mod:`.recall_content`    the content of a stored recall: what its chunks hold now
 :mod:`.seal`              tells recalls of this database from others
 :mod:`.backup`            copies made and restored while the index is in use
-:mod:`.processes`         forked, killed and reading processes
+:mod:`.forks`             no connection is open while a process forks
+:mod:`.unfinished`        what killed processes left
 ========================  ==============================================================
 """

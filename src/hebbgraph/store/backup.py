@@ -27,12 +27,11 @@ from hebbgraph.errors import (
     StorageError,
 )
 from hebbgraph.store.database import DATABASE_NAME, Database, translate_os
-from hebbgraph.store.file_sum import draw_number
 from hebbgraph.store.forks import Connection, connection_in_use
 from hebbgraph.store.history import new_mark
-from hebbgraph.store.processes import scratch_folder
 from hebbgraph.store.recalls import remove_recalls
 from hebbgraph.store.schema import new_database_id
+from hebbgraph.store.unfinished import scratch_folder
 
 __all__ = ["back_up", "restore"]
 
@@ -163,7 +162,6 @@ def _raise_numbers(copy: sqlite3.Connection, live: sqlite3.Connection) -> None:
 
 def _name(connection: sqlite3.Connection, database_id: str) -> None:
     connection.execute("UPDATE meta SET value = ? WHERE key = 'database_id'", (database_id,))
-    draw_number(connection.execute)
 
 
 def _check(connection: sqlite3.Connection, place: Path) -> None:

@@ -71,9 +71,6 @@ class Dialect(Protocol):
     def ask_quick_check(self, connection: sa.Connection) -> list[str]: ...
     def is_refused(self, error: ConnectionLostError) -> bool: ...
     def check_place(self, *, written: bool = False) -> None: ...
-    def unchecked(self) -> contextlib.AbstractContextManager[None]: ...
-    def damage(self) -> str | None: ...
-    def let_go(self, *, keep: bool) -> None: ...
 
 
 class _HasDatabase(Protocol):
@@ -156,6 +153,8 @@ class Database:
             name = quote(str(path.absolute()))  # in a URI, ? and # would end the path
             url = sa.URL.create("sqlite", database=f"file:{name}", query=query)
         else:
+            # Earlier versions kept a checksum here, which would no longer fit.
+            path.with_name(f"{DATABASE_NAME}.sum").unlink(missing_ok=True)
             url = sa.URL.create("sqlite", database=str(path))
         database = cls(url, place=str(directory), read_only=read_only, wait_seconds=wait_seconds)
         return database._prepared()
@@ -192,10 +191,9 @@ class Database:
 
     def _prepared(self) -> Database:
         try:
-            with self.dialect.unchecked():  # the doctor has to open it, too
-                self.retrying(self._bring_up_to_date, unless=self.dialect.is_refused)
+            self.retrying(self._bring_up_to_date, unless=self.dialect.is_refused)
         except BaseException:
-            self._closed(keep=False)
+            self.dispose()
             raise
         return self
 
@@ -440,12 +438,8 @@ class Database:
 
     def dispose(self) -> None:
         """Close every connection, though one in memory only when no thread uses it."""
-        self._closed(keep=True)
-
-    def _closed(self, *, keep: bool) -> None:
         with connection_in_use(), self._serialised():
             self.engine.dispose()
-        self.dialect.let_go(keep=keep)
 
 
 _NOTHING = contextlib.nullcontext()

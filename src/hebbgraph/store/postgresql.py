@@ -7,7 +7,6 @@ generations, which a writer draws afterwards, therefore follow commit order.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import logging
 from collections.abc import Mapping, Sequence
@@ -138,17 +137,6 @@ class PostgresDialect:
 
     def check_place(self, *, written: bool = False) -> None:
         """Do nothing: a server holds its files, and checks them (``initdb --data-checksums``)."""
-
-    def unchecked(self) -> contextlib.AbstractContextManager[None]:
-        """Do nothing: see :meth:`check_place`."""
-        return contextlib.nullcontext()
-
-    def damage(self) -> str | None:
-        """Return None: see :meth:`check_place`."""
-        return None
-
-    def let_go(self, *, keep: bool) -> None:
-        """Do nothing: see :meth:`check_place`."""
 
     def is_refused(self, error: ConnectionLostError) -> bool:
         """Return whether the server answered, and does not want us: waiting will not help.

@@ -26,9 +26,7 @@ from hebbgraph.errors import (
     ReadOnlyIndexError,
     StorageError,
 )
-from hebbgraph.store.file_sum import FileSum, draw_number
 from hebbgraph.store.forks import Connection
-from hebbgraph.store.processes import name_readers
 
 __all__ = ["SqliteDialect", "scrub"]
 
@@ -70,7 +68,6 @@ class SqliteDialect:
         self._file_name: str | None = None
         self._file: tuple[int, int] | None = None  # device and inode
         self._has_log = False
-        self._sum: FileSum | None = None
         #: A connection for :meth:`ask`, two if threads asked at once: taking one from the pool
         #: and giving it back would take longer than most answers.
         self._idle: list[sa.PoolProxiedConnection] = []
@@ -89,7 +86,6 @@ class SqliteDialect:
             name = url.database.removeprefix("file:")
             self._path = Path(name if name is url.database else unquote(name))
             self._file_name = str(self._path)  # a Path spells itself out at each use
-            self._sum = FileSum(self._path, self.place)
         else:
             options["poolclass"] = StaticPool
         engine = sa.create_engine(url.set(drivername="sqlite+hebbgraph"), **options)
@@ -129,7 +125,7 @@ class SqliteDialect:
         return found.st_dev, found.st_ino
 
     def check_place(self, *, written: bool = False) -> None:
-        """Raise StorageError if the files that are open are damaged, or no longer there.
+        """Raise StorageError if the files that are open are no longer there.
 
         Whatever is written to files that are gone is lost; what is read is what once was.
 
@@ -138,8 +134,6 @@ class SqliteDialect:
         written : bool
             Whether something was, so that there is a write-ahead log.
         """
-        if self._sum is not None:
-            self._sum.check()
         if self._path is None or self._file is None:
             return
         there = self._file_there()
@@ -153,25 +147,6 @@ class SqliteDialect:
                 f"{self.place}: the database was {what} while it was open; this call does not "
                 "count: open the index again"
             )
-
-    def unchecked(self) -> contextlib.AbstractContextManager[None]:
-        """Let this thread read a damaged database."""
-        return contextlib.nullcontext() if self._sum is None else self._sum.unchecked()
-
-    def damage(self) -> str | None:
-        """Return how it is not what was written; None if it is."""
-        return None if self._sum is None else self._sum.damage()
-
-    def let_go(self, *, keep: bool) -> None:
-        """Do what follows the closing of all connections: keep a checksum of the file.
-
-        Parameters
-        ----------
-        keep : bool
-            Whether it is a database of ours.
-        """
-        if self._sum is not None:
-            self._sum.close(keep=keep and not self.read_only)
 
     def _begin(self, connection: sa.Connection) -> None:
         writing = connection.get_execution_options().get("writing", False)
@@ -210,10 +185,7 @@ class SqliteDialect:
         return held
 
     def begin_writing(self, connection: sa.Connection) -> None:
-        """Give the state that is written a number: BEGIN IMMEDIATE has waited for other writers."""
-        if self._sum is not None:
-            self._sum.check(writing=True)
-        draw_number(connection.exec_driver_sql)
+        """Do nothing: BEGIN IMMEDIATE has waited for other writers."""
 
     def exclude_others(self, connection: sa.Connection) -> None:
         """Do nothing: there is one writer at a time."""
@@ -282,7 +254,7 @@ def scrub(connection: sqlite3.Connection, path: Path | None, wait_seconds: float
     Raises
     ------
     IndexLockedError
-        If a reader goes on for too long; it is named where the system tells.
+        If a reader goes on for too long.
     sqlite3.Error
     """
     (before,) = connection.execute("PRAGMA busy_timeout").fetchone()
@@ -295,6 +267,6 @@ def scrub(connection: sqlite3.Connection, path: Path | None, wait_seconds: float
     if busy and path is not None:
         raise IndexLockedError(
             f"{path}: what was deleted is still in {path.name}-wal, since an older state has been "
-            f"read for more than {wait_seconds:g} s by {name_readers(path)}; let that end, or end "
-            "the process, and call compact(), which erases it"
+            f"read for more than {wait_seconds:g} s (lsof or fuser on that file tells by which "
+            "process); let that end, and call compact(), which erases it"
         )

@@ -569,8 +569,6 @@ class Truth(ChunkReader):
 
     def problems(self) -> Iterator[Finding]:
         """Yield what is wrong with the database itself and with the texts."""
-        if (told := self.database.dialect.damage()) is not None:
-            yield Finding(part="database", problem=told)
         with self.database.read() as connection:
             for problem in self.database.dialect.ask_quick_check(connection):
                 yield Finding(part="database", problem=problem)

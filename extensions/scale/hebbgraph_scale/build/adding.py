@@ -13,7 +13,7 @@ from hebbgraph.intake import ChunkLike, OnError
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import AddReport, Chunk
 from hebbgraph.settings import Settings
-from hebbgraph.store.processes import scratch_folder
+from hebbgraph.store.unfinished import scratch_folder
 from hebbgraph.writer import OnProgress, Writer, progress
 
 from hebbgraph_scale.build.driver import Driver, Told

@@ -1,8 +1,6 @@
-"""What other processes have to do with our files: killed, or reading.
+"""Unfinished files: those of a process at work, and those that a killed process left.
 
-A killed process leaves unfinished files. They are told from those of a process at work by the
-lock that it holds on them: ids of processes recur, and in a container each is 1. A process that
-reads an SQLite database is found by its lock, too.
+The lock that a process holds on them tells: ids of processes recur, and in a container each is 1.
 """
 
 from __future__ import annotations
@@ -18,14 +16,11 @@ from typing import Literal
 from hebbgraph.artifacts import remove
 from hebbgraph.locks import lock_file
 
-__all__ = ["name_readers", "readers_of", "scratch_folder", "sweep", "sweep_scratch"]
+__all__ = ["scratch_folder", "sweep", "sweep_scratch"]
 
 _PARTIAL = re.compile(r"\.partial(?:\.\w+)?$")
 _SCRATCH = re.compile(r"^\.(?:restore|build)-")
 _LOCK = "lock"
-_LOCKS = Path("/proc/locks")
-#: Bytes of the ``-shm`` file that readers lock (https://www.sqlite.org/walformat.html#locks).
-_READ_LOCKS = range(123, 128)
 
 
 @contextlib.contextmanager
@@ -68,33 +63,3 @@ def _remove_unlocked(path: Path, lock: Path) -> None:
             remove(path)
     if os.name != "posix":  # no open file can be removed there
         remove(path)
-
-
-def readers_of(path: Path) -> list[int]:
-    """Return the ids of the processes that read a database now, where the system tells.
-
-    They are taken from ``/proc/locks``: ``fcntl`` needs an open file, and closing it would
-    drop the locks that this process holds on it.
-    """
-    try:
-        found = os.stat(f"{path}-shm")
-        lines = _LOCKS.read_text(encoding="ascii").splitlines()
-    except OSError:
-        return []
-    device = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
-    holders = set()
-    for line in lines:
-        # 12: POSIX  ADVISORY  READ 4711 fe:01:262147 123 123; a waiting one has "->".
-        fields = line.split()
-        if len(fields) == 8 and fields[5] == device and int(fields[6]) in _READ_LOCKS:
-            holders.add(int(fields[4]))
-    return sorted(pid for pid in holders if pid > 0)  # 0: outside this container
-
-
-def name_readers(path: Path) -> str:
-    """Name the readers of a database, for a message."""
-    names = [
-        "another thread of this process" if pid == os.getpid() else f"process {pid}"
-        for pid in readers_of(path)
-    ]
-    return " and ".join(names) or "some process (lsof or fuser on that file tells which)"
