@@ -19,8 +19,8 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
+from hebbgraph import locks
 from hebbgraph.arrays import IntArray
-from hebbgraph.locks import lock_file
 
 __all__ = [
     "Stamp",
@@ -99,7 +99,7 @@ def whole_file(path: Path, partial: Path | None = None) -> Iterator[Path]:
     """
     partial = partial or path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
     # Elsewhere no open file can be renamed; nor can one be removed that is being written.
-    lock = lock_file(partial) if os.name == "posix" else None
+    lock = locks.lock_file(partial) if locks.OPEN_FILES_MOVE else None
     try:
         yield partial
         sync(partial)  # else a power cut may leave the new name and no content

@@ -15,9 +15,11 @@ from pathlib import Path
 
 from filelock import lock_descriptor
 
-__all__ = ["LockedFile", "is_locked", "lock_file"]
+__all__ = ["OPEN_FILES_MOVE", "LockedFile", "lock_file"]
 
 _PAUSE_SECONDS = 0.02
+#: Whether a file that is open can be renamed and removed; not on Windows.
+OPEN_FILES_MOVE = os.name == "posix"
 
 
 class LockedFile(io.FileIO):
@@ -56,17 +58,6 @@ def lock_file(path: Path, *, wait_seconds: float = 0.0) -> LockedFile | None:
             if time.monotonic() >= deadline:
                 return None
             time.sleep(_PAUSE_SECONDS)
-
-
-def is_locked(path: Path) -> bool:
-    """Return whether a file exists and is locked by anybody."""
-    if not path.is_file():
-        return False
-    file = lock_file(path)
-    if file is None:
-        return True
-    file.close()
-    return False
 
 
 def _opened(path: Path) -> LockedFile:

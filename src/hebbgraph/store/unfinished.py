@@ -6,15 +6,14 @@ The lock that a process holds on them tells: ids of processes recur, and in a co
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from hebbgraph import locks
 from hebbgraph.artifacts import remove
-from hebbgraph.locks import lock_file
 
 __all__ = ["scratch_folder", "sweep", "sweep_scratch"]
 
@@ -32,7 +31,7 @@ def scratch_folder(root: Path | None, work: Literal["restore", "build"]) -> Iter
     lock = None
     while lock is None:  # or a sweep took the folder for that of a dead process
         folder = Path(tempfile.mkdtemp(dir=root, prefix=f".{work}-"))
-        lock = lock_file(folder / _LOCK)
+        lock = locks.lock_file(folder / _LOCK)
     try:
         yield folder
     finally:
@@ -55,11 +54,11 @@ def sweep_scratch(root: Path) -> None:
 
 
 def _remove_unlocked(path: Path, lock: Path) -> None:
-    file = lock_file(lock)
+    file = locks.lock_file(lock)
     if file is None:
         return
     with file:
-        if os.name == "posix":
+        if locks.OPEN_FILES_MOVE:
             remove(path)
-    if os.name != "posix":  # no open file can be removed there
+    if not locks.OPEN_FILES_MOVE:
         remove(path)
