@@ -17,7 +17,6 @@ from hebbgraph.errors import (
 from hebbgraph.graph.references import normal_address
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.memory import Memory
-from hebbgraph.learning.weights import RawWeights
 from hebbgraph.namespace import Namespace
 from hebbgraph.records import DoctorReport, Finding, Part
 from hebbgraph.store.feedback_log import FeedbackLog
@@ -183,9 +182,9 @@ def _feedback_problems(log: FeedbackLog) -> Iterator[str]:
         if seq <= last:
             yield f"sequence number {seq} follows {last}"
         last = seq
-        shown = {chunk.chunk_id for chunk in feedback.shown}
+        shown = {chunk.chunk_id for chunk in feedback.known_chunks}
         if not {*feedback.cited, *feedback.rejected} <= shown:
-            yield f"feedback {feedback.id}: what it cites was not shown"
+            yield f"feedback {feedback.id}: what it cites was neither shown nor named"
 
 
 def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
@@ -193,7 +192,7 @@ def _learned_problems(namespace: Namespace) -> Iterator[Finding]:
     memory.refresh(derived.feedback, derived.corrections)
     fresh = Memory(namespace.log, namespace.truth, namespace.settings.learning)
     fresh.refresh(derived.feedback, derived.corrections)
-    difference = _difference_of_weights(memory.weights, fresh.weights)
+    difference = _difference_of_links(memory, fresh)
     if difference is not None:
         yield Finding(part="learned", problem=difference)
 
@@ -220,30 +219,17 @@ def _shared_addresses(truth: Truth) -> Iterator[str]:
         yield f"{len(shared) - _ADDRESSES} more addresses are claimed by several documents"
 
 
-def _difference_of_weights(found: RawWeights, expected: RawWeights) -> str | None:
+def _difference_of_links(found: Memory, expected: Memory) -> str | None:
     """Return how two folds of a log differ, or None."""
-    if found.n_events != expected.n_events:
-        return f"{found.n_events} lessons, {expected.n_events} expected"
-    one, other = _weights(found), _weights(expected)
+    if len(found.lessons) != len(expected.lessons):
+        return f"{len(found.lessons)} lessons, {len(expected.lessons)} expected"
+    one, other = found.links(), expected.links()
     if one.keys() != other.keys():
         return (
-            f"edges: {_sets_apart(set(one.keys() - other.keys()), set(other.keys() - one.keys()))}"
+            f"links: {_sets_apart(set(one.keys() - other.keys()), set(other.keys() - one.keys()))}"
         )
-    off = [edge for edge, weight in one.items() if abs(weight - other[edge]) > 1e-12]
+    off = [link for link, weight in one.items() if abs(weight - other[link]) > 1e-12]
     return f"{len(off)} weights differ, e.g. of {off[0]}" if off else None
-
-
-def _weights(weights: RawWeights) -> dict[tuple[object, ...], float]:
-    """Return the weight of each edge by family and names, summed over actors."""
-    families, sources, targets = weights.all_edges()
-    values = weights.weight(np.arange(len(weights))).tolist()
-    total: dict[tuple[object, ...], float] = {}
-    for family, source, target, value in zip(
-        families.tolist(), sources.tolist(), targets.tolist(), values, strict=True
-    ):
-        edge = (family, weights.nodes[source], weights.nodes[target])
-        total[edge] = total.get(edge, 0.0) + value
-    return total
 
 
 def _rebuilt(truth: Truth, language: str) -> Derived:

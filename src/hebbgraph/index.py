@@ -1211,14 +1211,12 @@ class HebbianIndex:
             )
 
     def learned(self) -> tuple[LearnedParameter, ...]:
-        """Say which parameters of the corpus citations have moved, and how far.
+        """Say how far memory is trusted here, where exams have moved it.
 
-        Beside edges, the latest 512 lessons teach how much dense evidence is worth in this
-        corpus (:attr:`EvidenceWeights.dense`), and how much alike two questions must be to
-        want the same (:attr:`LearningSettings.episode_similarity` and ``episode_overlap``).
-        Both start from the settings, stay near them until there are some dozens of lessons, and
-        are bounded; :meth:`forget` takes back what they follow from. Switch them off with
-        ``LearningSettings(families=("cue", "pair", "episode", "path"))``.
+        Every lesson is an exam first: what would memory have said without it? From up to 256
+        exams follow the weights of words, of vectors and of pairs of chunks beside the score
+        without learning, and how much chunks lose that were taught, so that others do not
+        sink (``docs/learning.md``). :meth:`forget` takes back what they follow from.
 
         Returns
         -------
@@ -1233,7 +1231,7 @@ class HebbianIndex:
         """
         self._check_exists()
         with self._parts.held():
-            return self._parts.learned.learned(self._parts.settings.evidence)
+            return self._parts.learned.learned()
 
     def colonies(self, *, rebuild: bool = False) -> list[Colony]:
         """Return the communities of chunks, the largest first.

@@ -257,7 +257,7 @@ class EdgeChange(BaseModel):
 
     model_config = _FROZEN
 
-    family: Literal["cue", "pair", "episode", "path"]
+    family: Literal["question"]
     source: str
     target: str
     before: float

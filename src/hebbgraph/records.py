@@ -373,6 +373,7 @@ class Hit(BaseModel):
     ``evidence`` is how well the chunk answers by itself, without graph and learning; None by
     strategies that do not search. ``lexical`` and ``dense`` are what it was fused from; None
     for a chunk that is no candidate of search, and for a search that was not made.
+    ``unlearned`` is what the score would be, before confidence, without what was taught.
     """
 
     model_config = _FROZEN
@@ -387,6 +388,7 @@ class Hit(BaseModel):
     evidence: float | None = Field(default=None, ge=0.0, le=1.0, repr=False)
     lexical: float | None = Field(default=None, ge=0.0, le=1.0, repr=False)
     dense: float | None = Field(default=None, ge=0.0, le=1.0, repr=False)
+    unlearned: float | None = Field(default=None, ge=0.0, le=1.0, repr=False)
 
     @property
     def lacks_text(self) -> bool:
@@ -545,7 +547,7 @@ def lesson_digest(
 class ShownChunk(BaseModel):
     """A chunk that was in the prompt: its rank in the recall, and the hash of its text.
 
-    ``score``, ``lexical`` and ``dense`` are those of its hit.
+    ``score``, ``lexical``, ``dense`` and ``unlearned`` are those of its hit.
     """
 
     model_config = _FROZEN
@@ -556,6 +558,7 @@ class ShownChunk(BaseModel):
     score: float | None = Field(default=None, ge=0.0, le=1.0)
     lexical: float | None = Field(default=None, ge=0.0, le=1.0)
     dense: float | None = Field(default=None, ge=0.0, le=1.0)
+    unlearned: float | None = Field(default=None, ge=0.0, le=1.0)
 
 
 class Feedback(BaseModel):
@@ -577,8 +580,10 @@ class Feedback(BaseModel):
     dense_share, dense_shift : float, optional
         See :class:`Recall`.
     shown : tuple of ShownChunk
+    named : tuple of ShownChunk
+        Chunks that were cited or rejected, and not shown; their rank says nothing.
     cited, rejected : tuple of str
-        Ids of shown chunks.
+        Ids of chunks, shown or named.
     cues : tuple of Cue
         Phrase keys of the query, and their weights.
     terms : tuple of (str, float)
@@ -604,6 +609,7 @@ class Feedback(BaseModel):
     dense_share: float | None = Field(default=None, ge=0.0, le=1.0)
     dense_shift: float = Field(default=0.0, ge=-1.0, le=1.0)
     shown: tuple[ShownChunk, ...] = Field(default=(), repr=False)
+    named: tuple[ShownChunk, ...] = Field(default=(), repr=False)
     cited: tuple[str, ...] = ()
     rejected: tuple[str, ...] = ()
     cues: tuple[Cue, ...] = Field(default=(), repr=False)
@@ -612,6 +618,11 @@ class Feedback(BaseModel):
     vector: tuple[float, ...] | None = Field(default=None, repr=False)
     embedder: str | None = None
     query: str | None = None
+
+    @property
+    def known_chunks(self) -> tuple[ShownChunk, ...]:
+        """All chunks that it speaks of: those shown, then those named."""
+        return (*self.shown, *self.named)
 
 
 class LessonRecord(BaseModel):
@@ -715,9 +726,9 @@ class AnswerRecord(BaseModel):
 class LearnedEffect(BaseModel):
     """The effect of one feedback on the score of one chunk.
 
-    ``family`` is the kind of learned edge (``cue``, ``pair``, ``episode`` or ``path``),
-    ``source`` the phrase, chunk or past recall it starts from, and ``effect`` its share
-    of the change in score.
+    ``family`` says by what it was recalled (``words``, ``vectors`` or ``pairs``), ``source`` the
+    recall that taught it, or for pairs the chunk that led there, and ``effect`` its share of the
+    change in score.
     """
 
     model_config = _FROZEN
@@ -725,7 +736,7 @@ class LearnedEffect(BaseModel):
     feedback_id: str
     recall_id: str
     actor: str | None = None
-    family: Literal["cue", "pair", "episode", "path"]
+    family: Literal["words", "vectors", "pairs"]
     source: str
     effect: float
 
@@ -813,42 +824,40 @@ class Explanation(BaseModel):
 
 
 class LearnedParameter(BaseModel):
-    """A parameter of the corpus that citations have moved.
+    """How far memory is trusted here, where exams have moved it; see ``docs/learning.md``.
 
     Attributes
     ----------
     name : str
-        ``dense`` (:class:`EvidenceWeights`), ``episode_similarity`` or ``episode_overlap``
-        (:class:`LearningSettings`).
+        What memory goes by: how alike questions are in ``words`` or ``vectors``, how ``often``
+        such questions cited a chunk, ``pairs`` of chunks cited together; or the ``handicap`` of
+        chunks that were taught, so that others do not sink.
     value, default : float
-        What it is here, and what the settings say.
+        In units of the score: what it is here, and without exams.
     lessons, actors : int
-        How many of the latest lessons it follows from, and whose.
+        How many lessons were exams, and whose.
 
     Examples
     --------
-    >>> print(LearnedParameter(name="dense", value=0.52, default=0.66, lessons=214, actors=12))
-    dense evidence counts .52 here, by 214 lessons of 12 actors (default .66)
+    >>> print(LearnedParameter(name="words", value=0.52, default=0.38, lessons=214, actors=12))
+    memory by words counts .52 here, by 214 exams of 12 actors (default .38)
     """
 
     model_config = _FROZEN
 
-    name: Literal["dense", "episode_similarity", "episode_overlap"]
+    name: Literal["words", "often by words", "vectors", "often by vectors", "pairs", "handicap"]
     value: float
     default: float
     lessons: int
     actors: int
 
     def __str__(self) -> str:
-        value, default = (f"{one:.2f}".lstrip("0") for one in (self.value, self.default))
-        said = {
-            "dense": "dense evidence counts",
-            "episode_similarity": "past questions count from a cosine of",
-            "episode_overlap": "past questions count from an overlap of words of",
-        }[self.name]
-        lessons = f"{self.lessons} lesson{'s' * (self.lessons != 1)}"
+        value, default = (f"{one:.2f}".removeprefix("0") for one in (self.value, self.default))
+        said = "taught chunks lose" if self.name == "handicap" else f"memory by {self.name} counts"
+        said = said.replace("by often by", "by how often, by")
+        exams = f"{self.lessons} exam{'s' * (self.lessons != 1)}"
         actors = f"{self.actors} actor{'s' * (self.actors != 1)}"
-        return f"{said} {value} here, by {lessons} of {actors} (default {default})"
+        return f"{said} {value} here, by {exams} of {actors} (default {default})"
 
 
 class PruneReport(BaseModel):

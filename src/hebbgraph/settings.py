@@ -6,7 +6,7 @@ to do. Everything else is free at each open.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, ClassVar, Literal, Self, TypeAlias, get_args
 
@@ -47,7 +47,7 @@ Language = Literal[
 
 AliasName = Literal["spelling", "acronyms", "vectors", "scripts", "translations"]
 _Glossary: TypeAlias = dict[str, tuple[str, ...]]
-FamilyName = Literal["cue", "pair", "episode", "path", "corpus"]
+FamilyName = Literal["words", "vectors", "pairs"]
 
 
 class _Frozen(BaseModel):
@@ -133,27 +133,11 @@ class LearningSettings(_Frozen):
 
     Parameters
     ----------
-    rule : str or LearningRule
-        ``"hebb"`` (soft bounds), ``"bio_rag"`` (additive), or a function: see
-        :mod:`hebbgraph.formulas.plasticity`.
-    learning_rate : float, in (0, 1], per feedback
-        How far one citation moves an edge. Smaller: it takes more of them, and a wrong one
-        does less harm.
     half_life_events : float, positive
         After this many further feedbacks, a citation counts half.
-    families : tuple of {"cue", "pair", "episode", "path", "corpus"}
-        What is learned. Edges: cue → cited chunk; cited chunk ↔ cited chunk; past query
-        → cited chunk; tag → tag and tag → chunk on the path of a cited hit. And parameters of
-        the corpus: see :meth:`HebbianIndex.learned`.
-    inhibition : float, in [0, 1]
-        How much a chunk loses that was shown above a cited one and not cited; a rejected one
-        loses 1.
-    cue_gain, pair_gain : float, in [0, 1]
-        How much activation a learned edge of weight 1 passes: from a tag to a chunk, and from
-        a chunk to a chunk. Larger: learning changes more rankings.
-    learned_steps : int, at least 0
-        Steps of spreading in which learned edges are followed, counting the one from the
-        cues. Further out they cost more than they bring.
+    families : tuple of {"words", "vectors", "pairs"}
+        What memory goes by: words and names of questions, their embeddings, and chunks that were
+        cited together.
     actor_events : float, at least 0
         An actor may always have the influence of this many feedbacks, as all unnamed feedback
         may together,
@@ -162,11 +146,6 @@ class LearningSettings(_Frozen):
         with direct evidence; see :mod:`hebbgraph.formulas.credibility`.
     require_actor : bool
         Whether feedback must name its actor.
-    episode_similarity : float, in [0, 1)
-        Past queries above this cosine to the new one count. Lower: rewordings profit more,
-        and unrelated questions are disturbed more.
-    episode_overlap : float, in [0, 1)
-        The same without embeddings, for the weighted overlap of terms and tags.
     store_queries : bool
         Whether the log keeps the text of questions. If not, it still keeps cue phrases, hashed
         words and the embedding, which learning reads; they too say much about a question.
@@ -176,29 +155,22 @@ class LearningSettings(_Frozen):
 
     Examples
     --------
-    >>> LearningSettings(families=("cue", "pair")).rule
-    'hebb'
+    >>> LearningSettings(families=("words", "pairs")).half_life_events
+    10000.0
     """
 
     former = frozenset({
         "w_max", "inhibition_floor", "many_shown", "fan_out", "out_strength", "in_credit",
         "path_gain", "min_weight", "episode_agreement", "episode_gain", "episode_prior",
-        "episode_share", "episode_limit", "episode_merge",
+        "episode_share", "episode_limit", "episode_merge", "rule", "learning_rate", "inhibition",
+        "cue_gain", "pair_gain", "learned_steps", "episode_similarity", "episode_overlap",
     })  # fmt: skip
 
-    rule: str | Callable[..., Any] = "hebb"
-    learning_rate: float = Field(default=0.5, gt=0.0, le=1.0)
     half_life_events: float = Field(default=10_000.0, gt=0.0)
-    families: tuple[FamilyName, ...] = ("cue", "pair", "episode", "path", "corpus")
-    inhibition: float = Field(default=0.5, ge=0.0, le=1.0)
-    cue_gain: float = Field(default=0.15, ge=0.0, le=1.0)
-    pair_gain: float = Field(default=0.1, ge=0.0, le=1.0)
-    learned_steps: int = Field(default=2, ge=0)
+    families: tuple[FamilyName, ...] = ("words", "vectors", "pairs")
     actor_events: float = Field(default=20.0, ge=0.0)
     actor_share: float = Field(default=0.1, ge=0.0, le=1.0)
     require_actor: StrictBool = False
-    episode_similarity: float = Field(default=0.55, ge=0.0, lt=1.0)
-    episode_overlap: float = Field(default=0.3, ge=0.0, lt=1.0)
     store_queries: StrictBool = False
     query_retention_days: float = Field(default=30.0, ge=0.0)
 

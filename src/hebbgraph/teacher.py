@@ -15,11 +15,11 @@ from typing import IO, Any, TypeAlias
 
 from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import FeedbackError, ParameterError
-from hebbgraph.formulas.homeostasis import MIN_WEIGHT
 from hebbgraph.inspection import ForgetPreview, Forgetting
 from hebbgraph.learning.actors import voice_of
 from hebbgraph.learning.feedback import feedback_digest, feedback_of, hashed_terms, read_feedback
 from hebbgraph.learning.forgotten import Forgotten
+from hebbgraph.learning.memory import MIN_WEIGHT
 from hebbgraph.learning.preview import preview
 from hebbgraph.limits import MAX_ID
 from hebbgraph.namespace import Namespace
@@ -80,6 +80,7 @@ class Teacher:
             namespace=self._namespace.name,
             settings=self._settings,
             terms=self._terms,
+            hashes=self._hashes,
             embedder=None if embedding is None else embedding.name,
         )
         digest = feedback_digest(feedback)
@@ -100,6 +101,12 @@ class Teacher:
                 "kept; pass it unchanged (shown=... names the chunks that were shown), or ask again"
             )
         return kept
+
+    def _hashes(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the hashes of the texts of those chunks that exist."""
+        rows = self._namespace.truth.rows_of(ids)
+        hashes = self._namespace.truth.text_hashes(sorted(rows.values()))
+        return {id_: hashes[row] for id_, row in rows.items() if row in hashes}
 
     def _terms(self, recall: Recall) -> Sequence[tuple[str, float]]:
         language = self._namespace.settings.language

@@ -413,10 +413,10 @@ def test_compacting_changes_nothing_that_was_learned(index: HebbianIndex) -> Non
         ]
 
     before = ranked()
-    kept = len(index.parts.learned.weights)
+    kept = len(index.parts.learned.lessons)
     index.compact()
     assert ranked() == before
-    assert len(index.parts.learned.weights) == kept
+    assert len(index.parts.learned.lessons) == kept
     assert index.parts.log.count() == 2
     assert index.doctor().ok
 

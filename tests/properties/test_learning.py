@@ -79,9 +79,9 @@ class _Steps:
             self.held[chunk.id] = chunk
 
 
-def _weights(index: HebbianIndex) -> dict[tuple[str, str, str, str | None], float]:
+def _weights(index: HebbianIndex) -> dict[tuple[int, str, str | None], float]:
     index.recall(QUESTIONS[0])
-    return dump(index.parts.learned.weights)
+    return dump(index.parts.learned)
 
 
 def _rankings(index: HebbianIndex) -> list[list[tuple[str, float]]]:

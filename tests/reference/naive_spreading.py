@@ -28,7 +28,6 @@ def naive_spread(
     tag_to_chunk: Weights | None = None,
     chunk_to_chunk: Weights | None = None,
     tag_to_tag: Weights | None = None,
-    extra_seeds: Mapping[int, float] | None = None,
     cue_trust: Mapping[int, float] | None = None,
     held: float = 1.0,
 ) -> dict[int, float]:
@@ -131,12 +130,6 @@ def naive_spread(
         trust = max(of_title, default=0.0) if titles[c] else p.untitled_trust * max(named_by)
         trusted[c] += trust * mass
         plain[c] += (1.0 - trust) * mass
-    remembered = sum(mass for c, mass in (extra_seeds or {}).items() if allowed(c))
-    named_by.append(min(remembered, 1.0))
-    for c, mass in (extra_seeds or {}).items():
-        if allowed(c):
-            trusted[c] += mass
-            credit[c] += mass
 
     for _ in range(p.n_steps):
         mass = {c: trusted[c] + plain[c] for c in {*trusted, *plain}}

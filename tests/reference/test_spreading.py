@@ -75,7 +75,6 @@ def cases(draw: st.DrawFn):
             st.dictionaries(st.integers(0, N_TAGS - 1), st.sampled_from([0.0, 0.4, 1.0]))
         ),
         "held": draw(st.sampled_from([0.0, 0.5, 1.0])),
-        "extra": draw(st.dictionaries(st.integers(0, n - 1), st.floats(0.01, 1), max_size=2)),
         "parameters": SpreadingParameters(
             n_seeds=draw(st.integers(1, 4)),
             cue_share=draw(st.sampled_from([0.0, 0.4, 1.0])),
@@ -95,7 +94,6 @@ def cases(draw: st.DrawFn):
 def run(case) -> dict[int, float]:
     evidence = case["evidence"]
     chunks = np.array(sorted(evidence), np.int64)
-    extra = case["extra"]
     found = spread(
         ArrayView(case["rows"], titles=case["titles"]),
         np.array(case["cues"], np.int64),
@@ -103,10 +101,6 @@ def run(case) -> dict[int, float]:
         parameters=case["parameters"],
         allowed=case["allowed"],
         plastic=PlasticEdges(*map(edge_set, case["plastic"])),
-        extra_seeds=(
-            np.array(list(extra), np.int64),
-            np.array(list(extra.values()), np.float64),
-        ),
         cue_trust=np.array([case["trust"].get(cue, 1.0) for cue in case["cues"]], np.float64),
         held=case["held"],
     )
@@ -127,7 +121,6 @@ def test_agrees_with_the_naive_implementation(case) -> None:
         tag_to_chunk=case["plastic"][0],
         chunk_to_chunk=case["plastic"][1],
         tag_to_tag=case["plastic"][2],
-        extra_seeds=case["extra"],
         cue_trust={cue: case["trust"][cue] for cue in case["cues"] if cue in case["trust"]},
         held=case["held"],
     )
@@ -166,7 +159,6 @@ def test_numbering_does_not_matter(case, random) -> None:
             column[new] = case[name][old]
         moved[name] = np.array(column) if name == "allowed" else column
     moved["evidence"] = {to[c]: value for c, value in case["evidence"].items()}
-    moved["extra"] = {to[c]: value for c, value in case["extra"].items()}
     tag_to_chunk, chunk_to_chunk, tag_to_tag = case["plastic"]
     moved["plastic"] = (
         {(t, to[c]): w for (t, c), w in tag_to_chunk.items()},

@@ -1,21 +1,23 @@
-"""Learned weights by name, for comparisons."""
+"""What was taught by name, for comparisons."""
 
 from __future__ import annotations
 
-import numpy as np
-
-from hebbgraph.learning.traces import Family
-from hebbgraph.learning.weights import RawWeights
+from hebbgraph.learning.memory import Memory
 
 __all__ = ["dump"]
 
 
-def dump(weights: RawWeights) -> dict[tuple[str, str, str, str | None], float]:
-    """Return every weight by (family, source, target, actor)."""
-    actors, nodes = list(weights.actors.numbers), weights.nodes
-    edges = np.arange(len(weights))
-    columns = (column.tolist() for column in (*weights.ends(edges), weights.weight(edges)))
-    return {
-        (Family(family).name, nodes[source], nodes[target], actors[actor]): weight
-        for family, source, target, actor, weight in zip(*columns, strict=True)
-    }
+def dump(memory: Memory) -> dict[tuple[int, str, str | None], float]:
+    """Return what was taught of each chunk for each question, by each actor."""
+    lessons, amounts = memory.lessons, memory.amounts()
+    actors = list(memory.actors.numbers)
+    found: dict[tuple[int, str, str | None], float] = {}
+    for lesson, node, credit in zip(
+        lessons.link_lesson.tolist(),
+        lessons.link_node.tolist(),
+        lessons.link_credit.tolist(),
+        strict=True,
+    ):
+        link = int(lessons.question[lesson]), lessons.names[node], actors[lessons.voice[lesson]]
+        found[link] = found.get(link, 0.0) + float(amounts[lesson]) * credit
+    return found

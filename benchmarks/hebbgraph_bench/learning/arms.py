@@ -39,7 +39,7 @@ __all__ = ["NONE", "OURS", "PARTS", "Arm", "arms"]
 NONE = "none"
 OURS = "ours"
 #: Groups of arms that can be asked for; ``none`` and ``ours`` always run.
-PARTS = ("families", "baselines", "rivals", "rules", "wrong", "hostile")
+PARTS = ("families", "baselines", "rivals", "wrong", "hostile")
 
 _WRONG_SHARES = (0.1, 0.2, 0.3)
 _HOSTILE_SHARES = (0.05, 0.1)
@@ -117,9 +117,6 @@ def arms(
             Arm("Rocchio", _moving(Rocchio), [Gold()]),
             Arm("linear adapter", _moving(LinearAdapter), [Gold()]),
         ]
-    if "rules" in parts:
-        bio_rag = ours.model_copy(update={"rule": "bio_rag"})
-        found.append(Arm("Bio-RAG's rule", _opening(bio_rag), [Gold()], curve=True))
     if "wrong" in parts:
         for share in _WRONG_SHARES:
             teachers = [WrongCitations(share, seed=seed) for seed in range(seeds)]

@@ -21,7 +21,6 @@ import networkx as nx
 import numpy as np
 from hebbgraph.arrays import FloatArray
 from hebbgraph.formulas.bootstrap import paired_bootstrap
-from hebbgraph.settings import LearningSettings
 from rich.console import Console
 
 from hebbgraph_bench.datasets import Dataset, load
@@ -42,7 +41,6 @@ _SPLITS, _ACTORS = 3, 10
 _LEARNED, _LEARNED_OF_FEW, _FEW = 300, 100, 200
 #: With fewer questions to ask, a mean says too little.
 _JUDGED = 30
-_EDGES = LearningSettings(families=("cue", "pair", "episode", "path"))
 _CITATIONS = ("right", "wrong", "hostile")
 
 
@@ -52,7 +50,6 @@ class UntouchedResult:
 
     name: str
     citations: str
-    families: str
     before: Mapping[str, FloatArray]
     after: Mapping[str, FloatArray]
     learned: tuple[str, ...]
@@ -68,7 +65,7 @@ class UntouchedResult:
             ]
         n = len(self.before[_METRICS[0]])
         few = "" if n >= _JUDGED else " (too few)"
-        return self.name, self.citations, self.families, f"{n}{few}", *cells
+        return self.name, self.citations, f"{n}{few}", *cells
 
 
 def halves(dataset: Dataset, *, seed: int) -> tuple[list[Question], list[Question]]:
@@ -95,7 +92,6 @@ def measure_untouched(
     *,
     embedder: CachingEmbedder | None = None,
     citations: str = "right",
-    edges_alone: bool = False,
 ) -> UntouchedResult:
     """Learn from half of a set's questions and ask the rest, in three splits.
 
@@ -104,10 +100,7 @@ def measure_untouched(
     dataset : Dataset
     embedder : CachingEmbedder, optional
     citations : {"right", "wrong", "hostile"}
-    edges_alone : bool
-        Learn no parameters of the corpus.
     """
-    learning = _EDGES if edges_alone else None
     before: list[Mapping[str, FloatArray]] = []
     after: list[Mapping[str, FloatArray]] = []
     learned: tuple[str, ...] = ()
@@ -118,17 +111,14 @@ def measure_untouched(
             with lab.unlearned() as ask:
                 found = [ask(one.text, _K).ids for one in rest]
             before.append(judge(found, relevant, _K))
-            with lab.fresh(learning) as index:
+            with lab.fresh() as index:
                 learner = IndexLearner(index)
                 for event in _events(learn, rest, citations, seed, learner):
                     learner.learn(event)
                 found = [learner.ask(one.text, _K).ids for one in rest]
                 learned += tuple(map(str, index.learned()))
             after.append(judge(found, relevant, _K))
-    families = "edges" if edges_alone else "all"
-    return UntouchedResult(
-        dataset.name, citations, families, _joined(before), _joined(after), learned
-    )
+    return UntouchedResult(dataset.name, citations, _joined(before), _joined(after), learned)
 
 
 def _events(
@@ -162,7 +152,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--cache", type=Path, help="where its vectors are kept")
     parser.add_argument("--queries", type=int, default=500, help="of a set, at most")
     parser.add_argument("--citations", nargs="+", choices=_CITATIONS, default=["right"])
-    parser.add_argument("--edges", action="store_true", help="measure edges alone, too")
     parser.add_argument("--json", type=Path, help="where the figures go, as JSON and Markdown")
     given = parser.parse_args(arguments)
     model = LazyEmbedder(given.embedder) if given.embedder else None
@@ -172,13 +161,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for path in given.sets:
             dataset = load(path).shuffled(seed=0).sampled(given.queries, seed=0)
             for citations in given.citations:
-                for edges_alone in (False, True)[: 1 + given.edges]:
-                    result = measure_untouched(
-                        dataset, embedder=embedder, citations=citations, edges_alone=edges_alone
-                    )
-                    results.append(result)
-                    output.show([Grid(dataset.name, ("",) * 8, [result.row()])])
-    headings = ["set", "citations", "learned", "questions"]
+                result = measure_untouched(dataset, embedder=embedder, citations=citations)
+                results.append(result)
+                output.show([Grid(dataset.name, ("",) * 7, [result.row()])])
+    headings = ["set", "citations", "questions"]
     headings += [cell for metric in _METRICS for cell in (metric, "difference")]
     grid = Grid("Untouched questions", headings, [result.row() for result in results])
     output.show([grid])

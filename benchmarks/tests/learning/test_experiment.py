@@ -83,7 +83,7 @@ def test_the_study_writes_tables_json_and_plots(folder: Path, tmp_path: Path) ->
         json_path=path,
     )
     content = json.loads(path.read_text())
-    assert content["learning"]["rule"] == "hebb"
+    assert content["learning"]["families"] == ["words", "vectors", "pairs"]
     assert len(content["sets"]) == len(results) == len(growths) == 2
     (first, *_) = content["sets"]
     names = [arm["name"] for arm in first["arms"]]

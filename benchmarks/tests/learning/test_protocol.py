@@ -121,7 +121,7 @@ def test_arms_by_part() -> None:
     assert [arm.name for arm in arms([], parts=())] == ["none", "ours"]
     names = [arm.name for arm in arms([], seeds=2)]
     assert len(names) == len(set(names))
-    assert {"cue alone", "without path", "query cache", "Bio-RAG's rule"} < set(names)
+    assert {"words alone", "without pairs", "query cache"} < set(names)
     assert all(len(arm.teachers) == 2 for arm in arms([], seeds=2) if "wrong" in arm.name)
     with pytest.raises(ParameterError, match="come in the parts"):
         arms([], parts=["other"])

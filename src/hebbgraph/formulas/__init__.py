@@ -13,11 +13,9 @@ Nothing here knows texts, settings or files.
 ``paths``            what flowed in each step, and the strongest path to a chunk
 ``diversity``        maximal marginal relevance (MMR)
 ``succession``       what takes the place of what, without circles
-``plasticity``       learning rules: how a citation changes a weight
+``association``      memory: cues of questions, summed by the chunks that they cited
+``trust``            how far memory is trusted, by exams
 ``credibility``      how far the citations of an actor are believed
-``homeostasis``      caps and normalisation that apply when learned weights are read
-``learned_edges``    learned edges as spreading follows them
-``calibration``      parameters of a corpus, fitted to citations
 ``parameters``       checks that the dataclasses of parameters share
 ``bootstrap``        how sure a difference between two systems is
 ``communities``      colonies: Louvain, kept up to date by local moves

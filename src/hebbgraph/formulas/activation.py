@@ -52,7 +52,7 @@ The cost depends on seeds, beam and fan-out, not on the number of chunks.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -225,7 +225,9 @@ class Activation:
     layers : tuple of Layer
         The flows of each step, for :meth:`path`.
     remembered : float, in [0, 1]
-        The mass of ``extra_seeds``.
+        The most that memory adds to a score.
+    unlearned : Activation, optional
+        The same without what memory adds; this itself if left out.
     """
 
     chunks: IntArray
@@ -236,6 +238,14 @@ class Activation:
     cue_mass: FloatArray
     layers: tuple[Layer, ...]
     remembered: float = 0.0
+    unlearned: Activation | None = None
+
+    def unlearned_score(self, chunk: int) -> float:
+        """Return the score of a chunk without what memory adds."""
+        plain = self.unlearned or self
+        at = int(plain.chunks.searchsorted(chunk))
+        known = at < len(plain.chunks) and plain.chunks[at] == chunk
+        return float(plain.scores[at]) if known else 0.0
 
     def top(self, k: int, *, tolerance: float = 1e-9) -> tuple[IntArray, FloatArray]:
         """Return the k best chunks, best first, and all that tie with the last one.
@@ -275,7 +285,6 @@ def spread(
     parameters: SpreadingParameters | None = None,
     allowed: RowMask | None = None,
     plastic: PlasticEdges | None = None,
-    extra_seeds: tuple[IntArray, FloatArray] | None = None,
     cue_weights: FloatArray | None = None,
     cue_trust: FloatArray | None = None,
     confidence: float = 1.0,
@@ -297,9 +306,6 @@ def spread(
         Chunks that take part. Others neither receive nor pass mass, and are in no path.
     plastic : PlasticEdges, optional
         Learned edges.
-    extra_seeds : (chunks, mass), optional
-        Additional trusted mass, such as that of recalled episodes. It counts towards the
-        score.
     cue_weights : ndarray of float, shape (n_cues,), optional
         Factors on the weights of the cues, the highest of which is one on what all cues start
         with; 1 if omitted.
@@ -354,16 +360,6 @@ def spread(
         (seeds, trust * mass, (1.0 - trust) * mass)
     ]
     arrivals: list[tuple[IntArray, FloatArray]] = [(layer.receivers, layer.credit)]
-    remembered = 0.0
-    if extra_seeds is not None:
-        extra, extra_mass = extra_seeds
-        keep = _mask(allowed, extra)
-        extra, extra_mass = extra[keep], extra_mass[keep]
-        remembered = min(float(extra_mass.sum()), 1.0)
-        step.min_mass = 0.0 if plastic is None else plastic.min_mass
-        step.named = max(step.named, remembered)  # a past question says where to start too
-        starts.append((extra, extra_mass, np.zeros(len(extra))))
-        arrivals.append((extra, extra_mass))
     layer.start(starts)
     layers = [layer]
     for depth in range(1, p.n_steps + 1):
@@ -378,7 +374,7 @@ def spread(
         layers += linked
         arrivals.append((linked[-1].receivers, linked[-1].credit))
         found = _scored(step, candidates, arrivals, layers, cue_mass, certainty)
-    return replace(found, remembered=remembered) if remembered else found
+    return found
 
 
 def _scored(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol, Self, TypeAlias
@@ -15,6 +15,8 @@ __all__ = [
     "EdgeRow",
     "EdgeSet",
     "Edges",
+    "GateOf",
+    "GatedEdges",
     "IncidenceView",
     "LinkKind",
     "PlasticEdges",
@@ -26,6 +28,8 @@ _NO_INTS, _NO_FLOATS = np.empty(0, np.int64), np.empty(0, np.float64)
 
 EdgeRow: TypeAlias = Sequence[tuple[int, float]]
 """Targets and weights of the edges leaving one node."""
+GateOf: TypeAlias = Callable[[IntArray], FloatArray]
+"""From chunks to their direct evidence."""
 
 
 def edge_arrays(
@@ -153,6 +157,31 @@ class EdgeSet:
         ends = np.cumsum(counts)
         at = np.arange(int(counts.sum())) + np.repeat(first - ends + counts, counts)
         return owner, self.targets[at], self.weights[at]
+
+
+@dataclass(frozen=True)
+class GatedEdges:
+    """Edges whose weights are scaled when read: by a factor, and by a gate on their targets.
+
+    Examples
+    --------
+    >>> edges = EdgeSet(np.array([1, 1]), np.array([4, 5]), np.array([0.5, 0.5]))
+    >>> gated = GatedEdges(edges, 2.0, lambda targets: np.where(targets == 4, 1.0, 0.1))
+    >>> [column.tolist() for column in gated.of(np.array([0, 1]))]
+    [[1, 1], [4, 5], [1.0, 0.1]]
+    """
+
+    edges: EdgeSet
+    gain: float
+    gate: GateOf
+
+    def __len__(self) -> int:
+        return len(self.edges)
+
+    def of(self, sources: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``sources``, target, weight) of their outgoing edges."""
+        owner, targets, weights = self.edges.of(sources)
+        return owner, targets, self.gain * weights * self.gate(targets)
 
 
 _NO_EDGES = EdgeSet.empty()

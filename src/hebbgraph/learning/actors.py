@@ -87,7 +87,7 @@ class Actors:
     ...     actors.heard(actors.number("ann"), 1.0)
     ...     actors.heard(actors.number("eve"), -1.0)
     >>> actors.scales().round(2).tolist()
-    [1.0, 1.0, 0.01]
+    [1.0, 1.0, 0.01, 0.94]
     """
 
     def __init__(self, settings: LearningSettings) -> None:
@@ -113,17 +113,13 @@ class Actors:
         self._record[actor] = min(max(record, -SATURATION), SATURATION)
         self._earned[actor] += agrees > 0.0
 
-    def events(self) -> NDArray[np.float64]:
-        """Return how many lessons came from each, the trusted one first."""
-        return np.array(self._events, dtype=np.float64)
-
     def scales(self) -> NDArray[np.float64]:
-        """Return the factor on the weights of each."""
-        events = self.events()
-        believed = credibilities(np.array(self._record, dtype=np.float64), events)
+        """Return the factor on the weights of each, and last that of whoever comes next."""
+        events = np.array([*self._events, 1], dtype=np.float64)
+        believed = credibilities(np.array([*self._record, 0.0], dtype=np.float64), events)
         return believed * allowances(
             events,
-            np.array(self._earned, dtype=np.float64),
+            np.array([*self._earned, 0], dtype=np.float64),
             at_least=self._settings.actor_events,
             share=self._settings.actor_share,
         )

@@ -1,79 +1,42 @@
 """Which feedback moved a chunk's score, and by how much.
 
-The change of score is divided among the learned edges that brought activation to the chunk, in
-proportion to what each brought, and for each edge among the feedback that shaped it, in
-proportion to its credit.
+The change of score is divided among what memory brought by words, vectors and pairs, in proportion,
+and each part among the lessons, by the product of each one's question with this one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
-
 import numpy as np
-from numpy.typing import NDArray
 
+from hebbgraph.arrays import FloatArray, IntArray, flatnonzero
 from hebbgraph.formulas.activation import Activation
-from hebbgraph.formulas.learned_edges import GateOf
-from hebbgraph.formulas.paths import Layer
-from hebbgraph.learning.memory import FAMILY_NAMES, Event
-from hebbgraph.learning.overlay import Overlay, Recollection
-from hebbgraph.learning.traces import Family
-from hebbgraph.learning.weights import RawWeights
+from hebbgraph.formulas.trust import KINDS
+from hebbgraph.learning.lessons import Lessons, named_by
+from hebbgraph.learning.recollection import Recollection
 from hebbgraph.records import LearnedEffect
-from hebbgraph.text import display
 
 __all__ = ["learned_effects"]
 
 _MAX_EFFECTS = 100
-_TO_CHUNK: tuple[Family, ...] = (Family.CUE, Family.ARRIVAL)
-
-
-@dataclass(frozen=True)
-class _Way:
-    """Learned edges that carried activation from one node to another, or (None) to any."""
-
-    family: Family
-    source: int
-    target: int | None
-    amount: float
-
-
-class _Taught(NamedTuple):
-    """A way, and the feedback that shaped it, with its credit."""
-
-    way: _Way
-    by: NDArray[np.int64]
-    credit: NDArray[np.float64]
 
 
 def learned_effects(
-    recollection: Recollection,
-    found: Activation,
-    slot: int,
-    change: float,
-    *,
-    evidence: GateOf,
-    weights: RawWeights,
-    events: Sequence[Event],
+    memory: Recollection, plain: Activation, slot: int, change: float, amounts: FloatArray
 ) -> tuple[LearnedEffect, ...]:
     """Divide a change of score among the feedback that made it.
 
     Parameters
     ----------
-    recollection : Recollection
+    memory : Recollection
         What the question brought back.
-    found : Activation
+    plain : Activation
+        Without it.
     slot : int
         The chunk.
     change : float
         Its score minus its score without learning.
-    evidence : callable
-        Direct evidence of chunks.
-    weights : RawWeights
-    events : sequence of Event
-        Where each feedback came from.
+    amounts : ndarray of float
+        What each lesson weighs.
 
     Returns
     -------
@@ -82,142 +45,89 @@ def learned_effects(
     """
     if not change:
         return ()
-    recollection = recollection.recognised(recollection.seen(evidence))
-    taught = _taught(_ways(recollection, found, slot, evidence), change, weights)
-    if not taught:  # what was learned about other chunks reached this one over static edges
-        taught = _taught(_anywhere(recollection, found), change, weights)
-    shares: dict[tuple[int, Family, int], float] = {}
-    total = sum(abs(way.amount) for way, _, _ in taught)
-    for way, by, credit in taught:
-        part = change * abs(way.amount) / total * credit / credit.sum()
-        for event, effect in zip(by.tolist(), part.tolist(), strict=True):
-            key = (event, way.family, way.source)
-            shares[key] = shares.get(key, 0.0) + effect
+    brought = memory.brought(plain)
+    node = int(memory.slots.nodes_at(np.array([slot]))[0])
+    shares = {} if node < 0 else _shares(memory, node, brought[node], amounts)
+    if not any(shares.values()):  # it lost against what was taught of another chunk
+        strongest = int(brought.sum(1).argmax())
+        shares = _shares(memory, strongest, brought[strongest], amounts)
+    total = sum(shares.values())
+    if total * change <= 0:
+        total = sum(map(abs, shares.values()))
+    if not total:
+        return ()
+    scale = change / total
     ranked = sorted(shares.items(), key=lambda item: (-abs(item[1]), item[0]))
     return tuple(
-        LearnedEffect(
-            feedback_id=events[event].feedback_id,
-            recall_id=events[event].recall_id,
-            actor=events[event].actor,
-            family=FAMILY_NAMES[family],
-            source=_source_text(weights.nodes[source]),
-            effect=effect,
-        )
-        for (event, family, source), effect in ranked[:_MAX_EFFECTS]
+        _effect(memory.lessons, lesson, family, scale * share)
+        for (lesson, family), share in ranked[:_MAX_EFFECTS]
+        if share
     )
 
 
-def _source_text(node: str) -> str:
-    if node[0] == "t":
-        return display(node[2:])
-    return node[19:] if node[0] == "c" else node[2:]
+def _shares(
+    memory: Recollection, node: int, brought: FloatArray, amounts: FloatArray
+) -> dict[tuple[int, str], float]:
+    """Divide what memory brought for a chunk among lessons, each by its kinds."""
+    lessons = memory.lessons
+    by_family = {"words": 0.0, "vectors": 0.0, "pairs": 0.0}
+    for kind, amount in zip(KINDS, brought.tolist(), strict=True):
+        by_family[kind.split()[-1]] += amount
+    rejections, rejected = lessons.against
+    nodes = np.concatenate(([node], rejections[rejected == node]))
+    links = flatnonzero(np.isin(lessons.link_node, nodes))
+    owner = lessons.link_lesson[links]
+    given = amounts[owner] * lessons.link_credit[links]
+    shares: dict[tuple[int, str], float] = {}
+    for family, amount in by_family.items():
+        part = given * _products(memory, owner, family)
+        if amount and (total := float(np.abs(part).sum())) > 0:
+            for lesson, value in zip(owner.tolist(), (part / total).tolist(), strict=True):
+                shares[lesson, family] = shares.get((lesson, family), 0.0) + abs(amount) * value
+    if not shares:  # it pays for what was taught of it for other questions
+        shares = {(lesson, "words"): float(amounts[lesson]) for lesson in owner.tolist()}
+    return shares
 
 
-def _taught(ways: Sequence[_Way], change: float, weights: RawWeights) -> list[_Taught]:
-    """Return the ways that moved the score in this direction, and the feedback behind them."""
-    taught = []
-    for way in ways:
-        edges = weights.edges_from([(way.family, way.source)])
-        if way.target is not None:
-            edges = edges[weights.ends(edges).target == way.target]
-        _, by, credit = weights.teachers(edges)
-        fitting = credit * change > 0
-        if fitting.any() and (way.target is None or way.amount * change > 0) and way.amount:
-            taught.append(_Taught(way, by[fitting], np.abs(credit[fitting])))
-    return taught
+def _products(memory: Recollection, owner: IntArray, family: str) -> FloatArray:
+    """Return how alike the questions of some lessons are to this one."""
+    asked, rarity = memory.asked, memory.associations.rarity
+    if family == "pairs":
+        return np.ones(len(owner))
+    found = np.zeros(len(owner))
+    if family == "words":
+        own = dict(zip(asked.keys.tolist(), asked.weights.tolist(), strict=True))
+        for at, lesson in enumerate(owner.tolist()):
+            keys, weights = memory.lessons.cues(lesson)
+            weighed = rarity.weigh(keys, weights)
+            length = float(np.sqrt(weighed @ weighed)) or 1.0
+            common = (own.get(key, 0.0) for key in keys.tolist())
+            found[at] = np.fromiter(common, np.float64, len(keys)) @ weighed / length
+        return found
+    vectors = memory.lessons.vectors.get(asked.embedder)
+    if vectors is None or asked.vector is None or not len(vectors.whose):
+        return found
+    whose = vectors.whose.view
+    places = np.minimum(whose.searchsorted(owner), len(whose) - 1)
+    known = whose[places] == owner
+    rows = vectors.rows.view[places[known]].astype(np.float32)
+    found[known] = np.maximum(rarity.center(rows, asked.embedder) @ asked.vector, 0.0)
+    return found
 
 
-def _ways(recollection: Recollection, found: Activation, slot: int, evidence: GateOf) -> list[_Way]:
-    overlay = recollection.overlay
-    if (here := overlay.node_of_slot.get(slot)) is None:
-        return []
-    ways = _episodes(recollection, slot, here, evidence)
-    cues = set(found.cues.tolist())
-    for depth, layer in enumerate(found.layers):
-        ways += _into_chunks(overlay, layer, cues, slot, here)
-        ways += _hops(overlay, layer, slot, _mass_on_tags(found, layer, depth))
-    return ways
-
-
-def _into_chunks(
-    overlay: Overlay, layer: Layer, cues: set[int], slot: int | None, here: int | None
-) -> list[_Way]:
-    """Return what flowed over learned edges into a chunk, or (None) into any."""
-    ways = []
-    for source, target, mass in zip(*(one.tolist() for one in layer.learned), strict=True):
-        if slot is not None and target != slot:
-            continue
-        families: tuple[Family, ...] = (Family.PAIR,)
-        if source < 0:
-            node = overlay.node_of_slot.get(~source)
-        else:
-            # A cue's row holds what was learned of it as a cue, and as a tag on the way.
-            node = overlay.node_of_tag.get(source)
-            families = _TO_CHUNK if source in cues else _TO_CHUNK[1:]
-        if node is not None:
-            parts = {family: overlay.row(family, node).get(target, 0.0) for family in families}
-            total = sum(parts.values())
-            ways += [
-                _Way(family, node, here, mass * part / total)
-                for family, part in parts.items()
-                if part > 0
-            ]
-    return ways
-
-
-def _episodes(recollection: Recollection, slot: int, here: int, evidence: GateOf) -> list[_Way]:
-    seeds = recollection.seeds(recollection.seen(evidence))
-    mass = 0.0 if seeds is None else float(seeds[1][seeds[0] == slot].sum())
-    found = recollection.of(slot)
-    total = sum(max(amount, 0.0) for _, amount in found) or 1.0
-    ways = []
-    for past, amount in found:
-        nodes = recollection.nodes_of(past)
-        share = amount / total * mass if amount > 0 else amount
-        ways += [_Way(Family.EPISODE, node, here, share / len(nodes)) for node in nodes]
-    return ways
-
-
-def _mass_on_tags(found: Activation, layer: Layer, depth: int) -> dict[int, float]:
-    on_tag: dict[int, float] = {}
-    if depth == 0:
-        on_tag.update(zip(found.cues.tolist(), found.cue_mass.tolist(), strict=True))
-    for tags, mass in ((layer.sources[1], layer.sources[2]), (layer.hops[1], layer.hops[2])):
-        for tag, amount in zip(tags.tolist(), mass.tolist(), strict=True):
-            on_tag[tag] = on_tag.get(tag, 0.0) + amount
-    return on_tag
-
-
-def _hops(overlay: Overlay, layer: Layer, slot: int, on_tag: dict[int, float]) -> list[_Way]:
-    tags, chunks, passed = layer.flows
-    into = {
-        int(tag): float(mass)
-        for tag, mass in zip(tags[chunks == slot], passed[chunks == slot], strict=True)
-    }
-    ways = []
-    for source, tag, mass in zip(*(one.tolist() for one in layer.hops), strict=True):
-        if tag not in into or not on_tag.get(tag) or not mass:
-            continue
-        # An alias leads on too, and was never taught.
-        node, target = overlay.node_of_tag.get(source), overlay.node_of_tag.get(tag)
-        if node is not None and target is not None:
-            ways.append(_Way(Family.HOP, node, target, into[tag] * mass / on_tag[tag]))
-    return ways
-
-
-def _anywhere(recollection: Recollection, found: Activation) -> list[_Way]:
-    overlay = recollection.overlay
-    ways = []
-    amounts = [0.0] * len(recollection.active)
-    for past, _, wants in recollection.opinions:
-        amounts[past] += recollection.likeness[past] * abs(wants)
-    for past, amount in enumerate(amounts):
-        nodes = recollection.nodes_of(past)
-        ways += [_Way(Family.EPISODE, node, None, amount) for node in nodes]
-    cues = set(found.cues.tolist())
-    for layer in found.layers:
-        ways += _into_chunks(overlay, layer, cues, None, None)
-        for source, _, mass in zip(*(one.tolist() for one in layer.hops), strict=True):
-            if (node := overlay.node_of_tag.get(source)) is not None:
-                ways.append(_Way(Family.HOP, node, None, mass))
-    return ways
+def _effect(lessons: Lessons, lesson: int, family: str, effect: float) -> LearnedEffect:
+    event = lessons.event(lesson)
+    source = event.recall_id
+    if family == "pairs":
+        nodes = lessons.link_node[lessons.links_of([lesson])].tolist()
+        source = ", ".join(sorted(named_by(lessons.names[node])[0] for node in nodes))
+    return LearnedEffect.model_validate(
+        {
+            "feedback_id": event.feedback_id,
+            "recall_id": event.recall_id,
+            "actor": event.actor,
+            "family": family,
+            "source": source,
+            "effect": effect,
+        }
+    )

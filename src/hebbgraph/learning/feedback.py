@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import time
-from collections.abc import Callable, Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 from pydantic import ValidationError
 
 from hebbgraph.errors import FeedbackError, ParameterError
-from hebbgraph.graph.references import tag_key
+from hebbgraph.learning.cues import hash_term
 from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
-from hebbgraph.records import Cue, Feedback, PathStep, Recall, ShownChunk, lesson_digest
+from hebbgraph.records import Cue, Feedback, Hit, Recall, ShownChunk, lesson_digest
 from hebbgraph.settings import LearningSettings
 from hebbgraph.text import phrase_key
 
-__all__ = ["feedback_digest", "feedback_of", "hash_term", "hashed_terms", "read_feedback"]
+__all__ = ["feedback_digest", "feedback_of", "hashed_terms", "read_feedback"]
 
 #: Hits whose evidence is kept, of a recall that has more.
 _MOST_EVIDENCE = 100
-
-
-@lru_cache(maxsize=65_536)
-def hash_term(term: str) -> str:
-    """Return 16 hex digits for a word: learning only asks whether words are the same."""
-    return hashlib.blake2b(term.encode(), digest_size=8).hexdigest()
 
 
 def feedback_digest(feedback: Feedback) -> bytes:
@@ -50,6 +42,7 @@ def feedback_of(
     namespace: str,
     settings: LearningSettings,
     terms: Callable[[Recall], Sequence[tuple[str, float]]],
+    hashes: Callable[[Sequence[str]], Mapping[str, str]],
     embedder: str | None,
 ) -> Feedback:
     """Check a citation and gather everything that learning will read.
@@ -67,6 +60,9 @@ def feedback_of(
     settings : LearningSettings
     terms : callable
         Returns the words of a recall's question and their weights.
+    hashes : callable
+        Returns the hashes of the texts of chunks, of those that exist: what was not recalled may
+        be cited and rejected too, since people know better passages than they were shown.
     embedder : str, optional
         The model of the recall's vector.
 
@@ -97,22 +93,19 @@ def feedback_of(
         raise FeedbackError(f"chunk {both[0]!r} is both cited and rejected")
     hits = {hit.chunk.id: hit for hit in recall.hits}
     shown_ids = dict.fromkeys(hits) if shown is None else dict.fromkeys(_ids("shown", shown))
-    for name, ids in (("shown", shown_ids), ("cited", cited_ids), ("rejected", rejected_ids)):
-        for id_ in ids:
-            if id_ not in hits:
-                raise FeedbackError(
-                    f"{name} chunk {id_!r} is not among the {len(hits)} hits of recall "
-                    f"{recall.id!r}; only what a recall found can teach it"
-                )
-            if name != "shown" and id_ not in shown_ids:
-                raise FeedbackError(
-                    f"{name} chunk {id_!r} is not among the chunks that were shown; "
-                    "add it to shown, or leave shown out if all hits were"
-                )
+    for id_ in shown_ids:
+        if id_ not in hits:
+            raise FeedbackError(
+                f"shown chunk {id_!r} is not among the {len(hits)} hits of recall {recall.id!r}; "
+                "name the hits that the model received, or leave shown out if it received all"
+            )
+    unseen = [id_ for id_ in (*cited_ids, *rejected_ids) if id_ not in shown_ids]
+    named = _named(unseen, hits, hashes)
     vector = None if recall.vector is None else _half(recall.vector)
     if recall.vector is not None and vector is None:
         raise FeedbackError(f"the vector of recall {recall.id!r} is not finite")
     order = sorted(shown_ids, key=lambda id_: hits[id_].rank)
+    every = [*order, *(chunk.chunk_id for chunk in named)]
     known_to_be_cited, known_to_be_rejected = set(cited_ids), set(rejected_ids)
     return Feedback(
         # The same in every process, so that whoever takes it back need not have given it.
@@ -124,7 +117,6 @@ def feedback_of(
         created_at=time.time(),
         evidence=_evidence(recall),
         dense_share=recall.dense_share,
-        dense_shift=recall.dense_shift,
         shown=tuple(
             # Of a hit, which was checked before.
             ShownChunk.model_construct(
@@ -134,18 +126,15 @@ def feedback_of(
                 score=_rounded(hits[id_].score),
                 lexical=hits[id_].lexical,
                 dense=hits[id_].dense,
+                unlearned=hits[id_].unlearned,
             )
             for id_ in order
         ),
-        cited=tuple(id_ for id_ in order if id_ in known_to_be_cited),
-        rejected=tuple(id_ for id_ in order if id_ in known_to_be_rejected),
+        named=named,
+        cited=tuple(id_ for id_ in every if id_ in known_to_be_cited),
+        rejected=tuple(id_ for id_ in every if id_ in known_to_be_rejected),
         cues=_cues(recall),
         terms=hashed_terms(recall, terms),
-        paths=tuple(
-            path
-            for id_ in order
-            if id_ in known_to_be_cited and len(path := _path(hits[id_].path)) > 1
-        ),
         vector=vector,
         embedder=None if recall.vector is None else embedder,
         query=recall.query if settings.store_queries else None,
@@ -196,15 +185,28 @@ def _cues(recall: Recall) -> tuple[Cue, ...]:
     return tuple(Cue(tag=key, weight=weight) for key, weight in weights.items())
 
 
-def _path(steps: Sequence[PathStep]) -> tuple[PathStep, ...]:
-    """Keep what learning reads: phrase keys and chunk ids. Titles are content."""
+def _named(
+    ids: Sequence[str],
+    hits: Mapping[str, Hit],
+    hashes: Callable[[Sequence[str]], Mapping[str, str]],
+) -> tuple[ShownChunk, ...]:
+    """Return chunks that are cited or rejected without having been shown."""
+    if not ids:
+        return ()
+    known = hashes(ids)
+    for id_ in ids:
+        if id_ not in known:
+            raise FeedbackError(
+                f"the index holds no chunk {id_!r}, and the recall did not show it; cite ids of "
+                "chunks that exist"
+            )
     return tuple(
-        PathStep.model_construct(
-            kind=step.kind,
-            value=(tag_key(step.value) or step.value) if step.kind == "tag" else step.value,
+        ShownChunk(
+            chunk_id=id_,
+            rank=hits[id_].rank if id_ in hits else len(hits) + 1,
+            text_hash=known[id_],
         )
-        for step in steps
-        if step.kind in ("tag", "chunk")
+        for id_ in dict.fromkeys(ids)
     )
 
 
@@ -237,14 +239,14 @@ def read_feedback(line: str | bytes, *, number: int) -> Feedback:
     for name in ("id", "recall_id", "actor", "origin"):
         if not (getattr(feedback, name) or "").isprintable():
             raise FeedbackError(f"line {number}: {name} takes printable characters only")
-    shown = {chunk.chunk_id for chunk in feedback.shown}
-    if len(shown) < len(feedback.shown):
+    shown = {chunk.chunk_id for chunk in feedback.known_chunks}
+    if len(shown) < len(feedback.known_chunks):
         raise FeedbackError(f"line {number}: a chunk is shown twice")
     if not feedback.cited and not feedback.rejected:
         raise FeedbackError(f"line {number}: nothing is cited and nothing rejected")
     for id_ in (*feedback.cited, *feedback.rejected):
         if id_ not in shown:
-            raise FeedbackError(f"line {number}: chunk {id_!r} was not shown")
+            raise FeedbackError(f"line {number}: chunk {id_!r} was neither shown nor named")
     if set(feedback.cited) & set(feedback.rejected):
         raise FeedbackError(f"line {number}: a chunk is both cited and rejected")
     weights = [cue.weight for cue in feedback.cues] + [weight for _, weight in feedback.terms]

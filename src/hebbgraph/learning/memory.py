@@ -1,108 +1,74 @@
-"""Learned weights, kept in step with the log and the graph.
+"""What was taught, kept in step with the log and the graph.
 
 Each process folds the log for itself. If nothing is new, a recall only compares counters; after
-a new feedback, the next recall folds it and updates the rows it changed.
+a new feedback, the next recall folds it. Lessons are columns (:mod:`hebbgraph.learning.lessons`);
+sums and trust are made of them when a question is asked, as of the last step of a clock that
+counts lessons, plus the lessons since.
 """
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.artifacts import remove
 from hebbgraph.errors import HebbgraphError
-from hebbgraph.formulas.evidence import EvidenceWeights
-from hebbgraph.formulas.homeostasis import MIN_WEIGHT
-from hebbgraph.graph.packed_strings import PackedStrings, pack_strings
+from hebbgraph.formulas.trust import KINDS, Trust
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspection import TagCorrection
 from hebbgraph.learning.actors import Actors, Voice, standing, voice_of
-from hebbgraph.learning.corpus import CorpusMemory, CorpusParameters
+from hebbgraph.learning.associations import Associations, Part, Rarity
 from hebbgraph.learning.corrected import corrected_feedback
-from hebbgraph.learning.episodes import Episodes, episode_node
-from hebbgraph.learning.overlay import Overlay, Recollection
+from hebbgraph.learning.exams import examined
+from hebbgraph.learning.lessons import Event, Lessons, Node, chunk_node, question_digest
+from hebbgraph.learning.recollection import Recollection, Slots
 from hebbgraph.learning.snapshot import load_snapshot, save_snapshot
-from hebbgraph.learning.traces import Family, traces_of
-from hebbgraph.learning.weights import UNJUDGED_WITNESS, RawWeights
 from hebbgraph.records import Feedback, LearnedParameter, PruneReport
-from hebbgraph.settings import FamilyName, LearningSettings
+from hebbgraph.settings import LearningSettings
 from hebbgraph.store.feedback_log import FeedbackLog
 from hebbgraph.store.truth import FeedbackState, Truth
 
-__all__ = ["FAMILY_NAMES", "Event", "Events", "Memory"]
+__all__ = ["MIN_WEIGHT", "Memory", "clock"]
 
 logger = logging.getLogger(__name__)
 
-_EVENTS = ("event_data", "event_offsets")
+#: A lesson that weighs less has no effect, not even among equals.
+MIN_WEIGHT = 0.02
 #: After so many feedbacks, or a sixteenth of all, another snapshot is written.
 _KEPT_AFTER = 2000
-
-#: The names that settings and reports use.
-FAMILY_NAMES: dict[Family, FamilyName] = {
-    Family.CUE: "cue",
-    Family.PAIR: "pair",
-    Family.EPISODE: "episode",
-    Family.HOP: "path",
-    Family.ARRIVAL: "path",
-}
-
-
-class Event(NamedTuple):
-    """Where a feedback came from."""
-
-    feedback_id: str
-    recall_id: str
-    actor: str | None
+#: What it says of an actor to cite what others cited for the same question, and to reject it.
+_AGREES, _CONTRADICTS = 1.0, 1.5
+#: Who is new since the clock moved counts half as a witness.
+_UNJUDGED_WITNESS = 0.5
+#: Earlier lessons on the same question that bear witness, the latest.
+_WITNESSES = 64
+#: The name of the one family of links, for people: from a question to a chunk.
+QUESTION = "question"
 
 
-class Events(Sequence[Event]):
-    """Where each feedback came from, in the order of the log.
+def clock(n_events: int) -> int:
+    """Return the event as of which what was taught is read: a step back of at most a sixteenth.
 
-    >>> events = Events()
-    >>> events.append(Event("f", "r", None))
-    >>> list(Events(*events.packed()))
-    [Event(feedback_id='f', recall_id='r', actor=None)]
+    Every feedback decays all others a little, and is an exam. Readers see that in steps that
+    depend on the number of feedbacks alone: each one up to 32, then every second, fourth and so
+    on. At ten thousand, a step is 3.5 % of a weight.
+
+    >>> [clock(n) for n in (3, 31, 33, 1001)]
+    [3, 31, 32, 992]
     """
-
-    def __init__(
-        self, data: NDArray[np.uint8] | None = None, offsets: NDArray[np.int64] | None = None
-    ) -> None:
-        if data is None or offsets is None:
-            data, offsets = pack_strings([])
-        self._rows = PackedStrings(data, offsets)
-
-    def __len__(self) -> int:
-        return len(self._rows)
-
-    @overload
-    def __getitem__(self, number: int, /) -> Event: ...
-    @overload
-    def __getitem__(self, number: slice, /) -> list[Event]: ...
-    def __getitem__(self, number: int | slice, /) -> Event | list[Event]:
-        if isinstance(number, slice):
-            return [self[at] for at in range(*number.indices(len(self)))]
-        return Event(*json.loads(self._rows[number]))
-
-    def append(self, event: Event) -> None:
-        """Append one."""
-        self._rows.append(json.dumps(event))
-
-    def packed(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Return all of them, packed."""
-        return pack_strings(self._rows)
+    step = 1 << max((n_events // 16).bit_length() - 1, 0)
+    return n_events - n_events % step
 
 
 class Memory:
-    """The learned weights of one namespace.
+    """What was taught in one namespace.
 
     Parameters
     ----------
@@ -122,11 +88,11 @@ class Memory:
         path: Path | None = None,
     ) -> None:
         self._log = log
-        #: A rule of the caller's cannot be told from another one, so nothing is kept of it.
-        self.path = path if isinstance(settings.rule, str) else None
+        self.path = path
         self._kept = 0
         self._truth = truth
         self._settings = settings
+        self._retention = 0.5 ** (1.0 / settings.half_life_events)
         self._lock = threading.RLock()
         #: The corrections to tags that the log is read through.
         self.corrections: tuple[TagCorrection, ...] = ()
@@ -142,13 +108,23 @@ class Memory:
             self.state = FeedbackState()
             self._seq = 0
             self._last_id = ""
-            self.weights = RawWeights(self._settings)
-            self.episodes = Episodes(self._settings, self.weights.nodes)
-            self.corpus = CorpusMemory(self._settings)
-            self.events = Events()
-            self._overlay: Overlay | None = None
-            #: Whether anything was learned; else recalls are the static ones.
-            self.has_learned = False
+            self.lessons = Lessons()
+            self.actors = Actors(self._settings)
+            self._clock = 0
+            self._scales: NDArray[np.float64] = self.actors.scales()
+            self._base: tuple[int, Rarity, Part, Trust] | None = None
+            self._whole: tuple[int, Associations] | None = None
+            self._slots: Slots | None = None
+
+    @property
+    def has_learned(self) -> bool:
+        """Whether anything was taught; else recalls are the static ones."""
+        return len(self.lessons.link_lesson) > 0
+
+    @property
+    def events(self) -> list[Event]:
+        """Where each lesson came from, in the order of the log."""
+        return [self.lessons.event(at) for at in range(len(self.lessons))]
 
     # -- keeping in step ------------------------------------------------------------
 
@@ -178,29 +154,30 @@ class Memory:
                 self.fold(feedback)
                 self._seq, self._last_id = seq, feedback.id
             self.state = state
-            self.keep(at_least=max(_KEPT_AFTER, len(self.events) // 16))
+            self.keep(at_least=max(_KEPT_AFTER, len(self.lessons) // 16))
 
     # -- between openings -------------------------------------------------------------
 
     def keep(self, *, at_least: int = 1) -> None:
         """Write a snapshot, if so many feedbacks were folded since the last one."""
         with self._lock:
-            if self.path is None or abs(len(self.events) - self._kept) < at_least:
+            if self.path is None or abs(len(self.lessons) - self._kept) < at_least:
                 return
+            arrays, embedders = self.lessons.arrays()
             facts = {
                 **self._fits(),
                 "seq": self._seq,
                 "last_id": self._last_id,
                 "state": list(self.state),
-                "actors": self.weights.actors.facts(),
-                "embedders": self.episodes.embedders,
+                "actors": self.actors.facts(),
+                "clock": self._clock,
+                "embedders": embedders,
             }
+            arrays["scales"] = self._scales
             try:
                 if self._truth.state().feedback.removed != self.state.removed:
                     return  # what was taken back must not come back
                 facts["size"] = self._log.size(until=self._seq)
-                arrays = self.weights.arrays() | self.episodes.arrays()
-                arrays |= zip(_EVENTS, self.events.packed(), strict=True)
                 save_snapshot(self.path, facts, arrays)
             except (OSError, HebbgraphError) as error:
                 logger.warning(
@@ -209,10 +186,10 @@ class Memory:
                     error,
                 )
             # What failed is not tried again for each feedback: it takes long.
-            self._kept = len(self.events)
+            self._kept = len(self.lessons)
 
     def discard(self) -> None:
-        """Remove the snapshot, which names phrases and holds embeddings of questions."""
+        """Remove the snapshot, which names chunks and holds embeddings of questions."""
         with self._lock:
             if self.path is not None:
                 remove(self.path)
@@ -228,17 +205,17 @@ class Memory:
 
     def _restore(self, state: FeedbackState) -> None:
         """Go on from the snapshot, if there is one that fits."""
-        held = None if self.path is None else load_snapshot(self.path)
-        if held is None:
+        snapshot = None if self.path is None else load_snapshot(self.path)
+        if snapshot is None:
             return
-        facts, arrays = held
+        facts, arrays = snapshot
         fits = self._fits()
         if {name: facts.get(name) for name in fits} != fits:
             return
         if self._log.id_at(facts["seq"]) != facts["last_id"]:
             return
-        events = Events(*(arrays[name] for name in _EVENTS))
-        if self._log.count(until=facts["seq"]) != len(events):
+        lessons = Lessons.restored(arrays, facts["embedders"])
+        if self._log.count(until=facts["seq"]) != len(lessons):
             return
         folded = FeedbackState(*facts["state"])
         # What was taken back may be later than this; what was rewritten is shorter.
@@ -246,24 +223,12 @@ class Memory:
             self._log.size(until=facts["seq"]) != facts["size"]
         ):
             return
-        actors = Actors.restored(self._settings, facts["actors"])
-        self.weights = RawWeights.restored(self._settings, arrays, actors)
-        self.episodes = Episodes.restored(
-            self._settings, self.weights.nodes, arrays, facts["embedders"]
-        )
-        self.events = events
-        if "corpus" in self._settings.families:
-            self._restore_corpus(facts["seq"])
-        self.has_learned = len(self.weights) > 0 or len(self.corpus) > 0
+        self.lessons = lessons
+        self.actors = Actors.restored(self._settings, facts["actors"])
+        self._clock, self._scales = facts["clock"], arrays["scales"]
         self._seq, self._last_id = facts["seq"], facts["last_id"]
         self.state = folded
-        self._kept = len(events)
-
-    def _restore_corpus(self, seq: int) -> None:
-        """Read the latest feedbacks, of which the parameters of the corpus are a function."""
-        latest = self._log.latest(self.corpus.most, until=seq)
-        for number, one in enumerate(latest, start=self.weights.n_events - len(latest) + 1):
-            self.corpus.add(corrected_feedback(one, self.corrections), number)
+        self._kept = len(lessons)
 
     def _goes_on(self) -> bool:
         """Return whether the log still holds the feedback that was folded last.
@@ -277,61 +242,106 @@ class Memory:
         with self._lock:
             if self.corrections:
                 feedback = corrected_feedback(feedback, self.corrections)
-            node = episode_node(feedback)
-            traces = traces_of(feedback, node, self._settings)
-            changed = self.weights.fold(traces, voice_of(feedback), standing(feedback))
-            if "episode" in self._settings.families and traces:
-                self._remember(node, feedback)
-            if "corpus" in self._settings.families:
-                self.corpus.add(feedback, self.weights.n_events)
-            self.has_learned = len(self.weights) > 0 or len(self.corpus) > 0
-            self.events.append(Event(feedback.id, feedback.recall_id, feedback.actor))
-            if self._overlay is not None:
-                self._overlay.outdate(changed)
+            voice = self.actors.number(voice_of(feedback))
+            question = question_digest(feedback)
+            self.actors.heard(voice, self._agreement(feedback, voice, question))
+            self.lessons.add(feedback, voice, question)
+            if (now := clock(len(self.lessons))) != self._clock:
+                self._clock, self._scales = now, self.actors.scales()
 
-    def _remember(self, node: str, feedback: Feedback) -> None:
-        if (number := self.weights.number(node)) is not None:
-            self.episodes.add(number, feedback)
+    def _agreement(self, feedback: Feedback, voice: int, question: int) -> float:
+        """Return how far a lesson agrees with direct evidence and with earlier lessons.
 
-    def with_log_as(self, rest: Mapping[str, Feedback | None]) -> RawWeights:
-        """Return the weights that would follow if some feedback were other, or (None) gone."""
+        Those on the same question count, others' as far as they are believed. Whoever repeats
+        himself says nothing new, while rejecting what one has cited oneself says something.
+        """
+        agrees = standing(feedback)
+        lessons = self.lessons
+        earlier = lessons.asked(question)[-_WITNESSES:]
+        if not earlier:
+            return agrees
+        hashes = {shown.chunk_id: shown.text_hash for shown in feedback.known_chunks}
+        cited = {chunk_node(id_, hashes[id_]) for id_ in feedback.cited if id_ in hashes}
+        rejected = {chunk_node(id_, hashes[id_]) for id_ in feedback.rejected if id_ in hashes}
+        own: set[Node] = set()
+        agree = against = 0.0
+        links = lessons.links_of(earlier)
+        links = links[lessons.link_credit[links] > 0]
+        by = lessons.voice[lessons.link_lesson[links]].tolist()
+        for number, witness in zip(lessons.link_node[links].tolist(), by, strict=True):
+            node, believed = lessons.names[number], self._scale(witness, _UNJUDGED_WITNESS)
+            if witness == voice:
+                own.add(node)
+            elif node in cited:
+                agree = max(agree, believed)
+            if node in rejected:
+                against = max(against, believed)
+        if cited <= own and not against:
+            return 0.0
+        return agrees + _AGREES * agree - _CONTRADICTS * against
+
+    def with_log_as(self, rest: Mapping[str, Feedback | None]) -> Memory:
+        """Return the memory that would follow if some feedback were other, or (None) gone."""
         other = Memory(self._log, self._truth, self._settings)
         other.corrections = self.corrections
         for _, feedback in self._log.after(0):
             if (kept := rest.get(feedback.id, feedback)) is not None:
                 other.fold(kept)
-        return other.weights
+        return other
 
-    def edges_of(self, feedback: Feedback) -> set[tuple[Family, str, str]]:
-        """Return the edges that a feedback speaks of, by the names of their ends."""
-        feedback = corrected_feedback(feedback, self.corrections)
-        traces = traces_of(feedback, episode_node(feedback), self._settings)
-        return {(trace.family, trace.source, trace.target) for trace in traces}
+    def links(self, ids: Iterable[str] | None = None) -> dict[tuple[int, Node], float]:
+        """Return what was taught of each chunk for each question, by everyone together.
+
+        Parameters
+        ----------
+        ids : iterable of str, optional
+            Of questions that these feedbacks are about; all by default.
+        """
+        with self._lock:
+            lessons = self.lessons
+            wanted: NDArray[np.bool_] = np.ones(len(lessons), np.bool_)
+            if ids is not None:
+                known = set(ids)
+                events = (lessons.event(at).feedback_id for at in range(len(lessons)))
+                about = np.array([id_ in known for id_ in events], np.bool_)
+                wanted = np.isin(lessons.question, lessons.question[about])
+            owner = lessons.link_lesson
+            amount = self._amount()[owner] * lessons.link_credit
+            kept = np.flatnonzero(wanted[owner])
+            found: dict[tuple[int, Node], float] = {}
+            for question, node, value in zip(
+                lessons.question[owner[kept]].tolist(),
+                lessons.link_node[kept].tolist(),
+                amount[kept].tolist(),
+                strict=True,
+            ):
+                link = question, lessons.names[node]
+                found[link] = found.get(link, 0.0) + value
+            return found
 
     # -- reading --------------------------------------------------------------------
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Lock everything for a reader of weights and events; take the graph's lock first."""
+        """Lock everything for a reader of lessons; take the graph's lock first."""
         with self._lock:
             yield
 
     def recollect(
         self,
         graph: TagGraph,
-        features: Callable[[], Mapping[str, float]],
+        cues: tuple[NDArray[np.uint64], NDArray[np.float32]],
         vector: NDArray[np.float32] | None,
         embedder: str | None,
     ) -> Recollection | None:
-        """Return what a question brings back; None if nothing was ever learned.
+        """Return what a question brings back; None if nothing was ever taught.
 
         Parameters
         ----------
         graph : TagGraph
             The caller holds its lock.
-        features : callable
-            Returns the question's features (:func:`hebbgraph.learning.episodes.question_features`);
-            called only if vectors cannot be compared.
+        cues : (keys, weights)
+            See :func:`hebbgraph.learning.cues.cues_of`.
         vector : ndarray of float32, optional
         embedder : str, optional
             The model of the vector.
@@ -339,38 +349,78 @@ class Memory:
         with self._lock:
             if not self.has_learned:
                 return None
-            by_vector = self.episodes.compares(vector, embedder)
-            corpus = self.parameters()
-            active = self.episodes.active(
-                {} if by_vector else features(),
-                vector,
-                embedder,
-                similarity=corpus.episode_similarity,
-                overlap=corpus.episode_overlap,
+            associations, trust = self._associations()
+            slots = self._slots
+            if slots is None or not slots.fits(graph, self.lessons):
+                slots = Slots(
+                    graph, self.lessons, {} if slots is None else slots.rows, self._resolve
+                )
+                self._slots = slots
+            slots.bring_up_to_date()
+            asked = associations.read(cues, vector, embedder or "")
+            families = frozenset(self._settings.families)
+            return Recollection(self.lessons, associations, trust, slots, asked, families)
+
+    def _associations(self) -> tuple[Associations, Trust]:
+        """Return the sums of all lessons, and how far they are trusted."""
+        n, lessons = len(self.lessons), self.lessons
+        if self._base is None or self._base[0] != self._clock:
+            amount = self._amount()
+            rarity = Rarity.of(lessons, self._clock)
+            part = Part(lessons, 0, self._clock, amount, rarity)
+            trust = examined(lessons, self._clock, Associations(rarity, part), amount)
+            self._base, self._whole = (self._clock, rarity, part, trust), None
+        _, rarity, part, trust = self._base
+        if self._whole is None or self._whole[0] != n:
+            since = (
+                None if n == self._clock else Part(lessons, self._clock, n, self._amount(), rarity)
             )
-            return self.overlay(graph).recollection(active)
+            self._whole = n, Associations(rarity, part, since)
+        return self._whole[1], trust
 
-    def parameters(self) -> CorpusParameters:
-        """Return the parameters of the corpus."""
+    def _amount(self) -> NDArray[np.float64]:
+        """Return what each lesson weighs: belief in its actor, decayed to the clock."""
+        voice, scales = self.lessons.voice, self._scales
+        scale = scales[np.minimum(voice, len(scales) - 1)]  # the last is any newcomer's
+        age = np.maximum(self._clock - 1 - np.arange(len(self.lessons)), 0)
+        amount = scale * self._retention**age
+        weighty: NDArray[np.float64] = np.where(amount < MIN_WEIGHT, 0.0, amount)
+        return weighty
+
+    def _scale(self, voice: int, unjudged: float) -> float:
+        return float(self._scales[voice]) if voice < len(self._scales) - 1 else unjudged
+
+    def weight_of(self, voice: Voice) -> float:
+        """Return how much of what a voice says counts: belief in it, within its bounds."""
         with self._lock:
-            scale_of = partial(self.weights.scale_of, unjudged=UNJUDGED_WITNESS)
-            return self.corpus.parameters(self.weights.n_events, scale_of)
+            number = self.actors.numbers.get(voice, len(self._scales))
+            return self._scale(number, float(self._scales[-1]))
 
-    def learned(self, default: EvidenceWeights) -> tuple[LearnedParameter, ...]:
-        """Describe the parameters of the corpus that have moved."""
+    def amounts(self) -> NDArray[np.float64]:
+        """Return what each lesson weighs."""
         with self._lock:
-            self.parameters()
-            return self.corpus.learned(default)
+            return self._amount()
 
-    def overlay(self, graph: TagGraph) -> Overlay:
-        """Return the weights in the numbers of a graph."""
-        held = self._overlay
-        if held is None or not held.fits(graph):
-            rows = {} if held is None else held.rows
-            held = Overlay(graph, self.weights, self._settings, rows, self._resolve)
-            self._overlay = held
-        held.bring_up_to_date()
-        return held
+    def learned(self) -> tuple[LearnedParameter, ...]:
+        """Describe how far memory is trusted here, where exams have changed it."""
+        with self._lock:
+            if not self.has_learned:
+                return ()
+            trust, default = self._associations()[1], Trust()
+            here = dict(zip((*KINDS, "handicap"), (*trust.gains, trust.handicap), strict=True))
+            usual = dict(zip((*KINDS, "handicap"), (*default.gains, default.handicap), strict=True))
+            actors = len(np.unique(self.lessons.voice[: self._clock]))
+            return tuple(
+                LearnedParameter(
+                    name=name,
+                    value=value,
+                    default=usual[name],
+                    lessons=trust.exams,
+                    actors=actors,
+                )
+                for name, value in here.items()
+                if abs(value - usual[name]) >= 0.005
+            )
 
     def _resolve(self, ids: Iterable[str]) -> dict[str, tuple[int, str]]:
         """Return the row and text hash of each chunk that exists."""
@@ -388,68 +438,53 @@ class Memory:
     # -- surveying ------------------------------------------------------------------
 
     def survey(self, graph: TagGraph, min_weight: float) -> tuple[PruneReport, list[str]]:
-        """Count weak and masked edges, and list the feedback that has no other.
+        """Count weak and masked links, and list the feedback that has no other.
 
         The caller holds the lock on the graph.
         """
         with self._lock:
-            families, masked = self._masked(graph)
-            every = np.arange(len(self.weights))
-            weak = np.abs(self.weights.weight(every)) < min_weight
-            edges, events = self.weights.taught()
-            useful = np.zeros(len(self.events), np.bool_)
-            useful[events[~(weak | masked)[edges]]] = True
-            idle = [
-                event.feedback_id
-                for event, teaches in zip(self.events, useful.tolist(), strict=True)
-                if not teaches
-            ]
+            masked, weight = self._state_of_links(graph)
+            weak = weight < min_weight
+            owner = self.lessons.link_lesson
+            useful = np.zeros(len(self.lessons), np.bool_)
+            useful[owner[~(weak | masked)]] = True
+            idle = [self.lessons.event(at).feedback_id for at in np.flatnonzero(~useful).tolist()]
             report = PruneReport(
                 min_weight=min_weight,
-                edges=_by_family(families),
-                weak=_by_family(families[weak & ~masked]),
-                masked=_by_family(families[masked]),
+                edges={QUESTION: len(owner)},
+                weak={QUESTION: int((weak & ~masked).sum())},
+                masked={QUESTION: int(masked.sum())},
                 feedback=len(idle),
             )
             return report, idle
 
     def effects(self, graph: TagGraph) -> dict[str, tuple[int, int]]:
-        """Return for each feedback how many edges it shaped, and how many of them recalls follow.
+        """Return for each feedback how many links it taught, and how many of them are in force.
 
         The caller holds the lock on the graph.
         """
         with self._lock:
-            _, masked = self._masked(graph)
-            every = np.arange(len(self.weights))
-            weak = np.abs(self.weights.believed(every)) < MIN_WEIGHT
-            edges, events = self.weights.taught()
-            n = len(self.events)
-            shaped = np.bincount(events, minlength=n)
-            active = np.bincount(events[~(weak | masked)[edges]], minlength=n)
+            masked, weight = self._state_of_links(graph)
+            owner, n = self.lessons.link_lesson, len(self.lessons)
+            taught = np.bincount(owner, minlength=n)
+            active = np.bincount(owner[~masked & (weight >= MIN_WEIGHT)], minlength=n)
             return {
-                event.feedback_id: (some, more)
-                for event, some, more in zip(
-                    self.events, shaped.tolist(), active.tolist(), strict=True
+                self.lessons.event(at).feedback_id: (some, more)
+                for at, (some, more) in enumerate(
+                    zip(taught.tolist(), active.tolist(), strict=True)
                 )
             }
 
-    def weight_of(self, voice: Voice) -> float:
-        """Return how much of what a voice says counts: belief in it, within its bounds."""
-        with self._lock:
-            return self.weights.scale_of(voice)
-
-    def _masked(self, graph: TagGraph) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:
-        """Return the family of each edge, and whether it leads to or from what is gone."""
-        overlay = self.overlay(graph)
-        families, sources, targets = self.weights.all_edges()
-        names = np.array([name[0] for name in self.weights.nodes] or [""])
-        gone = (overlay.number < 0) & (names[: len(overlay.number)] != "e")
-        masked: NDArray[np.bool_] = gone[sources] | gone[targets]
-        return families, masked
-
-
-def _by_family(families: NDArray[np.int8]) -> dict[str, int]:
-    counts: dict[str, int] = dict.fromkeys(FAMILY_NAMES.values(), 0)
-    for family, count in zip(*np.unique(families, return_counts=True), strict=True):
-        counts[FAMILY_NAMES[Family(int(family))]] += int(count)
-    return counts
+    def _state_of_links(self, graph: TagGraph) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+        """Return whether each link leads to what is gone, and what it weighs."""
+        lessons = self.lessons
+        nothing = np.empty(0, np.uint64), np.empty(0, np.float32)
+        recollection = self.recollect(graph, nothing, None, None)
+        weight = self._amount()[lessons.link_lesson] * np.abs(lessons.link_credit)
+        if recollection is None:
+            return np.zeros(0, np.bool_), weight
+        live = recollection.slots.of_node >= 0
+        rejections, rejected = lessons.against
+        live[rejections] = live[rejected]
+        masked: NDArray[np.bool_] = ~live[lessons.link_node]
+        return masked, weight

@@ -76,14 +76,13 @@ def _explained(
 
 def _effects(namespace: Namespace, replay: Replay, slot: int) -> tuple[LearnedEffect, ...]:
     """Return the feedback that changed the score."""
-    if replay.request.question.learned is None:
+    memory = replay.request.question.learned
+    if memory is None:
         return ()
     return learned_effects(
-        replay.request.question.learned,
-        replay.found,
+        memory,
+        replay.unlearned,
         slot,
         replay.score(slot) - replay.unlearned_score(slot),
-        evidence=replay.request.evidence.approximate,
-        weights=namespace.learned.weights,
-        events=namespace.learned.events,
+        namespace.learned.amounts(),
     )

@@ -78,6 +78,7 @@ def make_hits(
     path: Callable[[int], Path],
     request: Request,
     stale: Mapping[int, Stale] | None = None,
+    unlearned: Callable[[int], float] | None = None,
 ) -> tuple[Hit, ...] | None:
     """Fetch chunks and build the hits; None if a chunk no longer exists.
 
@@ -103,6 +104,7 @@ def make_hits(
             evidence=alone,
             lexical=lexical,
             dense=dense,
+            unlearned=None if unlearned is None else round(min(unlearned(slot), 1.0), 6),
         )
         for rank, ((slot, score), nodes, (alone, lexical, dense)) in enumerate(
             zip(ranked, paths, by_itself, strict=True), start=1

@@ -10,10 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.derived.parts import Derived
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.learning.episodes import question_features
-from hebbgraph.learning.overlay import Recollection
+from hebbgraph.learning.recollection import Recollection
 from hebbgraph.recall.conversation import turn_terms
 from hebbgraph.recall.elsewhere import VectorsElsewhere
 from hebbgraph.records import Cue, Turn
@@ -22,7 +20,6 @@ from hebbgraph.text.query import query_terms
 from hebbgraph.text.syllables import is_syllabic, syllabic_terms
 
 __all__ = [
-    "Features",
     "Question",
     "carried_cues",
     "cues_of",
@@ -32,7 +29,6 @@ __all__ = [
     "weighted_terms",
 ]
 
-_MOST_HELD = 65_536
 #: As if so many chunks without any of the words were there too: in a handful of chunks, no word
 #: is rare.
 _UNSEEN = 100
@@ -64,8 +60,6 @@ class Question:
         Tells the cosines of chunks in the place of those scores.
     learned : Recollection, optional
         What it brings back of what was learned.
-    dense_shift : float
-        What was learned of the corpus: added to :attr:`EvidenceWeights.dense`.
     carried : dict of int to float
         The weights of the cues that only earlier turns name. Others weigh 1.
     trust : dict of int to float
@@ -85,7 +79,6 @@ class Question:
     given: dict[int, float] | None = None
     elsewhere: VectorsElsewhere | None = None
     learned: Recollection | None = None
-    dense_shift: float = 0.0
     carried: Mapping[int, float] = field(default_factory=dict)
     trust: Mapping[int, float] = field(default_factory=dict)
     foreign: tuple[int, ...] = ()
@@ -212,55 +205,3 @@ def foreign_note(graph: TagGraph, question: Question) -> str | None:
         return None
     named = ", ".join(display(graph.phrases.keys[tag]) for tag in question.foreign)
     return f"named in another language or script: {named}"
-
-
-class Features:
-    """Features of questions for finding similar past ones; each is looked up once per graph.
-
-    Questions share most of their words, and looking one up costs more than the comparison.
-
-    Parameters
-    ----------
-    derived : Derived
-        The caller holds its lock.
-    """
-
-    def __init__(self, derived: Derived) -> None:
-        self._derived = derived
-        self._held_for: tuple[TagGraph, int] | None = None
-        self._cues: dict[int, dict[str, float]] = {}
-        self._terms: dict[str, dict[str, float]] = {}
-
-    def of(
-        self, graph: TagGraph, cues: Mapping[int, float], terms: Mapping[str, float]
-    ) -> dict[str, float]:
-        """Return the features; see :func:`hebbgraph.learning.episodes.question_features`.
-
-        Parameters
-        ----------
-        graph : TagGraph
-        cues, terms : mappings to float
-            How much of its weight each has in this question.
-        """
-        if self._held_for != (graph, graph.generation) or (
-            len(self._cues) + len(self._terms) > _MOST_HELD
-        ):
-            self._held_for = graph, graph.generation
-            self._cues, self._terms = {}, {}
-        if new := [tag for tag in cues if tag not in self._cues]:
-            weights = idf(graph, np.array(new, dtype=np.int64)).tolist()
-            for tag, weight in zip(new, weights, strict=True):
-                self._cues[tag] = question_features({graph.phrases.keys[tag]: weight}, ())
-        if unknown := [term for term in terms if term not in self._terms]:
-            for term, weight in self._derived.term_weights(unknown):
-                self._terms[term] = question_features({}, [(term, weight)])
-        features: dict[str, float] = {}
-        for tag, share in cues.items():
-            features |= _scaled(self._cues[tag], share)
-        for term, share in terms.items():
-            features |= _scaled(self._terms[term], share)
-        return features
-
-
-def _scaled(features: dict[str, float], share: float) -> dict[str, float]:
-    return features if share == 1.0 else {name: share * at for name, at in features.items()}

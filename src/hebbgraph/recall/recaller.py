@@ -7,6 +7,7 @@ strategy ranks its chunks and the hits are built.
 from __future__ import annotations
 
 import logging
+import math
 import threading
 import time
 import uuid
@@ -28,6 +29,8 @@ from hebbgraph.errors import FilterError, HebbgraphError, IndexLockedError, Para
 from hebbgraph.formulas.confidence import NOTHING_KNOWN
 from hebbgraph.graph.foreign import ForeignNames
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.learning.cues import cues_of as memory_cues
+from hebbgraph.learning.cues import hash_term
 from hebbgraph.learning.memory import Memory
 from hebbgraph.limits import MAX_K, MAX_SEEDS
 from hebbgraph.moments import FIRST, LAST, Moment, check_moment, microseconds
@@ -40,11 +43,11 @@ from hebbgraph.recall.hits import best_slots, limit_per_colony, make_hits
 from hebbgraph.recall.masks import Masks, Passing, Where
 from hebbgraph.recall.predicate import AskedFilter, unranked
 from hebbgraph.recall.question import (
-    Features,
     Question,
     carried_cues,
     cues_of,
     foreign_note,
+    idf,
     known_marks,
     trust_of_cues,
     weighted_terms,
@@ -130,7 +133,6 @@ class Recaller:
             settings.evidence,
             namespace.languages,
         )
-        self._features = Features(namespace.derived)
         self._second_look = (
             None
             if namespace.reranker is None
@@ -377,7 +379,9 @@ class Recaller:
                     marks = stale_marks(
                         self._truth, graph, timeline, now, [slot for slot, _ in ranked]
                     )
-                hits = make_hits(self._truth, graph, ranked, path, request, marks)
+                hits = make_hits(
+                    self._truth, graph, ranked, path, request, marks, ranking.unlearned
+                )
                 cues = cues_of(graph, request.question)
                 languages = self._language_notes(graph, request.question)
             if hits is not None:  # None: a chunk was deleted meanwhile, so look again
@@ -475,13 +479,12 @@ class Recaller:
             cues += graph.cues(tokenize(phrase))
         cues = list(dict.fromkeys(cues))
         carried = carried_cues(graph, cues, asked.turns)
-        recollection, dense_shift = None, 0.0
+        recollection = None
         if self._learned is not None and self._learned.has_learned:
-            dense_shift = self._learned.parameters().dense_shift
             embedding = self._derived.embedding
             recollection = self._learned.recollect(
                 graph,
-                lambda: self._features.of(graph, dict.fromkeys(cues, 1.0) | carried, terms),
+                self._memory_cues(graph, terms, held, [*cues, *carried], carried),
                 asked.vector,
                 None if embedding is None else embedding.name,
             )
@@ -494,12 +497,32 @@ class Recaller:
             given=asked.given,
             elsewhere=asked.elsewhere,
             learned=recollection,
-            dense_shift=dense_shift,
             carried=carried,
             trust=trust,
             foreign=tuple(foreign),
             dates=self._dates(graph, asked.query, frequencies),
         )
+
+    def _memory_cues(
+        self,
+        graph: TagGraph,
+        terms: Mapping[str, float],
+        frequencies: Mapping[str, int],
+        tags: Sequence[int],
+        carried: Mapping[int, float],
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
+        """Return a question as a lesson keeps it: see :meth:`Derived.term_weights`."""
+        n = max(graph.n_chunks, 1)
+        words = [
+            (hash_term(term), share * math.log1p(n / max(frequencies[term], 1)))
+            for term, share in terms.items()
+        ]
+        weights = idf(graph, np.array(tags, dtype=np.int64)).tolist()
+        names = {
+            graph.phrases.keys[tag]: weight * carried.get(tag, 1.0)
+            for tag, weight in zip(tags, weights, strict=True)
+        }
+        return memory_cues(words, names)
 
     def _dates(self, graph: TagGraph, query: str, frequencies: Mapping[str, int]) -> frozenset[str]:
         """Return the terms of dates that only the dates of chunks speak of."""
@@ -554,7 +577,6 @@ def _shares(request: Request) -> dict[str, float]:
         return {}
     return {
         "dense_share": round(evidence.dense_share, 6),
-        "dense_shift": request.question.dense_shift,
     }
 
 

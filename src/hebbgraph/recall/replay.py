@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -53,11 +53,7 @@ class Replay:
         spreading = spreading_of(recaller)
         found = spreading.spread(request)
         confidence = spreading.confidence(request, found)
-        question = request.question
-        if question.learned is None and not question.dense_shift:
-            return cls(request, found, found, confidence, confidence)
-        plain = replace(request, question=replace(question, learned=None, dense_shift=0.0))
-        unlearned = spreading.spread(plain)
+        unlearned = found.unlearned or found
         return cls(request, found, unlearned, confidence, spreading.confidence(request, unlearned))
 
     def score(self, slot: int) -> float:

@@ -94,7 +94,7 @@ class DirectSearch:
             *lexical,
             n_chunks=graph.n_chunks,
             covered=covered,
-            weights=self._weights.shifted(question.dense_shift),
+            weights=self._weights,
         )
         foreign: BoolArray | None = None
         if question.given is not None:

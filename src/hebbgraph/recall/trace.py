@@ -9,12 +9,9 @@ import numpy as np
 
 from hebbgraph.arrays import IntArray
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.evidence import inhibit
 from hebbgraph.formulas.paths import Layer
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.inspection import Trace, TraceCut, TraceEvent, TraceHit, TraceNode
-from hebbgraph.learning.overlay import Recollection
-from hebbgraph.learning.traces import Family
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.hits import best_slots
 from hebbgraph.recall.recaller import Recaller
@@ -146,8 +143,9 @@ def _flows(replay: Replay) -> Iterator[_Flow]:
         yield _Flow(0, 0, "question", _QUERY, _Node("tag", tag), mass, 0.0)
     for step, over, layer in _steps(found.layers):
         if step == 0:
-            yield from _seeds(replay, layer)
-        yield from _edges(layer, step, over, replay.request.question.learned)
+            yield from _seeds(layer)
+            yield from _brought(replay)
+        yield from _edges(layer, step, over)
 
 
 def _steps(
@@ -164,26 +162,28 @@ def _steps(
         step += 1
 
 
-def _seeds(replay: Replay, layer: Layer) -> Iterator[_Flow]:
-    """Yield where mass starts; that of past questions is learned."""
-    learned: dict[int, float] = {}
-    evidence = replay.request.evidence
-    if (past := replay.request.question.learned) is not None:  # as Spreading.spread does
-        past = past.recognised(past.seen(evidence.approximate))
-        unwanted, factor = past.inhibited()
-        seen = past.seen(inhibit(evidence, unwanted, factor).approximate)
-        if (extra := past.seeds(seen)) is not None:
-            learned = dict(zip(extra[0].tolist(), extra[1].tolist(), strict=True))
+def _seeds(layer: Layer) -> Iterator[_Flow]:
+    """Yield where mass starts."""
     total = (layer.seed_trusted + layer.seed_plain).tolist()
     for chunk, mass in zip(layer.seeds.tolist(), total, strict=True):
         if mass > 0:
-            share = min(learned.get(chunk, 0.0) / mass, 1.0)
-            yield _Flow(0, 1, "question", _QUERY, _Node("chunk", chunk), mass, share)
+            yield _Flow(0, 1, "question", _QUERY, _Node("chunk", chunk), mass, 0.0)
 
 
-def _edges(
-    layer: Layer, step: int, over: Literal["tag", "link"], past: Recollection | None
-) -> Iterator[_Flow]:
+def _brought(replay: Replay) -> Iterator[_Flow]:
+    """Yield what memory adds to chunks, straight from the question."""
+    memory, plain = replay.request.question.learned, replay.found.unlearned
+    if memory is None or plain is None:
+        return
+    gain = memory.brought(plain).sum(1)
+    slots = memory.slots.of_node[: len(gain)]
+    reached = set(replay.found.chunks.tolist())
+    for slot, amount in zip(slots.tolist(), gain.tolist(), strict=True):
+        if amount > 0 and slot in reached:
+            yield _Flow(0, 1, "question", _QUERY, _Node("chunk", slot), amount, 1.0)
+
+
+def _edges(layer: Layer, step: int, over: Literal["tag", "link"]) -> Iterator[_Flow]:
     """Yield the flows of one step: to tags, between tags, to chunks.
 
     An alias joins tags, and a trained layer joins chunks, without any lesson.
@@ -191,33 +191,18 @@ def _edges(
     for source, tag, mass in zip(*(one.tolist() for one in layer.sources), strict=True):
         yield _Flow(step, 2, over, _Node("chunk", source), _Node("tag", tag), mass, 0.0)
     for source, tag, mass in zip(*(one.tolist() for one in layer.hops), strict=True):
-        yield _Flow(
-            step,
-            3,
-            "tag",
-            _Node("tag", source),
-            _Node("tag", tag),
-            mass,
-            _taught(past, source, tag),
-        )
-    into: dict[tuple[_Node, _Node], list[float]] = {}
+        yield _Flow(step, 3, "tag", _Node("tag", source), _Node("tag", tag), mass, 0.0)
+    into: dict[tuple[_Node, _Node], float] = {}
     for tag, chunk, mass in zip(*(one.tolist() for one in layer.passed), strict=True):
-        into.setdefault((_Node("tag", tag), _Node("chunk", chunk)), [0.0, 0.0])[0] += mass
+        into.setdefault((_Node("tag", tag), _Node("chunk", chunk)), 0.0)
+        into[_Node("tag", tag), _Node("chunk", chunk)] += mass
     for source, chunk, mass in zip(*(one.tolist() for one in layer.learned), strict=True):
         begin = _Node("tag", source) if source >= 0 else _Node("chunk", ~source)
-        into.setdefault((begin, _Node("chunk", chunk)), [0.0, 0.0])[1] += mass
-    for (begin, end), (static, learned) in into.items():
-        if (mass := static + learned) > 0:
-            share = 0.0 if past is None else learned / mass
-            yield _Flow(step, 4, over, begin, end, mass, share)
-
-
-def _taught(past: Recollection | None, source: int, tag: int) -> float:
-    """Return 1 if a lesson joined two tags, else 0."""
-    node = None if past is None else past.overlay.node_of_tag.get(source)
-    if past is None or node is None:
-        return 0.0
-    return float(tag in past.overlay.row(Family.HOP, node))
+        into.setdefault((begin, _Node("chunk", chunk)), 0.0)
+        into[begin, _Node("chunk", chunk)] += mass
+    for (begin, end), mass in into.items():
+        if mass > 0:
+            yield _Flow(step, 4, over, begin, end, mass, 0.0)
 
 
 # -- what did not -------------------------------------------------------------------

@@ -37,8 +37,8 @@ __all__ = [
 
 _PAGE = 500
 _BODY = (
-    "trusted", "evidence", "dense_share", "dense_shift", "shown", "cited", "rejected", "cues",
-    "terms", "paths", "embedder",
+    "trusted", "evidence", "dense_share", "dense_shift", "shown", "named", "cited", "rejected",
+    "cues", "terms", "paths", "embedder",
 )  # fmt: skip
 
 
@@ -439,6 +439,7 @@ class FeedbackLog:
             origin=row.origin,
             created_at=row.created_at,
             shown=tuple(ShownChunk.model_construct(**shown) for shown in body["shown"]),
+            named=tuple(ShownChunk.model_construct(**one) for one in body.get("named", ())),
             cited=tuple(body["cited"]),
             rejected=tuple(body["rejected"]),
             cues=tuple(Cue.model_construct(**cue) for cue in body["cues"]),
@@ -471,7 +472,7 @@ def _body(feedback: Feedback) -> str:
 
 def names_chunk(feedback: Feedback, chunk_id: str) -> bool:
     """Return whether a chunk was shown, or lies on a path."""
-    return any(shown.chunk_id == chunk_id for shown in feedback.shown) or any(
+    return any(shown.chunk_id == chunk_id for shown in feedback.known_chunks) or any(
         step.kind == "chunk" and step.value == chunk_id for path in feedback.paths for step in path
     )
 
@@ -481,6 +482,7 @@ def without_chunk(feedback: Feedback, chunk_id: str) -> Feedback | None:
     kept = feedback.model_copy(
         update={
             "shown": tuple(shown for shown in feedback.shown if shown.chunk_id != chunk_id),
+            "named": tuple(named for named in feedback.named if named.chunk_id != chunk_id),
             "cited": tuple(id_ for id_ in feedback.cited if id_ != chunk_id),
             "rejected": tuple(id_ for id_ in feedback.rejected if id_ != chunk_id),
             "paths": tuple(

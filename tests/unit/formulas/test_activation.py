@@ -256,17 +256,6 @@ def test_tag_beam_lets_only_the_heaviest_tags_pass() -> None:
     assert credit(narrow, 2) == pytest.approx(credit(wide, 2))
 
 
-def test_extra_seeds_count_as_arrived_and_spread() -> None:
-    view = ArrayView([[], [0], [0]], titles=[set(), set(), {0}])
-    extra = (np.array([1]), np.array([0.3]))
-    found = spread(view, cues(), evidence({0: 1.0}), parameters=ONE_STEP, extra_seeds=extra)
-    on_tag = 0.3
-    pull = 32 * 0.05 + 0.05 + 1.0
-    assert credit(found, 2) == pytest.approx(on_tag * 32 * 0.05 / pull)
-    assert credit(found, 1) == pytest.approx(0.3 + 0.6 * on_tag * 0.05 / pull)
-    assert nodes(found, 2) == [("chunk", 1), ("tag", 0), ("chunk", 2)]
-
-
 def test_little_mass_goes_no_further_once_learning_has_moved_any() -> None:
     view = ArrayView([[0, 1], [1], [2]], titles=[{0}, {1}, set()])
     seeds = evidence({0: 1.0})

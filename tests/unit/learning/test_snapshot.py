@@ -45,16 +45,15 @@ def teach(index: HebbianIndex, n: int, first: int = 0) -> None:
 
 def everything(index: HebbianIndex) -> list[Any]:
     found = [[(hit.chunk.id, hit.score) for hit in index.recall(q).hits] for q in QUESTIONS]
-    weights = index.parts.learned.weights
-    scales = weights.actor_scales().tolist()
-    return [found, dump(weights), scales, list(index.parts.learned.events)]
+    learned = index.parts.learned
+    return [found, dump(learned), learned.actors.facts(), learned.events]
 
 
 def folded_anew(index: HebbianIndex) -> dict[Any, float]:
     parts = index.parts
     fresh = Memory(parts.log, parts.truth, parts.settings.learning)
     fresh.refresh(parts.derived.feedback)
-    return dump(fresh.weights)
+    return dump(fresh)
 
 
 @pytest.fixture
@@ -103,7 +102,7 @@ def test_opening_goes_on_where_it_was(
         assert len(folds) == 30
     with opened(**options) as index:
         assert everything(index) == after
-        assert dump(index.parts.learned.weights) == folded_anew(index)
+        assert dump(index.parts.learned) == folded_anew(index)
         recall = index.recall(QUESTIONS[0])
         explained = index.explain(recall, recall.hits[0].chunk.id)
         assert explained.learned
@@ -139,10 +138,10 @@ def test_a_correction_folds_only_what_came_after_the_snapshot(
         index.reinforce(recall, [second], actor="ann")
         index.recall(QUESTIONS[0])
         assert len(folds) == 1
-        assert dump(index.parts.learned.weights) == folded_anew(index)
+        assert dump(index.parts.learned) == folded_anew(index)
         index.forget(chunk=first)
         index.recall(QUESTIONS[0])
-        assert dump(index.parts.learned.weights) == folded_anew(index)
+        assert dump(index.parts.learned) == folded_anew(index)
 
 
 def test_a_snapshot_that_does_not_fit_is_passed_over(
@@ -152,11 +151,11 @@ def test_a_snapshot_that_does_not_fit_is_passed_over(
         teach(index, 20)
         everything(index)
     folds.clear()
-    slower = Settings(learning=LearningSettings(learning_rate=0.1))
+    slower = Settings(learning=LearningSettings(half_life_events=100.0))
     with opened(settings=slower) as index:
         index.recall(QUESTIONS[0])
         assert len(folds) == 20
-        assert dump(index.parts.learned.weights) == folded_anew(index)
+        assert dump(index.parts.learned) == folded_anew(index)
 
 
 @pytest.mark.parametrize("place", ["format", "length", "checksum", "a fact", "arrays"])
@@ -207,7 +206,7 @@ def test_a_wrong_snapshot_that_is_whole_is_repaired(
     [path] = tmp_path.rglob(SNAPSHOT_NAME)
     held = load_snapshot(path)
     assert held is not None
-    save_snapshot(path, held.facts, held.arrays | {"weight": held.arrays["weight"] / 2.0})
+    save_snapshot(path, held.facts, held.arrays | {"link_credit": held.arrays["link_credit"] / 2})
     with opened() as index:
         assert everything(index) != before
         [finding] = index.doctor(repair=True).findings

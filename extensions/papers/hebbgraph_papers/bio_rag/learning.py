@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from hebbgraph.formulas.plasticity import LearningRule, bio_rag
 
 from hebbgraph_papers.bio_rag.network import NumberedGraph
+from hebbgraph_papers.bio_rag.plasticity import LearningRule, bio_rag
 from hebbgraph_papers.bio_rag.search import Found, GraphSearch
 
 __all__ = ["Learning", "learn_round"]

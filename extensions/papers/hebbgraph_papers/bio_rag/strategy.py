@@ -4,9 +4,8 @@ The formulas are in :mod:`hebbgraph_papers.bio_rag.formulas`.
 
 Nodes are tags and chunks. Two tags weigh 0.1 for each chunk that holds both, up to 1;
 a chunk weighs 1 to its own title and 0.5 to its other tags. The paper gives neither number.
-What was learned is added: with ``LearningSettings(rule="bio_rag", families=("path",))`` the
-edges of a path gain in proportion to relevance and in inverse proportion to its length, and
-``half_life_events`` is the decay of the others.
+The paper's learning is in :mod:`hebbgraph_papers.bio_rag.learning`; what an index was taught adds
+nothing to this strategy.
 """
 
 from __future__ import annotations
@@ -164,9 +163,7 @@ class BreadthFirst:
         """Return the chunks that the search reaches, by the paper's final score."""
         graph, p = request.graph, self._parameters
         seeds = self._seeds(graph, request.question.query)
-        learned = request.question.learned
-        plastic = None if learned is None else learned.overlay.path_edges()
-        walk = TagChunkGraph(graph, request.allowed, plastic)
+        walk = TagChunkGraph(graph, request.allowed)
         expansions = [
             expand(walk.neighbours, seed, min_weight=p.min_weight, max_nodes=p.max_nodes)
             for seed in seeds

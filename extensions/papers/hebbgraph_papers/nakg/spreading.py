@@ -6,9 +6,8 @@ from dataclasses import replace
 
 from hebbgraph.arrays import BoolArray
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.adjacency import PlasticEdges
+from hebbgraph.formulas.adjacency import GatedEdges, GateOf, PlasticEdges
 from hebbgraph.formulas.evidence import Evidence
-from hebbgraph.formulas.learned_edges import GatedEdges, GateOf
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.masks import Passing
 from hebbgraph.recall.question import Question
@@ -74,11 +73,9 @@ class NeuralSpreading(Spreading):
 
         return super().rank(replace(request, search=search))
 
-    def edges(
-        self, request: Request, learned: PlasticEdges | None, evidence: GateOf
-    ) -> PlasticEdges | None:
-        """Add the neural edges, gated as learned pairs are."""
-        plastic = super().edges(request, learned, evidence)
+    def edges(self, request: Request, evidence: GateOf) -> PlasticEdges | None:
+        """Add the neural edges, gated by the direct evidence of their targets."""
+        plastic = super().edges(request, evidence)
         layer = self._layers.in_graph(self._derived, request.graph) if self.edge_gain else None
         if layer is None or not len(layer.edges):
             return plastic

@@ -9,7 +9,7 @@ import numpy as np
 from hebbgraph.errors import ParameterError
 from hebbgraph.graph.incidence import Postings
 from hebbgraph.learning.actors import Actors, standing, voice_of
-from hebbgraph.learning.traces import shared_credit
+from hebbgraph.learning.lessons import shared_credit
 from hebbgraph.records import Feedback
 from hebbgraph.settings import LearningSettings
 from hebbgraph.store.embeddings import EmbeddingState

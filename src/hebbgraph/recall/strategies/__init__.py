@@ -106,6 +106,8 @@ class Ranking:
     confidence : float, in [0, 1], optional
         How sure it is that the corpus speaks of the question. Left out, scores stay as they
         are.
+    unlearned : callable, optional
+        Returns the score of a slot without what was learned; a lesson keeps it.
     """
 
     slots: IntArray
@@ -114,6 +116,7 @@ class Ranking:
     passed_on: Callable[[], Iterable[int]] = frozenset
     notes: tuple[str, ...] = ()
     confidence: float | None = None
+    unlearned: Callable[[int], float] | None = None
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""Spreading activation, learned edges included: the default."""
+"""Spreading activation, and what memory adds to it: the default."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from hebbgraph.formulas.activation import Activation, spread
-from hebbgraph.formulas.adjacency import PlasticEdges
-from hebbgraph.formulas.evidence import inhibit
-from hebbgraph.formulas.learned_edges import GateOf
+from hebbgraph.formulas.adjacency import GateOf, PlasticEdges
 from hebbgraph.formulas.paths import Layer
 from hebbgraph.graph.aliases import Aliases
 from hebbgraph.namespace import Namespace
@@ -63,6 +61,7 @@ class Spreading:
             lambda: _passed_on(found.layers),
             notes=tuple(notes),
             confidence=confidence,
+            unlearned=found.unlearned_score,
         )
 
     def confidence(self, request: Request, found: Activation) -> float:
@@ -74,61 +73,37 @@ class Spreading:
         return 1.0 - (1.0 - sure) * (1.0 - found.remembered) * (1.0 - named)
 
     def spread(self, request: Request) -> Activation:
-        """Spread activation, over learned edges too if the question brings any back."""
+        """Spread activation, then add what memory brings."""
         cues = np.array(request.question.cues, dtype=np.int64)
         weights, trust = request.question.cue_weights, request.question.cue_trust
-        evidence, learned = request.evidence, request.question.learned
+        evidence, memory = request.evidence, request.question.learned
         sure, held = evidence.confidence, evidence.held
         if sure is None:  # words say nothing of what is written in another language
             sure = held = 1.0
         # A tag that was only given entitles no chunk, so what it is lit with would be lost.
         known = request.graph.are_known(cues)
-        if learned is None:
-            return spread(
-                request.graph,
-                cues[known],
-                evidence,
-                parameters=self.parameters,
-                allowed=request.allowed,
-                plastic=self.edges(request, None, evidence.of),
-                cue_weights=weights[known],
-                cue_trust=trust[known],
-                confidence=sure,
-                held=held,
-            )
-        seen = learned.seen(evidence.approximate)
-        learned = learned.recognised(seen)
-        unwanted, factor = learned.inhibited()
-        if len(unwanted):
-            evidence = inhibit(evidence, unwanted, factor)
-            seen = learned.seen(evidence.approximate)
-        plastic = learned.overlay.edges(cues, evidence.approximate)
-        if not known.all():  # unless it has learned
-            known[~known] = plastic.has_learned(cues[~known])
-        return spread(
+        found = spread(
             request.graph,
             cues[known],
             evidence,
             parameters=self.parameters,
             allowed=request.allowed,
-            plastic=self.edges(request, plastic, evidence.of),
-            extra_seeds=learned.seeds(seen),
+            plastic=self.edges(request, evidence.of),
             cue_weights=weights[known],
             cue_trust=trust[known],
             confidence=sure,
             held=held,
         )
+        return found if memory is None else memory.added(found, request.allowed)
 
-    def edges(
-        self, request: Request, learned: PlasticEdges | None, evidence: GateOf
-    ) -> PlasticEdges | None:
+    def edges(self, request: Request, evidence: GateOf) -> PlasticEdges | None:
         """Return the edges to follow beside those of the text; a subclass may add its own.
 
         ``evidence`` is the direct evidence of chunks, which may gate edges.
         """
         if self._aliases and len(aliases := self._aliases.edges(request.graph)):
-            return replace(learned or PlasticEdges(), tag_to_tag=aliases)
-        return learned
+            return PlasticEdges(tag_to_tag=aliases)
+        return None
 
 
 def _passed_on(layers: tuple[Layer, ...]) -> set[int]:

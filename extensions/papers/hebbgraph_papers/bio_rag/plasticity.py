@@ -5,8 +5,7 @@ A rule is a pure function on arrays, selected by name or passed in::
     def my_rule(weight, credit, length, *, learning_rate, w_max, w_min):
         return weight + learning_rate * credit
 
-Decay, caps and normalisation are not part of a rule. They live in
-:mod:`hebbgraph.formulas.homeostasis` and apply to every rule.
+Decay and caps are not part of a rule.
 """
 
 from __future__ import annotations
@@ -15,9 +14,8 @@ from collections.abc import Mapping
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-
 from hebbgraph.errors import ParameterError
+from numpy.typing import NDArray
 
 __all__ = ["RULES", "W_MAX", "LearningRule", "bio_rag", "find_rule", "hebb"]
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-
 from hebbgraph.errors import ParameterError
-from hebbgraph.formulas.plasticity import RULES, bio_rag, find_rule, hebb
+
+from hebbgraph_papers.bio_rag.plasticity import RULES, bio_rag, find_rule, hebb
 
 ONE = np.ones(1)
 

@@ -1,0 +1,286 @@
+"""Sums of lessons by chunk: from cues, from vectors, and from chunks cited together.
+
+A part holds the lessons up to a moment, and another one those since: what a question brings back
+is added up over both, and lengths of sums by the products between them. So a new lesson costs what
+the newest part costs, and the whole is made anew with each step of the clock.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import FloatArray, IntArray, concatenated_ranges
+from hebbgraph.formulas.association import unit_rows
+from hebbgraph.learning.lessons import Lessons
+
+__all__ = ["Asked", "Associations", "Part", "Rarity"]
+
+_CUE_BITS = 40
+_BLOCK = 4096
+#: As if so many questions were asked whose vectors are zero: one question alone is no mean.
+_UNASKED = 16.0
+
+
+@dataclass(frozen=True)
+class Rarity:
+    """How rare cues are in the questions so far, and where their vectors lie."""
+
+    keys: NDArray[np.uint64]
+    n_with: NDArray[np.int64]
+    n_lessons: int
+    centers: dict[str, NDArray[np.float32]]
+
+    @classmethod
+    def of(cls, lessons: Lessons, until: int) -> Rarity:
+        """Count the first so many lessons."""
+        keys, counts = np.unique(lessons.cue_key[: lessons.cue_ends[until]], return_counts=True)
+        centers = {}
+        for name, vectors in lessons.vectors.items():
+            rows = vectors.rows.view[: vectors.whose.view.searchsorted(until)]
+            total = rows.sum(0, dtype=np.float32)
+            centers[name] = np.asarray(total / (len(rows) + _UNASKED), np.float32)
+        return cls(keys, counts, until, centers)
+
+    def weigh(self, keys: NDArray[np.uint64], weights: FloatArray) -> FloatArray:
+        """Return the weights of cues: by the corpus, times by questions."""
+        df = np.zeros(len(keys))
+        if len(self.keys):
+            at = np.minimum(self.keys.searchsorted(keys), len(self.keys) - 1)
+            df = np.where(self.keys[at] == keys, self.n_with[at], 0)
+        found: FloatArray = weights * np.log1p(self.n_lessons / (1.0 + df))
+        return found
+
+    def center(self, rows: FloatArray, embedder: str) -> NDArray[np.float32]:
+        """Return unit vectors, seen from where questions lie."""
+        return unit_rows(rows - self.centers.get(embedder, np.float32(0)))
+
+
+class Asked(NamedTuple):
+    """A question as memory reads it; both parts of unit length, or empty."""
+
+    keys: NDArray[np.uint64]
+    weights: FloatArray
+    embedder: str = ""
+    vector: NDArray[np.float32] | None = None
+
+
+class Sums(NamedTuple):
+    """By node: the product of a question with its sum, and the sum's length, squared."""
+
+    dot: FloatArray
+    squared: FloatArray
+
+
+class Part:
+    """The sums of some lessons.
+
+    Parameters
+    ----------
+    lessons : Lessons
+    first, until : int
+        Which of them.
+    amount : ndarray of float, shape (n_lessons,)
+        What each lesson weighs.
+    rarity : Rarity
+    """
+
+    def __init__(
+        self, lessons: Lessons, first: int, until: int, amount: FloatArray, rarity: Rarity
+    ) -> None:
+        links = np.arange(*lessons.link_lesson.searchsorted([first, until]).tolist())
+        self.n_nodes = n = len(lessons.names)
+        owner = lessons.link_lesson[links]
+        node = lessons.link_node[links]
+        given = amount[owner] * np.abs(lessons.link_credit[links])
+        self.taught = _sums(node, given, n)
+        self._sum_cues(lessons, first, until, owner, node, given, rarity)
+        self._sum_vectors(lessons, owner, node, given, rarity)
+        self._sum_pairs(lessons, links, owner, node, amount)
+
+    def _sum_cues(
+        self,
+        lessons: Lessons,
+        first: int,
+        until: int,
+        owner: IntArray,
+        node: IntArray,
+        given: FloatArray,
+        rarity: Rarity,
+    ) -> None:
+        ends = lessons.cue_ends[first : until + 1]
+        start, stop = int(ends[0]), int(ends[-1])
+        self.keys, cue = np.unique(lessons.cue_key[start:stop], return_inverse=True)
+        weight = rarity.weigh(lessons.cue_key[start:stop], lessons.cue_weight[start:stop])
+        counts = np.diff(ends)
+        whose = np.repeat(np.arange(len(counts)), counts)
+        length = np.sqrt(np.bincount(whose, weight * weight, len(counts)))
+        weight = weight / np.maximum(length, 1e-9)[whose]
+        spans = counts[owner - first]
+        at = concatenated_ranges(ends[:-1][owner - first] - start, spans)
+        key = np.repeat(node, spans) << _CUE_BITS | cue[at]
+        value = np.repeat(given, spans) * weight[at]
+        order = np.argsort(key, kind="stable")
+        key, value = key[order], value[order]
+        firsts = _firsts(key)
+        self.row_key = key[firsts]
+        self.row_value = np.add.reduceat(value, firsts) if len(firsts) else value
+        nodes, cues = self.row_key >> _CUE_BITS, self.row_key & ((1 << _CUE_BITS) - 1)
+        self.squared = _sums(nodes, self.row_value**2, self.n_nodes)
+        order = np.argsort(cues, kind="stable")
+        self._posting_node, self._posting_value = nodes[order], self.row_value[order]
+        self._starts = cues[order].searchsorted(np.arange(len(self.keys) + 1))
+
+    def _sum_vectors(
+        self, lessons: Lessons, owner: IntArray, node: IntArray, given: FloatArray, rarity: Rarity
+    ) -> None:
+        self.vectors: dict[str, NDArray[np.float32]] = {}
+        for name, vectors in lessons.vectors.items():
+            whose = vectors.whose.view
+            if not len(whose):
+                continue
+            at = np.minimum(whose.searchsorted(owner), len(whose) - 1)
+            links = np.flatnonzero(whose[at] == owner)
+            if not len(links):
+                continue
+            links = links[np.argsort(node[links], kind="stable")]
+            sums = np.zeros((self.n_nodes, vectors.dimension), np.float32)
+            for some in np.split(links, range(_BLOCK, len(links), _BLOCK)):
+                rows = rarity.center(vectors.rows.view[at[some]].astype(np.float32), name)
+                rows *= given[some, None]
+                nodes = node[some]
+                firsts = _firsts(nodes)
+                sums[nodes[firsts]] += np.add.reduceat(rows, firsts, axis=0)
+            self.vectors[name] = sums
+
+    def _sum_pairs(
+        self, lessons: Lessons, links: IntArray, owner: IntArray, node: IntArray, amount: FloatArray
+    ) -> None:
+        credit = np.maximum(lessons.link_credit[links], 0.0)
+        _, first, counts = np.unique(owner, return_index=True, return_counts=True)
+        sizes = np.repeat(counts, counts)
+        one = np.repeat(np.arange(len(owner)), sizes)
+        other = concatenated_ranges(np.repeat(first, counts), sizes)
+        kept = (one != other) & (credit[one] > 0) & (credit[other] > 0)
+        one, other = one[kept], other[kept]
+        order = np.argsort(node[one], kind="stable")
+        one, other = one[order], other[order]
+        self._pair_from, self._pair_to = node[one], node[other]
+        self._pair_value = amount[owner[one]] * credit[one] * credit[other]
+
+    def by_cues(self, asked: Asked, n: int) -> FloatArray:
+        """Return the product of a question's cues with the sum of each of n chunks."""
+        if not len(self.keys) or not len(asked.keys):
+            return np.zeros(n)
+        at = np.minimum(self.keys.searchsorted(asked.keys), len(self.keys) - 1)
+        known = self.keys[at] == asked.keys
+        at, weights = at[known], asked.weights[known]
+        counts = self._starts[at + 1] - self._starts[at]
+        places = concatenated_ranges(self._starts[at], counts)
+        values = self._posting_value[places] * np.repeat(weights, counts)
+        return _sums(self._posting_node[places], values, n)
+
+    def by_vector(self, asked: Asked, n: int) -> FloatArray | None:
+        """Return the product of a question's vector with the sum of each of n chunks."""
+        sums = self.vectors.get(asked.embedder)
+        if asked.vector is None or sums is None or sums.shape[1] != len(asked.vector):
+            return None
+        return _padded(sums @ asked.vector, n)
+
+    def together(self, nodes: IntArray, n: int) -> FloatArray:
+        """Return, for m chunks, how much each of n was cited together with it; shape (m, n)."""
+        first = self._pair_from.searchsorted(nodes)
+        counts = self._pair_from.searchsorted(nodes, side="right") - first
+        at = concatenated_ranges(first, counts)
+        row = np.repeat(np.arange(len(nodes)), counts)
+        found = _sums(row * n + self._pair_to[at], self._pair_value[at], len(nodes) * n)
+        return found.reshape(len(nodes), n)
+
+
+def _sums(at: IntArray, values: FloatArray, n: int) -> NDArray[np.float64]:
+    """Add up values by position; of float also if there are none."""
+    return np.bincount(at, values, n).astype(np.float64)
+
+
+def _firsts(ordered: IntArray) -> IntArray:
+    """Return where each run of equal values begins."""
+    if not len(ordered):
+        return np.empty(0, np.int64)
+    return np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+
+
+def _padded(values: FloatArray, n: int) -> FloatArray:
+    return np.concatenate((values, np.zeros(n - len(values)))) if len(values) < n else values
+
+
+class Associations:
+    """All sums: those of the clock's last step, and those of the lessons since."""
+
+    def __init__(self, rarity: Rarity, base: Part, recent: Part | None = None) -> None:
+        self.rarity = rarity
+        self.parts = (base,) if recent is None else (base, recent)
+        self.n = n = self.parts[-1].n_nodes
+        self.taught: FloatArray = sum((_padded(p.taught, n) for p in self.parts), np.zeros(n))
+        self.squared: FloatArray = sum((_padded(p.squared, n) for p in self.parts), np.zeros(n))
+        if recent is not None:
+            self.squared = self.squared + 2.0 * _crossed(base, recent)
+        self._vector_squared: dict[str, FloatArray] = {}
+        for name in {name for part in self.parts for name in part.vectors}:
+            rows = [part.vectors[name] for part in self.parts if name in part.vectors]
+            squared: FloatArray = np.zeros(n)
+            for one in rows:
+                squared[: len(one)] += np.einsum("ij,ij->i", one, one)
+            if len(rows) == 2:
+                m = len(rows[0])
+                squared[:m] += 2.0 * np.einsum("ij,ij->i", rows[0], rows[1][:m])
+            self._vector_squared[name] = squared
+
+    def read(
+        self,
+        cues: tuple[NDArray[np.uint64], NDArray[np.float32]],
+        vector: NDArray[np.float32] | None,
+        embedder: str,
+    ) -> Asked:
+        """Read a question: weigh its cues, and see its vector from where questions lie."""
+        weights = self.rarity.weigh(*cues)
+        length = float(np.sqrt(weights @ weights))
+        if vector is not None:
+            vector = self.rarity.center(vector[None, :].astype(np.float32), embedder)[0]
+        return Asked(cues[0], weights / max(length, 1e-9), embedder, vector)
+
+    def by_cues(self, asked: Asked) -> Sums:
+        """Return what a question's words and names bring back."""
+        dot: FloatArray = sum((p.by_cues(asked, self.n) for p in self.parts), np.zeros(self.n))
+        return Sums(dot, self.squared)
+
+    def by_vector(self, asked: Asked) -> Sums | None:
+        """Return what a question's vector brings back; None if none can be compared."""
+        known = [dot for p in self.parts if (dot := p.by_vector(asked, self.n)) is not None]
+        if not known:
+            return None
+        return Sums(sum(known, np.zeros(self.n)), self._vector_squared[asked.embedder])
+
+    def together(self, nodes: IntArray) -> FloatArray:
+        """Return, for m chunks, how much each other was cited together with it; shape (m, n)."""
+        found: FloatArray = sum(
+            (p.together(nodes, self.n) for p in self.parts), np.zeros((len(nodes), self.n))
+        )
+        return found
+
+
+def _crossed(base: Part, recent: Part) -> FloatArray:
+    """Return the products of the two sums of each chunk."""
+    n = recent.n_nodes
+    if not len(base.row_key) or not len(recent.row_key):
+        return np.zeros(n)
+    node, cue = recent.row_key >> _CUE_BITS, recent.row_key & ((1 << _CUE_BITS) - 1)
+    number = np.minimum(base.keys.searchsorted(recent.keys), len(base.keys) - 1)
+    known = (base.keys[number] == recent.keys)[cue]
+    key = node << _CUE_BITS | number[cue]
+    at = np.minimum(base.row_key.searchsorted(key), len(base.row_key) - 1)
+    known &= base.row_key[at] == key
+    products = recent.row_value[known] * base.row_value[at[known]]
+    return _sums(node[known], products, n)

@@ -1,0 +1,52 @@
+"""What a question is made of, for memory: words and names, as numbers of 64 bits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["cues_of", "hash_term", "tag_cue"]
+
+#: What a name counts beside its words, which count by themselves.
+_NAME = 0.3
+
+
+@lru_cache(maxsize=65_536)
+def hash_term(term: str) -> str:
+    """Return 16 hex digits for a word: learning only asks whether words are the same."""
+    return hashlib.blake2b(term.encode(), digest_size=8).hexdigest()
+
+
+@lru_cache(maxsize=65_536)
+def tag_cue(phrase: str) -> int:
+    """Return the number of a name."""
+    digest = hashlib.blake2b(phrase.encode("utf-8", "surrogatepass"), digest_size=8, person=b"tag")
+    return int(digest.hexdigest(), 16)
+
+
+def cues_of(
+    terms: Iterable[tuple[str, float]], tags: Mapping[str, float]
+) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
+    """Return the cues of a question, and the weight of each by the corpus.
+
+    Parameters
+    ----------
+    terms : iterable of (str, float)
+        Hashes of its words, and their weights.
+    tags : mapping of str to float
+        Phrases that it names, and their weights.
+
+    Examples
+    --------
+    >>> keys, weights = cues_of([("00000000000000ff", 4.0)], {})
+    >>> keys.tolist(), weights.tolist()
+    ([255], [2.0])
+    """
+    found = {int(term, 16): weight for term, weight in terms}
+    found |= {tag_cue(tag): _NAME**2 * weight for tag, weight in tags.items()}
+    weights = np.sqrt(np.fromiter(found.values(), np.float64, len(found)))
+    return np.fromiter(found, np.uint64, len(found)), weights.astype(np.float32)

@@ -1,0 +1,150 @@
+"""Lessons as exams: what each kind of evidence said of the cited chunk before it was taught."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hebbgraph.arrays import FloatArray, IntArray, top_n
+from hebbgraph.formulas.association import recalled
+from hebbgraph.formulas.trust import KINDS, Exams, Trust, fit_trust
+from hebbgraph.learning.associations import Asked, Associations, Sums
+from hebbgraph.learning.lessons import BEYOND, Lessons
+
+__all__ = ["brought_back", "completed", "examined", "seeds_among", "taught_share"]
+
+#: So many lessons are exams, drawn by their ids; of each, so many chunks that memory brings.
+_MOST, _BROUGHT = 256, 20
+_SEEDS, _SHARPNESS = 5, 4.0
+#: From this on, a chunk counts as taught.
+_TAUGHT = 0.5
+#: Cosines of unrelated questions, seen from where all questions lie, hardly exceed this.
+VECTORS_BY_CHANCE = 0.3
+_PLAIN = np.array(Trust().gains)
+
+
+def seeds_among(scores: FloatArray) -> tuple[IntArray, FloatArray]:
+    """Return the positions of the best hits without learning, and what each counts as a cue."""
+    best = top_n(scores, _SEEDS)
+    mass = np.maximum(scores[best], 0.0) ** _SHARPNESS
+    total = float(mass.sum())
+    shares: FloatArray = mass / total if total > 0 else mass
+    return best, shares
+
+
+def taught_share(taught: FloatArray) -> FloatArray:
+    """Return how far chunks count as taught, in [0, 1]."""
+    share: FloatArray = np.minimum(taught / _TAUGHT, 1.0)
+    return share
+
+
+def completed(pairs: FloatArray, mass: FloatArray) -> FloatArray:
+    """Return how far the seeds bring back what was cited together with them, for each chunk."""
+    found: FloatArray = mass @ (pairs / (pairs + 1.0))
+    return found
+
+
+def brought_back(
+    words: Sums, vectors: Sums | None, pairs: FloatArray, against: tuple[IntArray, IntArray]
+) -> FloatArray:
+    """Return what memory brings for each chunk, by kind, shape (n, n_kinds).
+
+    Parameters
+    ----------
+    words, vectors : Sums
+    pairs : ndarray of float, shape (n,)
+        See :func:`completed`.
+    against : (nodes of rejections, nodes of the chunks they reject)
+    """
+    found = np.zeros((len(words.dot), len(KINDS)))
+    found[:, 0], found[:, 1] = recalled(words.dot, words.squared)
+    if vectors is not None:
+        found[:, 2], found[:, 3] = recalled(
+            vectors.dot, vectors.squared, by_chance=VECTORS_BY_CHANCE
+        )
+    found[:, 4] = pairs
+    rejections, rejected = against
+    likenesses = found[rejections]
+    likenesses[:, [1, 3]] = 0.0  # a thousand rejections count as one that is believed
+    found[rejected] -= likenesses
+    found[rejections] = 0.0
+    return found
+
+
+def examined(lessons: Lessons, until: int, associations: Associations, amount: FloatArray) -> Trust:
+    """Hold the exams of the first so many lessons, and return what follows from them."""
+    able = np.flatnonzero(np.diff(lessons.shown_ends[: until + 1]) > 0)
+    able = able[np.isin(able, lessons.link_lesson[lessons.link_credit > 0])]
+    drawn = able[np.argsort(lessons.draw[able], kind="stable")[:_MOST]]
+    if not len(drawn):
+        return Trust()
+    exams = [_exam(lessons, lesson, associations, amount) for lesson in drawn.tolist()]
+    width = max(len(cited) for _, _, cited in exams)
+    n, kinds = len(exams), len(KINDS) + 2
+    features, unseen = np.zeros((2, n, width, kinds))
+    cited, present = np.zeros((2, n, width), np.bool_)
+    for at, (first, second, which) in enumerate(exams):
+        features[at, : len(which)], unseen[at, : len(which)] = first, second
+        cited[at, : len(which)], present[at, : len(which)] = which, True
+    weight = np.clip(amount[drawn], 1e-6, 1.0)
+    return fit_trust(Exams(features, unseen, cited, present, weight))
+
+
+def _asked(lessons: Lessons, lesson: int, associations: Associations) -> Asked:
+    for name, vectors in lessons.vectors.items():
+        at = int(vectors.whose.view.searchsorted(lesson))
+        if at < len(vectors.whose) and vectors.whose.view[at] == lesson:
+            vector = vectors.rows.view[at].astype(np.float32)
+            return associations.read(lessons.cues(lesson), vector, name)
+    return associations.read(lessons.cues(lesson), None, "")
+
+
+def _exam(
+    lessons: Lessons, lesson: int, associations: Associations, amount: FloatArray
+) -> tuple[FloatArray, FloatArray, NDArray[np.bool_]]:
+    """Return the features of candidates, the same if nothing of the cited had been taught."""
+    n = associations.n
+    asked = _asked(lessons, lesson, associations)
+    links = lessons.links_of([lesson])
+    nodes = lessons.link_node[links]
+    own = amount[lesson] * np.abs(lessons.link_credit[links]).astype(np.float64)
+    cited = nodes[lessons.link_credit[links] > 0]
+    shown, scores = lessons.shown(lesson)
+    static = np.full(n, BEYOND * float(scores.min()))
+    static[shown] = scores
+    at, mass = seeds_among(scores.astype(np.float64))
+    pairs = associations.together(shown[at])
+    credit = np.where(np.isin(nodes, cited), lessons.link_credit[links], 0.0)
+    for row, seed in enumerate(shown[at].tolist()):
+        if len(mine := np.flatnonzero(nodes == seed)):
+            others = nodes != seed
+            pairs[row, nodes[others]] -= amount[lesson] * credit[mine[0]] * credit[others]
+    pairs = completed(np.maximum(pairs, 0.0), mass)
+    words = _without(associations.by_cues(asked), nodes, own, 1.0)
+    vectors = associations.by_vector(asked)
+    if vectors is not None:
+        vectors = _without(vectors, nodes, own, 1.0)
+    taught = associations.taught.copy()
+    taught[nodes] -= own
+    brought = brought_back(words, vectors, pairs, lessons.against)
+    candidates = np.unique(np.concatenate((shown, cited, top_n(brought @ _PLAIN, _BROUGHT))))
+
+    def features(brought: FloatArray, taught: FloatArray) -> FloatArray:
+        columns = (
+            static[candidates, None],
+            brought[candidates],
+            -taught_share(np.maximum(taught[candidates, None], 0.0)),
+        )
+        return np.concatenate(columns, axis=1)
+
+    first = features(brought, taught)
+    brought[cited], taught[cited] = 0.0, 0.0
+    return first, features(brought, taught), np.isin(candidates, cited)
+
+
+def _without(sums: Sums, nodes: IntArray, own: FloatArray, length: float) -> Sums:
+    """Take a lesson out of the sums that it is a part of."""
+    dot, squared = sums.dot.copy(), sums.squared.copy()
+    squared[nodes] = np.maximum(squared[nodes] - 2.0 * own * dot[nodes] + own**2 * length, 0.0)
+    dot[nodes] = np.maximum(dot[nodes] - own * length, 0.0)
+    return Sums(dot, squared)
