@@ -839,8 +839,8 @@ class LearnedParameter(BaseModel):
 
     Examples
     --------
-    >>> print(LearnedParameter(name="words", value=0.52, default=0.38, lessons=214, actors=12))
-    memory by words counts .52 here, by 214 exams of 12 actors (default .38)
+    >>> print(LearnedParameter(name="words", value=0.52, default=0.62, lessons=214, actors=12))
+    memory by words counts .52 here, by 214 exams of 12 actors (default .62)
     """
 
     model_config = _FROZEN

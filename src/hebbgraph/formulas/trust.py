@@ -39,7 +39,7 @@ __all__ = ["KINDS", "Exams", "Trust", "fit_trust", "ndcg"]
 #: What memory brings: for words and vectors, how alike, and that times the root of how often;
 #: and the other chunks that were cited together with what search found.
 KINDS = ("words", "often by words", "vectors", "often by vectors", "pairs")
-_PRIOR = np.array([4.0, 2.0, 1.5, 2.0, 1.5, 1.0, 0.0])
+_PRIOR = np.array([4.0, 2.5, 1.5, 2.0, 1.5, 1.0, 0.0])
 #: How firm the prior is: of the handicap nothing is known beforehand.
 _PRECISION = np.array([3.0, 3.0, 3.0, 3.0, 3.0, 3.0, 0.3])
 #: With fewer exams than this, the prior stands.
