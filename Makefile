@@ -27,7 +27,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@
 
 $(VENV)/.server-installed: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable ".[server]" --editable extensions/documents
+	$(PIP) --editable ".[server]" --editable extensions/documents --editable extensions/server
 	@touch $(VENV)/.installed $@
 
 $(VENV)/.test-installed: pyproject.toml constraints.txt $(BESIDE:%=%/pyproject.toml) \
@@ -63,12 +63,12 @@ demo: $(VENV)/.installed  ## Index the example corpus, ask it questions, teach i
 demo-ui: $(VENV)/.server-installed  ## Look at the example corpus in a browser: http://localhost:4321
 	$(BIN)/python examples/demo_page.py
 
-ui:  ## Build the web page again from ui/, the same files on every machine (needs npm).
-	cd ui && npm ci --no-audit --no-fund && npm run build
+ui:  ## Build the web page again from extensions/server/ui, the same files on every machine (needs npm).
+	cd extensions/server/ui && npm ci --no-audit --no-fund && npm run build
 
 screenshots: $(VENV)/.test-installed  ## Take the pictures of the page that the docs show (needs chromium).
-	HEBBGRAPH_BROWSER=required HEBBGRAPH_SCREENSHOTS=docs/images \
-		$(BIN)/python -m pytest tests/browser -k accessible
+	HEBBGRAPH_BROWSER=required HEBBGRAPH_SCREENSHOTS=$(abspath docs/images) \
+		$(BIN)/python -m pytest -c extensions/server/pyproject.toml extensions/server/tests/browser -k accessible
 
 animation: $(VENV)/.test-installed  ## Draw the animation of a recall that the README shows.
 	$(BIN)/python docs/_site/recall_animation.py > docs/images/recall.svg
@@ -133,4 +133,4 @@ fuzz: $(VENV)/.test-installed  ## A million strange inputs: queries, filters, ch
 	$(BIN)/python tests/fuzz/fuzzing.py $(or $(INPUTS),1000000)
 
 clean:  ## Remove the virtual environment, caches and the demo's index.
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo.hebb demo-ui.hebb ui/node_modules
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo.hebb demo-ui.hebb extensions/server/ui/node_modules

@@ -8,10 +8,10 @@ import shutil
 from pathlib import Path
 
 from hebbgraph_documents import ingest
+from hebbgraph_server import ServerSettings, create_app
+from hebbgraph_server.running import run
 
 from hebbgraph import HebbianIndex, LearningSettings, Settings
-from hebbgraph.server import ServerSettings, create_app
-from hebbgraph.server.running import run
 
 CORPUS = Path(__file__).parent / "corpus"
 INDEX = Path("demo-ui.hebb")

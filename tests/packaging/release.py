@@ -32,7 +32,7 @@ ALL = """
 import importlib, sys
 for name in sys.argv[1:]:
     importlib.import_module(name)
-from hebbgraph.server import create_app
+from hebbgraph_server import create_app
 print(", ".join(sys.argv[1:]), "and the server: ok")
 """
 CORE = "hebbgraph-"

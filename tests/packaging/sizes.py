@@ -45,7 +45,7 @@ BROUGHT = {
     "neural": "hebbgraph_papers.nakg.training, torch",
     "quantized": "numkong",
     "ivf": "faiss",
-    "server": "hebbgraph.server",
+    "server": "hebbgraph_server.app",
     "agents": "langchain.agents",
     "langgraph": "langgraph.graph",
     "models": "sentence_transformers",

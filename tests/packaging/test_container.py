@@ -13,10 +13,10 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra server is not installed")
 
+from hebbgraph_server import create_app
 from serving import Served
 
 from hebbgraph import HebbianIndex, IndexPool
-from hebbgraph.server import create_app
 
 REPOSITORY = Path(__file__).parents[2]
 

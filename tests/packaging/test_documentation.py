@@ -43,10 +43,10 @@ ROOMS = [
     ROOT / "src" / "hebbgraph" / name
     for name in (
         "citations", "derived", "formulas", "graph", "learning",
-        "recall", "server", "store", "text", "vectors",
+        "recall", "store", "text", "vectors",
     )
 ] + [
-    ROOT / "extensions" / "documents" / "hebbgraph_documents"
+    ROOT / "extensions" / name / f"hebbgraph_{name}" for name in ("documents", "server")
 ] + [
     ROOT / "extensions" / "scale" / "hebbgraph_scale" / name for name in ("", "build")
 ]  # fmt: skip

@@ -10,6 +10,8 @@ from projects import FOLDERS, ROOT, project
 
 import hebbgraph
 
+SERVER = ROOT / "extensions" / "server"
+
 
 def test_the_citation_names_this_version() -> None:
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
@@ -54,9 +56,9 @@ def test_the_changelog_has_the_form_of_keep_a_changelog() -> None:
 
 
 def test_licences_of_what_the_page_carries_are_listed() -> None:
-    """The page's script holds other people's code, in the versions that ``ui/`` names."""
-    packages = json.loads((ROOT / "ui" / "package.json").read_text("utf-8"))["devDependencies"]
+    """The page's script holds other people's code, in the versions that its ``ui/`` names."""
+    packages = json.loads((SERVER / "ui" / "package.json").read_text("utf-8"))["devDependencies"]
     shipped = {name: version for name, version in packages.items() if name != "esbuild"}
-    page = ROOT / "src" / "hebbgraph" / "server" / "page"
+    page = SERVER / "hebbgraph_server" / "page"
     listed = (page / "LICENSES.txt").read_text("utf-8").splitlines()
     assert {f"{name} {version}" for name, version in shipped.items()} <= set(listed)

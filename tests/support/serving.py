@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from hebbgraph import HebbianIndex
-from hebbgraph.client import HebbianClient
 
 __all__ = ["Served", "served_open"]
 
@@ -43,7 +42,7 @@ def served_open(
 
     Closing the client closes the index too, as whoever opened it expects.
     """
-    from hebbgraph.server import ServerSettings, create_app
+    from hebbgraph_server import HebbianClient, ServerSettings, create_app
 
     settings = ServerSettings(requests_per_minute=None, max_k=10_000, max_body_bytes=100_000_000)
 

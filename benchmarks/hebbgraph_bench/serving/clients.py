@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
-from hebbgraph.client import HebbianClient
 from hebbgraph.errors import HebbgraphError
+from hebbgraph_server.client import HebbianClient
 
 from hebbgraph_bench.serving.process import Serving, serving
 from hebbgraph_bench.tables import Grid

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.request import urlopen
 
-from hebbgraph.client import HebbianClient
 from hebbgraph.errors import ConnectionLostError
 from hebbgraph.pool import IndexPool
+from hebbgraph_server.client import HebbianClient
 
 __all__ = ["Serving", "serving"]
 
@@ -89,8 +89,8 @@ def _answers(client: HebbianClient) -> bool:
 
 
 def _serve(db: str, port: str) -> None:
-    from hebbgraph.server import ServerSettings, create_app
-    from hebbgraph.server.running import run
+    from hebbgraph_server import ServerSettings, create_app
+    from hebbgraph_server.running import run
 
     settings = ServerSettings(port=int(port), requests_per_minute=None)
     with IndexPool(db) as pool:

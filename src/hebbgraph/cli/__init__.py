@@ -19,7 +19,6 @@ from hebbgraph.cli import (
     lessons,
     operations,
     plugins,
-    serving,
     showing,
     tags,
     teaching,
@@ -44,7 +43,6 @@ for group in (
     tags,
     showing,
     operations,
-    serving,
     plugins,
 ):
     app.add_typer(group.app)

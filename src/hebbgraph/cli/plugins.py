@@ -25,6 +25,8 @@ _COMMANDS = {
     "build": ("scale", "Build an index with many workers: processes, or a cluster of Ray."),
     "index": ("documents", "Index files: .txt .md .html .pdf .docx. Unchanged ones are skipped."),
     "load": ("bench", "Stress an index with several processes, then check its integrity."),
+    "mcp": ("server", "Serve an index to one agent over standard input and output (MCP)."),
+    "serve": ("server", "Serve an index: a web page at /, an API under /v1, MCP at /mcp."),
 }
 #: The command parses its own arguments, ``--help`` included.
 _PASS_ON: dict[str, Any] = {

@@ -1,0 +1,149 @@
+"""The app: routes and page behind the guard."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from hebbgraph._version import __version__
+from hebbgraph.index import HebbianIndex
+from hebbgraph.pool import IndexPool
+from mcp.server.transport_security import TransportSecuritySettings
+from pydantic.json_schema import models_json_schema
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hebbgraph_server.guard import Guard, is_private
+from hebbgraph_server.health import Examiner
+from hebbgraph_server.indexes import Indexes
+from hebbgraph_server.mcp_tools import served_mcp
+from hebbgraph_server.observing import Metrics, Observed
+from hebbgraph_server.problems import handlers
+from hebbgraph_server.routes import Direct, methods, own_schemas, router
+from hebbgraph_server.settings import ServerSettings
+from hebbgraph_server.threads import Threads
+from hebbgraph_server.visit import Service
+
+__all__ = ["PAGE", "create_app"]
+
+#: The files of the web page.
+PAGE = Path(__file__).parent / "page"
+
+_DOCUMENT = "/v1/openapi.json"
+
+_DESCRIPTION = """\
+A retriever that learns from citations. Each path is a method of the Python API, its body the
+arguments, its answer what the method returns. Errors are problems (RFC 9457)."""
+
+
+def create_app(
+    index: HebbianIndex | IndexPool | Indexes, settings: ServerSettings | None = None
+) -> FastAPI:
+    """Return an ASGI app over an index.
+
+    Parameters
+    ----------
+    index : HebbianIndex, IndexPool or Indexes
+        An open index is served alone; of a pool, all namespaces. Both stay open.
+    settings : ServerSettings, optional
+
+    Raises
+    ------
+    ParameterError
+        If it would listen to the network without a token.
+    """
+    settings = settings or ServerSettings()
+    indexes = index if isinstance(index, Indexes) else Indexes(index)
+    settings.check()
+    service = Service(settings, indexes, Threads(settings.readers, settings.writers))
+    metrics = Metrics()
+    mcp = served_mcp(service)
+    # It passes our guard, which knows better which hosts and origins are right.
+    unguarded = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    mcp_routes = mcp.streamable_http_app(
+        streamable_http_path="/mcp",
+        transport_security=unguarded,
+        max_request_body_size=settings.max_body_bytes,
+    ).routes
+
+    @contextlib.asynccontextmanager
+    async def life(app: FastAPI) -> AsyncIterator[None]:
+        watching = asyncio.create_task(metrics.watch())
+        try:
+            async with mcp.session_manager.run():
+                yield
+        finally:
+            watching.cancel()
+            await asyncio.to_thread(service.threads.close)
+            await asyncio.to_thread(indexes.close)
+
+    app = FastAPI(
+        title="hebbgraph",
+        version=__version__,
+        description=_DESCRIPTION,
+        openapi_url=None,  # ours has more; and pages that show it would load scripts from elsewhere
+        lifespan=life,
+        exception_handlers=handlers(),
+        middleware=[
+            Middleware(Observed, metrics=metrics),
+            Middleware(
+                Guard,
+                settings=settings,
+                methods=methods() | {_DOCUMENT: ("GET", "HEAD")},
+            ),
+            Middleware(Direct),
+        ],
+    )
+    app.state.service = service
+    app.state.examiner = Examiner(indexes)
+    app.state.metrics = metrics
+    app.include_router(router())
+    document = functools.cache(lambda: json.dumps(_document(app)))
+    app.add_route(_DOCUMENT, lambda _: _json(document()), include_in_schema=False)
+    app.router.routes.extend(mcp_routes)
+    app.mount("/", _page(), name="page")
+    return app
+
+
+def _json(content: str) -> Response:
+    return Response(content, media_type="application/json")
+
+
+def _page() -> ASGIApp:
+    """Serve the files of the page, and nothing under the paths of the API."""
+    files = StaticFiles(directory=PAGE, html=True)
+
+    async def page(scope: Scope, receive: Receive, send: Send) -> None:
+        if is_private(scope["path"]):
+            raise HTTPException(
+                404, f"no route {scope['method']} {scope['path']:.200}; see /v1/openapi.json"
+            )
+        await files(scope, receive, send)
+
+    return page
+
+
+def _document(app: FastAPI) -> dict[str, Any]:
+    """Return the OpenAPI document, with the models of bodies that routes read themselves."""
+    document: dict[str, Any] = get_openapi(
+        title=app.title, version=app.version, description=app.description, routes=app.routes
+    )
+    _, models = models_json_schema(
+        [(model, "validation") for model in own_schemas()],
+        ref_template="#/components/schemas/{model}",
+    )
+    components = document.setdefault("components", {})
+    components["schemas"] = models["$defs"] | components.get("schemas", {})
+    components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
+    document["security"] = [{"token": []}, {}]
+    return document

@@ -1,0 +1,382 @@
+"""An index that another process serves: the methods of HebbianIndex, over HTTP.
+
+::
+
+    with HebbianClient("http://127.0.0.1:4321", token=os.environ["HEBBGRAPH_TOKEN"]) as index:
+        recall = index.recall("Who built the Petrel?", k=5)
+        index.reinforce(recall, cited=[recall.hits[0].chunk.id])
+
+It needs no more than the core. ``hebbgraph serve`` is the other end.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
+
+from hebbgraph.calling import in_thread
+from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
+from hebbgraph.graph.statistics import Stats
+from hebbgraph.index import HebbianIndex
+from hebbgraph.inspection import (
+    ForgetPreview,
+    Forgetting,
+    LessonReport,
+    Neighborhood,
+    TagCorrection,
+    TagCount,
+    Trace,
+)
+from hebbgraph.intake import ChunkLike, Intake, OnError, Taken
+from hebbgraph.plain_values import plain
+from hebbgraph.records import (
+    AddReport,
+    AnswerRecord,
+    Chunk,
+    Colony,
+    DoctorReport,
+    Explanation,
+    Feedback,
+    LearnedParameter,
+    LessonRecord,
+    PruneReport,
+    Recall,
+)
+from hebbgraph.settings import Settings
+from pydantic import BaseModel
+
+from hebbgraph_server.http_client import HttpClient
+
+if TYPE_CHECKING:
+    from hebbgraph.writer import OnProgress
+
+__all__ = ["HebbianClient"]
+
+_Read: TypeAlias = Callable[[bytes], Any]
+
+#: Of the chunks of one request, about: the server parses that while others wait a few ms.
+_PAGE_CHARACTERS = 250_000
+
+
+class HebbianClient(HebbianIndex):
+    """An index that ``hebbgraph serve`` holds open; it fits wherever a HebbianIndex does.
+
+    Both adapters take it as they take an index. Methods have the same arguments, answers and
+    errors. What needs the index itself (``backup``, ``to_networkx``, ``parts``, a filter or
+    strategy of your own, a tagger or embedder) raises ParameterError.
+
+    Parameters
+    ----------
+    url : str
+        Where the server listens, such as ``"http://127.0.0.1:4321"``.
+    token : str, optional
+        Of the server, if it has tokens.
+    namespace : str
+    timeout_seconds : float
+        How long the server may be silent.
+
+    Notes
+    -----
+    Safe to use from many threads. Async methods run in threads.
+
+    Raises
+    ------
+    AccessError
+        By methods, if the server refuses the token, or its role or namespace does not suffice.
+    ConnectionLostError
+        By methods, if the server cannot be reached or goes silent.
+    TooManyRequestsError
+        By methods, if the server still asks to wait after some waiting.
+    """
+
+    def __init__(
+        self,
+        url: str = "http://127.0.0.1:4321",
+        *,
+        token: str | None = None,
+        namespace: str = "default",
+        timeout_seconds: float = 60.0,
+    ) -> None:
+        self._http = HttpClient(url, token=token, timeout_seconds=timeout_seconds)
+        self._namespace = namespace
+        self._closed = False
+
+    @property
+    def namespace(self) -> str:
+        """The namespace that this object reads and writes."""
+        return self._namespace
+
+    @functools.cached_property
+    def settings(self) -> Settings:
+        """The settings that the server opened the index with.
+
+        Where one is a callable of the server's own, its default stands here.
+        """
+        told = self._ask("properties", None, _field("settings"))
+        known = {}
+        for name, value in told.items():
+            try:
+                known[name] = getattr(Settings.model_validate({name: value}), name)
+            except ValueError:
+                continue
+        return Settings().model_copy(update=known)
+
+    @property
+    def embeds(self) -> bool:
+        """Whether the server has an embedder for this index."""
+        return bool(self._ask("properties", None, _field("embeds")))
+
+    @property
+    def repairs(self) -> tuple[str, ...]:
+        """What the server found damaged since it opened the index, and rebuilt."""
+        return tuple(self._ask("properties", None, _field("repairs")))
+
+    def add(
+        self,
+        chunks: Iterable[ChunkLike],
+        *,
+        on_error: OnError = "raise",
+        strict: bool = False,
+        workers: int | None = None,
+        show_progress: bool = False,
+        on_progress: OnProgress = None,
+    ) -> AddReport:
+        """Add chunks; a chunk whose id exists replaces the old one.
+
+        As :meth:`HebbianIndex.add`, without ``workers``. Chunks are checked here, and travel in
+        several requests, each committed by itself.
+        """
+        from hebbgraph.writer import progress
+
+        if workers is not None:
+            raise ParameterError(
+                "workers build where the index is: run hebbgraph build on the server's machine"
+            )
+        if isinstance(chunks, Chunk | str | bytes | Mapping) or not isinstance(chunks, Iterable):
+            raise ParameterError(f"add takes an iterable of chunks, got {chunks!r:.80}")
+        intake = Intake(strict=strict, on_error=on_error)
+        accepted: Iterable[Taken] = intake.take(chunks)
+        total = None
+        if isinstance(chunks, Sequence):
+            accepted = list(accepted)  # checked as a whole before anything is sent
+            total = len(accepted)
+        report, taken = AddReport(), 0
+        started = time.perf_counter()
+        with progress(show_progress, on_progress) as tell:
+            for page in _pages(accepted):
+                body = {"chunks": [one.chunk.model_dump(mode="json") for one in page]}
+                try:
+                    more: AddReport = self._ask(
+                        "add",
+                        body | {"on_error": on_error, "strict": strict},
+                        AddReport.model_validate_json,
+                    )
+                except HebbgraphError as error:
+                    error.add_note(f"{report.added + report.replaced} chunks were committed before")
+                    raise
+                report = _with_page(report, more, page)
+                taken += len(page)
+                tell(taken, total)
+        intake.tell()
+        failed = sorted((*intake.failed, *report.failed), key=lambda one: one.position)
+        return report.model_copy(
+            update={
+                "cleaned": intake.cleaned,
+                "failed": tuple(failed),
+                "seconds": time.perf_counter() - started,
+            }
+        )
+
+    def _ask(self, name: str, body: Mapping[str, Any] | None, read: _Read) -> Any:
+        """Ask the server for what a method returns, and read it."""
+        if self._closed:
+            raise ClosedIndexError(f"{self!r} is closed; make another one")
+        return self._http.ask(name, body, namespace=self._namespace, read=read)
+
+    def close(self) -> None:
+        """Close the connections; the index stays as it is."""
+        self._closed = True
+        self._http.close()
+
+    def __repr__(self) -> str:
+        return f"HebbianClient({self._http.url!r}, namespace={self._namespace!r})"
+
+
+def _pages(taken: Iterable[Taken]) -> Iterator[list[Taken]]:
+    """Yield chunks in lists of about the size of a request, none empty."""
+    page: list[Taken] = []
+    size = 0
+    for one in taken:
+        page.append(one)
+        size += len(one.chunk.text) + 200
+        if size >= _PAGE_CHARACTERS:
+            yield page
+            page, size = [], 0
+    if page:
+        yield page
+
+
+def _with_page(report: AddReport, more: AddReport, page: Sequence[Taken]) -> AddReport:
+    """Add what one request did; positions are those among all chunks."""
+    failed = [
+        one.model_copy(update={"position": page[one.position].position}) for one in more.failed
+    ]
+    tagging = report.tagging if more.tagging is None else more.tagging
+    if report.tagging is not None and more.tagging is not None:
+        tagging = report.tagging + more.tagging
+    counts = ("added", "replaced", "unchanged", "deleted", "batches")
+    return report.model_copy(
+        update={name: getattr(report, name) + getattr(more, name) for name in counts}
+        | {
+            "generation": more.generation,
+            "failed": (*report.failed, *failed),
+            "tagging": tagging,
+        }
+    )
+
+
+def _field(name: str) -> _Read:
+    return lambda content: json.loads(content)[name]
+
+
+def _all_of(kind: type[BaseModel], name: str) -> _Read:
+    return lambda content: [kind.model_validate(one) for one in json.loads(content)[name]]
+
+
+def _maybe(kind: type[BaseModel], name: str) -> _Read:
+    def read(content: bytes) -> BaseModel | None:
+        told = json.loads(content)[name]
+        return None if told is None else kind.model_validate(told)
+
+    return read
+
+
+def _forgotten(content: bytes) -> int | ForgetPreview:
+    told = json.loads(content)
+    forgotten: int = told["forgotten"]
+    return forgotten if told["preview"] is None else ForgetPreview.model_validate(told["preview"])
+
+
+#: What a method makes of the server's answer. Those without arguments are asked for by GET.
+_READ: Mapping[str, _Read] = {
+    "namespaces": _field("namespaces"),
+    "make_namespace": lambda content: None,
+    "refresh": AddReport.model_validate_json,
+    "put_document": AddReport.model_validate_json,
+    "document_fingerprints": _field("fingerprints"),
+    "delete": _field("deleted"),
+    "reinforce": Feedback.model_validate_json,
+    "find_feedback": _all_of(Feedback, "feedback"),
+    "forget": _forgotten,
+    "forgotten": _all_of(Forgetting, "forgotten"),
+    "undo_forget": _field("undone"),
+    "keep_answer": AnswerRecord.model_validate_json,
+    "find_answer": _maybe(AnswerRecord, "answer"),
+    "earlier_recalls": _all_of(Recall, "recalls"),
+    "lessons": _all_of(LessonRecord, "lessons"),
+    "lesson_report": LessonReport.model_validate_json,
+    "prune": PruneReport.model_validate_json,
+    "correct_tags": TagCorrection.model_validate_json,
+    "tag_corrections": _all_of(TagCorrection, "corrections"),
+    "undo_tag_correction": _field("undone"),
+    "recall": Recall.model_validate_json,
+    "in_full": _field("query"),
+    "get": _all_of(Chunk, "chunks"),
+    "holds": lambda content: set(json.loads(content)["ids"]),
+    "ids": _field("ids"),
+    "find_recall": _maybe(Recall, "recall"),
+    "explain": Explanation.model_validate_json,
+    "trace": Trace.model_validate_json,
+    "tags": _all_of(TagCount, "tags"),
+    "neighborhood": Neighborhood.model_validate_json,
+    "learned": lambda content: tuple(_all_of(LearnedParameter, "learned")(content)),
+    "stats": Stats.model_validate_json,
+    "colonies": _all_of(Colony, "colonies"),
+    "compact": lambda content: None,
+    "doctor": DoctorReport.model_validate_json,
+}
+
+
+#: Where the server's default is more careful than the index's.
+_ALWAYS: Mapping[str, dict[str, Any]] = {"forget": {"dry_run": False}}
+
+
+def _asking(name: str, method: Callable[..., Any], read: _Read) -> Callable[..., Any]:
+    """Make a method that sends its arguments, under their names, to the server."""
+    signature = inspect.signature(method)
+    is_get = len(signature.parameters) == 1 and name not in ("compact", "make_namespace")
+
+    @functools.wraps(method)
+    def call(self: HebbianClient, *args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(self, *args, **kwargs).arguments
+        body = _ALWAYS.get(name, {}) | {
+            key: _plain(key, value)
+            for key, value in given.items()
+            # None where it is the default: the server may know no such argument.
+            if key != "self" and not (value is None and signature.parameters[key].default is None)
+        }
+        return self._ask(name, None if is_get else body, read)
+
+    return call
+
+
+def _plain(name: str, value: Any) -> Any:
+    """Return an argument as JSON has it; raise ParameterError if it has no such form."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, Feedback | Forgetting):
+        return value.id
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, datetime) and name in ("since", "until"):
+        return value.timestamp()
+    if callable(getattr(value, "tolist", None)):  # of numpy
+        return value.tolist()
+    if isinstance(value, Iterable) and not isinstance(value, bytes | Mapping | set | frozenset):
+        return [_plain(name, one) for one in value]
+    try:
+        return plain(value, name)
+    except ValueError as error:
+        raise ParameterError(
+            f"{name} travels to a server as JSON: {error}; or use the index itself"
+        ) from error
+
+
+def _refusing(name: str) -> Callable[..., Any]:
+    """Make what stands for a method that takes the index itself."""
+
+    def refuse(*args: Any, **kwargs: Any) -> NoReturn:
+        raise ParameterError(
+            f"{name} is not served; use HebbianIndex, or the command line, where the index lies"
+        )
+
+    refuse.__name__, refuse.__doc__ = name, "Not served."
+    return refuse
+
+
+def _complete() -> None:
+    """Give HebbianClient whatever else a HebbianIndex has in public."""
+    own = vars(HebbianClient)
+    public = {name: one for name, one in vars(HebbianIndex).items() if not name.startswith("_")}
+    twins = {name for name, one in public.items() if inspect.iscoroutinefunction(one)}
+    for name, value in public.items():
+        if name in own or name in twins:
+            continue
+        made: Any = _refusing(name)
+        if name in _READ:
+            made = _asking(name, value, _READ[name])
+        elif isinstance(value, property):
+            made = property(made, doc="Not served.")
+        elif isinstance(value, classmethod | staticmethod):
+            made = staticmethod(made)
+        setattr(HebbianClient, name, made)
+    for name in twins:
+        setattr(HebbianClient, name, in_thread(getattr(HebbianClient, name[1:])))
+
+
+_complete()

@@ -1,0 +1,352 @@
+"""An index as tools for agents, over the Model Context Protocol.
+
+``recall``, ``cite``, ``remember``, ``forget`` and ``explain``, and each chunk as a resource. What
+an agent cites teaches, in the name of its session: the influence of one session is bounded like
+that of any actor.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+import uuid
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from hebbgraph._version import __version__
+from hebbgraph.arguments import check_names
+from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError
+from hebbgraph.index import HebbianIndex
+from hebbgraph.pool import IndexPool
+from hebbgraph.records import Chunk, Explanation, Recall
+from hebbgraph_documents import markdown_document, split_document
+from mcp.server import MCPServer
+from mcp.server.mcpserver import Context
+from mcp.server.mcpserver.exceptions import ResourceError, ResourceNotFoundError, ToolError
+from mcp.server.mcpserver.resources import ResourceSecurity
+from mcp_types import Tool, ToolAnnotations
+from pydantic import BaseModel, ConfigDict, Field
+
+from hebbgraph_server.access import Role, Token
+from hebbgraph_server.indexes import Indexes
+from hebbgraph_server.settings import ServerSettings
+from hebbgraph_server.threads import Threads
+from hebbgraph_server.visit import Service, Visit
+
+__all__ = ["VisitOf", "make_mcp", "run_stdio", "served_mcp"]
+
+#: Who asks, in which namespace, in which session.
+VisitOf = Callable[[Any], tuple[Visit, str]]
+
+_INSTRUCTIONS = """\
+A memory that learns which passages belong together. Ask it with `recall`. After you have \
+answered, tell it with `cite` which of the passages your answer rests on, and which were wrong: \
+later recalls find them sooner. Cite only what you used. `remember` keeps new text, `forget` \
+removes it, `explain` says why a passage came back."""
+#: Longer text is cut into passages.
+_MAX_PASSAGE = 2_000
+_MAX_HITS = 50
+
+
+class _Result(BaseModel):
+    model_config = ConfigDict(frozen=True)
+
+
+class Passage(_Result):
+    """A chunk that came back."""
+
+    id: str
+    title: str
+    text: str
+    score: float
+    path: str = Field(description="how the question led to it")
+
+
+class Recalled(_Result):
+    """The passages for a question."""
+
+    recall_id: str = Field(description="for cite and explain")
+    passages: list[Passage]
+    notes: list[str]
+    nothing_known: bool = Field(description="the memory seems to hold nothing about this")
+
+
+class Cited(_Result):
+    """What was learned."""
+
+    feedback_id: str = Field(description="for forget")
+    cited: list[str]
+    rejected: list[str]
+
+
+class Remembered(_Result):
+    """What was kept."""
+
+    chunk_ids: list[str]
+    document_id: str | None = None
+
+
+class Forgotten(_Result):
+    """What was removed, or would be."""
+
+    removed: int
+    dry_run: bool
+
+
+def _answering(tool: Callable[..., Any]) -> Callable[..., Any]:
+    """Hand our errors to the agent as it can read them."""
+
+    @functools.wraps(tool)
+    async def answer(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return await tool(*args, **kwargs)
+        except HebbgraphError as error:
+            raise ToolError(str(error)) from error
+
+    return answer
+
+
+class _Tools:
+    """The tools of one server."""
+
+    def __init__(self, visit_of: VisitOf) -> None:
+        self._visit_of = visit_of
+
+    def _visit(self, context: Any, role: Role) -> tuple[Visit, str]:
+        visit, session = self._visit_of(context)
+        visit.caller.check(role, visit.namespace)
+        return visit, session
+
+    async def recall(
+        self,
+        ctx: Context,
+        query: Annotated[str, Field(description="a question in plain language")],
+        k: Annotated[int, Field(ge=1, le=_MAX_HITS, description="number of passages")] = 5,
+        where: Annotated[
+            dict[str, Any] | None, Field(description='filter by metadata, like {"lang": "en"}')
+        ] = None,
+        history: Annotated[
+            list[str] | None, Field(description="earlier turns of the conversation, oldest first")
+        ] = None,
+    ) -> Recalled:
+        """Find the passages that answer a question, also over several steps."""
+        visit, _ = self._visit(ctx, Role.READ)
+        found: Recall = await visit.run(
+            lambda index: index.recall(query, k=k, where=where, history=history or ())
+        )
+        return Recalled(
+            recall_id=found.id,
+            passages=[
+                Passage(
+                    id=hit.chunk.id,
+                    title=hit.chunk.title,
+                    text=hit.chunk.text,
+                    score=hit.score,
+                    path=hit.path_text,
+                )
+                for hit in found.hits
+            ],
+            notes=list(found.notes),
+            nothing_known=found.nothing_known,
+        )
+
+    async def cite(
+        self,
+        ctx: Context,
+        recall_id: Annotated[str, Field(description="as recall returned it")],
+        chunk_ids: Annotated[list[str], Field(description="passages that the answer rests on")],
+        rejected: Annotated[list[str] | None, Field(description="passages that were wrong")] = None,
+    ) -> Cited:
+        """Say which passages an answer rests on, so that they are found sooner."""
+        visit, session = self._visit(ctx, Role.TEACH)
+        actor = visit.caller.actor or session
+        given = await visit.run(
+            lambda index: index.reinforce(recall_id, chunk_ids, rejected=rejected, actor=actor),
+            pool="write",
+        )
+        return Cited(feedback_id=given.id, cited=list(given.cited), rejected=list(given.rejected))
+
+    async def remember(
+        self,
+        ctx: Context,
+        text: Annotated[str, Field(description="plain text or Markdown")],
+        title: Annotated[str, Field(description="what it is about")] = "",
+        document_id: Annotated[
+            str | None, Field(description="a name; remembering it again replaces it")
+        ] = None,
+        metadata: Annotated[dict[str, Any] | None, Field(description="what filters see")] = None,
+    ) -> Remembered:
+        """Keep a text, so that later recalls find it. A long one is cut into passages."""
+        visit, _ = self._visit(ctx, Role.WRITE)
+
+        def work(index: HebbianIndex) -> Remembered:
+            name, chunks = _passages(text, title, document_id, metadata or {})
+            if name is None:
+                index.add(chunks)
+            else:
+                index.put_document(name, None, chunks)
+            return Remembered(chunk_ids=[chunk.id for chunk in chunks], document_id=name)
+
+        return await visit.run(work, pool="write", create=True)
+
+    async def forget(
+        self,
+        ctx: Context,
+        chunk_ids: Annotated[list[str] | None, Field(description="chunks to delete")] = None,
+        document_id: Annotated[str | None, Field(description="a document to delete")] = None,
+        feedback_id: Annotated[str | None, Field(description="a citation to take back")] = None,
+        dry_run: Annotated[bool, Field(description="only say how much it would be")] = True,
+    ) -> Forgotten:
+        """Delete chunks or a document, or take a citation back. First a dry run, by default."""
+        given = [one for one in (chunk_ids, document_id, feedback_id) if one is not None]
+        if len(given) != 1:
+            raise ParameterError("forget takes one of chunk_ids, document_id and feedback_id")
+        visit, session = self._visit(ctx, Role.READ if dry_run else Role.TEACH)
+        if feedback_id is not None:
+            # Its own alone, unless it may do anything.
+            own = visit.caller.actor or (None if visit.caller.role >= Role.WRITE else session)
+            removed = await visit.run(
+                lambda index: _taken_back(index, feedback_id, own, dry_run), pool="long"
+            )
+            return Forgotten(removed=removed, dry_run=dry_run)
+        if not dry_run:
+            visit.caller.check(Role.WRITE, visit.namespace)
+
+        def work(index: HebbianIndex) -> int:
+            if not dry_run:
+                return index.delete(chunk_ids, document_id=document_id)
+            if document_id is not None:
+                return len(index.ids({"$document_id": document_id}))
+            return len(index.holds(chunk_ids or ()))
+
+        return Forgotten(removed=await visit.run(work, pool="write"), dry_run=dry_run)
+
+    async def explain(
+        self,
+        ctx: Context,
+        recall_id: Annotated[str, Field(description="as recall returned it")],
+        chunk_id: Annotated[str, Field(description="any chunk, found or not")],
+    ) -> Explanation:
+        """Say why a passage came back: its score, the path to it, what was learned about it."""
+        visit, _ = self._visit(ctx, Role.READ)
+        return await visit.run(lambda index: index.explain(recall_id, chunk_id))
+
+    async def chunk(self, id: str, ctx: Context) -> str:
+        """Return a chunk: its title, if it has one, and its text."""
+        try:
+            visit, _ = self._visit(ctx, Role.READ)
+            found = await visit.run(lambda index: index.get([id]))
+        except NotFoundError as error:
+            raise ResourceNotFoundError(str(error)) from error
+        except HebbgraphError as error:
+            raise ResourceError(str(error)) from error
+        if not found:
+            raise ResourceNotFoundError(f"there is no chunk {id!r}")
+        title = f"# {found[0].title}\n\n" if found[0].title else ""
+        return title + found[0].text
+
+
+def _taken_back(index: HebbianIndex, feedback_id: str, actor: str | None, dry_run: bool) -> int:
+    if dry_run:
+        return len(index.forget(feedback_id, actor=actor, dry_run=True).feedback)
+    return index.forget(feedback_id, actor=actor)
+
+
+def _passages(
+    text: str, title: str, document_id: str | None, metadata: dict[str, Any]
+) -> tuple[str | None, list[Chunk]]:
+    """Return the chunks of a text, and the document that they make, if they make one."""
+    if len(text) <= _MAX_PASSAGE:
+        chunk = Chunk.coerce(
+            {"text": text, "title": title, "metadata": metadata, "document_id": document_id}
+        )
+        return document_id, [chunk]
+    digest = hashlib.sha256(f"{title}\x1f{text}".encode("utf-8", "replace")).hexdigest()
+    name = document_id or f"remembered/{digest[:16]}"
+    document = markdown_document(f"# {title}\n\n{text}" if title else text)
+    return name, [
+        chunk.model_copy(update={"metadata": {**chunk.metadata, **metadata}})
+        for chunk in split_document(document, document_id=name)
+    ]
+
+
+class _StrictServer(MCPServer):
+    """Refuses arguments that a tool does not have; the SDK drops them in silence."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        for tool in await self.list_tools():
+            if tool.name == name:
+                try:
+                    check_names(arguments, tool.input_schema.get("properties", ()), of=name)
+                except ParameterError as error:
+                    raise ToolError(str(error)) from error
+        return await super().call_tool(name, arguments, context)
+
+    async def list_tools(self) -> list[Tool]:
+        closed = {"additionalProperties": False}
+        return [
+            tool.model_copy(update={"input_schema": tool.input_schema | closed})
+            for tool in await super().list_tools()
+        ]
+
+
+def make_mcp(visit_of: VisitOf) -> MCPServer:
+    """Return an MCP server with the tools, for any transport.
+
+    Parameters
+    ----------
+    visit_of : callable
+        Maps the context of a call to the visit, and to the name of its session.
+    """
+    tools = _Tools(visit_of)
+    server = _StrictServer(
+        "hebbgraph", version=__version__, instructions=_INSTRUCTIONS, log_level="WARNING"
+    )
+    hints: dict[Callable[..., Any], ToolAnnotations] = {
+        tools.recall: ToolAnnotations(read_only_hint=True, open_world_hint=False),
+        tools.cite: ToolAnnotations(destructive_hint=False, idempotent_hint=True),
+        tools.remember: ToolAnnotations(destructive_hint=False, idempotent_hint=True),
+        tools.forget: ToolAnnotations(destructive_hint=True, idempotent_hint=True),
+        tools.explain: ToolAnnotations(read_only_hint=True, open_world_hint=False),
+    }
+    for tool, hint in hints.items():
+        server.add_tool(_answering(tool), description=inspect.getdoc(tool), annotations=hint)
+    server.resource(
+        "hebbgraph://chunks/{id}",
+        name="chunk",
+        description="A chunk by its id, percent-encoded.",
+        mime_type="text/markdown",
+        # It is looked up in the database, and names no file.
+        security=ResourceSecurity(exempt_params={"id"}),
+    )(tools.chunk)
+    return server
+
+
+def served_mcp(service: Service) -> MCPServer:
+    """Return the MCP server of an HTTP server, whose guard has found out who asks."""
+
+    def visit_of(context: Any) -> tuple[Visit, str]:
+        request = context.request_context.request
+        namespace = request.query_params.get("namespace", "default")
+        visit = Visit(service, request.state.caller, namespace)
+        # Later versions of the protocol have no sessions: then, all that a token asks is one.
+        session = request.headers.get("mcp-session-id", visit.caller.name)
+        return visit, f"mcp:{hashlib.sha256(session.encode()).hexdigest()[:16]}"
+
+    return make_mcp(visit_of)
+
+
+def run_stdio(pool: IndexPool, namespace: str, *, role: Role, actor: str | None = None) -> None:
+    """Serve one namespace to whoever started this process, until standard input ends."""
+    caller = Token(name="stdio", digest="0" * 64, role=role, namespaces={namespace}, actor=actor)
+    settings = ServerSettings()
+    indexes = Indexes(pool, namespace)
+    threads = Threads(settings.readers, settings.writers)
+    session = f"mcp:{uuid.uuid4().hex[:16]}"
+    visit = Visit(Service(settings, indexes, threads), caller, namespace)
+    try:
+        make_mcp(lambda _: (visit, session)).run("stdio")
+    finally:
+        threads.close()
+        indexes.close()

@@ -1,0 +1,131 @@
+"""Errors as RFC 9457 problems: status, title, and our message as detail.
+
+``error`` names the exception, so that :class:`hebbgraph_server.client.HebbianClient` raises the
+same one.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+from fastapi.exceptions import RequestValidationError
+from hebbgraph.errors import (
+    AccessError,
+    ClosedIndexError,
+    ConnectionLostError,
+    DiskFullError,
+    EmbeddingError,
+    HebbgraphError,
+    IndexLockedError,
+    MissingExtraError,
+    NotFoundError,
+    ReadOnlyIndexError,
+    SettingsMismatchError,
+    StorageError,
+    TextSourceError,
+)
+from pydantic import BaseModel, Field, ValidationError
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+__all__ = ["PROBLEM_JSON", "Problem", "answer_of", "handlers", "problem", "problem_of"]
+
+logger = logging.getLogger(__name__)
+
+PROBLEM_JSON = "application/problem+json"
+
+#: The first that fits counts. All others are faults of the request.
+_STATUS: tuple[tuple[type[HebbgraphError], int], ...] = (
+    (AccessError, 403),
+    (NotFoundError, 404),
+    (SettingsMismatchError, 409),
+    (ReadOnlyIndexError, 409),
+    (MissingExtraError, 501),
+    (EmbeddingError, 502),
+    (TextSourceError, 502),
+    (ClosedIndexError, 503),
+    (IndexLockedError, 503),
+    (ConnectionLostError, 503),
+    (DiskFullError, 507),
+    (StorageError, 500),
+    (HebbgraphError, 422),
+)
+_RETRY_SECONDS = 1
+#: What somebody has to mend: sent again in a moment, a request fails as before.
+_STAYS = frozenset({"DamagedIndexError"})
+
+
+class Problem(BaseModel):
+    """An error, as RFC 9457 has it."""
+
+    type: str = Field(description="urn:hebbgraph: and the name of the error")
+    title: str = Field(description="the status in words")
+    status: int
+    detail: str = Field(description="what arrived, what fits, what to do")
+    error: str = Field(description="the exception that the Python API raises")
+
+
+def problem(status: int, error: str, detail: str) -> Problem:
+    """Return a problem."""
+    return Problem(
+        type=f"urn:hebbgraph:{error}",
+        title=HTTPStatus(status).phrase,
+        status=status,
+        detail=detail.encode("utf-8", "replace").decode(),  # it may quote half a surrogate pair
+        error=error,
+    )
+
+
+def problem_of(error: Exception) -> Problem:
+    """Return the problem of an exception; of one that is not ours, only that it happened."""
+    if isinstance(error, HebbgraphError):
+        status = next(status for kind, status in _STATUS if isinstance(error, kind))
+        notes = getattr(error, "__notes__", ())
+        return problem(status, type(error).__name__, "; ".join([str(error), *notes]))
+    if isinstance(error, RequestValidationError | ValidationError):
+        return problem(422, "ParameterError", _first_fault(error))
+    if isinstance(error, HTTPException):
+        return problem(error.status_code, "ParameterError", str(error.detail))
+    logger.error("a request failed: %s", type(error).__name__, exc_info=error)
+    return problem(500, "HebbgraphError", "the server failed; its log says more")
+
+
+def _first_fault(error: RequestValidationError | ValidationError) -> str:
+    """Say what was wrong, without repeating what was sent: it may be long, or secret."""
+    first: Mapping[str, Any] = error.errors()[0]
+    where = ".".join(map(str, first["loc"]))
+    return f"{where or 'the request'}: {first['msg']}"
+
+
+def response(found: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a problem as a response."""
+    passes = found.status in (429, 503) and found.error not in _STAYS
+    more = {"Retry-After": str(_RETRY_SECONDS)} if passes else {}
+    if found.status == HTTPStatus.UNAUTHORIZED:
+        more["WWW-Authenticate"] = "Bearer"
+    return JSONResponse(
+        found.model_dump(),
+        status_code=found.status,
+        headers={**more, **(headers or {})},
+        media_type=PROBLEM_JSON,
+    )
+
+
+def answer_of(error: Exception) -> Response:
+    """Return what a request gets that ended with an exception."""
+    headers = error.headers if isinstance(error, HTTPException) else None
+    return response(problem_of(error), headers)
+
+
+async def _answer(request: Request, error: Exception) -> Response:
+    return answer_of(error)
+
+
+def handlers() -> dict[int | type[Exception], Any]:
+    """Return the exception handlers of the app."""
+    kinds = (HebbgraphError, RequestValidationError, ValidationError, HTTPException, Exception)
+    return dict.fromkeys(kinds, _answer)

@@ -1,0 +1,265 @@
+"""All routes of the API, and the role that each one needs.
+
+The path is the name of the method of ``HebbianIndex``, the body its arguments (``put_file`` takes a
+file instead of chunks). What takes none is a GET. A route that is not in this table does not exist;
+one without a role is open to all.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, get_type_hints
+
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
+from hebbgraph.graph.statistics import Stats
+from hebbgraph.inspection import LessonReport, Neighborhood, TagCorrection, Trace
+from hebbgraph.records import (
+    AddReport,
+    AnswerRecord,
+    DoctorReport,
+    Explanation,
+    Feedback,
+    PruneReport,
+    Recall,
+)
+from pydantic import BaseModel
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from hebbgraph_server import bodies, reading, teaching, writing
+from hebbgraph_server.access import Role
+from hebbgraph_server.observing import metrics
+from hebbgraph_server.problems import PROBLEM_JSON, Problem, answer_of
+from hebbgraph_server.threads import Pool
+from hebbgraph_server.visit import (
+    DEFAULT_NAMESPACE,
+    MAX_NAMESPACE,
+    body_of,
+    visit_of,
+)
+
+__all__ = ["ROUTES", "Direct", "Route", "methods", "own_schemas", "router"]
+
+
+@dataclass(frozen=True)
+class Route:
+    """One route.
+
+    Attributes
+    ----------
+    method, path : str
+    endpoint : coroutine function
+        Of the body, if it takes one, and the visit; without a role, of the request.
+    answer : type, optional
+        The record that it answers with; None for plain text.
+    role : Role, optional
+        None for what every valid token may ask, of no namespace.
+    streams : type, optional
+        The lines of a streamed answer, if asked for.
+    """
+
+    method: str
+    path: str
+    endpoint: Callable[..., Any]
+    answer: type[BaseModel] | None
+    role: Role | None
+    streams: type[BaseModel] | None = None
+
+    @property
+    def takes(self) -> type[BaseModel] | None:
+        """The record in its body."""
+        return get_type_hints(self.endpoint).get("body")
+
+
+def _read(name: str, answer: type[BaseModel], method: str = "POST") -> Route:
+    return Route(method, f"/{name}", getattr(reading, name), answer, Role.READ)
+
+
+def _teach(name: str, answer: type[BaseModel], method: str = "POST") -> Route:
+    return Route(method, f"/{name}", getattr(teaching, name), answer, Role.TEACH)
+
+
+def _write(name: str, answer: type[BaseModel], **more: Any) -> Route:
+    return Route("POST", f"/{name}", getattr(writing, name), answer, Role.WRITE, **more)
+
+
+ROUTES = (
+    Route("GET", "/health", reading.health, bodies.Health, None),
+    Route("GET", "/metrics", metrics, None, None),
+    Route("GET", "/namespaces", reading.namespaces, bodies.Namespaces, None),
+    _read("recall", Recall),
+    _read("in_full", bodies.Question),
+    _read("find_recall", bodies.FoundRecall),
+    _read("explain", Explanation),
+    _read("get", bodies.Chunks),
+    _read("holds", bodies.ChunkIds),
+    _read("ids", bodies.ChunkIds),
+    _read("document_fingerprints", bodies.Fingerprints, "GET"),
+    _read("stats", Stats, "GET"),
+    _read("learned", bodies.Learned, "GET"),
+    _read("properties", bodies.Properties, "GET"),
+    _read("colonies", bodies.Colonies),
+    _read("trace", Trace),
+    _read("tags", bodies.Tags),
+    _read("neighborhood", Neighborhood),
+    _read("tag_corrections", bodies.Corrections, "GET"),
+    _teach("reinforce", Feedback),
+    _teach("find_feedback", bodies.Feedbacks),
+    _teach("forget", bodies.Forgotten),
+    _teach("forgotten", bodies.Forgettings, "GET"),
+    _teach("undo_forget", bodies.Restored),
+    _teach("keep_answer", AnswerRecord),
+    _teach("find_answer", bodies.FoundAnswer),
+    _teach("earlier_recalls", bodies.Recalls),
+    _teach("lessons", bodies.Lessons),
+    Route("POST", "/lesson_report", teaching.lesson_report, LessonReport, Role.WRITE),
+    _write("add", AddReport, streams=bodies.Progress),
+    _write("refresh", AddReport),
+    _write("put_document", AddReport),
+    _write("make_namespace", bodies.Made),
+    _write("put_file", AddReport),
+    _write("delete", bodies.Deleted),
+    _write("correct_tags", TagCorrection),
+    _write("undo_tag_correction", bodies.Undone),
+    _write("prune", PruneReport),
+    _write("doctor", DoctorReport),
+    _write("compact", bodies.Compacted),
+)
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    "default": {
+        "description": "A problem (RFC 9457)",
+        "content": {PROBLEM_JSON: {"schema": {"$ref": "#/components/schemas/Problem"}}},
+    }
+}
+
+
+_NAMESPACE = {
+    "name": "namespace",
+    "in": "query",
+    "required": False,
+    "description": "the namespace asked",
+    "schema": {
+        "type": "string",
+        "minLength": 1,
+        "maxLength": MAX_NAMESPACE,
+        "default": DEFAULT_NAMESPACE,
+    },
+}
+
+
+def methods() -> dict[str, tuple[str, ...]]:
+    """Return the methods that each path takes."""
+    takes = {"GET": ("GET", "HEAD"), "POST": ("POST",)}
+    return {f"/v1{route.path}": takes[route.method] for route in ROUTES}
+
+
+@functools.cache
+def router() -> APIRouter:
+    """Return the router of the table, which holds no state."""
+    made = APIRouter(prefix="/v1")
+    for route in ROUTES:
+        made.add_api_route(
+            route.path,
+            _answering(route),
+            methods=[route.method],
+            operation_id=route.path.strip("/").replace("/", "_"),
+            description=inspect.getdoc(route.endpoint),
+            response_model=route.answer,
+            response_class=_response_class(route),
+            responses=_PROBLEMS | _streamed(route),
+            tags=["any" if route.role is None else route.role.name.lower()],
+            openapi_extra=_asked(route),
+        )
+    return made
+
+
+def _response_class(route: Route) -> type[Response]:
+    return PlainTextResponse if route.answer is None else JSONResponse
+
+
+def _answering(route: Route) -> Callable[[Request], Awaitable[Response]]:
+    """Return what answers a request of a route.
+
+    FastAPI could find namespace, role and body by itself; that takes a millisecond a request.
+    """
+    role, takes = route.role, route.takes
+    if role is None:
+        return route.endpoint
+    pool: Pool = "write" if role is Role.WRITE else "read"
+
+    async def answer(request: Request) -> Response:
+        visit = visit_of(request, role)
+        found: Response
+        if takes is None:
+            found = await route.endpoint(visit)
+        else:
+            found = await route.endpoint(await body_of(request, takes, visit, pool), visit)
+        return found
+
+    answer.__name__ = route.endpoint.__name__
+    return answer
+
+
+class Direct:
+    """ASGI middleware that answers what is in the table without a search for the route.
+
+    FastAPI's own way there takes longer than all else that serving adds to a recall. It is taken
+    where requests are traced, since FastAPI makes the spans.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+        self._routes = {
+            (method, route.path): route
+            for route in router().routes
+            if isinstance(route, APIRoute)
+            for method in route.methods or ()
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request, or pass it on."""
+        method = scope.get("method", "")
+        is_head = method == "HEAD"  # a GET to whoever watches; the server leaves out the body
+        route = self._routes.get(("GET" if is_head else method, scope.get("path", "")))
+        if route is None or ("fastapi.telemetry" in scope and not is_head):
+            await self._app(scope, receive, send)
+            return
+        scope["route"] = route
+        try:
+            response = await route.endpoint(Request(scope, receive))
+        except Exception as error:
+            response = answer_of(error)
+        await response(scope, receive, send)
+
+
+def _asked(route: Route) -> dict[str, Any]:
+    """Describe what a request of a route says."""
+    told: dict[str, Any] = {}
+    if route.role is not None:
+        told["parameters"] = [_NAMESPACE]
+    if route.takes is not None:
+        schema = {"$ref": f"#/components/schemas/{route.takes.__name__}"}
+        content = {"application/json": {"schema": schema}}
+        told["requestBody"] = {"required": True, "content": content}
+    return told
+
+
+def _streamed(route: Route) -> dict[int | str, dict[str, Any]]:
+    if route.streams is None:
+        return {}
+    schema = {"$ref": f"#/components/schemas/{route.streams.__name__}"}
+    return {200: {"content": {writing.NDJSON: {"schema": schema}}}}
+
+
+def own_schemas() -> list[type[BaseModel]]:
+    """Return the models that the document refers to besides those that FastAPI finds."""
+    found: list[type[BaseModel]] = [Problem]
+    for route in ROUTES:
+        found += [one for one in (route.takes, route.streams) if one is not None]
+    return found

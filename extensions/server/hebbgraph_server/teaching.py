@@ -1,0 +1,151 @@
+"""Routes of the role ``teach``: what answers cited."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hebbgraph.errors import AccessError
+from hebbgraph.index import HebbianIndex
+from hebbgraph.inspection import Forgetting
+from starlette.responses import Response
+
+from hebbgraph_server import bodies
+from hebbgraph_server.access import Role
+from hebbgraph_server.visit import Visit
+
+
+async def reinforce(body: bodies.ReinforceRequest, visit: Visit) -> Response:
+    """Learn from an answer: which of the chunks shown to the model it cites."""
+    actor = visit.caller.actor_of(body.actor)
+    _check_vouching(visit, body.trusted)
+    return await visit.answer(
+        lambda index: index.reinforce(
+            body.recall,
+            body.cited,
+            rejected=body.rejected,
+            shown=body.shown,
+            actor=actor,
+            trusted=body.trusted,
+        ),
+        pool="write",
+    )
+
+
+def _check_vouching(visit: Visit, trusted: bool) -> None:
+    """Raise AccessError if an actor would vouch for its own lessons."""
+    if trusted and (actor := visit.caller.actor) is not None:
+        raise AccessError(f"{actor!r} cannot vouch for itself; leave trusted out")
+
+
+async def find_feedback(body: bodies.FindFeedbackRequest, visit: Visit) -> Response:
+    """Return the feedback with these ids, in the order of the log; of a token's actor, if any."""
+    own = visit.caller.actor
+
+    def work(index: HebbianIndex) -> bodies.Feedbacks:
+        found = index.find_feedback(body.ids)
+        return bodies.Feedbacks(feedback=[one for one in found if own in (None, one.actor)])
+
+    return await visit.answer(work)
+
+
+def _whose(visit: Visit, body: bodies.ForgetRequest | bodies.LessonsRequest) -> str | None:
+    """Return the actor that a request is about; raise AccessError for what is not the caller's."""
+    if body.unnamed and visit.caller.actor is not None:
+        raise AccessError(
+            f"the token {visit.caller.name!r} acts as {visit.caller.actor!r}; leave unnamed out"
+        )
+    return visit.caller.actor_of(body.actor)
+
+
+async def forget(body: bodies.ForgetRequest, visit: Visit) -> Response:
+    """Tell what forgetting would change; with ``dry_run: false``, take feedback back.
+
+    A token that acts as somebody takes back what that actor gave. Others of the role ``teach`` take
+    back feedback by its id, which whoever gave it knows; everything else takes ``write``.
+    """
+    named = ("feedback", "unnamed", "chunk", "since", "until", "everything")
+    criteria: dict[str, Any] = {name: getattr(body, name) for name in named}
+    criteria["actor"] = _whose(visit, body)
+    if visit.caller.actor is not None:
+        criteria["everything"] = False  # of this actor
+    wide = visit.caller.actor is None and body.feedback is None
+    if not body.dry_run and (wide or body.erase):
+        visit.caller.check(Role.WRITE, visit.namespace)
+
+    def work(index: HebbianIndex) -> bodies.Forgotten:
+        if body.dry_run:
+            return bodies.Forgotten(preview=index.forget(**criteria, dry_run=True))
+        return bodies.Forgotten(forgotten=index.forget(**criteria, erase=body.erase))
+
+    return await visit.answer(work, pool="long")
+
+
+def _may_undo(visit: Visit, one: Forgetting) -> bool:
+    """Tell whether a caller may put something back: a token with an actor, what that one gave."""
+    own = visit.caller.actor
+    return own is None or set(one.actors) == {own}
+
+
+async def forgotten(visit: Visit) -> Response:
+    """List what was forgotten lately and can be put back."""
+    if visit.caller.actor is None:
+        visit.caller.check(Role.WRITE, visit.namespace)
+    return await visit.answer(
+        lambda index: bodies.Forgettings(
+            forgotten=[one for one in index.forgotten() if _may_undo(visit, one)]
+        )
+    )
+
+
+async def undo_forget(body: bodies.UndoForgetRequest, visit: Visit) -> Response:
+    """Put back what one forgetting took."""
+    if visit.caller.actor is None:
+        visit.caller.check(Role.WRITE, visit.namespace)
+
+    def work(index: HebbianIndex) -> bodies.Restored:
+        for one in index.forgotten():
+            if one.id == body.forgetting and not _may_undo(visit, one):
+                raise AccessError("others taught some of this; it takes a token without an actor")
+        return bodies.Restored(undone=index.undo_forget(body.forgetting))
+
+    return await visit.answer(work, pool="write")
+
+
+async def keep_answer(body: bodies.KeepAnswerRequest, visit: Visit) -> Response:
+    """Keep what links an answer to its lessons, for later verdicts and turns."""
+    given = []
+    for credit in body.record.credits:
+        _check_vouching(visit, credit.trusted)
+        given.append(credit.model_copy(update={"actor": visit.caller.actor_of(credit.actor)}))
+    record = body.record.model_copy(update={"credits": tuple(given)})
+    return await visit.answer(lambda index: index.keep_answer(record), pool="write")
+
+
+async def find_answer(body: bodies.FindAnswerRequest, visit: Visit) -> Response:
+    """Return the answer that was kept of a run, a recall or a feedback, by its id, or null."""
+    return await visit.answer(lambda index: bodies.FoundAnswer(answer=index.find_answer(body.name)))
+
+
+async def earlier_recalls(body: bodies.EarlierRecallsRequest, visit: Visit) -> Response:
+    """Return what the latest turns of a conversation recalled, oldest first."""
+    return await visit.answer(
+        lambda index: bodies.Recalls(recalls=index.earlier_recalls(body.conversation))
+    )
+
+
+async def lessons(body: bodies.LessonsRequest, visit: Visit) -> Response:
+    """List what the index was taught; a token that acts as somebody sees its own."""
+    criteria = body.model_dump()
+    criteria["actor"] = _whose(visit, body)
+    if visit.caller.actor is None:
+        visit.caller.check(Role.WRITE, visit.namespace)
+    return await visit.answer(
+        lambda index: bodies.Lessons(lessons=index.lessons(**criteria)), pool="long"
+    )
+
+
+async def lesson_report(body: bodies.LessonReportRequest, visit: Visit) -> Response:
+    """Replay the log on its own later questions; it shows what all actors asked."""
+    return await visit.answer(
+        lambda index: index.lesson_report(questions=body.questions, k=body.k), pool="long"
+    )

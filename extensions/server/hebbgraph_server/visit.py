@@ -1,0 +1,168 @@
+"""One request: who asks, of which namespace, and in which thread the index answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from hebbgraph.errors import NamespaceNotFoundError, ParameterError
+from hebbgraph.index import HebbianIndex
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+
+from hebbgraph_server.access import Role, Token
+from hebbgraph_server.indexes import Indexes
+from hebbgraph_server.settings import ServerSettings
+from hebbgraph_server.threads import Pool, Threads
+
+__all__ = [
+    "DEFAULT_NAMESPACE",
+    "MAX_NAMESPACE",
+    "Service",
+    "Visit",
+    "as_json",
+    "as_response",
+    "body_of",
+    "visit_of",
+]
+
+DEFAULT_NAMESPACE = "default"
+MAX_NAMESPACE = 256
+
+#: Bytes of a body that is parsed in less time than a thread takes to wake up.
+_PARSED_AT_ONCE = 16_384
+
+_T = TypeVar("_T")
+_Body = TypeVar("_Body", bound=BaseModel)
+
+
+@dataclass(frozen=True)
+class Service:
+    """What all requests share."""
+
+    settings: ServerSettings
+    indexes: Indexes
+    threads: Threads
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One request.
+
+    Attributes
+    ----------
+    service : Service
+    caller : Token
+    namespace : str
+    accepts : str
+        The media types that the caller takes.
+    """
+
+    service: Service
+    caller: Token
+    namespace: str
+    accepts: str = ""
+
+    async def run(
+        self,
+        work: Callable[[HebbianIndex], _T],
+        *,
+        pool: Pool = "read",
+        create: bool = False,
+    ) -> _T:
+        """Run a blocking call on the namespace's index in a thread.
+
+        Raises
+        ------
+        NamespaceNotFoundError
+            If there is no such namespace, unless ``create``; it names those that the caller sees.
+        """
+
+        def borrowing() -> _T:
+            indexes = self.service.indexes
+            try:
+                with indexes.borrowed(self.namespace, create=create) as index:
+                    return work(index)
+            except NamespaceNotFoundError:
+                visible = filter(self.caller.sees, indexes.names())
+                raise NamespaceNotFoundError.of(self.namespace, visible) from None
+
+        return await self.service.threads.run(pool, borrowing)
+
+    async def answer(
+        self,
+        work: Callable[[HebbianIndex], BaseModel],
+        *,
+        pool: Pool = "read",
+        create: bool = False,
+    ) -> Response:
+        """The same, with the record that it returns as the response: written in the thread, too."""
+
+        def written(index: HebbianIndex) -> bytes:
+            return as_json(work(index))
+
+        content = await self.run(written, pool=pool, create=create)
+        return Response(content, media_type="application/json")
+
+
+def as_response(record: BaseModel) -> Response:
+    """Return a small record as a response."""
+    return Response(as_json(record), media_type="application/json")
+
+
+def as_json(record: BaseModel) -> bytes:
+    """Write a record as JSON."""
+    return record.model_dump_json().encode()
+
+
+def visit_of(request: Request, role: Role) -> Visit:
+    """Return the visit of a request that has passed the guard.
+
+    Raises
+    ------
+    ParameterError
+        If its namespace has no name.
+    AccessError
+        If its token does not allow the role there.
+    """
+    namespace = request.query_params.get("namespace", DEFAULT_NAMESPACE)
+    if not 1 <= len(namespace) <= MAX_NAMESPACE:
+        raise ParameterError(
+            f"a namespace has 1 to {MAX_NAMESPACE} characters, got {len(namespace)}"
+        )
+    caller: Token = request.state.caller
+    caller.check(role, namespace)
+    service: Service = request.app.state.service
+    return Visit(service, caller, namespace, request.headers.get("accept", ""))
+
+
+async def body_of(request: Request, kind: type[_Body], visit: Visit, pool: Pool) -> _Body:
+    """Read the body of a request and parse it, in a thread if it is large.
+
+    Parsing 8 MB takes longer than the event loop may wait.
+
+    Raises
+    ------
+    ParameterError
+        If it is no JSON.
+    pydantic.ValidationError
+        If it is wrong.
+    """
+    try:
+        content = await request.body()
+    except ClientDisconnect:
+        raise HTTPException(400, "the body broke off") from None
+
+    def parse() -> _Body:
+        try:
+            return kind.model_validate(json.loads(content))
+        except (json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+            raise ParameterError(f"the body is no JSON: {error}") from error
+
+    if len(content) <= _PARSED_AT_ONCE:
+        return parse()
+    return await visit.service.threads.run(pool, parse)

@@ -1,0 +1,180 @@
+"""Routes of the role ``write``: chunks and documents, in and out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from typing import Any
+
+from hebbgraph.index import HebbianIndex
+from hebbgraph.records import AddReport
+from hebbgraph_documents import chunks_of_bytes
+from starlette.responses import Response, StreamingResponse
+
+from hebbgraph_server import bodies
+from hebbgraph_server.problems import problem_of
+from hebbgraph_server.visit import Visit, as_json
+
+NDJSON = "application/x-ndjson"
+
+logger = logging.getLogger(__name__)
+
+#: The event loop itself holds tasks by weak references alone.
+_running: set[asyncio.Task[AddReport]] = set()
+
+
+async def add(body: bodies.AddRequest, visit: Visit) -> Response:
+    """Add chunks; a chunk whose id exists replaces the old one.
+
+    With ``Accept: application/x-ndjson``, the answer is streamed: a line of progress after each
+    batch, then one with the report, or with the problem that ended it.
+    """
+    if NDJSON in visit.accepts:
+        return StreamingResponse(_told(*_started(body, visit)), media_type=NDJSON)
+    return await visit.answer(lambda index: _add(index, body), pool="write", create=True)
+
+
+def _add(index: HebbianIndex, body: bodies.AddRequest, **more: Any) -> AddReport:
+    return index.add(body.chunks, on_error=body.on_error, strict=body.strict, **more)
+
+
+def _started(
+    body: bodies.AddRequest, visit: Visit
+) -> tuple[asyncio.Task[AddReport], asyncio.Queue[bytes | None]]:
+    """Start to add; return that, and the lines of progress, None at the end.
+
+    It goes on if the client leaves, even before it has read the first line.
+    """
+    loop = asyncio.get_running_loop()
+    lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+
+    def tell(done: int, total: int | None) -> None:
+        line = as_json(bodies.Progress(done=done, total=total))
+        loop.call_soon_threadsafe(lines.put_nowait, line)
+
+    def work(index: HebbianIndex) -> AddReport:
+        return _add(index, body, on_progress=tell)
+
+    def end(adding: asyncio.Task[AddReport]) -> None:
+        _running.discard(adding)
+        if not adding.cancelled() and (error := adding.exception()) is not None:
+            logger.info("a streamed add ended: %s", type(error).__name__)
+        lines.put_nowait(None)
+
+    adding = asyncio.create_task(visit.run(work, pool="write", create=True))
+    _running.add(adding)
+    adding.add_done_callback(end)
+    return adding, lines
+
+
+async def _told(
+    adding: asyncio.Task[AddReport], lines: asyncio.Queue[bytes | None]
+) -> AsyncIterator[bytes]:
+    """Yield the lines of a streamed answer."""
+    while (line := await lines.get()) is not None:
+        yield line + b"\n"
+    try:
+        last = {"report": adding.result().model_dump()}
+    except Exception as error:
+        last = {"problem": problem_of(error).model_dump()}
+    yield json.dumps(last).encode() + b"\n"
+
+
+async def refresh(body: bodies.RefreshRequest, visit: Visit) -> Response:
+    """Replace whole documents: what they no longer have is deleted."""
+    return await visit.answer(
+        lambda index: index.refresh(
+            body.chunks,
+            document_ids=body.document_ids,
+            delete_missing=body.delete_missing,
+            on_error=body.on_error,
+            strict=body.strict,
+        ),
+        pool="write",
+        create=True,
+    )
+
+
+async def make_namespace(visit: Visit) -> Response:
+    """Make the namespace, unless it exists; adding chunks makes it too."""
+
+    def work(index: HebbianIndex) -> bodies.Made:
+        index.make_namespace()
+        return bodies.Made()
+
+    return await visit.answer(work, pool="write", create=True)
+
+
+async def put_document(body: bodies.PutDocumentRequest, visit: Visit) -> Response:
+    """Replace all chunks of a document in one transaction."""
+    return await visit.answer(
+        lambda index: index.put_document(body.document_id, body.fingerprint, body.chunks),
+        pool="write",
+        create=True,
+    )
+
+
+async def put_file(body: bodies.PutFileRequest, visit: Visit) -> Response:
+    """Convert a file (PDF, Word, HTML, Markdown, text), and replace the document of its name.
+
+    What cannot be read changes nothing. The server needs the extra ``documents`` for it.
+    """
+    fingerprint, chunks = await visit.service.threads.run(
+        "long", lambda: chunks_of_bytes(body.content, name=body.name)
+    )
+    return await visit.answer(
+        lambda index: index.put_document(body.name, fingerprint, chunks), pool="write", create=True
+    )
+
+
+async def delete(body: bodies.DeleteRequest, visit: Visit) -> Response:
+    """Delete chunks by id, or all chunks of a document."""
+    return await visit.answer(
+        lambda index: bodies.Deleted(
+            deleted=index.delete(body.ids, document_id=body.document_id, erase=body.erase)
+        ),
+        pool="long" if body.erase else "write",
+    )
+
+
+async def correct_tags(body: bodies.CorrectTagsRequest, visit: Visit) -> Response:
+    """Merge, rename, mute or split tags."""
+    actor = visit.caller.actor_of(body.actor)
+    return await visit.answer(
+        lambda index: index.correct_tags(
+            body.kind, body.tags, into=body.into, chunks=body.chunks, actor=actor
+        ),
+        pool="write",
+    )
+
+
+async def undo_tag_correction(body: bodies.UndoTagCorrectionRequest, visit: Visit) -> Response:
+    """Undo a correction of tags."""
+    return await visit.answer(
+        lambda index: bodies.Undone(undone=index.undo_tag_correction(body.correction)),
+        pool="write",
+    )
+
+
+async def prune(body: bodies.PruneRequest, visit: Visit) -> Response:
+    """Report which learned edges are too weak to count; without ``dry_run``, erase them."""
+    return await visit.answer(
+        lambda index: index.prune(body.min_weight, dry_run=body.dry_run), pool="long"
+    )
+
+
+async def doctor(body: bodies.DoctorRequest, visit: Visit) -> Response:
+    """Check everything that must always hold."""
+    return await visit.answer(lambda index: index.doctor(repair=body.repair), pool="long")
+
+
+async def compact(visit: Visit) -> Response:
+    """Rewrite and shrink all files, without what was deleted and forgotten."""
+
+    def work(index: HebbianIndex) -> bodies.Compacted:
+        index.compact()
+        return bodies.Compacted()
+
+    return await visit.answer(work, pool="long")

@@ -1,0 +1,103 @@
+"""Markup in any field shows as text; long, right-to-left and very many things are borne."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+from hebbgraph import Chunk, HebbianIndex
+
+if TYPE_CHECKING:
+    from conftest import Window
+
+EVIL = "<img src=x onerror=alert(1)><script>alert(2)</script>"
+SPELL = "javascript:alert(3)"
+
+
+def _evil(where: str) -> str:
+    return f"{EVIL} {where}"
+
+
+@pytest.fixture
+def index() -> Iterator[HebbianIndex]:
+    """An index with a script in every field that takes text."""
+    with HebbianIndex.open(":memory:") as opened:
+        opened.add([
+            Chunk(
+                id=_evil("id"),
+                title=_evil("title"),
+                text=f"The Scripted Quay {EVIL} lies by the Second Quay. {SPELL}",
+                document_id=_evil("document"),
+                metadata={_evil("key"): _evil("value"), "href": SPELL},
+                tags=(_evil("tag"), "scripted quay"),
+                addresses=(SPELL,),
+            ),
+            Chunk(id="two", title="Second Quay", text=f"Second Quay and Scripted Quay. {EVIL}"),
+            Chunk(id="rtl", title="رصيف", text="\u202eרציף\u202c " + "الرصيف Second Quay " * 40),
+            Chunk(id="long", title="Long", text="Second Quay " + "word " * 60_000),
+            *(Chunk(id=f"many{n}", text="x", tags=tuple(f"tag{n}x{m} name" for m in range(250)))
+              for n in range(44)),
+        ])  # fmt: skip
+        recall = opened.recall("Where does the Scripted Quay lie?")
+        opened.reinforce(recall, cited=[recall.hits[0].chunk.id], actor=_evil("actor"))
+        opened.correct_tags("rename", "second quay", into="quay two", actor=_evil("actor"))
+        yield opened
+
+
+def test_planted_scripts_show_as_text(window: Window, index: HebbianIndex) -> None:
+    page = window.ask("Where does the Scripted Quay lie?")
+    assert page.get_by_text(_evil("title")).count() >= 1
+    page.get_by_role("button", name=_evil("title"), exact=True).first.click()
+    dialog = page.locator("dialog")
+    dialog.get_by_text("metadata", exact=False).or_(dialog.locator("dl.facts")).first.wait_for()
+    assert EVIL in dialog.inner_text()
+    assert dialog.locator("img, script, iframe, a[href^='javascript']").count() == 0
+    page.keyboard.press("Escape")
+    page.locator(".hit").first.get_by_role("button", name="Cited").click()
+    page.get_by_label("as").fill(_evil("actor"))
+    page.get_by_role("button", name="Teach").click()
+    page.get_by_text("Learned from").wait_for()
+    ready = {
+        "replay": ".spread",
+        "map?tag=scripted%20quay": "[data-nodes]",
+        "learning": "[data-lessons]",
+        "tags": "[data-correction]",
+        "operations": "[data-stat]",
+    }
+    for view, sign in ready.items():
+        page = window.go(view)
+        page.locator(sign).first.wait_for()
+        page.wait_for_timeout(300)
+        assert (
+            page.locator("main img, main script, main iframe, a[href^='javascript']").count() == 0
+        )
+    page = window.go("learning")
+    page.locator("[data-lessons]").wait_for()
+    assert _evil("actor") in page.locator("main").inner_text()
+    page = window.go(f"map?tag={EVIL}")
+    page.get_by_text("no chunk holds the tag").wait_for()
+    # The browser logs that 404; a script that ran would have opened a dialog.
+    assert not [one for one in window.wrong if "404" not in one]
+    window.wrong.clear()
+
+
+def test_right_to_left_and_huge_texts(open_window: Callable[..., Window]) -> None:
+    window = open_window(width=390)
+    page = window.ask("الرصيف Second Quay word")
+    card = page.locator('.hit[data-chunk="rtl"]')
+    assert card.locator(".text").evaluate("e => getComputedStyle(e).direction") == "rtl"
+    long = page.locator('.hit[data-chunk="long"]')
+    long.get_by_role("button", name="Show more").click()
+    long.locator("h3 button").click()
+    page.get_by_text("The text goes on").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+
+
+def test_ten_thousand_tags_in_view(window: Window, index: HebbianIndex) -> None:
+    page = window.go("tags")
+    page.get_by_role("button", name="Show up to 10,000").click()
+    page.locator('[data-tags="10000"]').wait_for()
+    assert page.locator(".tags li").count() == len(index.tags(limit=10_000)) == 10_000
+    page.locator("input[type=search]").fill("tag43x249 name")
+    page.locator('[data-tags="1"]').wait_for()

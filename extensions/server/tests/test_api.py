@@ -1,0 +1,163 @@
+"""What the API answers is what the index returns."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra server is not installed")
+
+from hebbgraph import AddReport, Explanation, Feedback, HebbianIndex, Recall, Stats
+from starlette.testclient import TestClient
+
+Serve = Callable[..., TestClient]
+QUESTION = "Where was the builder of the Petrel born?"
+
+
+def ask(api: TestClient, path: str, **body: Any) -> Any:
+    answer = api.post(f"/v1/{path}", json=body)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_served_recall_is_that_of_the_index(api: TestClient, location: Path) -> None:
+    served = Recall.model_validate(ask(api, "recall", query=QUESTION, k=3, id="one"))
+    with HebbianIndex.open(location) as index:
+        local = index.recall(QUESTION, k=3, id="one")
+        when = {"created_at": served.created_at, "seal": served.seal}  # which holds the time
+        assert served == local.model_copy(update=when)
+        chunk = served.hits[-1].chunk
+        told = Explanation.model_validate(ask(api, "explain", recall=served.id, chunk_id=chunk.id))
+        assert told == index.explain(local, chunk.id)
+        assert ask(api, "get", ids=[chunk.id, "none"]) == {
+            "chunks": [chunk.model_dump(mode="json")]
+        }
+        assert ask(api, "ids", where={"kind": "ship"})["ids"] == index.ids({"kind": "ship"})
+        assert Stats.model_validate(api.get("/v1/stats").json()) == index.stats()
+
+
+def test_a_citation_teaches(api: TestClient) -> None:
+    before = Recall.model_validate(ask(api, "recall", query=QUESTION))
+    last = before.hits[-1].chunk.id
+    given = Feedback.model_validate(
+        ask(api, "reinforce", recall=before.id, cited=[last], shown=[last, before.hits[0].chunk.id])
+    )
+    after = Recall.model_validate(ask(api, "recall", query=QUESTION))
+    assert given.cited == (last,)
+    assert after.hit(last).rank < before.hit(last).rank  # type: ignore[union-attr]
+    # The record itself can be handed back, as its id can.
+    again = ask(api, "explain", recall=before.model_dump(), chunk_id=last)
+    assert again["learned"][0]["feedback_id"] == given.id
+
+
+def test_chunks_and_documents_come_and_go(api: TestClient) -> None:
+    chunks = [{"id": "a", "text": "Owls hunt at night."}, {"id": "b", "text": "Owls hunt voles."}]
+    assert AddReport.model_validate(ask(api, "add", chunks=chunks)).added == 2
+    put = ask(api, "put_document", document_id="d", fingerprint="1", chunks=[{"text": "Eels."}])
+    assert put["added"] == 1
+    assert api.get("/v1/document_fingerprints").json() == {"fingerprints": {"d": "1"}}
+    assert ask(api, "holds", ids=["a", "b", "c"]) == {"ids": ["a", "b"]}
+    assert ask(api, "delete", ids=["a"]) == {"deleted": 1}
+    assert ask(api, "delete", document_id="d", erase=True) == {"deleted": 1}
+
+
+def test_progress_is_streamed(api: TestClient) -> None:
+    chunks = [{"id": str(n), "text": f"Owl number {n} hunts."} for n in range(1100)]
+    answer = api.post(
+        "/v1/add", json={"chunks": chunks}, headers={"Accept": "application/x-ndjson"}
+    )
+    lines = [json.loads(line) for line in answer.text.splitlines()]
+    assert lines[-2] == {"done": 1100, "total": 1100}
+    assert lines[-1]["report"]["added"] == 1100
+    bad = [{"id": "x", "text": "One."}, {"id": "x", "text": "Another."}]
+    answer = api.post("/v1/add", json={"chunks": bad}, headers={"Accept": "application/x-ndjson"})
+    (last,) = [json.loads(line) for line in answer.text.splitlines()]
+    assert last["problem"]["error"] == "InvalidChunkError"
+
+
+def test_namespaces_are_made_by_adding_alone(api: TestClient) -> None:
+    assert api.get("/v1/namespaces").json() == {"namespaces": ["default", "other"]}
+    missing = api.post("/v1/recall?namespace=new", json={"query": "Who?"})
+    assert (missing.status_code, missing.json()["error"]) == (404, "NamespaceNotFoundError")
+    assert api.get("/v1/namespaces").json() == {"namespaces": ["default", "other"]}
+    api.post("/v1/add?namespace=new", json={"chunks": [{"text": "Owls hunt."}]})
+    assert api.get("/v1/namespaces").json() == {"namespaces": ["default", "new", "other"]}
+
+
+def test_more_namespaces_than_stay_open(serve: Serve) -> None:
+    api = serve(open_namespaces=2)
+    for name in [f"n{n}" for n in range(5)]:
+        api.post(f"/v1/add?namespace={name}", json={"chunks": [{"id": name, "text": name}]})
+    for name in [f"n{n}" for n in range(5)]:
+        held = api.post(f"/v1/ids?namespace={name}", json={}).json()
+        assert held == {"ids": [name]}
+
+
+def test_one_open_index_can_be_served_alone(location: Path) -> None:
+    from hebbgraph_server import create_app
+
+    with HebbianIndex.open(location) as index:
+        with TestClient(create_app(index), base_url="http://localhost") as api:
+            assert api.get("/v1/namespaces").json() == {"namespaces": ["default"]}
+            assert api.get("/v1/stats?namespace=other").status_code == 404
+        assert index.stats().chunks == 8  # it stays open
+
+
+def test_errors_are_problems_with_our_messages(api: TestClient) -> None:
+    def problem(path: str, body: Any) -> tuple[int, str, str]:
+        answer = api.post(f"/v1/{path}", json=body)
+        assert answer.headers["content-type"] == "application/problem+json"
+        told = answer.json()
+        assert told["status"] == answer.status_code
+        assert told["type"] == f"urn:hebbgraph:{told['error']}"
+        return answer.status_code, told["error"], told["detail"]
+
+    status, error, detail = problem("recall", {"query": "Who?", "where": {"year": {"$near": 1}}})
+    assert (status, error) == (422, "FilterError")
+    assert "unknown operator '$near'" in detail
+    status, error, detail = problem("recall", {"query": "Who?", "kk": 3})
+    assert (status, error, detail) == (422, "ParameterError", "kk: Extra inputs are not permitted")
+    assert problem("recall", {"query": "Who?", "k": 5000})[2].startswith("this server returns")
+    assert problem("explain", {"recall": "gone", "chunk_id": "moss"})[0] == 404
+    assert problem("reinforce", {"recall": "gone", "cited": ["moss"]})[1] == "NotFoundError"
+    assert problem("add", {"chunks": [{"text": 5}]})[:2] == (422, "InvalidChunkError")
+    assert problem("nothing", {})[0] == 404
+
+
+def test_metrics_name_routes_and_no_content(api: TestClient) -> None:
+    ask(api, "recall", query="Who kept the very secret yard?")
+    api.get("/v1/made/up/path")
+    told = api.get("/v1/metrics").text
+    assert 'hebbgraph_requests_total{route="/v1/recall",status="200"} 1.0' in told
+    assert "secret" not in told
+    assert "made" not in told
+
+
+def test_requests_are_spans_once_an_sdk_is_configured(
+    api: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sdk = pytest.importorskip("opentelemetry.sdk.trace", reason="the SDK is not installed")
+    from opentelemetry import trace
+    from opentelemetry.sdk.trace import export
+    from opentelemetry.sdk.trace.export import in_memory_span_exporter
+
+    kept = in_memory_span_exporter.InMemorySpanExporter()
+    provider = sdk.TracerProvider()
+    provider.add_span_processor(export.SimpleSpanProcessor(kept))
+    monkeypatch.setattr(trace, "get_tracer_provider", lambda: provider)
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", provider)
+    ask(api, "recall", query="Who kept the very private yard?")
+    spans = kept.get_finished_spans()
+    assert "POST /v1/recall" in [span.name for span in spans]
+    assert "private" not in "".join(span.to_json() for span in spans)
+
+
+def test_the_page_is_there_under_a_strict_policy(api: TestClient) -> None:
+    answer = api.get("/")
+    assert answer.status_code == 200
+    assert "default-src 'none'" in answer.headers["content-security-policy"]
+    assert "unsafe" not in answer.headers["content-security-policy"]

@@ -1,0 +1,89 @@
+"""The OpenAPI document is valid and complete, and nothing that fits it brings the server down."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra server is not installed")
+
+from hypothesis import HealthCheck, given, settings
+from starlette.testclient import TestClient
+
+from hebbgraph_server.client import HebbianClient
+from hebbgraph_server.routes import ROUTES
+
+Serve = Callable[..., TestClient]
+
+
+def references(value: Any) -> Iterator[str]:
+    if isinstance(value, dict):
+        if isinstance(value.get("$ref"), str):
+            yield value["$ref"]
+        for one in value.values():
+            yield from references(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from references(one)
+
+
+def test_the_document_is_valid_and_complete(api: TestClient) -> None:
+    document = api.get("/v1/openapi.json").json()
+    assert set(document["paths"]) == {f"/v1{route.path}" for route in ROUTES}
+    for route in ROUTES:
+        told = document["paths"][f"/v1{route.path}"][route.method.lower()]
+        assert told["description"]
+        assert "default" in told["responses"]  # a problem
+        assert ("requestBody" in told) == (route.method == "POST" and route.path != "/compact")
+    known = document["components"]["schemas"]
+    assert {one.rpartition("/")[2] for one in references(document)} <= set(known)
+    validator = pytest.importorskip("openapi_spec_validator", reason="not installed")
+    validator.validate(document)
+
+
+def test_whatever_fits_the_document_gets_an_answer(connect: Callable[..., HebbianClient]) -> None:
+    """What schemathesis makes of the document gets no 5xx, and answers as they are described."""
+    schemathesis = pytest.importorskip("schemathesis", reason="not installed")
+    from schemathesis.specs.openapi.checks import response_schema_conformance
+
+    checks = [schemathesis.checks.not_a_server_error, response_schema_conformance]
+    with connect(requests_per_minute=None) as client:
+        schema = schemathesis.openapi.from_url(f"{client._http.url}/v1/openapi.json")
+        for operation in schema.get_all_operations():
+            if operation.ok().path == "/v1/metrics":  # not JSON
+                continue
+
+            @settings(max_examples=15, suppress_health_check=list(HealthCheck))
+            @given(case=operation.ok().as_strategy())
+            def ask(case: Any) -> None:
+                case.call_and_validate(checks=checks)
+
+            ask()
+
+
+def test_bodies_that_fit_nothing_are_refused(api: TestClient) -> None:
+    bodies = [
+        b"",
+        b"{",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"\xff\xfe",
+        b'{"query": ' + b"[" * 100_000 + b"]" * 100_000 + b"}",
+        json.dumps({"query": "\ud800"}).encode(),
+        b'{"query": "Who?", "k": NaN}',
+        b'{"query": "Who?", "k": 1e999}',
+        b'{"query": "Who?", "where": {"a": NaN}}',
+        b'{"query": "Who?", "vector": [NaN]}',
+        b'{"query": "Who?", "seeds": [["moss", Infinity]]}',
+    ]
+    for route in ROUTES:
+        if route.method == "POST":
+            for body in bodies:
+                answer = api.post(
+                    f"/v1{route.path}", content=body, headers={"Content-Type": "application/json"}
+                )
+                assert answer.status_code < 500, (route.path, body[:80], answer.text)

@@ -1,0 +1,73 @@
+"""``hebbgraph serve`` as a process."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra server is not installed")
+
+import hebbgraph
+from hebbgraph.cli import app
+from hebbgraph.errors import ParameterError
+from typer.testing import CliRunner
+
+from hebbgraph_server.client import HebbianClient
+
+SECRET = "a-secret-that-no-log-shows"
+
+
+def test_it_serves_and_ends_cleanly(location: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = subprocess.Popen(
+        [sys.executable, "-m", "hebbgraph", "serve", "--db", str(location), "--port", str(port)],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "HEBBGRAPH_TOKEN": SECRET},
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        url = f"http://127.0.0.1:{port}"
+        for _ in range(300):
+            try:
+                health = json.load(urllib.request.urlopen(f"{url}/v1/health"))
+                break
+            except OSError:
+                time.sleep(0.1)
+        assert health == {"status": "ok", "version": hebbgraph.__version__}
+        with HebbianClient(url, token=SECRET) as client:
+            recall = client.recall("Whose very private question is this?")
+            client.reinforce(recall, cited=[recall.hits[0].chunk.id])
+    finally:
+        server.send_signal(signal.SIGTERM)
+        shown = "".join(server.communicate(timeout=30))
+    assert server.returncode in (0, -signal.SIGTERM)
+    assert f"serving {location} on {url}/" in shown
+    assert SECRET not in shown
+    assert "private" not in shown
+
+
+def test_it_refuses_the_network_without_a_token(
+    location: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("HEBBGRAPH_TOKEN", raising=False)
+    done = CliRunner().invoke(app, ["serve", "--db", str(location), "--host", "0.0.0.0"])
+    assert isinstance(done.exception, ParameterError)
+    assert "without a token" in str(done.exception)
+
+
+def test_new_tokens_differ() -> None:
+    first, second = (CliRunner().invoke(app, ["serve", "--new-token"]).stdout for _ in range(2))
+    assert len(first.strip()) >= 40
+    assert first != second
