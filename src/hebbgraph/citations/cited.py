@@ -15,9 +15,11 @@ from hebbgraph.citations.markers import (
     BRACKETS,
     LONG_ID,
     is_code,
+    is_interval,
     known_names,
     split_names,
-    without_code,
+    spoken,
+    with_brackets,
 )
 from hebbgraph.citations.rendered import Rendered
 
@@ -47,7 +49,7 @@ _LABELLED = re.compile(
     re.IGNORECASE,
 )
 _KEY_LIKE = re.compile(r"[A-Za-z]{0,12}[0-9]{1,4}")
-_LONG_NAME = re.compile(r"[0-9A-Za-z][\w.:/#@+-]{15,511}")
+_LONG_NAME = re.compile(r"[0-9A-Za-z][\w.:/#@+?=&%~-]{15,511}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +84,11 @@ None leaves it to the rule. Called in the background, once for each marker.
 def parse_citations(answer: str, rendered: Rendered) -> list[str]:
     r"""Return the chunks that an answer cites, in the order of its markers, each once.
 
-    Recognises ``[1]``, ``[1, 2]``, ``[1-3]``, ``[^1]``, ``[Source 1]`` and ``【1】`` with rendered
-    keys; ``[id]`` with the id of a shown chunk; and ids of 16 characters or more without brackets.
-    ``(1)`` and ``Source 1`` count where the prompt's keys had that form. Markers in code are
-    ignored, and those of a source that is said not to help. An answer that is JSON is read by
+    Recognises ``[1]``, ``[1, 2]``, ``[1-3]``, ``[^1]``, ``[Source 1]``, ``【1†source】`` and raised
+    numbers with rendered keys; ``[id]`` and ``[title]`` of a shown chunk; and ids and URLs of 16
+    characters or more without brackets. ``(1)`` and ``Source 1`` count where the prompt's keys had
+    that form. Markers in code, in reasoning (``<think>``) and in intervals ("the range [0, 1]")
+    are ignored, and those of a source that is said not to help. An answer that is JSON is read by
     :func:`parse_structured`.
 
     Parameters
@@ -124,7 +127,7 @@ def read_citations(
     data = _json(answer)
     if data is not None:
         return Cited(tuple(parse_structured(data, rendered)))
-    text = without_code(answer)
+    text = with_brackets(spoken(answer), rendered.keys)
     found = sorted(_mentions(text, rendered))
     if not found:
         return Cited()
@@ -160,7 +163,9 @@ def _mentions(text: str, rendered: Rendered) -> Iterator[tuple[int, int, tuple[s
 
     for match in _matches(BRACKETS, text):
         names = tuple(_parts(match.group(1), rendered))
-        if names and not is_code(text, *match.span()):
+        if not names or is_code(text, *match.span()):
+            continue
+        if "0" in rendered.keys or not is_interval(text, match.start(), names):
             taken.append(match.span())
             yield (*match.span(), names)
     if "(" in rendered.forms:
@@ -174,9 +179,9 @@ def _mentions(text: str, rendered: Rendered) -> Iterator[tuple[int, int, tuple[s
         for match in _matches(_LABELLED, text):
             if not is_taken(match):
                 yield (*match.span(), (match.group(1),))
-    if any(len(id_) >= LONG_ID for id_ in rendered.ids):
+    if any(len(name) >= LONG_ID for name in rendered.names):
         for match in _matches(_LONG_NAME, text):
-            name = match.group().rstrip(".:/#")
+            name = match.group().rstrip(".:/#?")
             if rendered.find(name) is not None and not is_taken(match):
                 yield (*match.span(), (name,))
 
@@ -300,6 +305,8 @@ def _walk(
                 return
         for name, part in fields.items():
             citing = name in _CITING or (cites and name in _QUOTING)
+            if name in _QUOTING and isinstance(part, str) and part.lower() in rendered.titles:
+                continue  # a quotation that is a title tells nothing
             yield from _walk(part, rendered, cites=citing, depth=depth + 1, budget=budget)
     elif isinstance(value, list | tuple | set | frozenset):
         for part in sorted(value, key=repr) if isinstance(value, set | frozenset) else value:

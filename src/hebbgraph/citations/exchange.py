@@ -26,7 +26,7 @@ __all__ = ["Exchange", "Reply", "sources_of"]
 _MIN_TELLING_CHARACTERS = 20
 #: Ways to point to a source that are not read: footnotes, "(1)", "source 2", "the first source".
 _POINTING = re.compile(
-    r"[¹²³⁴-⁹①-⑳]|<sup>|\(\d{1,2}\)|\{\d{1,2}\}|\b(?:source|document|passage|reference|quelle|fuente|fonte)"
+    r"(?:(?<=[^\W\d_]{4})|(?<=[.,;:!?)\]]))[¹²³⁴-⁹]|[①-⑳]|<sup>|\(\d{1,2}\)|\{\d{1,2}\}|\b(?:source|document|passage|reference|quelle|fuente|fonte)"
     r"s? #?\d|\b(?:first|second|third|last) (?:source|document|passage)|^sources?:",
     re.IGNORECASE | re.MULTILINE,
 )

@@ -34,6 +34,12 @@ _NAMING = re.compile(
 #: Words that may stand between a key and the text on one line.
 _CONTENT = re.compile(r"(?:content|text|page_content|passage)\s*:?\s*$", re.IGNORECASE)
 
+#: Lines that may stand between a key and the text: elements without a key, and URLs.
+_BETWEEN = re.compile(
+    r"\s*(?:</?[a-z_]{1,30}>|<([a-z_]{1,30})>[^<]{0,300}</\1>|(?:url: *)?https?://\S{1,300})\s*",
+    re.IGNORECASE,
+)
+
 
 class Key(NamedTuple):
     """A key, and its form: ``"["``, ``"("``, ``"label"`` or ``"name"``.
@@ -61,12 +67,16 @@ def key_before(prompt: str, start: int) -> Key | None:
     if "\\n" in before:
         before = before.replace('": "', "\n").replace("\\n", "\n")
     before = _CONTENT.sub("", before.rstrip(" \t")).rstrip(" \t")
-    *above, line = before.rsplit("\n", 2)
+    *above, line = before.split("\n")
+    if _BETWEEN.fullmatch(line):
+        line = ""
     if line.strip():
         return _key_in(line, same_line=True, alone=True)
+    while len(above) > 1 and _BETWEEN.fullmatch(above[-1]):
+        above.pop()
     if not above:
         return None
-    opens = len(above) == 1 or not above[0].rpartition("\n")[2].strip()
+    opens = len(above) == 1 or not above[-2].strip()
     return _key_in(above[-1], same_line=False, alone=opens)
 
 
@@ -74,14 +84,12 @@ def _key_in(line: str, *, same_line: bool, alone: bool) -> Key | None:
     rest = line.lstrip(" \t>*#-\"'")
     found = BRACKETS.match(rest)
     if found is not None:
-        if same_line and rest[found.end() :].strip(" \t:.*-"):
+        if same_line and not _leads(rest[found.end() :]):
             return None
-        return Key(without_label(found.group(1).strip()), "[")
+        return Key(without_label(found.group(1).strip()).lstrip("^"), "[")
     for pattern, form in ((_LABELLED, "label"), (_ELEMENT, "label"), (_PARENTHESISED, "(")):
         # On the line before, a title may follow.
-        if (found := pattern.match(rest)) is not None and not (
-            same_line and found.group(2).strip()
-        ):
+        if (found := pattern.match(rest)) is not None and (not same_line or _leads(found.group(2))):
             return Key(found.group(1), form)
     # "3. Rinse the kiln" may be the end of another text: a number needs the line, or its own block.
     found = _LISTED.match(rest)
@@ -91,3 +99,10 @@ def _key_in(line: str, *, same_line: bool, alone: bool) -> Key | None:
         names = _NAMING.findall(found.group(1)) or [found.group(1).strip()[:200]]
         return Key(names[0], "name", tuple(names[1:]))
     return None
+
+
+def _leads(words: str) -> bool:
+    """Return whether words between a key and a text lead to it: none, or a title and a colon."""
+    words = words.strip(" \t*")
+    is_title = words[:1].isupper() and words.endswith((":", "|", "–", "—", " -"))
+    return is_title or not words.strip(".:-")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 __all__ = [
@@ -11,9 +11,11 @@ __all__ = [
     "LONG_ID",
     "defused",
     "is_code",
+    "is_interval",
     "known_names",
     "split_names",
-    "without_code",
+    "spoken",
+    "with_brackets",
     "without_label",
 ]
 
@@ -30,6 +32,19 @@ _LABEL = re.compile(
 _BETWEEN = re.compile(r"[,;|&\s]+")
 _FILLERS = frozenset(("and", "source", "sources", "doc", "document"))
 _RANGE = re.compile(r"([a-z]{0,12})([0-9]{1,3})[-–—]([a-z]{0,12})([0-9]{1,3})")
+#: Models write their reasoning between these; some prompts end with the opening one.
+_THINK = "think|thinking|thought|reasoning|scratchpad"
+_THOUGHT = re.compile(rf"<({_THINK})>.*?(?:</\1>|\Z)", re.IGNORECASE | re.DOTALL)
+_THOUGHT_END = re.compile(rf"\A.*</(?:{_THINK})>", re.IGNORECASE | re.DOTALL)
+_RAISED_DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
+#: Raised numbers after a word or a sentence; "m²", "sin²" and "10²" are none.
+_RAISED = re.compile(
+    r"(?<!\d)<sup>\s*\[?([0-9]{1,4}(?:\s*,\s*[0-9]{1,4})*)\]?\s*</sup>"
+    r"|(?:(?<=[^\W\d_]{3})(?<!sin|cos|tan|log)|(?<=[.,;:!?)\]\"'”’»]))([⁰¹²³⁴-⁹]{1,4})"
+)
+_INTERVAL = re.compile(
+    r"\b(?:range|interval|domain|segment)s?(?: (?:of|from|is))?\s*\Z", re.IGNORECASE
+)
 _INLINE_CODE = re.compile(r"`([^`\n]{1,500})`")
 _LINE = 300
 #: A name right before brackets: an array, or a word whose citation follows without a space.
@@ -79,8 +94,16 @@ def without_label(name: str) -> str:
     return name[found.end() :] if found is not None and found.end() < len(name) else name
 
 
-def without_code(text: str) -> str:
-    """Remove fenced blocks and inline code, except code that consists of markers."""
+def spoken(text: str) -> str:
+    """Remove what no reader is told: reasoning, and code that does not consist of markers.
+
+    Examples
+    --------
+    >>> spoken("<think>Maybe [3].</think>Moss built it [1]."), spoken("Or [2].</think>It is `[1]`.")
+    ('Moss built it [1].', 'It is [1].')
+    """
+    if "<" in text:
+        text = _THOUGHT_END.sub("", _THOUGHT.sub("", text))
     if "`" not in text:
         return text
     outside = []
@@ -99,6 +122,32 @@ def without_code(text: str) -> str:
         return inside if inside[:1] in "[【" and inside[-1:] in "]】" else " "
 
     return _INLINE_CODE.sub(keep_markers, "\n".join(outside))
+
+
+def with_brackets(text: str, keys: Container[str]) -> str:
+    """Write raised numbers that are keys in brackets: two digits are two keys if need be.
+
+    Examples
+    --------
+    >>> with_brackets("Moss built it.¹² It has 10² sails<sup>2</sup>.", {"1", "2"})
+    'Moss built it.[1, 2] It has 10² sails[2].'
+    """
+
+    def write(match: re.Match[str]) -> str:
+        number = match.group(1) or match.group(2).translate(_RAISED_DIGITS)
+        names = (
+            [number] if number in keys else re.findall(r"\d+" if match.group(1) else r"\d", number)
+        )
+        return f"[{', '.join(names)}]" if all(name in keys for name in names) else match.group()
+
+    return _RAISED.sub(write, text)
+
+
+def is_interval(text: str, start: int, names: Sequence[str]) -> bool:
+    """Return whether brackets hold the ends of an interval: "the range [0, 1]"."""
+    if len(names) != 2 or not all(name.isdecimal() for name in names):
+        return False
+    return names[0] == "0" or _INTERVAL.search(text[max(0, start - 30) : start]) is not None
 
 
 def is_code(text: str, start: int, stop: int) -> bool:

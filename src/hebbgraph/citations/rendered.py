@@ -98,6 +98,24 @@ class Rendered:
         return {key: id_ for key, id_ in self.keys.items() if key not in planted}
 
     @cached_property
+    def titles(self) -> dict[str, str]:
+        """Titles, folded, that a single shown chunk has, and no shown text holds as a marker."""
+        ids: dict[str, set[str]] = {}
+        for source in self.sources:
+            if title := " ".join(source.title.lower().split()):
+                ids.setdefault(title, set()).add(source.id)
+        planted = {
+            name.lower()
+            for source in self.sources
+            for name in known_names(source.text.lower(), ids)
+        }
+        return {
+            title: owner
+            for title, (owner, *others) in ids.items()
+            if owner and not others and title not in planted
+        }
+
+    @cached_property
     def _planted_ids(self) -> frozenset[str]:
         """Ids that occur in a shown text, from which an answer may have copied them."""
         return frozenset(planted_ids(self.ids, self.sources))
@@ -112,7 +130,9 @@ class Rendered:
             return found
         if name in self.keys or name.isdecimal():
             return None
-        return name if name in self.id_set and name not in self._planted_ids else None
+        if name in self.id_set:
+            return None if name in self._planted_ids else name
+        return self.titles.get(" ".join(name.lower().split()))
 
     def behind(self, name: str) -> tuple[str, ...]:
         """Return all chunks that a key or an id stands for: several, of a parent document."""

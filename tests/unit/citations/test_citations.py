@@ -305,7 +305,7 @@ def test_a_key_before_two_chunks_counts_for_neither() -> None:
         ("[see 1] [2 ships] [Moss, 1990]", []),
         ("[3-1] [1-", []),
         ("petrel and moss", []),
-        ("[Petrel]", []),
+        ("[Petrel]", ["petrel"]),
         ("x = `a[1]`\n```\nb[2]\n```", []),
         ("```\nan open fence b[2]", []),
         ("[１] [¹] [一]", []),
