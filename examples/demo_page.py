@@ -32,7 +32,7 @@ def build(location: Path) -> None:
             ]
             if 0 < len(cited) < SHOWN // 2:
                 index.reinforce(recall, cited, actor=ACTORS[number % len(ACTORS)])
-        index.colonies()
+        index.inspect.colonies()
 
 
 def main() -> None:

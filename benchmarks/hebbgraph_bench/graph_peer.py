@@ -100,11 +100,11 @@ class GraphRetrieverPeer:
 
 def _tags(chunks: Sequence[Chunk]) -> dict[str, list[str]]:
     """Return the tags that hebbgraph gives each chunk."""
-    from hebbgraph.index import HebbianIndex
+    from hebbgraph.hebbian_index import HebbianIndex
 
     with HebbianIndex.open(":memory:") as index:
         index.add(chunks)
-        graph = index.to_networkx("incidence")
+        graph = index.inspect.to_networkx("incidence")
     return {
         chunk.id: sorted(graph.nodes[node]["label"] for node in graph[f"chunk:{chunk.id}"])
         for chunk in chunks

@@ -15,7 +15,7 @@ from hebbgraph_bench.datasets import Extraction
 
 if TYPE_CHECKING:
     from hebbgraph.formulas.activation import SpreadingParameters
-    from hebbgraph.index import HebbianIndex
+    from hebbgraph.hebbian_index import HebbianIndex
     from hebbgraph.recall import StrategyName
     from hebbgraph.settings import Settings
 
@@ -86,7 +86,7 @@ class HebbianRetriever:
         self._index = self._open(parameters)
 
     def _open(self, parameters: SpreadingParameters | None) -> HebbianIndex:
-        from hebbgraph.index import HebbianIndex
+        from hebbgraph.hebbian_index import HebbianIndex
         from hebbgraph.settings import Settings
 
         assert self._directory is not None

@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk, Recall
 from hebbgraph.settings import Settings

@@ -46,9 +46,9 @@ class FakeIndex:
 
 @pytest.fixture(autouse=True)
 def _fake_index(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = ModuleType("hebbgraph.index")
+    module = ModuleType("hebbgraph.hebbian_index")
     module.HebbianIndex = FakeIndex  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "hebbgraph.index", module)
+    monkeypatch.setitem(sys.modules, "hebbgraph.hebbian_index", module)
     monkeypatch.setattr(FakeIndex, "opened", [])
 
 

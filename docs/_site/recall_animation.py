@@ -55,10 +55,10 @@ def main() -> None:
     with HebbianIndex.open(":memory:") as index:
         ingest([CORPUS], index, base=CORPUS, suffixes=(".md",))
         recall = index.recall(QUESTION, k=5)
-        before = index.trace(recall)
+        before = index.inspect.trace(recall)
         hit = next(one for one in recall.hits if one.chunk.title == ANSWER)
         index.reinforce(recall, cited=[hit.chunk.id])
-        after = index.trace(index.recall(QUESTION, k=5))
+        after = index.inspect.trace(index.recall(QUESTION, k=5))
     print(drawn(before, after, hit.chunk.id), end="")
 
 

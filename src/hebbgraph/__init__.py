@@ -46,7 +46,7 @@ from hebbgraph.extras import require
 from hebbgraph.formulas.activation import SpreadingParameters
 from hebbgraph.formulas.communities import ColonyParameters
 from hebbgraph.formulas.evidence import EvidenceWeights
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.inspection import (
     ForgetPreview,
     Forgetting,
@@ -80,7 +80,7 @@ from hebbgraph.records import (
 from hebbgraph.settings import LearningSettings, RecallSettings, RerankSettings, Settings
 
 if TYPE_CHECKING:
-    from hebbgraph.graph.statistics import Stats
+    from hebbgraph.inspect.statistics import Stats
     from hebbgraph.pool import IndexPool
     from hebbgraph.recall import Ranking, Request, Strategy
 
@@ -157,7 +157,7 @@ _LAZY = {
     "IndexPool": "hebbgraph.pool",
     "Ranking": "hebbgraph.recall",
     "Request": "hebbgraph.recall",
-    "Stats": "hebbgraph.graph.statistics",
+    "Stats": "hebbgraph.inspect.statistics",
     "Strategy": "hebbgraph.recall",
 }
 

@@ -7,9 +7,9 @@ from difflib import get_close_matches
 from typing import Any
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.limits import MAX_K
+from hebbgraph.limits import MAX_ID, MAX_K
 
-__all__ = ["check_k", "check_names", "one_of"]
+__all__ = ["check_ids", "check_k", "check_names", "check_str", "one_of"]
 
 
 def check_k(k: object, name: str = "k") -> None:
@@ -73,3 +73,22 @@ def one_of(**spellings: Any) -> Any:
     if len(given) > 1:
         raise ParameterError(f"{' and '.join(given)} are one argument; give it once")
     return next(iter(given.values()), None)
+
+
+def check_str(value: object, what: str) -> None:
+    """Raise ParameterError unless it is a str."""
+    if not isinstance(value, str):
+        raise ParameterError(f"{what} is a str, got {value!r:.80}")
+
+
+def check_ids(ids: Iterable[str], what: str) -> list[str]:
+    """Return ids as a list; raise ParameterError for one that nothing can have."""
+    if not isinstance(ids, Iterable):
+        raise ParameterError(f"{what} is a str, got {ids!r}")
+    wanted = [ids] if isinstance(ids, str) else list(ids)
+    for id_ in wanted:
+        if not (isinstance(id_, str) and id_.isprintable()):
+            raise ParameterError(f"{what} is a printable str, got {id_!r}")
+        if len(id_) > MAX_ID:
+            raise ParameterError(f"{what} has at most {MAX_ID} characters, got {len(id_)}")
+    return wanted

@@ -19,7 +19,7 @@ from typing import Any, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from hebbgraph import locks
+import hebbgraph.locks as locks
 from hebbgraph.arrays import IntArray
 
 __all__ = [

@@ -81,7 +81,7 @@ def embed_chunks(
             if dimension != into.state.dimension:
                 raise SettingsMismatchError(
                     f"the index holds vectors of {into.state.dimension} numbers, the embedder "
-                    f"gave {dimension}; index.reembed() changes the model"
+                    f"gave {dimension}; index.maintenance.reembed() changes the model"
                 )
             rows = map(np.ndarray.tobytes, matrix.astype(into.state.dtype))
             into.vectors.update(zip(islice(keys, len(matrix)), rows, strict=True))

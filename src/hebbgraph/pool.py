@@ -16,11 +16,18 @@ from typing import Any, Self
 from hebbgraph.arguments import check_names
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, ParameterError
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
+from hebbgraph.index import CoreIndex
+from hebbgraph.inspect.log import Log
+from hebbgraph.inspect.maintenance import Maintenance
+from hebbgraph.inspect.tags import Tags
+from hebbgraph.inspect.view import Inspection
 from hebbgraph.namespace import namespaces_at
 from hebbgraph.settings import Settings
 
 __all__ = ["IndexPool", "PooledIndex"]
+
+_ROOMS = {"tags": Tags, "log": Log, "inspect": Inspection, "maintenance": Maintenance}
 
 
 @dataclass(eq=False)
@@ -209,12 +216,40 @@ def _borrowed(name: str, value: property) -> property:
     return property(read, doc=value.__doc__)
 
 
+def _borrowed_room(room: str, kind: type) -> property:
+    """Return a room of a pooled index: each call of a method borrows the index."""
+
+    def method(name: str) -> Callable[..., Any]:
+        @functools.wraps(getattr(kind, name))
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            with self.pool.lend(self.namespace) as index:
+                return getattr(getattr(index, room), name)(*args, **kwargs)
+
+        return call
+
+    def open_room(self: Any, pooled: PooledIndex) -> None:
+        self.pool, self.namespace = pooled._pool, pooled.namespace
+
+    members: dict[str, Any] = {"__init__": open_room, "__doc__": kind.__doc__}
+    for name, value in vars(kind).items():
+        if name.startswith("_") and name != "__call__":
+            continue
+        if inspect.iscoroutinefunction(value):
+            members[name] = in_thread(method(name.removeprefix("a")))
+        else:
+            members[name] = method(name)
+    borrowed = type(kind.__name__, (), members)
+    return property(borrowed, doc=kind.__doc__)
+
+
 def _complete() -> None:
     """Give PooledIndex whatever else a HebbianIndex has in public."""
-    for name, value in vars(HebbianIndex).items():
+    for name, value in {**vars(CoreIndex), **vars(HebbianIndex)}.items():
         if name.startswith("_") or name in vars(PooledIndex):
             continue
-        if isinstance(value, property):
+        if name in _ROOMS:
+            setattr(PooledIndex, name, _borrowed_room(name, _ROOMS[name]))
+        elif isinstance(value, property):
             setattr(PooledIndex, name, _borrowed(name, value))
         elif inspect.iscoroutinefunction(value):
             twin = name.removeprefix("a")

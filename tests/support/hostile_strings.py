@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from hebbgraph import Chunk, HebbgraphError, HebbianIndex, Settings
+from hebbgraph.hebbian_index import MOVED
 
 __all__ = ["Attack", "strings"]
 
@@ -87,13 +88,20 @@ class Attack:
         self.targets = list(self._arguments())
 
     def _arguments(self) -> Iterator[tuple[str, str]]:
-        for name, method in inspect.getmembers(HebbianIndex, callable):
+        methods = dict(inspect.getmembers(HebbianIndex, callable))
+        for name in MOVED:
+            methods[name] = self._method(name)
+        for name, method in methods.items():
             is_twin = name.startswith("a") and hasattr(HebbianIndex, name[1:])
             if name.startswith("_") or name in _LEFT_OUT or is_twin:
                 continue
             for argument in inspect.signature(method).parameters.values():
                 if argument.name != "self":
                     yield name, argument.name
+
+    def _method(self, name: str) -> Any:
+        room, new_name = MOVED.get(name, ("", name))
+        return getattr(getattr(self.index, room) if room else self.index, new_name)
 
     def _sound(self, method: str) -> dict[str, Any]:
         """Return arguments with which a method works."""
@@ -164,7 +172,7 @@ class Attack:
         given = {**self._sound(method), argument: value}
         self.counts[method] += 1
         try:
-            result = getattr(self.index, method)(**given)
+            result = self._method(method)(**given)
         except HebbgraphError as error:
             self.counts["refused"] += 1
             try:

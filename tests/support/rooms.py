@@ -1,9 +1,9 @@
 """Import this before forking many children, so that none of them needs half a second for it."""
 
-import hebbgraph.doctor
 import hebbgraph.graph.aliases
+import hebbgraph.inspect.doctor
+import hebbgraph.inspect.explain
 import hebbgraph.namespace
-import hebbgraph.recall.explain
 import hebbgraph.recall.recaller
 import hebbgraph.recall.strategies.spreading
 import hebbgraph.teacher

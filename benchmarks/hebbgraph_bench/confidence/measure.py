@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 from hebbgraph.arrays import FloatArray
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.recall.recaller import Recaller
 from numpy.typing import NDArray
 

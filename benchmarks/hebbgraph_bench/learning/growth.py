@@ -26,7 +26,7 @@ import numpy as np
 import sqlalchemy as sa
 from hebbgraph.embedders import passage_text
 from hebbgraph.errors import ParameterError
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.learning.memory import Memory
 from hebbgraph.records import Chunk
 from hebbgraph.settings import LearningSettings
@@ -266,7 +266,7 @@ def _point(
     )
     return GrowthPoint(
         feedbacks=feedbacks,
-        edges=dict(index.prune(dry_run=True).edges),
+        edges=dict(index.maintenance.prune(dry_run=True).edges),
         recall_ms=float(our_wall),
         unlearned_ms=float(their_wall),
         ratio=float(our_cpu / their_cpu),

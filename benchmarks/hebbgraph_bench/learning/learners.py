@@ -13,7 +13,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 from hebbgraph.arrays import FloatArray
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.settings import LearningSettings, Settings
 from hebbgraph.text.query import query_terms
 

@@ -22,7 +22,7 @@ from typing import Any, Protocol
 
 import numpy as np
 from hebbgraph.arrays import FloatArray
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.protocols import Embedder
 
 from hebbgraph_bench.baselines import passage_text

@@ -116,7 +116,7 @@ def measure_untouched(
                 for event in _events(learn, rest, citations, seed, learner):
                     learner.learn(event)
                 found = [learner.ask(one.text, _K).ids for one in rest]
-                learned += tuple(map(str, index.learned()))
+                learned += tuple(map(str, index.inspect.learned()))
             after.append(judge(found, relevant, _K))
     return UntouchedResult(dataset.name, citations, _joined(before), _joined(after), learned)
 

@@ -41,7 +41,7 @@ from hebbgraph_bench.plotting import matplotlib_figures, save_figure
 from hebbgraph_bench.tables import Grid
 
 if TYPE_CHECKING:
-    from hebbgraph.index import HebbianIndex
+    from hebbgraph.hebbian_index import HebbianIndex
     from hebbgraph.recall import Strategy, StrategyName
 
 __all__ = ["PUBLISHED", "NakgResult", "measure_nakg", "run"]
@@ -215,7 +215,7 @@ def measure_nakg(
 
         @contextmanager
         def opened(arm: Arm) -> Iterator[HebbianIndex]:
-            from hebbgraph.index import HebbianIndex
+            from hebbgraph.hebbian_index import HebbianIndex
 
             learning = (
                 LearningSettings()

@@ -24,7 +24,7 @@ from hebbgraph_bench.partitions import adjusted_rand_index
 from hebbgraph_bench.tables import Grid
 
 if TYPE_CHECKING:
-    from hebbgraph.index import HebbianIndex
+    from hebbgraph.hebbian_index import HebbianIndex
 
 __all__ = ["NavigationPoint", "grids", "measure_navigation"]
 
@@ -92,12 +92,12 @@ def measure_navigation(
 def _measure(
     chunks: Sequence[Chunk], dataset: Dataset, rng: np.random.Generator
 ) -> NavigationPoint:
-    from hebbgraph.index import HebbianIndex
+    from hebbgraph.hebbian_index import HebbianIndex
 
     context = Context(chunks)
     with HebbianIndex.open(":memory:") as index:
         index.add(chunks)
-        found = index.colonies()
+        found = index.inspect.colonies()
         colony = _partition(index)
         rows = []
         for query in dataset.queries:
@@ -150,13 +150,13 @@ def _stability(
         change()
         index.stats()  # the graph itself is not what is timed
         began = perf_counter()
-        index.colonies()
+        index.inspect.colonies()
         seconds.append(perf_counter() - began)
         after = _partition(index)
         agreements.append(_agreement(before, after, stayed))
         before = after
     began = perf_counter()
-    index.colonies(rebuild=True)
+    index.inspect.colonies(rebuild=True)
     anew = perf_counter() - began
     found_anew = _agreement(before, _partition(index), list(before))
     return agreements[0], agreements[1], found_anew, float(np.mean(seconds)) / anew
@@ -164,7 +164,7 @@ def _stability(
 
 def _partition(index: HebbianIndex) -> dict[str, int]:
     """Colonies by chunk id; a chunk that has none is one of its own."""
-    labels: dict[str, int] = dict(index.to_networkx("colonies").nodes(data="colony"))
+    labels: dict[str, int] = dict(index.inspect.to_networkx("colonies").nodes(data="colony"))
     return {
         id_: number if number >= 0 else -2 - at for at, (id_, number) in enumerate(labels.items())
     }

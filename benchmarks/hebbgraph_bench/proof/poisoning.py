@@ -34,7 +34,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.protocols import Embedder
 from hebbgraph.records import Chunk
 from hebbgraph.text.query import query_terms

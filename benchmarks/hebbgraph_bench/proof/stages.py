@@ -38,7 +38,7 @@ __all__ = [
 ]
 
 #: What no stage enters, though an index could: a build by workers, and repairs.
-CLOSED = ("hebbgraph_scale.build", "hebbgraph.doctor")
+CLOSED = ("hebbgraph_scale.build", "hebbgraph.inspect.doctor")
 _DECIMALS = 6
 
 

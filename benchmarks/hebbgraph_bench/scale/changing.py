@@ -9,7 +9,7 @@ from time import perf_counter, process_time
 
 import numpy as np
 from hebbgraph.derived.steps import Steps
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 
 from hebbgraph_bench.scale.clock import clocked
 from hebbgraph_bench.scale.corpus import ClusteredEmbedder, Recombined

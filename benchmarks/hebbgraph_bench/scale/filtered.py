@@ -9,7 +9,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.settings import Settings
 from hebbgraph.text.query import query_terms
 

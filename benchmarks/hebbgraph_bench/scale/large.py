@@ -25,7 +25,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.protocols import VectorSearchName
 from hebbgraph.settings import Settings
 from hebbgraph_scale.build.building import build
@@ -109,7 +109,7 @@ def _embed(index: Path, settings: Settings) -> dict[str, Any]:
     embedder = ClusteredEmbedder()
     began, began_cpu = perf_counter(), process_time()
     with HebbianIndex.open(index, settings=settings) as store:
-        done = store.reembed(embedder)
+        done = store.maintenance.reembed(embedder)
     return {
         "chunks": done,
         "wall_seconds": perf_counter() - began,

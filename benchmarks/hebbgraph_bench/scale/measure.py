@@ -16,7 +16,7 @@ import numpy as np
 import tantivy
 from hebbgraph.derived.parts import Derived
 from hebbgraph.embedders import passage_text
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.protocols import VectorSearchName
 from hebbgraph.recall.strategies import spreading
 from hebbgraph.records import Chunk

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 
 from hebbgraph_bench.serving.process import serving
 from hebbgraph_bench.tables import Grid

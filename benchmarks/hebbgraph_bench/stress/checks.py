@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from hebbgraph.embedders import embed_passages, embed_question
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 
 from hebbgraph_bench.stress.account import Account
 from hebbgraph_bench.stress.embedder import HashEmbedder
@@ -108,7 +108,9 @@ def faults_of_doctor(opened: Callable[..., HebbianIndex]) -> Iterator[str]:
     found = {}
     for with_embedder in (True, False):
         with opened(with_embedder=with_embedder) as index:
-            found[with_embedder] = {f"{f.part}: {f.problem}" for f in index.doctor().findings}
+            found[with_embedder] = {
+                f"{f.part}: {f.problem}" for f in index.maintenance.doctor().findings
+            }
     yield from sorted(found[True])
     if found[True] != found[False]:
         yield f"without the embedder the doctor says {sorted(found[False])}"

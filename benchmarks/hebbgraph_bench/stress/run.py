@@ -14,7 +14,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.settings import Settings
 
 from hebbgraph_bench.stress.account import Account

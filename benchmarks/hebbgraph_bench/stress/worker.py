@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from hebbgraph.errors import HebbgraphError, IndexLockedError
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.records import Recall
 from hebbgraph.settings import Settings
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from hebbgraph.arrays import IntArray
 from hebbgraph.formulas.activation import Activation, SpreadingParameters
 from hebbgraph.graph.tag_graph import TagGraph
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.recall.strategies import spreading
 
 __all__ = ["Question", "asked"]

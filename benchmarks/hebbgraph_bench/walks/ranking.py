@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from hebbgraph.arrays import FloatArray
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.protocols import Embedder
 
 from hebbgraph_bench.datasets import Dataset

@@ -43,7 +43,7 @@ def test_nothing_that_a_process_loads_is_overlooked() -> None:
     """All of ours that an index in use has loaded, but for packages passed through."""
     script = """
 import sys
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 with HebbianIndex.open(":memory:") as index:
     index.add(["The harbour was built by Mira Voss."])
     recall = index.recall("Who built the harbour?")

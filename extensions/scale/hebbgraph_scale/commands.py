@@ -26,7 +26,7 @@ from hebbgraph.cli.terminal import counted, harmless
 from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import ParameterError
 from hebbgraph.extras import require
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from rich.progress import BarColumn, Progress, TextColumn
 
 from hebbgraph_scale.build.building import BuildReport

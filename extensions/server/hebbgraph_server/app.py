@@ -13,7 +13,7 @@ from typing import Any
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from hebbgraph._version import __version__
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.pool import IndexPool
 from mcp.server.transport_security import TransportSecuritySettings
 from pydantic.json_schema import models_json_schema

@@ -21,8 +21,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 from hebbgraph.calling import in_thread
 from hebbgraph.errors import ClosedIndexError, HebbgraphError, ParameterError
-from hebbgraph.graph.statistics import Stats
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import MOVED, HebbianIndex, Moved
+from hebbgraph.index import CoreIndex
+from hebbgraph.inspect.log import Log
+from hebbgraph.inspect.maintenance import Maintenance
+from hebbgraph.inspect.statistics import Stats
+from hebbgraph.inspect.tags import Tags
+from hebbgraph.inspect.view import Inspection
 from hebbgraph.inspection import (
     ForgetPreview,
     Forgetting,
@@ -302,6 +307,8 @@ _READ: Mapping[str, _Read] = {
 }
 
 
+_ROOMS = {"tags": Tags, "log": Log, "inspect": Inspection, "maintenance": Maintenance}
+
 #: Where the server's default is more careful than the index's.
 _ALWAYS: Mapping[str, dict[str, Any]] = {"forget": {"dry_run": False}}
 
@@ -359,11 +366,42 @@ def _refusing(name: str) -> Callable[..., Any]:
     return refuse
 
 
+def _served_room(room: str, kind: type) -> property:
+    """Return a room of a client: its methods are the client's, by their names over HTTP."""
+
+    def method(name: str) -> Callable[..., Any]:
+        by_name: Callable[..., Any] = getattr(HebbianClient, name)
+
+        @functools.wraps(by_name)
+        def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+            return by_name(self.client, *args, **kwargs)
+
+        return call
+
+    def open_room(self: Any, client: HebbianClient) -> None:
+        self.client = client
+
+    members: dict[str, Any] = {"__init__": open_room, "__doc__": kind.__doc__}
+    for name, (of, new_name) in MOVED.items():
+        if of == room:
+            members |= {new_name: method(name), f"a{new_name}": method(f"a{name}")}
+    if room == "tags":  # client.tags(...), as over HTTP
+        members["__call__"] = method("tags")
+    served = type(kind.__name__, (), members)
+    return property(served, doc=kind.__doc__)
+
+
 def _complete() -> None:
     """Give HebbianClient whatever else a HebbianIndex has in public."""
     own = vars(HebbianClient)
-    public = {name: one for name, one in vars(HebbianIndex).items() if not name.startswith("_")}
-    twins = {name for name, one in public.items() if inspect.iscoroutinefunction(one)}
+    members = {**vars(CoreIndex), **vars(HebbianIndex)}
+    public: dict[str, Any] = {
+        name: value
+        for name, value in members.items()
+        if not (name.startswith("_") or name in _ROOMS or isinstance(value, Moved))
+    }
+    public |= {name: getattr(_ROOMS[room], method) for name, (room, method) in MOVED.items()}
+    twins = {name for name, value in public.items() if inspect.iscoroutinefunction(value)}
     for name, value in public.items():
         if name in own or name in twins:
             continue
@@ -375,8 +413,10 @@ def _complete() -> None:
         elif isinstance(value, classmethod | staticmethod):
             made = staticmethod(made)
         setattr(HebbianClient, name, made)
-    for name in twins:
+    for name in {*twins, *(f"a{name}" for name in MOVED)}:
         setattr(HebbianClient, name, in_thread(getattr(HebbianClient, name[1:])))
+    for room, kind in _ROOMS.items():
+        setattr(HebbianClient, room, _served_room(room, kind))
 
 
 _complete()

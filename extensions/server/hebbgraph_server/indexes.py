@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from hebbgraph.errors import NamespaceNotFoundError
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.pool import IndexPool
 
 __all__ = ["Indexes"]

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 from hebbgraph._version import __version__
 from hebbgraph.arguments import check_names
 from hebbgraph.errors import HebbgraphError, NotFoundError, ParameterError
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.pool import IndexPool
 from hebbgraph.records import Chunk, Explanation, Recall
 from hebbgraph_documents import markdown_document, split_document

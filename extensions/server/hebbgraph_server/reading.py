@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hebbgraph.errors import ParameterError
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -67,7 +67,7 @@ async def document_fingerprints(visit: Visit) -> Response:
 async def trace(body: bodies.TraceRequest, visit: Visit) -> Response:
     """Replay how activation spread for the question of a recall."""
     return await visit.answer(
-        lambda index: index.trace(body.recall, where=body.where, limit=body.limit)
+        lambda index: index.inspect.trace(body.recall, where=body.where, limit=body.limit)
     )
 
 
@@ -75,19 +75,21 @@ async def tags(body: bodies.TagsRequest, visit: Visit) -> Response:
     """Return tags that contain some characters, or those of a chunk, the most frequent first."""
     return await visit.answer(
         lambda index: bodies.Tags(
-            tags=index.tags(body.containing, chunk=body.chunk, limit=body.limit)
+            tags=index.tags.find(body.containing, chunk=body.chunk, limit=body.limit)
         )
     )
 
 
 async def neighborhood(body: bodies.NeighborhoodRequest, visit: Visit) -> Response:
     """Return the tags around one, the strongest first."""
-    return await visit.answer(lambda index: index.neighborhood(body.tag, limit=body.limit))
+    return await visit.answer(lambda index: index.tags.around(body.tag, limit=body.limit))
 
 
 async def tag_corrections(visit: Visit) -> Response:
     """Return the corrections of tags in force, the oldest first."""
-    return await visit.answer(lambda index: bodies.Corrections(corrections=index.tag_corrections()))
+    return await visit.answer(
+        lambda index: bodies.Corrections(corrections=index.tags.corrections())
+    )
 
 
 async def colonies(body: bodies.ColoniesRequest, visit: Visit) -> Response:
@@ -95,13 +97,14 @@ async def colonies(body: bodies.ColoniesRequest, visit: Visit) -> Response:
     if body.rebuild:
         visit.caller.check(Role.WRITE, visit.namespace)
     return await visit.answer(
-        lambda index: bodies.Colonies(colonies=index.colonies(rebuild=body.rebuild)), pool="long"
+        lambda index: bodies.Colonies(colonies=index.inspect.colonies(rebuild=body.rebuild)),
+        pool="long",
     )
 
 
 async def learned(visit: Visit) -> Response:
     """Return the parameters of the corpus that citations have moved."""
-    return await visit.answer(lambda index: bodies.Learned(learned=list(index.learned())))
+    return await visit.answer(lambda index: bodies.Learned(learned=list(index.inspect.learned())))
 
 
 async def properties(visit: Visit) -> Response:

@@ -15,7 +15,7 @@ from typing import Any, get_type_hints
 
 from fastapi import APIRouter
 from fastapi.routing import APIRoute
-from hebbgraph.graph.statistics import Stats
+from hebbgraph.inspect.statistics import Stats
 from hebbgraph.inspection import LessonReport, Neighborhood, TagCorrection, Trace
 from hebbgraph.records import (
     AddReport,

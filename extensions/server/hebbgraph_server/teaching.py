@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hebbgraph.errors import AccessError
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.inspection import Forgetting
 from starlette.responses import Response
 
@@ -92,7 +92,7 @@ async def forgotten(visit: Visit) -> Response:
         visit.caller.check(Role.WRITE, visit.namespace)
     return await visit.answer(
         lambda index: bodies.Forgettings(
-            forgotten=[one for one in index.forgotten() if _may_undo(visit, one)]
+            forgotten=[one for one in index.log.forgotten() if _may_undo(visit, one)]
         )
     )
 
@@ -103,10 +103,10 @@ async def undo_forget(body: bodies.UndoForgetRequest, visit: Visit) -> Response:
         visit.caller.check(Role.WRITE, visit.namespace)
 
     def work(index: HebbianIndex) -> bodies.Restored:
-        for one in index.forgotten():
+        for one in index.log.forgotten():
             if one.id == body.forgetting and not _may_undo(visit, one):
                 raise AccessError("others taught some of this; it takes a token without an actor")
-        return bodies.Restored(undone=index.undo_forget(body.forgetting))
+        return bodies.Restored(undone=index.log.undo_forget(body.forgetting))
 
     return await visit.answer(work, pool="write")
 
@@ -147,5 +147,5 @@ async def lessons(body: bodies.LessonsRequest, visit: Visit) -> Response:
 async def lesson_report(body: bodies.LessonReportRequest, visit: Visit) -> Response:
     """Replay the log on its own later questions; it shows what all actors asked."""
     return await visit.answer(
-        lambda index: index.lesson_report(questions=body.questions, k=body.k), pool="long"
+        lambda index: index.inspect.lesson_report(questions=body.questions, k=body.k), pool="long"
     )

@@ -8,7 +8,7 @@ import logging
 from collections.abc import AsyncIterator
 from typing import Any
 
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.records import AddReport
 from hebbgraph_documents import chunks_of_bytes
 from starlette.responses import Response, StreamingResponse
@@ -143,7 +143,7 @@ async def correct_tags(body: bodies.CorrectTagsRequest, visit: Visit) -> Respons
     """Merge, rename, mute or split tags."""
     actor = visit.caller.actor_of(body.actor)
     return await visit.answer(
-        lambda index: index.correct_tags(
+        lambda index: index.tags.correct(
             body.kind, body.tags, into=body.into, chunks=body.chunks, actor=actor
         ),
         pool="write",
@@ -153,7 +153,7 @@ async def correct_tags(body: bodies.CorrectTagsRequest, visit: Visit) -> Respons
 async def undo_tag_correction(body: bodies.UndoTagCorrectionRequest, visit: Visit) -> Response:
     """Undo a correction of tags."""
     return await visit.answer(
-        lambda index: bodies.Undone(undone=index.undo_tag_correction(body.correction)),
+        lambda index: bodies.Undone(undone=index.tags.undo(body.correction)),
         pool="write",
     )
 
@@ -161,13 +161,15 @@ async def undo_tag_correction(body: bodies.UndoTagCorrectionRequest, visit: Visi
 async def prune(body: bodies.PruneRequest, visit: Visit) -> Response:
     """Report which learned edges are too weak to count; without ``dry_run``, erase them."""
     return await visit.answer(
-        lambda index: index.prune(body.min_weight, dry_run=body.dry_run), pool="long"
+        lambda index: index.maintenance.prune(body.min_weight, dry_run=body.dry_run), pool="long"
     )
 
 
 async def doctor(body: bodies.DoctorRequest, visit: Visit) -> Response:
     """Check everything that must always hold."""
-    return await visit.answer(lambda index: index.doctor(repair=body.repair), pool="long")
+    return await visit.answer(
+        lambda index: index.maintenance.doctor(repair=body.repair), pool="long"
+    )
 
 
 async def compact(visit: Visit) -> Response:

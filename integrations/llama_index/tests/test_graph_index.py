@@ -46,7 +46,7 @@ def texts(index: HebbianGraphIndex, k: int = 2) -> list[str]:
 
 
 def learned(index: HebbianGraphIndex) -> int:
-    return index.index.export_feedback(io.StringIO())
+    return index.index.log.export(io.StringIO())
 
 
 def test_is_an_index(index: HebbianGraphIndex) -> None:
@@ -72,7 +72,7 @@ def test_documents_come_change_and_go(index: HebbianGraphIndex) -> None:
     index.insert_nodes([TextNode(id_="lone", text="Ida Moss sailed to Ostrand.")])
     index.delete_nodes(["lone"])
     assert index.index.stats().chunks == 4
-    assert index.index.doctor().ok
+    assert index.index.maintenance.doctor().ok
 
 
 async def test_the_same_without_blocking(index: HebbianGraphIndex) -> None:

@@ -47,7 +47,7 @@ def test_a_second_run_adds_and_refreshing_replaces(tmp_path: Path) -> None:
         assert second.refresh([ferry("nine"), BREAD]).unchanged == 2
         assert "seven" not in said(second.retrieve(ASKED))
         assert second.index.ids({"$document_id": "bread.md"}) == bread
-        assert second.index.doctor().ok
+        assert second.index.maintenance.doctor().ok
 
 
 def test_chunks_of_one_document_that_come_in_several_calls_all_stay() -> None:
@@ -159,7 +159,7 @@ def test_parents_of_a_hierarchy_make_no_tags(caplog: pytest.LogCaptureFixture) -
     parser = HierarchicalNodeParser.from_defaults(chunk_sizes=[512, 128, 64], chunk_overlap=0)
     document = Document(id_="harbours.md", text=text)
     with HebbianRetriever.from_documents([document], node_parser=parser) as found:
-        tags = set(found.index.to_networkx("tags"))
+        tags = set(found.index.inspect.to_networkx("tags"))
         # Of a lone chunk, a name that is nowhere else is no tag.
         assert not {f"harbour {name.lower()}" for name in PLACES} & tags
         assert all(not node.node.child_nodes for node in found.retrieve("Which harbour?"))

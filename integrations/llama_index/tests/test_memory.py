@@ -99,7 +99,7 @@ def test_what_an_answer_used_of_it_is_learned(index: HebbianIndex) -> None:
     chat = SimpleChatEngine.from_defaults(llm=RuleLLM(rule=answer), memory=memory)
     with CitationLearner(index) as learner, learner.request():
         assert "berth 7" in str(chat.chat("Where does the Petrel lie?"))
-    assert index.export_feedback(io.StringIO()) == 1
+    assert index.log.export(io.StringIO()) == 1
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def test_cache_keys_know_the_tagger(nodes: list[TextNode]) -> None:
 def test_tags_reach_the_graph(nodes: list[TextNode]) -> None:
     with HebbianIndex.open(":memory:") as index:
         add_nodes(index, TagExtractor(tagger=shouting)(nodes))
-        tags = index.to_networkx("tags")
+        tags = index.inspect.to_networkx("tags")
     assert tags.nodes["shared tag"]["df"] == len(nodes)
 
 

@@ -36,7 +36,7 @@ from llama_index.retrievers.hebbgraph.writing import add_nodes
 def same_graph(one: HebbianIndex, other: HebbianIndex) -> bool:
     return all(
         nx.utils.graphs_equal(
-            nx.Graph(one.to_networkx(kind)), nx.Graph(other.to_networkx(kind))
+            nx.Graph(one.inspect.to_networkx(kind)), nx.Graph(other.inspect.to_networkx(kind))
         )
         for kind in ("tags", "incidence")
     )  # fmt: skip
@@ -47,7 +47,7 @@ def assert_exact(store: HebbianVectorStore) -> None:
     with HebbianIndex.open(":memory:") as fresh:
         add_nodes(fresh, store.get_nodes())
         for kind in ("tags", "incidence"):
-            grown, built = store.index.to_networkx(kind), fresh.to_networkx(kind)
+            grown, built = store.index.inspect.to_networkx(kind), fresh.inspect.to_networkx(kind)
             assert dict(grown.nodes(data=True)) == dict(built.nodes(data=True))
             assert nx.utils.edges_equal(list(grown.edges(data=True)), list(built.edges(data=True)))
 

@@ -85,8 +85,8 @@ def test_each_tenant_learns_for_itself(pool: IndexPool) -> None:
     )
     with CitationLearner(), asking("anna"):
         engine.query(QUERY)
-    assert pool["anna"].export_feedback(io.StringIO()) == 1
-    assert pool["bert"].export_feedback(io.StringIO()) == 0
+    assert pool["anna"].log.export(io.StringIO()) == 1
+    assert pool["bert"].log.export(io.StringIO()) == 0
 
 
 async def test_a_misspelt_namespace_is_named_and_not_made(pool: IndexPool) -> None:

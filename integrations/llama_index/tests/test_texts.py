@@ -48,7 +48,7 @@ def test_changes_follow_by_refresh(vectors: VectorStoreIndex) -> None:
     assert "late" not in [one.node_id for one in bare.retrieve(QUESTION)]
     bare.refresh(vectors)
     assert not bare.index.holds(["late"])
-    assert bare.index.doctor().ok
+    assert bare.index.maintenance.doctor().ok
 
 
 def test_a_vector_store_that_has_the_texts(nodes: list[TextNode]) -> None:

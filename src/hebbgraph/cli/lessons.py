@@ -23,7 +23,7 @@ from hebbgraph.errors import ParameterError
 from hebbgraph.records import LessonRecord
 
 if TYPE_CHECKING:
-    from hebbgraph.index import HebbianIndex
+    from hebbgraph.hebbian_index import HebbianIndex
 
 _LAST = 50
 
@@ -103,7 +103,7 @@ def _report(index: HebbianIndex, questions: int | None, output: Path | None, as_
     from hebbgraph.store.database import translated_os
 
     asked = {} if questions is None else {"questions": questions}
-    found = index.lesson_report(**asked)
+    found = index.inspect.lesson_report(**asked)
     if output is not None:
         drawn = as_svg(found) if output.suffix == ".svg" else as_html(found)
         with translated_os(str(output)), whole_file(output) as partial:

@@ -9,7 +9,7 @@ import typer
 
 from hebbgraph.cli.shared import AsJson, Cache, Db, Namespace, err, opened, out, print_json
 from hebbgraph.cli.terminal import counted, harmless
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 
 app = typer.Typer()
 
@@ -26,7 +26,7 @@ def doctor(
 ) -> None:
     """Check the integrity of an index; exit with 1 if a problem remains."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        report = index.doctor(repair=repair)
+        report = index.maintenance.doctor(repair=repair)
     if as_json:
         print_json(report.model_dump())
     else:
@@ -49,7 +49,7 @@ def doctor(
 def backup(path: Annotated[Path, typer.Argument(help="Directory to create.")], db: Db) -> None:
     """Back up an index with all its namespaces. It may be in use."""
     with opened(db, "default") as index:
-        index.backup(path)
+        index.maintenance.backup(path)
     out.print(f"backed up to {harmless(str(path))}; it opens like any index")
 
 

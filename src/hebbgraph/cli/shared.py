@@ -13,7 +13,7 @@ from rich.console import Console
 from hebbgraph.cli.terminal import as_json
 from hebbgraph.embedders import SentenceTransformerEmbedder
 from hebbgraph.errors import NotAnIndexError
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.store.places import as_directory, is_url, masked, parse_url
 
 __all__ = [

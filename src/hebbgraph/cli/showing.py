@@ -70,7 +70,7 @@ def export(
     import networkx as nx
 
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        graph = index.to_networkx(kind.value)
+        graph = index.inspect.to_networkx(kind.value)
     chosen = format or (_Format.graphml if file.suffix.lower() == ".graphml" else _Format.json)
     with whole_file(file) as partial:
         if chosen is _Format.graphml:

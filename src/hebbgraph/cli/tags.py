@@ -35,7 +35,7 @@ def _correct(
     actor: str | None,
 ) -> None:
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        made = index.correct_tags(kind, named, into=into, chunks=chunks, actor=actor)
+        made = index.tags.correct(kind, named, into=into, chunks=chunks, actor=actor)
     if as_json:
         print_json(made.model_dump())
     else:
@@ -65,11 +65,11 @@ def show(
     """List tags by the number of chunks that hold them, or the neighbours of one."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
         if tag is None:
-            listed = index.tags(containing, limit=limit)
+            listed = index.tags.find(containing, limit=limit)
             rows = [(one.chunks, one.tag) for one in listed]
             value: object = [one.model_dump() for one in listed]
         else:
-            around = index.neighborhood(tag, limit=limit + 1)
+            around = index.tags.around(tag, limit=limit + 1)
             rows = [(one.weight, one.tag) for one in around.nodes[1:]]
             value = around.model_dump()
     if as_json:
@@ -147,7 +147,7 @@ def log(
 ) -> None:
     """List the corrections in force, the oldest first."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        corrections = index.tag_corrections()
+        corrections = index.tags.corrections()
     if as_json:
         print_json([one.model_dump() for one in corrections])
         return
@@ -167,7 +167,7 @@ def undo(
 ) -> None:
     """Undo a correction, as if it had never been made."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        if not index.undo_tag_correction(correction_id):
+        if not index.tags.undo(correction_id):
             raise NotFoundError(
                 f"no correction {correction_id!r} is in force; hebbgraph tags log lists them"
             )

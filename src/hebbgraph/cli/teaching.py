@@ -124,7 +124,7 @@ def export(
 ) -> None:
     """Export the feedback log as JSON lines."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        count = index.export_feedback(file)
+        count = index.log.export(file)
     out.print(f"{counted(count, 'feedback')}: {harmless(str(file))}")
 
 
@@ -140,5 +140,5 @@ def import_(
 ) -> None:
     """Import feedback from JSON lines; known feedback is skipped."""
     with opened(db, namespace, cache_dir=cache_dir) as index:
-        count = index.import_feedback(file, origin=origin or file.name)
+        count = index.log.import_(file, origin=origin or file.name)
     out.print(f"{counted(count, 'feedback')} added")

@@ -11,12 +11,8 @@ Data flows through the room in this order:
 ``incidence``        postings: the tags of each chunk, the chunks of each tag
 ``tag_graph``        all of these for one namespace, advanced step by step
 ``corrections``      the graph read through what users say about tags
-``cooccurrence``     tag – tag edges, the projection of the incidence graph
-``neighborhood``     the tags around one, however large the graph is
 ``aliases``          edges between variants of one tag
 ``foreign``          names of one thing in several languages
 ``chunk_edges``      edges between chunks, from which colonies are found
-``statistics``       the graph in numbers
-``export``           the graph for networkx
 ==================== ================================================================
 """

@@ -15,11 +15,6 @@ Data flows through the room in this order:
 ``staleness``        versions and events of one subject, by what the question asks about
 ``reranking``        a reranker's second look at the first hits
 ``diversity``        of many hits, those that differ
-``replay``           a recall spread again, with what was learned and without
-``explain``          why a recall ranked a chunk as it did
-``trace``            how activation spread, edge by edge
-``lesson_report``    whether learning helped: the log replayed on its later questions
-``surroundings``     tags by name, and the tags around one
 ==================== ================================================================
 
 The formulas that rank are in :mod:`hebbgraph.formulas`.

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
-from hebbgraph import locks
+import hebbgraph.locks as locks
 from hebbgraph.artifacts import remove
 
 __all__ = ["scratch_folder", "sweep", "sweep_scratch"]

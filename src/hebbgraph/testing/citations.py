@@ -32,7 +32,7 @@ from typing import Any
 
 import pytest
 
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.records import Feedback, Hit, Recall
 from hebbgraph.testing.citation_scripts import CASES, CHUNKS, Case, Search, Taught, Turn
 

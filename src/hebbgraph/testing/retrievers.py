@@ -27,7 +27,7 @@ from typing import Any, ClassVar, NamedTuple
 import pytest
 
 from hebbgraph.errors import ClosedIndexError, NotFoundError, ParameterError
-from hebbgraph.index import HebbianIndex
+from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.pool import IndexPool
 
 __all__ = ["Found", "Over", "RetrieverContract"]

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from networkx.algorithms import bipartite
 
-from hebbgraph.graph.cooccurrence import cooccurrence_edges, degrees, neighbours
 from hebbgraph.graph.incidence import Incidence, Postings
+from hebbgraph.inspect.cooccurrence import cooccurrence_edges, degrees, neighbours
 
 Rows = list[list[int]]
 
@@ -58,7 +58,7 @@ def test_degrees_are_numbers_of_neighbours_however_many_pairs_are_looked_at_once
 ) -> None:
     incidence, used = _incidence(rows, 8), np.array(sorted({t for row in rows for t in row}), int)
     pairs = np.array([sum(len(row) for row in rows if tag in row) for tag in used], float)
-    with patch("hebbgraph.graph.cooccurrence._PAIRS_AT_ONCE", at_once):
+    with patch("hebbgraph.inspect.cooccurrence._PAIRS_AT_ONCE", at_once):
         found = degrees(incidence, used[::-1], pairs[::-1])
     assert found.tolist() == [len(neighbours(incidence, int(tag))[0]) for tag in used[::-1]]
 

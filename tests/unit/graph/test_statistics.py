@@ -60,7 +60,7 @@ def test_of_a_large_graph_edges_and_degrees_are_estimated(
     """Every nth tag by frequency is looked at, the most frequent one among them."""
     index = make_index()
     whole = index.stats()
-    monkeypatch.setattr("hebbgraph.graph.statistics._MOST_PAIRS", 20)
+    monkeypatch.setattr("hebbgraph.inspect.statistics._MOST_PAIRS", 20)
     some = index.stats()
     assert (whole.estimated, some.estimated) == (False, True)
     counted = ("chunks", "tags", "postings", "tags_per_chunk", "untagged_share")

@@ -21,7 +21,7 @@ from hebbgraph_papers.nakg.parameters import NeuralSettings
 from hebbgraph_papers.nakg.report import NeuralReport
 
 if TYPE_CHECKING:
-    from hebbgraph.index import HebbianIndex
+    from hebbgraph.hebbian_index import HebbianIndex
 
     from hebbgraph_papers.nakg.edges import NeuralEdges
     from hebbgraph_papers.nakg.training import TrainingResult

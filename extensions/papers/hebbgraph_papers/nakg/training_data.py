@@ -22,7 +22,7 @@ from hebbgraph_papers.nakg.examples import LearnedQuestion
 from hebbgraph_papers.nakg.layer import LayerStamp
 
 if TYPE_CHECKING:
-    from hebbgraph.index import HebbianIndex
+    from hebbgraph.hebbian_index import HebbianIndex
 
 __all__ = ["TrainingData", "read_training_data"]
 

@@ -228,16 +228,16 @@ def test_another_model_puts_it_to_rest(taught: HebbianIndex) -> None:
         model_name = "other"
 
     train(taught, settings=TINY)
-    taught.reembed(Other())
+    taught.maintenance.reembed(Other())
     assert layer_counts(taught) == {}
 
 
 def test_an_imported_vector_of_another_length_is_passed_over(taught: HebbianIndex) -> None:
     exported = io.StringIO()
-    taught.export_feedback(exported)
+    taught.log.export(exported)
     record = json.loads(exported.getvalue().splitlines()[0])
     record |= {"id": "foreign", "recall_id": "foreign", "vector": [1.0, 0.0]}
-    assert taught.import_feedback(io.StringIO(json.dumps(record))) == 1
+    assert taught.log.import_(io.StringIO(json.dumps(record))) == 1
     assert train(taught, settings=TINY).questions == len(WORDS) + 1
 
 

@@ -80,7 +80,7 @@ def check_buildable(namespace: Namespace) -> None:
     if namespace.tagger is not None:
         raise ParameterError(
             "workers do not call a tagger, which may hold a model or a connection: build without "
-            "it, then index.retag(tagger)"
+            "it, then index.maintenance.retag(tagger)"
         )
     if settings.keep_versions:
         raise ParameterError(

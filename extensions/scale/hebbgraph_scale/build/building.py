@@ -103,7 +103,7 @@ def build(
     if embedder is not None and not namespace.settings.keep_text:
         raise ParameterError(
             "workers embed texts that the index keeps, and this one keeps none: build without an "
-            "embedder, then index.reembed(embedder)"
+            "embedder, then index.maintenance.reembed(embedder)"
         )
     if work is None and namespace.root is None:
         raise ParameterError("an index without a folder of its own needs work=, a folder")

@@ -253,7 +253,7 @@ class Driver:
         if (state.name, state.dimension) != (embedded["model"], embedded["dimension"]):
             raise SettingsMismatchError(
                 f"the index holds vectors of {state.name!r}, the workers gave those of "
-                f"{embedded['model']!r}; index.reembed() changes the model"
+                f"{embedded['model']!r}; index.maintenance.reembed() changes the model"
             )
         return [vector.tobytes() for vector in vectors.astype(state.dtype)], state
 

@@ -117,7 +117,7 @@ def test_partitions_in_any_order_give_what_add_gives(n: int, tmp_path: Path, exp
         _built(index, tmp_path / "shelf", parts)
         assert "merge" in _built(index, tmp_path / "shelf", parts).seconds  # not an ordinary step
         assert _content(index) == expected
-        assert index.doctor().ok
+        assert index.maintenance.doctor().ok
     with HebbianIndex.open(tmp_path / "index") as index:  # from the snapshot
         assert _content(index) == expected
         assert index.repairs == ()

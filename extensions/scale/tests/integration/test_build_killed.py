@@ -73,7 +73,7 @@ def test_a_driver_that_was_killed_is_gone_on_with(
     assert subprocess.run([*command, "--workers", "1"], check=False).returncode == 0
     with HebbianIndex.open(db) as index:
         assert _content(index) == expected
-        assert index.doctor().ok
+        assert index.maintenance.doctor().ok
     assert not (db / "build").exists()
 
 
@@ -159,8 +159,8 @@ def test_actors_embed_where_there_are_gpus(
         build(index.parts, _partitions(table), engine, embedder=factory)
         engine.close()
         assert index.stats().chunks == 4_000
-        assert index.reembed(_Letters()) == 0  # each chunk has its vector
-        assert index.doctor().ok
+        assert index.maintenance.reembed(_Letters()) == 0  # each chunk has its vector
+        assert index.maintenance.doctor().ok
     where = [file.name[:3] for file in told.glob("?pu-*")]
     assert set(where) == ({"gpu"} if gpus is None else {"cpu"})
     assert gpus == 0 or len(where) == 3  # one was started anew

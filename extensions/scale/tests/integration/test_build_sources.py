@@ -101,7 +101,7 @@ def test_workers_embed(tmp_path: Path):
     with HebbianIndex.open(tmp_path / "index", embedder=_Named()) as index:
         build(index.parts, parts, Here(), embedder=_Named)
         assert [(hit.chunk.id, hit.score) for hit in index.recall("salt", k=9).hits] == expected
-        assert index.doctor().ok
+        assert index.maintenance.doctor().ok
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_the_command(tmp_path: Path):
     assert (report["added"], report["unchanged"], report["deleted"]) == (1, 42, 1)
     with HebbianIndex.open(db) as index:
         assert index.document_fingerprints().keys() == {f"docs/{n}.md" for n in range(3)}
-        assert index.doctor().ok
+        assert index.maintenance.doctor().ok
 
 
 def test_a_wrong_line_is_named_by_its_number(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -98,6 +98,6 @@ def test_ten_thousand_tags_in_view(window: Window, index: HebbianIndex) -> None:
     page = window.go("tags")
     page.get_by_role("button", name="Show up to 10,000").click()
     page.locator('[data-tags="10000"]').wait_for()
-    assert page.locator(".tags li").count() == len(index.tags(limit=10_000)) == 10_000
+    assert page.locator(".tags li").count() == len(index.tags.find(limit=10_000)) == 10_000
     page.locator("input[type=search]").fill("tag43x249 name")
     page.locator('[data-tags="1"]').wait_for()

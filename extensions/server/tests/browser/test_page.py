@@ -47,7 +47,7 @@ def _text(page: Page, selector: str) -> list[str]:
 def test_hits_have_the_scores_and_causes_of_the_index(window: Window, index: HebbianIndex) -> None:
     page = window.ask(QUESTION)
     recall = index.recall(QUESTION)
-    trace = index.trace(recall)
+    trace = index.inspect.trace(recall)
     hits = page.locator(".hit")
     assert [one.get_attribute("data-chunk") for one in hits.all()] == [
         hit.chunk.id for hit in recall.hits
@@ -73,7 +73,7 @@ def test_hits_have_the_scores_and_causes_of_the_index(window: Window, index: Heb
 def test_lessons_behind_a_hit_are_named(window: Window, index: HebbianIndex) -> None:
     page = window.ask(QUESTION)
     recall = index.recall(QUESTION)
-    hit = max(index.trace(recall).hits, key=lambda one: one.causes.learned)
+    hit = max(index.inspect.trace(recall).hits, key=lambda one: one.causes.learned)
     page.locator(f'.hit[data-chunk="{hit.chunk_id}"] h3 button').click()
     page.get_by_text("What lessons did for the last question").wait_for()
     effects = index.explain(recall, hit.chunk_id).learned[:8]
@@ -134,7 +134,7 @@ def test_replay_shows_every_flow_of_every_step(window: Window, index: HebbianInd
     page = window.ask(QUESTION)
     page.get_by_role("link", name="Replay it").click()
     page.locator(".spread").wait_for()
-    trace = index.trace(index.recall(QUESTION))
+    trace = index.inspect.trace(index.recall(QUESTION))
     expected: dict[tuple[object, ...], int] = {}
     for event in trace.events:
         kind = trace.nodes[event.target].kind
@@ -168,7 +168,7 @@ def test_replay_plays_by_itself(window: Window) -> None:
 def test_the_map_holds_the_neighbourhood(window: Window, index: HebbianIndex) -> None:
     page = window.go("map?tag=tessel%20bay")
     page.locator("[data-drawn]").wait_for()
-    found = index.neighborhood("tessel bay")
+    found = index.tags.around("tessel bay")
     summary = page.locator("[data-nodes]")
     assert int(summary.get_attribute("data-nodes") or 0) == len(found.nodes)
     assert int(summary.get_attribute("data-edges") or 0) == len(found.edges)
@@ -182,7 +182,7 @@ def test_the_map_holds_the_neighbourhood(window: Window, index: HebbianIndex) ->
     title = found.chunks[0].title
     page.get_by_role("button", name=title, exact=True).first.click()
     assert page.locator("dialog h2").inner_text() == title
-    tags = {one.tag for one in index.tags(chunk=found.chunks[0].chunk_id)}
+    tags = {one.tag for one in index.tags.find(chunk=found.chunks[0].chunk_id)}
     page.locator("dialog .tagged").wait_for()
     assert set(_text(page, "dialog .tagged a")) == tags
     page.keyboard.press("Escape")
@@ -206,7 +206,7 @@ def test_a_tag_is_searched_by_part_of_its_name(window: Window, index: HebbianInd
     options = page.locator("#tag-names option")
     options.first.wait_for(state="attached")
     assert [one.get_attribute("value") for one in options.all()] == [
-        one.tag for one in index.tags("bay", limit=20)
+        one.tag for one in index.tags.find("bay", limit=20)
     ]
     page.get_by_label("Tag", exact=True).fill("no such tag")
     page.get_by_role("button", name="Show").click()
@@ -228,7 +228,7 @@ def test_lessons_are_previewed_and_taken_back(window: Window, index: HebbianInde
     assert f"{index.lessons()[-1].active} of " in newest.inner_text()
     assert [
         one.get_attribute("data-parameter") for one in page.locator("[data-parameter]").all()
-    ] == [one.name for one in index.learned()]
+    ] == [one.name for one in index.inspect.learned()]
     told = index.forget(actor="ada", dry_run=True)
     page.get_by_role("button", name="Take back what ada taught").click()
     preview = page.locator("[data-preview]")
@@ -242,7 +242,7 @@ def test_lessons_are_previewed_and_taken_back(window: Window, index: HebbianInde
     left = len(everything.feedback) - len(told.feedback)
     page.locator(f'[data-lessons="{left}"]').wait_for()
     # And put back.
-    (taken,) = index.forgotten()
+    (taken,) = index.log.forgotten()
     page.locator(f'[data-forgetting="{taken.id}"]').get_by_role("button").click()
     page.locator(f'[data-undone="{len(told.feedback)}"]').wait_for()
     page.locator(f'[data-lessons="{len(everything.feedback)}"]').wait_for()
@@ -250,7 +250,7 @@ def test_lessons_are_previewed_and_taken_back(window: Window, index: HebbianInde
 
 
 def test_the_curve_of_the_report(window: Window, index: HebbianIndex) -> None:
-    report = index.lesson_report()
+    report = index.inspect.lesson_report()
     page = window.go("learning")
     page.get_by_role("button", name="Replay the log").click()
     told = page.locator("[data-verdict]")
@@ -266,7 +266,7 @@ def test_ranks_with_and_without_lessons(window: Window, index: HebbianIndex) -> 
     window.ask(QUESTION)
     page = window.go("learning")
     page.locator(".slopes").wait_for()
-    trace = index.trace(index.recall(QUESTION))
+    trace = index.inspect.trace(index.recall(QUESTION))
     rows = [row.split()[:2] for row in _text(page, ".slopes tbody tr")]
     assert rows == [[str(hit.rank), str(hit.unlearned_rank or "–")] for hit in trace.hits]
 
@@ -284,12 +284,12 @@ def test_tags_are_corrected_and_put_back(window: Window, index: HebbianIndex) ->
     page.get_by_label("Into").fill("The Good Ship")
     page.get_by_role("button", name="Correct", exact=True).click()
     page.get_by_text("Done: rename").wait_for()
-    (correction,) = index.tag_corrections()
+    (correction,) = index.tags.corrections()
     assert (correction.kind, correction.tags) == ("rename", (before,))
     assert index.recall(QUESTION).cues[0].tag == correction.into
     page.locator(f'[data-correction="{correction.id}"]').get_by_role("button").click()
     page.get_by_text("None. A correction is read over").wait_for()
-    assert index.tag_corrections() == []
+    assert index.tags.corrections() == []
     assert index.recall(QUESTION).cues[0].tag == before
 
 

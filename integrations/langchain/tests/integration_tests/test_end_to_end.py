@@ -152,4 +152,4 @@ for number in range(20):
 """
     subprocess.run([sys.executable, "-c", code, str(place)], check=True)
     with HebbianIndex.open(place) as index:
-        assert index.export_feedback(place.parent / "log.jsonl") == 20
+        assert index.log.export(place.parent / "log.jsonl") == 20

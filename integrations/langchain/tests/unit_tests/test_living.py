@@ -104,7 +104,7 @@ def test_a_dense_index_without_its_model_is_mended_by_adding_again(
         pass
     model = DeterministicFakeEmbedding(size=8)
     with HebbianRetriever.from_documents([BUILT], model, location=tmp_path) as retriever:
-        assert retriever.index.reembed() == 0  # it had been embedded
+        assert retriever.index.maintenance.reembed() == 0  # it had been embedded
     caplog.set_level(logging.WARNING)
     with HebbianRetriever.from_documents([BREAD], location=tmp_path) as retriever:
         retriever.invoke(QUERY)

@@ -44,7 +44,7 @@ def retriever(documents: list[Document]) -> HebbianRetriever:
 
 def lessons(retriever: HebbianRetriever) -> list[str]:
     file = io.StringIO()
-    retriever.index.export_feedback(file)
+    retriever.index.log.export(file)
     return file.getvalue().splitlines()
 
 

@@ -187,7 +187,7 @@ def test_an_answer_that_cites_a_memory_teaches_it(chat: Any) -> None:
     app = graph.compile(store=store)
     app.invoke({"answer": ""}, {"callbacks": [learner]})
     learner.flush()
-    assert store.index.export_feedback(io.StringIO()) == 1
+    assert store.index.log.export(io.StringIO()) == 1
 
 
 def test_misuse(store: HebbianStore) -> None:

@@ -176,4 +176,4 @@ def test_each_tenant_learns_for_itself(
     learner = CitationLearner()
     chain.invoke(QUERY, {**asking("anna"), "callbacks": [learner]})
     learner.flush()
-    assert [pool[tenant].export_feedback(io.StringIO()) for tenant in BERTH] == [1, 0]
+    assert [pool[tenant].log.export(io.StringIO()) for tenant in BERTH] == [1, 0]

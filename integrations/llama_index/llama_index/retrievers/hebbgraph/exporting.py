@@ -64,7 +64,7 @@ def export_property_graph(
     """
     if not isinstance(store, PropertyGraphStore):
         raise ParameterError(f"store is a PropertyGraphStore, got {type(store).__name__}")
-    incidence, tags = index.to_networkx("incidence"), index.to_networkx("tags")
+    incidence, tags = index.inspect.to_networkx("incidence"), index.inspect.to_networkx("tags")
     ids = index.ids()
     for page in _batches(ids):
         store.upsert_llama_nodes([chunk_to_node(chunk) for chunk in index.get(page)])

@@ -8,7 +8,7 @@ import numpy as np
 
 from hebbgraph.errors import NotFoundError, ParameterError
 from hebbgraph.formulas.adjacency import LinkKind
-from hebbgraph.graph.neighborhood import neighborhood, tags_named, tags_of_chunk
+from hebbgraph.inspect.neighborhood import neighborhood, tags_named, tags_of_chunk
 from hebbgraph.inspection import Neighborhood, TagCount
 from hebbgraph.namespace import Namespace
 from hebbgraph.text import display, phrase_key

@@ -6,12 +6,12 @@ import numpy as np
 
 from hebbgraph.errors import NotFoundError
 from hebbgraph.formulas.paths import PathNode
+from hebbgraph.inspect.replay import Replay, check_namespace, position
 from hebbgraph.learning.effects import learned_effects
 from hebbgraph.namespace import Namespace
 from hebbgraph.recall.hits import path_steps
 from hebbgraph.recall.question import cues_of
 from hebbgraph.recall.recaller import Recaller
-from hebbgraph.recall.replay import Replay, check_namespace, position
 from hebbgraph.records import Explanation, LearnedEffect, Recall
 from hebbgraph.text import display
 

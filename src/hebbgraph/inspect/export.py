@@ -8,8 +8,8 @@ import networkx as nx
 import numpy as np
 
 from hebbgraph.arrays import FloatArray, IntArray
-from hebbgraph.graph.cooccurrence import cooccurrence_edges
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.inspect.cooccurrence import cooccurrence_edges
 from hebbgraph.text import display
 
 __all__ = ["colony_graph", "incidence_graph", "tag_graph"]

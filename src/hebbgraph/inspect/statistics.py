@@ -8,8 +8,8 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from hebbgraph.arrays import evenly_chosen
-from hebbgraph.graph.cooccurrence import degrees
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.inspect.cooccurrence import degrees
 
 __all__ = ["Stats", "graph_stats"]
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from hebbgraph.arrays import IntArray, top_n
 from hebbgraph.formulas.adjacency import LinkKind
-from hebbgraph.graph.cooccurrence import cooccurrence_edges
 from hebbgraph.graph.tag_graph import TagGraph
+from hebbgraph.inspect.cooccurrence import cooccurrence_edges
 from hebbgraph.inspection import Neighborhood, TagChunk, TagCount, TagEdge, TagNode
 from hebbgraph.text import display, phrase_key
 

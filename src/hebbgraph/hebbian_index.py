@@ -1,0 +1,205 @@
+"""HebbianIndex: the verbs people use daily, and the rooms at hand for everything else."""
+
+from __future__ import annotations
+
+import warnings
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hebbgraph.calling import in_thread
+from hebbgraph.index import CoreIndex
+
+if TYPE_CHECKING:
+    from hebbgraph.inspect.log import Log
+    from hebbgraph.inspect.maintenance import Maintenance
+    from hebbgraph.inspect.statistics import Stats
+    from hebbgraph.inspect.tags import Tags
+    from hebbgraph.inspect.view import Inspection
+    from hebbgraph.records import Explanation, Recall
+
+__all__ = ["MOVED", "HebbianIndex", "Moved"]
+
+
+#: Where methods of earlier versions are now: the room, and the method's name there.
+MOVED = {
+    "tags": ("tags", "find"),
+    "neighborhood": ("tags", "around"),
+    "correct_tags": ("tags", "correct"),
+    "tag_corrections": ("tags", "corrections"),
+    "undo_tag_correction": ("tags", "undo"),
+    "export_feedback": ("log", "export"),
+    "import_feedback": ("log", "import_"),
+    "forgotten": ("log", "forgotten"),
+    "undo_forget": ("log", "undo_forget"),
+    "trace": ("inspect", "trace"),
+    "learned": ("inspect", "learned"),
+    "lesson_report": ("inspect", "lesson_report"),
+    "colonies": ("inspect", "colonies"),
+    "to_networkx": ("inspect", "to_networkx"),
+    "doctor": ("maintenance", "doctor"),
+    "backup": ("maintenance", "backup"),
+    "prune": ("maintenance", "prune"),
+    "reembed": ("maintenance", "reembed"),
+    "retag": ("maintenance", "retag"),
+}
+
+
+class Moved:
+    """A method's old name, until 0.3: it warns, and returns the method of the room."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        twin = name not in MOVED
+        room, method = MOVED[name[1:] if twin else name]
+        self.room, self.method = room, f"a{method}" if twin else method
+        self.__doc__ = f"Deprecated: ``index.{self.room}.{self.method}``; this name goes in 0.3."
+
+    def __get__(self, index: HebbianIndex | None, owner: type | None = None) -> Any:
+        """Return the room's method; on the class, this object."""
+        if index is None:
+            return self
+        warnings.warn(
+            f"index.{self.name} is index.{self.room}.{self.method} now; the old name goes in 0.3",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(getattr(index, self.room), self.method)
+
+
+class HebbianIndex(CoreIndex):
+    """A retriever over a tagged graph of chunks; see :meth:`open`.
+
+    Safe to use from many threads of one process; after a fork, open another. Every blocking
+    method has an async twin (``arecall`` for ``recall``) that runs it in a thread; an embedder's
+    ``aembed_query`` and ``aembed_documents`` are awaited on the caller's event loop.
+
+    What is not needed daily is at hand in four rooms, each with async twins too: :attr:`tags`,
+    :attr:`log`, :attr:`inspect` and :attr:`maintenance`.
+
+    Examples
+    --------
+    >>> with HebbianIndex.open(":memory:") as index:
+    ...     report = index.add([
+    ...         {"title": "Petrel", "text": "The Petrel was built by Ida Moss."},
+    ...         {"title": "Ida Moss", "text": "Ida Moss was born in Tessel Bay."},
+    ...     ])
+    ...     recall = index.recall("Where was the builder of the Petrel born?", k=2)
+    >>> report.added, [hit.chunk.title for hit in recall.hits]
+    (2, ['Petrel', 'Ida Moss'])
+    """
+
+    @cached_property
+    def tags(self) -> Tags:
+        """The tags: ``find``, ``around``, ``correct``, ``corrections``, ``undo``."""
+        from hebbgraph.inspect.tags import Tags
+
+        return Tags(self)
+
+    @cached_property
+    def log(self) -> Log:
+        """The feedback log: ``export``, ``import_``, ``forgotten``, ``undo_forget``."""
+        from hebbgraph.inspect.log import Log
+
+        return Log(self)
+
+    @cached_property
+    def inspect(self) -> Inspection:
+        """How recalls came about: ``trace``, ``learned``, ``lesson_report``, ``colonies``, …"""
+        from hebbgraph.inspect.view import Inspection
+
+        return Inspection(self)
+
+    @cached_property
+    def maintenance(self) -> Maintenance:
+        """Once in a while: ``doctor``, ``backup``, ``prune``, ``reembed``, ``retag``."""
+        from hebbgraph.inspect.maintenance import Maintenance
+
+        return Maintenance(self)
+
+    def explain(self, recall: Recall | str, chunk_id: str) -> Explanation:
+        """Explain why a recall ranked a chunk as it did, among what its filter lets pass.
+
+        Parameters
+        ----------
+        recall : Recall, or the id of a recent one
+        chunk_id : str
+            Need not be among the hits.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such recall or chunk.
+        """
+        return self.inspect.explain(recall, chunk_id)
+
+    def stats(self) -> Stats:
+        """Count chunks, tags and edges; see :class:`~hebbgraph.Stats`."""
+        return self.inspect.stats()
+
+    aexplain = in_thread(explain)
+    astats = in_thread(stats)
+
+    # -- backups of a place, open or not -----------------------------------------------
+
+    @staticmethod
+    def restore(backup: str | Path, location: str | Path, *, force: bool = False) -> None:
+        """Make an index of a backup, all namespaces at once.
+
+        With ``force``, it replaces an index that exists. Other processes may have that open; their
+        next recall sees the restored state.
+
+        Raises
+        ------
+        ParameterError
+            If there is an index at ``location``, without ``force``.
+        """
+        from hebbgraph.store.backup import restore
+        from hebbgraph.store.places import as_directory
+
+        restore(as_directory(backup, "the backup"), as_directory(location), force=force)
+
+    @staticmethod
+    async def arestore(backup: str | Path, location: str | Path) -> None:
+        """Async twin of :meth:`restore`."""
+        await in_thread(HebbianIndex.restore)(backup, location)
+
+    # -- names until 0.3 -----------------------------------------------------------------
+
+    neighborhood = Moved("neighborhood")
+    correct_tags = Moved("correct_tags")
+    tag_corrections = Moved("tag_corrections")
+    undo_tag_correction = Moved("undo_tag_correction")
+    export_feedback = Moved("export_feedback")
+    import_feedback = Moved("import_feedback")
+    forgotten = Moved("forgotten")
+    undo_forget = Moved("undo_forget")
+    trace = Moved("trace")
+    learned = Moved("learned")
+    lesson_report = Moved("lesson_report")
+    colonies = Moved("colonies")
+    to_networkx = Moved("to_networkx")
+    doctor = Moved("doctor")
+    backup = Moved("backup")
+    prune = Moved("prune")
+    reembed = Moved("reembed")
+    retag = Moved("retag")
+    atags = Moved("atags")
+    aneighborhood = Moved("aneighborhood")
+    acorrect_tags = Moved("acorrect_tags")
+    atag_corrections = Moved("atag_corrections")
+    aundo_tag_correction = Moved("aundo_tag_correction")
+    aexport_feedback = Moved("aexport_feedback")
+    aimport_feedback = Moved("aimport_feedback")
+    aforgotten = Moved("aforgotten")
+    aundo_forget = Moved("aundo_forget")
+    atrace = Moved("atrace")
+    alearned = Moved("alearned")
+    alesson_report = Moved("alesson_report")
+    acolonies = Moved("acolonies")
+    ato_networkx = Moved("ato_networkx")
+    adoctor = Moved("adoctor")
+    abackup = Moved("abackup")
+    aprune = Moved("aprune")
+    areembed = Moved("areembed")
+    aretag = Moved("aretag")

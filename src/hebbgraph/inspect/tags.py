@@ -1,0 +1,156 @@
+"""``index.tags``: the tags of an index, and what users say about them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from hebbgraph.arguments import check_ids
+from hebbgraph.calling import in_thread
+from hebbgraph.inspect.corrections import correct_tags, undo_tag_correction
+from hebbgraph.inspect.surroundings import find_tags, tags_around
+from hebbgraph.inspection import CorrectionKind, Neighborhood, TagCorrection, TagCount
+
+if TYPE_CHECKING:
+    from hebbgraph.index import CoreIndex
+
+__all__ = ["Tags"]
+
+
+class Tags:
+    """The tags of an index: found, seen with their neighbours, corrected.
+
+    Parameters
+    ----------
+    index : CoreIndex
+    """
+
+    def __init__(self, index: CoreIndex) -> None:
+        self._index = index
+
+    def find(
+        self, containing: str = "", *, chunk: str | None = None, limit: int = 100
+    ) -> list[TagCount]:
+        """Return tags by name, or those of a chunk, the most frequent first.
+
+        Parameters
+        ----------
+        containing : str
+            Part of the name; a tag of just that name comes first.
+        chunk : str, optional
+            Only the tags of the chunk with this id.
+        limit : int, from 1 to 10000
+        """
+        self._index._check_exists()
+        if chunk is not None:
+            check_ids([chunk], "a chunk id")
+        return find_tags(self._index._parts, containing, chunk, limit)
+
+    def around(self, tag: str, *, limit: int = 500) -> Neighborhood:
+        """Return the tags that share most chunks with a tag, and the chunks that hold it.
+
+        Hubs, which recalls cut, are apart. However large the index is, the answer and the work
+        are bounded; of a tag of more than 20,000 chunks, a part is read.
+
+        Parameters
+        ----------
+        tag : str
+        limit : int, from 1 to 2000
+            Of tags, the one asked for included.
+
+        Raises
+        ------
+        NotFoundError
+            If no chunk holds the tag; the error names some that are alike.
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add([
+        ...         {"title": "Petrel", "text": "The Petrel was built by Ida Moss."},
+        ...         {"title": "Ida Moss", "text": "Ida Moss was born in Tessel Bay."},
+        ...     ])
+        ...     [(node.tag, node.weight) for node in index.tags.around("ida moss").nodes]
+        [('ida moss', 2), ('petrel', 1)]
+        """
+        self._index._check_exists()
+        return tags_around(self._index._parts, tag, limit)
+
+    def correct(
+        self,
+        kind: CorrectionKind,
+        tags: str | Iterable[str],
+        *,
+        into: str | None = None,
+        chunks: Iterable[str] | None = None,
+        actor: str | None = None,
+    ) -> TagCorrection:
+        """Merge, rename, mute or split tags.
+
+        Texts and the tags found in them stay as they are: a correction is read over them, in
+        this process and all others, for chunks added later too, until it is undone.
+
+        Parameters
+        ----------
+        kind : {"merge", "rename", "mute", "split"}
+            ``merge``: chunks and questions that name one of ``tags`` have ``into`` instead.
+            ``rename``: the same, of one tag, to a name that is no tag yet.
+            ``mute``: chunks no longer hold ``tags``, and questions no longer name them.
+            ``split``: the given ``chunks`` hold ``into`` instead of the tag. A question that
+            names the tag is about both; activation crosses from one to the other no more.
+        tags : str or iterable of str
+            Tags that chunks hold now, earlier corrections included.
+        into : str, optional
+        chunks : iterable of str, optional
+            Ids, for ``split``.
+        actor : str, optional
+            Who says so.
+
+        Raises
+        ------
+        NotFoundError
+            If no chunk holds a tag, or there is no such chunk.
+        ParameterError
+
+        Examples
+        --------
+        >>> with HebbianIndex.open(":memory:") as index:
+        ...     report = index.add([{"id": "a", "title": "Sea Cow", "text": "It grazes on kelp."},
+        ...                         {"id": "b", "text": "A Sea Cow rests. Manatees graze."}])
+        ...     correction = index.tags.correct("rename", "sea cow", into="manatee")
+        ...     index.recall("What does a manatee eat?").cues[0].tag
+        'manatee'
+        """
+        self._index._check_exists()
+        return correct_tags(self._index._parts, kind, tags, into=into, chunks=chunks, actor=actor)
+
+    def corrections(self) -> list[TagCorrection]:
+        """Return the corrections in force, the oldest first."""
+        self._index._check_exists()
+        return list(self._index._parts.truth.corrections.all())
+
+    def undo(self, correction: TagCorrection | str) -> bool:
+        """Undo a correction, by its record or id; return whether it was in force.
+
+        Afterwards recalls are as if it had never been made.
+        """
+        self._index._check_exists()
+        return undo_tag_correction(self._index._parts, correction)
+
+    def __call__(
+        self, containing: str = "", *, chunk: str | None = None, limit: int = 100
+    ) -> list[TagCount]:
+        """Deprecated: :meth:`find`; this goes in 0.3."""
+        warnings.warn(
+            "index.tags.find() is index.tags.find() now; the old name goes in 0.3",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.find(containing, chunk=chunk, limit=limit)
+
+    afind = in_thread(find)
+    aaround = in_thread(around)
+    acorrect = in_thread(correct)
+    acorrections = in_thread(corrections)
+    aundo = in_thread(undo)
