@@ -28,6 +28,14 @@ from hebbgraph_bench.linear_rag import LinearRAG
 __all__ = ["Hebbgraph", "Searched", "Store", "linear_rag", "lsa", "minilm", "store"]
 
 
+#: How far down a passage may lie that is cited and was not among the hits.
+_DEEP = 200
+
+
+def _ids(recall: Recall) -> set[str]:
+    return {hit.chunk.id for hit in recall.hits}
+
+
 class _Vectors:
     """An embedder of usebench as one of hebbgraph."""
 
@@ -137,18 +145,21 @@ class Hebbgraph(_OnDisk):
         actor: str | None,
         when: float,
     ) -> None:
-        """Reinforce; a question that was not the last one asked is recalled again."""
+        """Reinforce the recall of the question; what a deep one does not find cannot teach."""
         k, recall = self._latest or (10, None)
         if recall is None or recall.query != question:
             recall = self.index.recall(question, k=k)
-        own = list(shown) == [hit.chunk.id for hit in recall.hits]
-        self.index.reinforce(
-            recall,
-            cited,
-            rejected=rejected or None,
-            shown=None if own or not shown else [*dict.fromkeys([*shown, *cited])],
-            actor=actor,
-        )
+        if not _ids(recall).issuperset([*cited, *rejected]):
+            recall = self.index.recall(question, k=_DEEP)
+        ids = _ids(recall)
+        cited = [id_ for id_ in cited if id_ in ids]
+        rejected = [id_ for id_ in rejected if id_ in ids]
+        if cited or rejected:
+            seen = [id_ for id_ in dict.fromkeys([*shown, *cited, *rejected]) if id_ in ids]
+            everything = ids.issubset(shown)
+            self.index.reinforce(
+                recall, cited, rejected=rejected, shown=None if everything else seen, actor=actor
+            )
 
     def forget(self, actor: str | None = None) -> None:
         """Forget an actor's lessons; all, if none is named."""

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from usebench.arms.cache import MostCited, QueryCache, SharedVectors
 from usebench.arms.expansion import DocumentExpansion, RelevanceModel
 from usebench.arms.lessons import Arm
-from usebench.arms.vectors import ErmVectors, LinearAdapter, MovedQuestions, Rocchio
+from usebench.arms.vectors import ErmVectors, LinearAdapter, MovedQuestions, Mover, Rocchio
 from usebench.drivers.memories import LangGraphStore
 from usebench.drivers.static import Bm25, Dense, Fusion, Recent
 from usebench.embedders import Lsa
@@ -176,3 +176,24 @@ def test_langgraphs_store_searches_by_the_vectors_that_it_is_given() -> None:
 def test_terms_are_stemmed_and_without_stop_words() -> None:
     assert terms_of_all(["The boats were built.", ""]) == [["boat", "built"], []]
     assert Passage("a", "text").full_text == "text"
+
+
+def towards(*values: float) -> np.ndarray:
+    vector = np.array(values)
+    return vector / np.linalg.norm(vector)
+
+
+@pytest.mark.parametrize("mover", [Rocchio(), LinearAdapter(rate=0.05, steps=20)])
+def test_a_question_moves_to_what_it_cited(mover: Mover) -> None:
+    question, cited, other = towards(1, 0.2, 0), towards(0, 1, 0.2), towards(0.2, 0, 1)
+    assert mover.moved(question) is question
+    mover.taught(question, [cited])
+    mover.taught(towards(0, 0.2, 1), [other])
+    assert mover.moved(question) @ cited > question @ cited + 0.2
+    assert np.linalg.norm(mover.moved(question)) == pytest.approx(1)
+
+
+def test_rocchio_leaves_other_questions_alone() -> None:
+    mover = Rocchio()
+    mover.taught(towards(1, 0, 0), [towards(0, 1, 0)])
+    assert mover.moved(towards(0, 0, 1)).tolist() == [0, 0, 1]

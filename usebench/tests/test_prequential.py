@@ -11,7 +11,7 @@ from usebench.arms.expansion import DocumentExpansion
 from usebench.drivers.static import Bm25, Recent
 from usebench.experiment import run
 from usebench.prequential import parts, run_stream
-from usebench.records import Passage, UseSet
+from usebench.records import Feedback, Passage, UseSet
 from usebench.systems import System
 from usebench.unlearning import measure_unlearning
 
@@ -56,9 +56,13 @@ def test_what_teaches_only_is_not_scored_and_what_is_recorded_needs_no_search(
     harbour: UseSet,
 ) -> None:
     first, *rest = harbour.events
-    past = replace(harbour, events=(replace(first, scored=False), *rest))
-    assert len(run_stream(Diary(), past).values["R@5"]) == 2
-    assert parts(past.events) == ["rest", "shares"]
+    elsewhere = Feedback(first.question, ("petrel", "tide"), ("petrel",), rejected=("tide",))
+    past = replace(first, scored=False, recorded=elsewhere)
+    uses = replace(harbour, events=(past, *rest))
+    diary = Diary()
+    assert len(run_stream(diary, uses).values["R@5"]) == 2
+    assert diary.lines[2] == ("petrel",)
+    assert parts(uses.events) == ["rest", "shares"]
 
 
 def test_questions_share_with_feedback_before_them_in_their_own_memory() -> None:

@@ -7,6 +7,7 @@ figures. ``drivers`` and ``arms`` are retrievers to compare with, ``sets`` reads
 
 from __future__ import annotations
 
+from usebench._version import __version__
 from usebench.bootstrap import Difference, paired_bootstrap
 from usebench.errors import UsebenchError
 from usebench.experiment import run
@@ -27,5 +28,3 @@ __all__ = [
     "read_set",
     "run",
 ]
-
-__version__ = "0.1.0"

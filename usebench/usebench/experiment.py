@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from usebench._version import __version__
 from usebench.bootstrap import paired_bootstrap
 from usebench.metrics import METRICS
 from usebench.prequential import PARTS, UNTAUGHT, Run, parts, run_stream
@@ -92,9 +93,9 @@ def run(
 
 def versions() -> dict[str, str]:
     """Name the versions that figures depend on."""
-    names = ["usebench", "bm25s", "numpy", "PyStemmer"]
+    names = ["bm25s", "numpy", "PyStemmer"]
     names += ["sentence-transformers", "langgraph", "mem0ai", "hebbgraph", "hebbgraph-bench"]
-    found = {"python": platform.python_version(), "machine": platform.machine()}
+    found = {"usebench": __version__, "python": platform.python_version()}
     for name in names:
         try:
             found[name] = version(name)

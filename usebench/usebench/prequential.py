@@ -13,7 +13,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from usebench import feedback as people
@@ -41,13 +41,13 @@ class Run:
     values : dict of str to list of float
         By metric, one value a scored question, in the order of the stream.
     log : list of Feedback
-        What was said, in order, with the memory it was said to.
+        What was said, in order.
     cost : Cost
     """
 
     kind: str
     values: dict[str, list[float]] = field(default_factory=lambda: {name: [] for name in METRICS})
-    log: list[tuple[str, Feedback]] = field(default_factory=list)
+    log: list[Feedback] = field(default_factory=list)
     cost: Cost = field(default_factory=Cost)
 
 
@@ -79,7 +79,6 @@ def run_stream(
     kind: str = "right",
     k: int = 10,
     seed: int = 0,
-    at_end: Callable[[str, Run], None] | None = None,
 ) -> Run:
     """Run a system over the stream of a set.
 
@@ -94,8 +93,6 @@ def run_stream(
         How many passages each question is shown.
     seed : int
         Of what people get wrong.
-    at_end : callable, optional
-        Told each memory and the run so far when its events are over, before the next reset.
 
     Returns
     -------
@@ -115,8 +112,6 @@ def run_stream(
             if event.memory == memory:
                 _step(system, event, run, k, seed)
         after.append(size_of(system))
-        if at_end is not None:
-            at_end(memory, run)
     run.cost.bytes_before, run.cost.bytes_after = _sum(before), _sum(after)
     return run
 
@@ -124,14 +119,14 @@ def run_stream(
 def _step(system: Retriever, event: Event, run: Run, k: int, seed: int) -> None:
     taught = event.taught and run.kind != UNTAUGHT
     shown: Sequence[str] = ()
-    if event.scored or (taught and event.recorded is None):
+    if event.scored or (taught and event.shows):
         with run.cost.clock("search", system):
             shown = list(dict.fromkeys(system.search(event.question, k)))[:k]
     if event.scored:
         for name, value in judge(shown, event.relevant).items():
             run.values[name].append(value)
     if taught and (said := people.say(event, shown, run.kind, seed=seed)) is not None:
-        run.log.append((event.memory, said))
+        run.log.append(said)
         with run.cost.clock("feedback", system):
             system.feedback(**asdict(said))
 

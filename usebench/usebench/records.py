@@ -98,6 +98,11 @@ class Event:
         """Ids with a positive grade."""
         return frozenset(id_ for id_, grade in self.relevant.items() if grade > 0)
 
+    @property
+    def shows(self) -> bool:
+        """Whether its feedback is about what the system itself shows."""
+        return self.taught and not (self.recorded and self.recorded.shown)
+
 
 @dataclass(frozen=True, slots=True)
 class UseSet:

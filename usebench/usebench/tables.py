@@ -53,7 +53,7 @@ def depth(result: dict[str, Any]) -> str:
     for system in result["systems"]:
         means = system["runs"].get(kind, system["runs"][UNTAUGHT])["means"]
         rows.append([system["name"], *(_number(values.get("all")) for values in means.values())])
-    return _table("All metrics, in use", ["system", *means], rows)
+    return _table("All metrics", ["system", *means], rows)
 
 
 def regrets(result: dict[str, Any]) -> str:
@@ -105,7 +105,7 @@ def unlearned(result: dict[str, Any]) -> str:
         rows.append([system["name"], *cells])
     heads = ["system", "liars forgotten", "all forgotten"]
     return _table(
-        f"Rankings equal to those of a system never taught, and {MAIN} beside it", heads, rows
+        f"Unlearning: rankings equal to those before the lessons (change of {MAIN})", heads, rows
     )
 
 

@@ -1,13 +1,12 @@
 """Does ``forget`` undo a lesson exactly?
 
-Two questions are put to a system that can forget, at the end of a stream with liars in it:
+A system that can forget is taught by honest people over the whole stream, then lied to. Two
+rankings of each question are compared:
 
-- **liars forgotten**: ``forget(actor)`` of each liar, against a fresh system that was given the
-  other feedbacks alone, in their order.
-- **all forgotten**: ``forget()``, against a fresh system that was given none.
+- **liars**: after ``forget(actor)`` of each liar, with those before the first lie;
+- **all**: after ``forget()``, with those before the first lesson.
 
-Each is answered by the share of questions that get the same ranking, and by the mean change of
-R@5.
+Told are the share of questions whose rankings are equal, and the mean change of R@5.
 """
 
 from __future__ import annotations
@@ -15,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 
-from usebench.feedback import INTRUDER
+from usebench.feedback import say, with_intruders
 from usebench.metrics import recall_at_k
-from usebench.prequential import Run, run_stream
 from usebench.protocol import Forgetful, Retriever
-from usebench.records import Event, Feedback, UseSet
+from usebench.records import Event, UseSet
 
 __all__ = ["Unlearning", "measure_unlearning"]
 
@@ -36,7 +34,7 @@ class Unlearning:
     same : float, in [0, 1]
         Share of questions whose rankings are equal.
     change : float
-        Mean of R@5 after forgetting less that of the system that was never taught it.
+        Mean of R@5 after forgetting, less that before the lessons that were forgotten.
     questions : int
     """
 
@@ -48,7 +46,7 @@ class Unlearning:
 def measure_unlearning(
     make: Callable[[], Retriever], uses: UseSet, *, k: int = 10, seed: int = 0
 ) -> dict[str, Unlearning] | None:
-    """Teach, forget, and compare with systems that were never taught.
+    """Teach, forget, and compare with what was before.
 
     Returns
     -------
@@ -58,44 +56,48 @@ def measure_unlearning(
     system = make()
     if not isinstance(system, Forgetful):
         return None
-    pairs: dict[str, list[tuple[list[str], list[str], Event]]] = {"liars": [], "all": []}
-
-    def compare(memory: str, run: Run) -> None:
-        asked = _sample([event for event in uses.events if event.memory == memory and event.scored])
-        log = [said for where, said in run.log if where == memory]
-        liars = sorted({said.actor for said in log if said.actor and _lies(said)})
-        for actor in liars:
+    found: dict[str, list[tuple[list[str], list[str], Event]]] = {"liars": [], "all": []}
+    for memory in uses.memories:
+        events = [event for event in uses.events if event.memory == memory]
+        asked = _sample([event for event in events if event.scored])
+        lies = [event for event in with_intruders(events, seed=seed) if event.hostile]
+        system.reset()
+        system.add([passage for passage in uses.passages if passage.memory == memory])
+        never = _rankings(system, asked, k)
+        _teach(system, events, k, seed)
+        honest = _rankings(system, asked, k)
+        _teach(system, lies, k, seed)
+        for actor in sorted({event.actor for event in lies if event.actor}):
             system.forget(actor)
-        honest = [said for said in log if not _lies(said)]
-        for name, lessons in (("liars", honest), ("all", [])):
-            if name == "all":
-                system.forget()
-            fresh = _taught(make(), uses, memory, lessons)
-            for event in asked:
-                rankings = [list(each.search(event.question, k)) for each in (system, fresh)]
-                pairs[name].append((rankings[0], rankings[1], event))
-            _close(fresh)
-
-    run_stream(system, uses, kind="hostile", k=k, seed=seed, at_end=compare)
-    _close(system)
-    return {name: _summed(found) for name, found in pairs.items() if found}
+        found["liars"] += zip(_rankings(system, asked, k), honest, asked, strict=True)
+        system.forget()
+        found["all"] += zip(_rankings(system, asked, k), never, asked, strict=True)
+    close = getattr(system, "close", None)
+    if close is not None:
+        close()
+    return {name: _summed(pairs) for name, pairs in found.items() if pairs}
 
 
-def _taught(system: Retriever, uses: UseSet, memory: str, lessons: Sequence[Feedback]) -> Retriever:
-    system.reset()
-    system.add([passage for passage in uses.passages if passage.memory == memory])
-    for said in lessons:
-        system.feedback(**asdict(said))
-    return system
+def _teach(system: Retriever, events: Sequence[Event], k: int, seed: int) -> None:
+    for event in events:
+        if event.taught:
+            shown = list(system.search(event.question, k)) if event.shows else []
+            said = say(event, shown, "right", seed=seed)
+            if said is not None:
+                system.feedback(**asdict(said))
+
+
+def _rankings(system: Retriever, asked: Sequence[Event], k: int) -> list[list[str]]:
+    return [list(system.search(event.question, k)) for event in asked]
 
 
 def _summed(pairs: Sequence[tuple[list[str], list[str], Event]]) -> Unlearning:
     changes = [
-        recall_at_k(after, event.relevant, 5) - recall_at_k(never, event.relevant, 5)
-        for after, never, event in pairs
+        recall_at_k(after, event.relevant, 5) - recall_at_k(before, event.relevant, 5)
+        for after, before, event in pairs
     ]
     return Unlearning(
-        same=sum(after == never for after, never, _ in pairs) / len(pairs),
+        same=sum(after == before for after, before, _ in pairs) / len(pairs),
         change=sum(changes) / len(pairs),
         questions=len(pairs),
     )
@@ -104,13 +106,3 @@ def _summed(pairs: Sequence[tuple[list[str], list[str], Event]]) -> Unlearning:
 def _sample(events: Sequence[Event]) -> Sequence[Event]:
     step = max(1, -(-len(events) // _ASKED))
     return events[::step]
-
-
-def _lies(said: Feedback) -> bool:
-    return bool(said.actor and said.actor.startswith(INTRUDER))
-
-
-def _close(system: Retriever) -> None:
-    close = getattr(system, "close", None)
-    if close is not None:
-        close()
