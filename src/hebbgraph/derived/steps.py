@@ -73,8 +73,7 @@ class Steps:
         tagged = TaggedChunks()
         to_rematch = self._slots_to_rematch(graph, lexical, vocabulary)
         older = np.setdiff1d(to_rematch, removed, assume_unique=True)
-        for _ in self._matched(graph, older, tagged):
-            pass
+        self.rematch(graph, older, tagged)
         fresh = np.arange(first_slot, graph.n_slots)
         new = self._matched(graph, fresh, tagged, terms=both)
         if both:
@@ -112,6 +111,11 @@ class Steps:
             added=(row for _, _, rows in pages for row in rows),
             rewrite=rewrite or not changes.complete,  # then the added rows are all rows
         )
+
+    def rematch(self, graph: TagGraph, slots: IntArray, into: TaggedChunks) -> None:
+        """Match the texts of older chunks again."""
+        for _ in self._matched(graph, slots, into):
+            pass
 
     def _slots_to_rematch(
         self, graph: TagGraph, lexical: LexicalIndex, vocabulary: VocabularyChange
