@@ -87,7 +87,7 @@ class Actors:
     ...     actors.heard(actors.number("ann"), 1.0)
     ...     actors.heard(actors.number("eve"), -1.0)
     >>> actors.scales().round(2).tolist()
-    [1.0, 1.0, 0.01, 0.94]
+    [1.0, 1.0, 0.01, 0.95]
     """
 
     def __init__(self, settings: LearningSettings) -> None:

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from hebbgraph.arrays import FloatArray, IntArray, concatenated_ranges
+from hebbgraph.arrays import FloatArray, IntArray, concatenated_ranges, sum_by, unique_inverse
 from hebbgraph.formulas.association import unit_rows
 from hebbgraph.learning.lessons import Lessons
 
-__all__ = ["Asked", "Associations", "Part", "Rarity"]
+__all__ = ["Asked", "Associations", "Part", "Rarity", "Together"]
 
 _CUE_BITS = 40
 _BLOCK = 4096
@@ -73,6 +73,22 @@ class Sums(NamedTuple):
 
     dot: FloatArray
     squared: FloatArray
+
+
+class Together(NamedTuple):
+    """Parts of pairs: the position of a seed, another chunk, how much both were cited together."""
+
+    seed: IntArray
+    other: IntArray
+    amount: FloatArray
+
+    def completed(self, mass: FloatArray, n: int) -> FloatArray:
+        """Return how far seeds of some mass bring back each of n chunks."""
+        if not len(self.seed):
+            return np.zeros(n)
+        key, position = unique_inverse(self.seed * n + self.other)
+        amount = np.maximum(sum_by(position, self.amount, len(key)), 0.0)
+        return _sums(key % n, mass[key // n] * amount / (amount + 1.0), n)
 
 
 class Part:
@@ -190,14 +206,12 @@ class Part:
             return None
         return _padded(sums @ asked.vector, n)
 
-    def together(self, nodes: IntArray, n: int) -> FloatArray:
-        """Return, for m chunks, how much each of n was cited together with it; shape (m, n)."""
+    def together(self, nodes: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return (position in ``nodes``, other chunk, how much both were cited together)."""
         first = self._pair_from.searchsorted(nodes)
         counts = self._pair_from.searchsorted(nodes, side="right") - first
         at = concatenated_ranges(first, counts)
-        row = np.repeat(np.arange(len(nodes)), counts)
-        found = _sums(row * n + self._pair_to[at], self._pair_value[at], len(nodes) * n)
-        return found.reshape(len(nodes), n)
+        return np.arange(len(nodes)).repeat(counts), self._pair_to[at], self._pair_value[at]
 
 
 def _sums(at: IntArray, values: FloatArray, n: int) -> NDArray[np.float64]:
@@ -263,12 +277,11 @@ class Associations:
             return None
         return Sums(sum(known, np.zeros(self.n)), self._vector_squared[asked.embedder])
 
-    def together(self, nodes: IntArray) -> FloatArray:
-        """Return, for m chunks, how much each other was cited together with it; shape (m, n)."""
-        found: FloatArray = sum(
-            (p.together(nodes, self.n) for p in self.parts), np.zeros((len(nodes), self.n))
-        )
-        return found
+    def together(self, nodes: IntArray, less: tuple[IntArray, IntArray, FloatArray]) -> Together:
+        """Return what was cited together with some chunks, ``less`` of it taken out."""
+        found = [part.together(nodes) for part in self.parts]
+        columns = zip(*found, less, strict=True)
+        return Together(*(np.concatenate(column) for column in columns))
 
 
 def _crossed(base: Part, recent: Part) -> FloatArray:

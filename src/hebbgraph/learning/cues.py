@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
 
 __all__ = ["cues_of", "hash_term", "tag_cue"]
 
@@ -30,7 +28,7 @@ def tag_cue(phrase: str) -> int:
 
 def cues_of(
     terms: Iterable[tuple[str, float]], tags: Mapping[str, float]
-) -> tuple[NDArray[np.uint64], NDArray[np.float32]]:
+) -> tuple[list[int], list[float]]:
     """Return the cues of a question, and the weight of each by the corpus.
 
     Parameters
@@ -42,11 +40,9 @@ def cues_of(
 
     Examples
     --------
-    >>> keys, weights = cues_of([("00000000000000ff", 4.0)], {})
-    >>> keys.tolist(), weights.tolist()
+    >>> cues_of([("00000000000000ff", 4.0)], {})
     ([255], [2.0])
     """
     found = {int(term, 16): weight for term, weight in terms}
     found |= {tag_cue(tag): _NAME**2 * weight for tag, weight in tags.items()}
-    weights = np.sqrt(np.fromiter(found.values(), np.float64, len(found)))
-    return np.fromiter(found, np.uint64, len(found)), weights.astype(np.float32)
+    return list(found), [math.sqrt(weight) for weight in found.values()]

@@ -11,7 +11,7 @@ from hebbgraph.formulas.trust import KINDS, Exams, Trust, fit_trust
 from hebbgraph.learning.associations import Asked, Associations, Sums
 from hebbgraph.learning.lessons import BEYOND, Lessons
 
-__all__ = ["brought_back", "completed", "examined", "seeds_among", "taught_share"]
+__all__ = ["brought_back", "examined", "seeds_among", "taught_share"]
 
 #: So many lessons are exams, drawn by their ids; of each, so many chunks that memory brings.
 _MOST, _BROUGHT = 256, 20
@@ -38,12 +38,6 @@ def taught_share(taught: FloatArray) -> FloatArray:
     return share
 
 
-def completed(pairs: FloatArray, mass: FloatArray) -> FloatArray:
-    """Return how far the seeds bring back what was cited together with them, for each chunk."""
-    found: FloatArray = mass @ (pairs / (pairs + 1.0))
-    return found
-
-
 def brought_back(
     words: Sums, vectors: Sums | None, pairs: FloatArray, against: tuple[IntArray, IntArray]
 ) -> FloatArray:
@@ -53,7 +47,7 @@ def brought_back(
     ----------
     words, vectors : Sums
     pairs : ndarray of float, shape (n,)
-        See :func:`completed`.
+        See :meth:`hebbgraph.learning.associations.Together.completed`.
     against : (nodes of rejections, nodes of the chunks they reject)
     """
     found = np.zeros((len(words.dot), len(KINDS)))
@@ -113,13 +107,12 @@ def _exam(
     static = np.full(n, BEYOND * float(scores.min()))
     static[shown] = scores
     at, mass = seeds_among(scores.astype(np.float64))
-    pairs = associations.together(shown[at])
-    credit = np.where(np.isin(nodes, cited), lessons.link_credit[links], 0.0)
-    for row, seed in enumerate(shown[at].tolist()):
-        if len(mine := np.flatnonzero(nodes == seed)):
-            others = nodes != seed
-            pairs[row, nodes[others]] -= amount[lesson] * credit[mine[0]] * credit[others]
-    pairs = completed(np.maximum(pairs, 0.0), mass)
+    credit = np.maximum(lessons.link_credit[links], 0.0).astype(np.float64)
+    seed, one = np.nonzero(shown[at][:, None] == nodes)
+    seed, mine = seed.repeat(len(nodes)), one.repeat(len(nodes))
+    other = np.tile(np.arange(len(nodes)), len(one))
+    own_pairs = -amount[lesson] * credit[mine] * credit[other] * (mine != other)
+    pairs = associations.together(shown[at], (seed, nodes[other], own_pairs)).completed(mass, n)
     words = _without(associations.by_cues(asked), nodes, own, 1.0)
     vectors = associations.by_vector(asked)
     if vectors is not None:

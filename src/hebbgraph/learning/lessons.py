@@ -117,6 +117,9 @@ class Lessons:
         self._columns = {name: GrowableArray(kind) for name, kind in _COLUMNS.items()}
         self._columns["cue_ends"].extend([0])
         self._columns["shown_ends"].extend([0])
+        #: What was added and is not in the columns yet: lists grow faster.
+        self._added: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+        self._length = self._n_cues = self._n_shown = 0
         self._events = PackedStrings(*pack_strings([]))
         self.names: list[Node] = []
         self._number: dict[Node, int] = {}
@@ -125,12 +128,16 @@ class Lessons:
         self._asked: dict[int, list[int]] | None = None
 
     def __len__(self) -> int:
-        return len(self._columns["voice"])
+        return self._length
 
     def __getattr__(self, name: str) -> NDArray[Any]:
-        if name in _COLUMNS:
-            return self._columns[name].view
-        raise AttributeError(name)
+        if name not in _COLUMNS:
+            raise AttributeError(name)
+        if self._added["voice"]:
+            for column, values in self._added.items():
+                self._columns[column].extend(np.array(values, _COLUMNS[column]))
+                values.clear()
+        return self._columns[name].view
 
     def event(self, lesson: int) -> Event:
         """Return where a lesson came from."""
@@ -138,25 +145,28 @@ class Lessons:
 
     def add(self, feedback: Feedback, voice: int, question: int) -> None:
         """Append one."""
-        columns, at = self._columns, len(self)
+        added, at = self._added, len(self)
         keys, weights = cues_of(
             feedback.terms[:_MAX_CUES], {cue.tag: cue.weight for cue in feedback.cues[:_MAX_CUES]}
         )
-        columns["cue_key"].extend(keys)
-        columns["cue_weight"].extend(weights)
-        columns["cue_ends"].extend([len(columns["cue_key"])])
-        links = self._links(feedback)
-        columns["link_lesson"].extend([at] * len(links))
-        columns["link_node"].extend([node for node, _ in links])
-        columns["link_credit"].extend([credit for _, credit in links])
+        added["cue_key"] += keys
+        added["cue_weight"] += weights
+        self._n_cues += len(keys)
+        added["cue_ends"].append(self._n_cues)
+        for node, credit in self._links(feedback):
+            added["link_lesson"].append(at)
+            added["link_node"].append(node)
+            added["link_credit"].append(credit)
         shown = self._shown(feedback)
-        columns["shown_node"].extend([node for node, _ in shown])
-        columns["shown_score"].extend([score for _, score in shown])
-        columns["shown_ends"].extend([len(columns["shown_node"])])
+        added["shown_node"] += [node for node, _ in shown]
+        added["shown_score"] += [score for _, score in shown]
+        self._n_shown += len(shown)
+        added["shown_ends"].append(self._n_shown)
         draw = hashlib.blake2b(feedback.id.encode(), digest_size=8).hexdigest()
-        columns["draw"].extend(np.array([int(draw, 16)], np.uint64))
-        columns["question"].extend(np.array([question], np.uint64))
-        columns["voice"].extend([voice])
+        added["draw"].append(int(draw, 16))
+        added["question"].append(question)
+        added["voice"].append(voice)
+        self._length += 1
         self._events.append(json.dumps((feedback.id, feedback.recall_id, feedback.actor)))
         if feedback.vector is not None:
             name = feedback.embedder or ""
@@ -230,7 +240,7 @@ class Lessons:
 
     def arrays(self) -> tuple[dict[str, NDArray[Any]], list[str]]:
         """Return all of it as arrays, and the names of embedders."""
-        found = {name: column.view for name, column in self._columns.items()}
+        found: dict[str, NDArray[Any]] = {name: getattr(self, name) for name in _COLUMNS}
         for name, strings in (("event", self._events), ("name", self.names)):
             found[f"{name}_data"], found[f"{name}_offsets"] = pack_strings(strings)
         for at, vectors in enumerate(self.vectors.values()):
@@ -242,6 +252,8 @@ class Lessons:
         """Make what :meth:`arrays` came from."""
         made = cls()
         made._columns = {name: GrowableArray(kind, arrays[name]) for name, kind in _COLUMNS.items()}
+        made._length = len(arrays["voice"])
+        made._n_cues, made._n_shown = len(arrays["cue_key"]), len(arrays["shown_node"])
         made._events = PackedStrings(arrays["event_data"], arrays["event_offsets"])
         for name in PackedStrings(arrays["name_data"], arrays["name_offsets"]):
             made.intern(name)

@@ -16,7 +16,7 @@ from hebbgraph.formulas.paths import PathNode
 from hebbgraph.formulas.trust import KINDS, Trust
 from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.associations import Asked, Associations
-from hebbgraph.learning.exams import brought_back, completed, seeds_among, taught_share
+from hebbgraph.learning.exams import brought_back, seeds_among, taught_share
 from hebbgraph.learning.lessons import Lessons, named_by
 from hebbgraph.records import PathStep
 
@@ -24,6 +24,7 @@ __all__ = ["Recollection", "Resolve", "Slots"]
 
 Resolve: TypeAlias = Callable[[Iterable[str]], Mapping[str, tuple[int, str]]]
 """From chunk ids to the row and text hash of those that are there."""
+_NONE = np.empty(0, np.int64)
 #: Chunks that memory alone brings, at most.
 _MOST_BROUGHT = 64
 
@@ -145,11 +146,12 @@ class Recollection:
         memory = self.associations
         best, mass = seeds_among(found.scores)
         nodes = self.slots.nodes_at(found.chunks[best])
-        pairs = memory.together(np.maximum(nodes, 0))
+        known = nodes >= 0
+        pairs = memory.together(nodes[known], (_NONE, _NONE, np.empty(0)))
         brought = brought_back(
             memory.by_cues(self.asked),
             memory.by_vector(self.asked),
-            completed(pairs, np.where(nodes >= 0, mass, 0.0)),
+            pairs.completed(mass[known], memory.n),
             self.lessons.against,
         )
         gains = [

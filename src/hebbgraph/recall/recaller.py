@@ -522,7 +522,8 @@ class Recaller:
             graph.phrases.keys[tag]: weight * carried.get(tag, 1.0)
             for tag, weight in zip(tags, weights, strict=True)
         }
-        return memory_cues(words, names)
+        keys, weights_of = memory_cues(words, names)
+        return np.array(keys, np.uint64), np.array(weights_of, np.float32)
 
     def _dates(self, graph: TagGraph, query: str, frequencies: Mapping[str, int]) -> frozenset[str]:
         """Return the terms of dates that only the dates of chunks speak of."""
