@@ -18,6 +18,8 @@ _MOST, _BROUGHT = 256, 20
 _SEEDS, _SHARPNESS = 5, 4.0
 #: From this on, a chunk counts as taught.
 _TAUGHT = 0.5
+#: Rejections count by likeness to this power.
+_ONLY_FOR_THIS = 4.0
 #: Cosines of unrelated questions, seen from where all questions lie, hardly exceed this.
 VECTORS_BY_CHANCE = 0.3
 _PLAIN = np.array(Trust().gains)
@@ -58,8 +60,10 @@ def brought_back(
         )
     found[:, 4] = pairs
     rejections, rejected = against
-    likenesses = found[rejections]
-    likenesses[:, [1, 3]] = 0.0  # a thousand rejections count as one that is believed
+    # What is wrong for one question may be right for another that is somewhat like it. And a
+    # thousand rejections count as one that is believed.
+    likenesses = np.maximum(found[rejections], 0.0) ** _ONLY_FOR_THIS
+    likenesses[:, [1, 3]] = 0.0
     found[rejected] -= likenesses
     found[rejections] = 0.0
     return found

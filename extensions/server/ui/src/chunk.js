@@ -10,7 +10,7 @@ export function chunkLink(id, title) {
   return h("button.chunk", { type: "button", dir: "auto", onclick: () => openChunk(id) }, title || id);
 }
 
-const OVER = { cue: "from the tag", pair: "from the passage", episode: "from an earlier question", path: "along the tag" };
+const OVER = { words: "from an earlier question, by its words", vectors: "from an earlier question, by its embedding", pairs: "from the passages" };
 
 /** Which lessons moved this chunk for the last question, and by whom. */
 async function explained(id) {
@@ -24,8 +24,7 @@ async function explained(id) {
   if (!effects.length) return null;
   return h("section", h("h3", "What lessons did for the last question"),
     h("ul.plain", effects.slice(0, 8).map((one) => h("li", { dir: "auto" }, h("span.learned", signed(one.effect)), " ",
-      OVER[one.family], " ", one.family === "cue" || one.family === "path" ? tagLink(one.source)
-        : one.family === "pair" ? h("code", one.source.slice(0, 12)) : "", " by ", one.actor || "no name"))));
+      OVER[one.family], " ", one.family === "pairs" ? h("code", one.source.slice(0, 24)) : "", " by ", one.actor || "no name"))));
 }
 
 /** Open a chunk by its id. */

@@ -104,9 +104,12 @@ function lesson(one, titles, takeBack) {
 }
 
 const PARAMETERS = {
-  dense: "Share of embeddings in direct evidence",
-  episode_similarity: "Cosine from which a past question counts",
-  episode_overlap: "Overlap of words from which one counts",
+  words: "Memory, by words",
+  "often by words": "Memory, by how often, by words",
+  vectors: "Memory, by embeddings",
+  "often by vectors": "Memory, by how often, by embeddings",
+  pairs: "Memory, by passages cited together",
+  handicap: "Handicap of passages that were taught",
 };
 
 /** The parameters of the corpus that citations moved. */
@@ -119,7 +122,7 @@ function parameters(learned) {
     h("td.number", `${some(one.lessons, "lesson")}, ${some(one.actors, "actor")}`)))));
 }
 
-const FAMILIES = { cue: "tag → passage", pair: "passage → passage", episode: "question → passage", path: "along a path" };
+const FAMILIES = { question: "question → passage" };
 
 function changes(preview, none) {
   if (!preview.changes.length) return h("p.quiet", none);
@@ -129,7 +132,7 @@ function changes(preview, none) {
       h("thead", h("tr", h("th", { scope: "col" }, "kind"), h("th", { scope: "col" }, "from"),
         h("th", { scope: "col" }, "to"), h("th.number", { scope: "col" }, "weight"))),
       h("tbody", preview.changes.map((one) => h("tr", h("td", h("small", FAMILIES[one.family])),
-        h("td", { dir: "auto" }, one.family === "episode" ? h("code", one.source.slice(0, 8)) : one.source),
+        h("td", { dir: "auto" }, h("code", one.source.slice(0, 8))),
         h("td", { dir: "auto" }, one.target),
         h("td.number", h("i.weight", { "aria-hidden": "true", style: { width: `${(40 * Math.abs(one.before - one.after)) / most}px` } }),
           one.after === 0 ? score(one.before) : `${score(one.before)} → ${score(one.after)}`))))))];
