@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from langchain_hebbgraph.conversion import to_chunk, to_document
-from langchain_hebbgraph.langsmith import LangSmithFeedback
+from hebbgraph import IndexPool
+
 from langchain_hebbgraph.learner import CitationLearner
 from langchain_hebbgraph.prompts import (
-    CITATION_INSTRUCTION,
-    CitedAnswer,
-    Formatter,
     citation_prompt,
     cite_documents,
     create_citing_retriever_tool,
     format_documents,
-    search_result_blocks,
 )
 from langchain_hebbgraph.retriever import HebbianRetriever
-from langchain_hebbgraph.texts import texts_of
 from langchain_hebbgraph.transformers import HebbianTextSplitter, TagTransformer
 from langchain_hebbgraph.vectorstore import HebbianVectorStore
 
@@ -28,31 +24,35 @@ if TYPE_CHECKING:
     from langchain_hebbgraph.store import HebbianStore
 
 __all__ = [
-    "CITATION_INSTRUCTION",
     "CitationLearner",
-    "CitedAnswer",
     "CitingMiddleware",
-    "Formatter",
     "HebbianRetriever",
     "HebbianStore",
     "HebbianTextSplitter",
     "HebbianVectorStore",
-    "LangSmithFeedback",
+    "IndexPool",
     "TagTransformer",
     "citation_prompt",
     "cite_documents",
     "create_citing_retriever_tool",
     "format_documents",
-    "search_result_blocks",
-    "texts_of",
-    "to_chunk",
-    "to_document",
 ]
 
 #: What needs more than langchain-core, imported when it is first asked for.
 _LAZY = {
     "CitingMiddleware": "langchain_hebbgraph.middleware",
     "HebbianStore": "langchain_hebbgraph.store",
+}
+#: What stood here before, and where it is now.
+_MOVED = {
+    "CITATION_INSTRUCTION": "hebbgraph.citations",
+    "CitedAnswer": "langchain_hebbgraph.prompts",
+    "Formatter": "hebbgraph.citations",
+    "LangSmithFeedback": "langchain_hebbgraph.langsmith",
+    "search_result_blocks": "langchain_hebbgraph.prompts",
+    "texts_of": "langchain_hebbgraph.texts",
+    "to_chunk": "langchain_hebbgraph.conversion",
+    "to_document": "langchain_hebbgraph.conversion",
 }
 
 
@@ -61,6 +61,13 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LAZY:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LAZY[name]), name)
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    if name in _MOVED:
+        warnings.warn(
+            f"import {name} from {_MOVED[name]}; langchain_hebbgraph.{name} goes with 0.3",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(import_module(_MOVED[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

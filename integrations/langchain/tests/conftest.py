@@ -10,7 +10,7 @@ import pytest
 from langchain_core.documents import Document
 from lc_helpers import RecordingIndex, ScriptedChat, make_documents
 
-from langchain_hebbgraph import to_chunk
+from langchain_hebbgraph.conversion import to_chunk
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import uuid
 from collections.abc import Sequence
 from typing import Any
 
+from hebbgraph.citations import Formatter
 from hebbgraph.testing.citations import CitationContract, Driver, ScriptedIndex, Turn
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage
@@ -14,14 +15,8 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.runnables import Runnable, RunnableLambda
 from lc_helpers import ScriptedChat, prompt_of
 
-from langchain_hebbgraph import (
-    CitationLearner,
-    CitedAnswer,
-    Formatter,
-    HebbianRetriever,
-    citation_prompt,
-    format_documents,
-)
+from langchain_hebbgraph import CitationLearner, HebbianRetriever, citation_prompt, format_documents
+from langchain_hebbgraph.prompts import CitedAnswer
 
 
 class LangChainDriver(Driver):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypedDict
 
 import pytest
+from hebbgraph.citations import Formatter
 from langchain.agents import create_agent
 from langchain_core.documents import BaseDocumentCompressor, Document
 from langchain_core.language_models.fake import FakeListLLM
@@ -29,15 +30,13 @@ from lc_helpers import TEXT, RecordingIndex, ScriptedChat, citing, key_of, promp
 
 from langchain_hebbgraph import (
     CitationLearner,
-    CitedAnswer,
-    Formatter,
     HebbianRetriever,
     HebbianVectorStore,
     citation_prompt,
     create_citing_retriever_tool,
     format_documents,
-    search_result_blocks,
 )
+from langchain_hebbgraph.prompts import CitedAnswer, search_result_blocks
 
 PETREL = "Who built the Petrel?"
 LIGHT = "What is the lighthouse in Tessel Bay like?"

@@ -12,13 +12,8 @@ from langchain_core.documents import Document
 from langchain_core.runnables import RunnablePassthrough
 from lc_helpers import ScriptedChat, citing
 
-from langchain_hebbgraph import (
-    CitationLearner,
-    HebbianRetriever,
-    citation_prompt,
-    format_documents,
-    to_chunk,
-)
+from langchain_hebbgraph import CitationLearner, HebbianRetriever, citation_prompt, format_documents
+from langchain_hebbgraph.conversion import to_chunk
 
 QUERY = "Who built the Petrel, and where was she born?"
 #: What a model takes at the very least. The scripted one takes nothing, so it is added.

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hebbgraph.citations import Formatter
 from langchain_core.callbacks import CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage
@@ -16,7 +17,6 @@ from lc_helpers import TEXT, RecordingIndex, ScriptedChat, citing, key_of, promp
 
 from langchain_hebbgraph import (
     CitationLearner,
-    Formatter,
     HebbianRetriever,
     HebbianVectorStore,
     citation_prompt,

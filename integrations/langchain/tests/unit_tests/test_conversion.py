@@ -11,8 +11,7 @@ import pytest
 from hebbgraph import Chunk, InvalidChunkError
 from langchain_core.documents import Document
 
-from langchain_hebbgraph import to_chunk, to_document
-from langchain_hebbgraph.conversion import chunk_filter, stable_id
+from langchain_hebbgraph.conversion import chunk_filter, stable_id, to_chunk, to_document
 
 
 class Colour(enum.Enum):

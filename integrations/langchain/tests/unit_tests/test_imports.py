@@ -3,24 +3,29 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 import langchain_hebbgraph
 
 PUBLIC = [
-    "CITATION_INSTRUCTION",
     "CitationLearner",
-    "CitedAnswer",
     "CitingMiddleware",
-    "Formatter",
     "HebbianRetriever",
     "HebbianStore",
     "HebbianTextSplitter",
     "HebbianVectorStore",
-    "LangSmithFeedback",
+    "IndexPool",
     "TagTransformer",
     "citation_prompt",
     "cite_documents",
     "create_citing_retriever_tool",
     "format_documents",
+]
+MOVED = [
+    "CITATION_INSTRUCTION",
+    "CitedAnswer",
+    "Formatter",
+    "LangSmithFeedback",
     "search_result_blocks",
     "texts_of",
     "to_chunk",
@@ -31,6 +36,13 @@ PUBLIC = [
 def test_public_names() -> None:
     assert sorted(langchain_hebbgraph.__all__) == PUBLIC
     assert all(hasattr(langchain_hebbgraph, name) for name in PUBLIC)
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_what_has_moved_says_where_to(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"import {name} from (lang.*_|)hebbgraph"):
+        moved = getattr(langchain_hebbgraph, name)
+    assert moved is not None
 
 
 def test_only_langchain_core_and_no_torch_are_imported() -> None:

@@ -13,13 +13,8 @@ from hebbgraph import ParameterError
 from langchain_core.runnables import RunnablePassthrough
 from lc_helpers import RecordingIndex, ScriptedChat, citing
 
-from langchain_hebbgraph import (
-    CitationLearner,
-    HebbianRetriever,
-    LangSmithFeedback,
-    citation_prompt,
-    format_documents,
-)
+from langchain_hebbgraph import CitationLearner, HebbianRetriever, citation_prompt, format_documents
+from langchain_hebbgraph.langsmith import LangSmithFeedback
 
 QUERY = "Who built the Petrel?"
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -18,13 +18,8 @@ from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langgraph.graph import START, StateGraph
 from lc_helpers import RecordingIndex, ScriptedChat, citing
 
-from langchain_hebbgraph import (
-    CitationLearner,
-    CitedAnswer,
-    HebbianRetriever,
-    citation_prompt,
-    format_documents,
-)
+from langchain_hebbgraph import CitationLearner, HebbianRetriever, citation_prompt, format_documents
+from langchain_hebbgraph.prompts import CitedAnswer
 
 PETREL = "Who built the Petrel?"
 Chat = Callable[..., ScriptedChat]

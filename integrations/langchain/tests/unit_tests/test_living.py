@@ -13,7 +13,8 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.stores import InMemoryStore
 from langchain_core.vectorstores import InMemoryVectorStore
 
-from langchain_hebbgraph import HebbianRetriever, HebbianTextSplitter, HebbianVectorStore, texts_of
+from langchain_hebbgraph import HebbianRetriever, HebbianTextSplitter, HebbianVectorStore
+from langchain_hebbgraph.texts import texts_of
 
 BUILT = Document("The Petrel was built by Ida Moss.", id="petrel", metadata={"title": "Petrel"})
 BREAD = Document("Bread rises when yeast turns sugar into gas.", id="bread")

@@ -20,11 +20,11 @@ from langchain_hebbgraph import (
     HebbianRetriever,
     HebbianStore,
     HebbianVectorStore,
-    LangSmithFeedback,
     cite_documents,
     create_citing_retriever_tool,
     format_documents,
 )
+from langchain_hebbgraph.langsmith import LangSmithFeedback
 
 QUERY = "Who built the Petrel?"
 

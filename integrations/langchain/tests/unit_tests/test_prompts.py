@@ -1,20 +1,18 @@
 from __future__ import annotations
 
 import pytest
+from hebbgraph.citations import CITATION_INSTRUCTION, Formatter
 from langchain_core.documents import Document
 from langchain_core.messages import HumanMessage, ToolMessage
 from lc_helpers import RecordingIndex
 
 from langchain_hebbgraph import (
-    CITATION_INSTRUCTION,
-    CitedAnswer,
-    Formatter,
     HebbianRetriever,
     citation_prompt,
     create_citing_retriever_tool,
     format_documents,
-    search_result_blocks,
 )
+from langchain_hebbgraph.prompts import CitedAnswer, search_result_blocks
 
 
 def test_formatting(documents: list[Document]) -> None:

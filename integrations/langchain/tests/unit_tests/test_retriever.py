@@ -18,7 +18,8 @@ from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from lc_helpers import RecordingIndex
 
-from langchain_hebbgraph import HebbianRetriever, texts_of
+from langchain_hebbgraph import HebbianRetriever
+from langchain_hebbgraph.texts import texts_of
 
 QUERY = "Where was the builder of the Petrel born?"
 
