@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 from hebbgraph.errors import FilterError
 from hebbgraph.plain_values import is_missing, plain
 
-__all__ = ["MISSING", "Condition", "Cover", "FieldReader", "Filter", "parse_filter"]
+__all__ = ["MISSING", "Condition", "Cover", "FieldReader", "Filter", "joined", "parse_filter"]
 
 MISSING = object()
 """The value of a field that a chunk does not have."""
@@ -158,6 +158,62 @@ def parse_filter(where: Mapping[str, Any]) -> Filter:
     """
     budget = [_MAX_CONDITIONS]
     return _parse(where, 0, budget)
+
+
+def joined(first: Any, second: Any) -> Any:
+    """Return a filter that passes what two filters pass; None passes everything.
+
+    Parameters
+    ----------
+    first, second : dict, callable that takes a chunk, or None
+
+    Examples
+    --------
+    >>> joined({"lang": "en"}, {"year": 2024})
+    {'$and': [{'lang': 'en'}, {'year': 2024}]}
+    """
+    if first is None or second is None:
+        return second if first is None else first
+    if not (callable(first) or callable(second)):
+        return {"$and": [first, second]}
+    passes = [one if callable(one) else _passes(parse_filter(one)) for one in (first, second)]
+    return lambda chunk: all(accepts(chunk) for accepts in passes)
+
+
+def _passes(where: Filter) -> Callable[[Any], bool]:
+    return lambda chunk: bool(where.mask(_FieldsOfOne(chunk))[0])
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldsOfOne:
+    """The fields of one chunk."""
+
+    chunk: Any
+
+    def where(self, field: str, predicate: Predicate) -> NDArray[np.bool_]:
+        return np.array([predicate(self._value(field))])
+
+    def _value(self, field: str) -> Any:
+        if field == "$id":
+            return self.chunk.id
+        if field == "$document_id":
+            return MISSING if self.chunk.document_id is None else self.chunk.document_id
+        if field in _SPECIAL:
+            raise FilterError(f"{field} cannot be joined with a callable; write both as dicts")
+        value: Any = self.chunk.metadata
+        if field in value:
+            return value[field]
+        for name in field.split("."):
+            if not isinstance(value, Mapping) or name not in value:
+                return MISSING
+            value = value[name]
+        return value
+
+    def cover(self, field: str, predicate: Predicate) -> None:
+        return None
+
+    def all(self) -> NDArray[np.bool_]:
+        return np.ones(1, dtype=np.bool_)
 
 
 def _parse(where: object, depth: int, budget: list[int]) -> Filter:

@@ -13,8 +13,10 @@ from langchain_core.outputs import ChatGeneration, Generation
 from langchain_hebbgraph.conversion import TRAIL, to_source
 from langchain_hebbgraph.tracing import Prompt, Trace
 
-__all__ = ["annotations_of", "exchange_of", "reply_to"]
+__all__ = ["ANSWER_ID", "annotations_of", "exchange_of", "reply_to"]
 
+#: Under this name in a call's metadata (or ``configurable``), callers name an answer themselves.
+ANSWER_ID = "answer_id"
 _MAX_OUTPUT_VALUES = 1_000
 _MAX_DEPTH = 6
 #: A shorter text may stand in another one by chance.
@@ -43,6 +45,7 @@ def exchange_of(trace: Trace, *, actor: str | None, trusted: bool) -> Exchange:
         trusted=trusted,
         conversation=None if thread is None else str(thread),
         ids=[
+            *_own_id(trace),
             *(str(run_id) for run_id in (trace.root, *trace.recalls, *trace.calls)),
             *_message_ids(trace),
         ],
@@ -72,6 +75,12 @@ def _reply(prompt: Prompt, said: Generation, tools: set[str]) -> Reply:
         structured=list(_structured(message, tools)),
         annotations=list(annotations_of(message)),
     )
+
+
+def _own_id(trace: Trace) -> list[str]:
+    """Return the id that the caller gave to the answer."""
+    own = trace.metadata.get(ANSWER_ID)
+    return [str(own)] if own is not None and str(own).strip() else []
 
 
 def _message_ids(trace: Trace) -> Iterator[str]:

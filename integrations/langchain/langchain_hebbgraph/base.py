@@ -12,12 +12,12 @@ from uuid import UUID
 from hebbgraph import (
     Explanation,
     HebbianIndex,
-    IndexPool,
     NotFoundError,
     ParameterError,
     Recall,
 )
 from hebbgraph.arguments import check_names
+from hebbgraph.filters import joined
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.latest import LatestRecalls
 from langchain_core.callbacks import (
@@ -28,22 +28,36 @@ from langchain_core.callbacks import (
 )
 from langchain_core.documents import Document
 from langchain_core.load.serializable import Serializable
-from langchain_core.messages import BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.retrievers import BaseRetriever, LangSmithRetrieverParams
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import var_child_runnable_config
-from langchain_core.vectorstores import VectorStore
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, SkipValidation
 
-from langchain_hebbgraph.conversion import TRAIL, chunk_filter, fields_of, stable_id
-from langchain_hebbgraph.options import AT_CALL, INSTEAD, check_query, check_search
+from langchain_hebbgraph.conversion import (
+    TRAIL,
+    check_filter,
+    chunk_filter,
+    fields_of,
+    stable_id,
+)
+from langchain_hebbgraph.options import (
+    AT_CALL,
+    FIELDS_AT_CALL,
+    INSTEAD,
+    SearchOptions,
+    check_query,
+    check_read,
+    check_search,
+)
 from langchain_hebbgraph.recalling import Answer, Asked, SearchType, aanswer, answer, follow
-from langchain_hebbgraph.requested import NAMESPACE, asked_namespace, within
+from langchain_hebbgraph.requested import NAMESPACE, asked_namespace, asked_request, within
 from langchain_hebbgraph.seed_vectors import vectors_of
 from langchain_hebbgraph.wrapped import Found, Wrapped
 
 __all__ = ["RecallListener", "RecallingRetriever", "announce", "announce_here", "turns_of"]
 
+_DEFAULTS: dict[str, float] = {"lambda_mult": 0.5, "fetch_k": 20}
 _PASSED_OVER = frozenset({"verbose", "run_id"})
 
 
@@ -92,7 +106,6 @@ class RecallingRetriever(BaseRetriever):
     index: HebbianIndex = Field(exclude=True)
     k: int = 10
     filter: Any = None
-    strategy: Any = "spreading"
     history: Sequence[Any] = ()
     as_of: Any = None
     """A datetime, date or ISO 8601 text: only what held then (``docs/time.md``)."""
@@ -100,27 +113,14 @@ class RecallingRetriever(BaseRetriever):
     """As of any vector store: ``"mmr"`` returns documents that differ from each other, and
     ``"similarity_score_threshold"`` only those that reach ``score_threshold``."""
     score_threshold: float | None = None
-    lambda_mult: float = 0.5
-    """With MMR: 1 looks at the score alone, 0 at nothing but difference."""
-    fetch_k: int = 20
-    """With MMR: of how many hits the k are chosen."""
+    lambda_mult: float | None = None
+    """With MMR: 1 looks at the score alone, 0 at nothing but difference; 0.5 if left out."""
+    fetch_k: int | None = None
+    """With MMR: of how many hits the k are chosen; 20 if left out."""
     score_key: str | None = None
     include_path: bool = False
-    namespaces: IndexPool | None = Field(default=None, exclude=True)
-    namespace: str | None = None
-    """Of the pool, the one to search; a request may name another."""
-    seed_source: VectorStore | BaseRetriever | None = Field(default=None, exclude=True, repr=False)
-    """Searched for seeds in place of the index's own dense search."""
-    seed_k: int = 100
-    """How many documents a vector store is asked for; a retriever decides by itself."""
-    seed_kwargs: dict[str, Any] = Field(default_factory=dict)
-    """What the seed source is called with, such as its own form of a filter."""
-    seed_vectors: Any = None
-    """Gives the store's vectors by id, so that chunks which its search did not return are weighed
-    by theirs; FAISS, Chroma and the store in memory are read by themselves. ``"embed"`` embeds
-    some 300 texts a question with the store's model, and keeps their vectors in memory."""
-    grow: bool = True
-    """Whether documents of the seed source that the index lacks, or has as they were, are added."""
+    options: SkipValidation[SearchOptions] = Field(default_factory=SearchOptions, exclude=True)
+    """What few need: strategy, a store beneath, a pool."""
 
     _owns_index: bool = PrivateAttr(default=False)
     _reads: tuple[Any, Any, VectorSource | None] = PrivateAttr(default=(None, None, None))
@@ -196,13 +196,13 @@ class RecallingRetriever(BaseRetriever):
         id_ = document if isinstance(document, str) else document.id or stable_id(document)
         trail = {} if isinstance(document, str) else document.metadata.get(TRAIL) or {}
         named = trail.get("recall_id")
-        whose = namespace or asked_namespace() or self.namespace
+        whose = namespace or asked_namespace() or self.options.namespace
         try:
             index, recall = self._latest.find(
                 id_,
                 None if isinstance(document, str) else document,
                 recall_id=named,
-                namespace=whose if self.namespaces is not None else self.index.namespace,
+                namespace=whose if self.options.namespaces is not None else self.index.namespace,
             )
         except NotFoundError:
             if named is None:
@@ -260,28 +260,42 @@ class RecallingRetriever(BaseRetriever):
         )
         given = {name: value for name, value in options.items() if value is not None}
         check_search(given)
-        own = {name: given.get(name, getattr(self, name)) for name in AT_CALL}
+        check_read(given, given.get("search_type", self.search_type))
+        strategy = given.pop("strategy", self.options.strategy)
+        index = self._index_of(given.pop("namespace", None))
+        own = {name: given.get(name, getattr(self, name)) for name in FIELDS_AT_CALL}
+        own |= {name: value for name, value in _DEFAULTS.items() if own[name] is None}
         check_query(query)
         return Asked(
-            index=self._index_of(given.get("namespace")),
+            index=index,
             query=query,
             id=str(run_id),
-            where=chunk_filter(own.pop("filter")),
+            where=self._where(given.get("filter")),
             history=turns_of(own.pop("history")),
-            follow=self.grow,
-            **{name: value for name, value in own.items() if name != "namespace"},
+            strategy=strategy,
+            follow=self.options.grow,
+            **own,
         )
+
+    def _where(self, given: Any) -> Any:
+        """Return what a document has to pass: own filter, the call's, and that of the request."""
+        where = joined(chunk_filter(self.filter), chunk_filter(given))
+        if (filter_by := self.options.filter_by) is None:
+            return where
+        of_request = filter_by(asked_request())
+        check_filter(of_request)
+        return joined(where, chunk_filter(of_request))
 
     def _index_of(self, namespace: str | None) -> HebbianIndex:
         """Return the index of the namespace that a request names."""
-        wanted = namespace or asked_namespace() or self.namespace
-        if self.namespaces is not None:
+        wanted = namespace or asked_namespace() or self.options.namespace
+        if self.options.namespaces is not None:
             if wanted is None:
                 raise ParameterError(
                     "the request names no namespace; pass "
                     f'config={{"configurable": {{"{NAMESPACE}": "..."}}}}'
                 )
-            return self.namespaces[wanted]
+            return self.options.namespaces[wanted]
         if wanted is not None and wanted != self.index.namespace:
             raise ParameterError(
                 f"the request is about namespace {wanted!r}, and this retriever searches "
@@ -310,16 +324,16 @@ class RecallingRetriever(BaseRetriever):
 
     @property
     def _wrapped(self) -> Wrapped | None:
-        if self.seed_source is None:
+        source, way = self.options.seed_source, self.options.seed_vectors
+        if source is None:
             return None
-        source, way = self.seed_source, self.seed_vectors
         if self._reads[0] is not source or self._reads[1] is not way:
             self._reads = (source, way, vectors_of(source, way, self.index))
-        return Wrapped(source, self.seed_k, self.seed_kwargs, self._reads[2])
+        return Wrapped(source, self.options.seed_k, self.options.seed_kwargs, self._reads[2])
 
     def _grow(self, found: Found) -> None:
         """Add what the index lacks of what a search brought up."""
-        if not self.grow:
+        if not self.options.grow:
             return
         held = self.index.holds(found.documents)
         unknown = [
@@ -356,6 +370,8 @@ class RecallingRetriever(BaseRetriever):
         }
         if isinstance(parts.embedder, Serializable) and parts.embedder.is_lc_serializable():
             opening["embedding"] = parts.embedder
+        if isinstance(self.options.strategy, str) and self.options != SearchOptions():
+            opening["options"] = {"strategy": self.options.strategy}
         return opening
 
     def to_json(self) -> Any:
@@ -363,7 +379,7 @@ class RecallingRetriever(BaseRetriever):
 
         An embedding that cannot be written is left out; hand it to the index again.
         """
-        over = self.seed_source is not None or self.namespaces is not None
+        over = self.options.seed_source is not None or self.options.namespaces is not None
         if over or not Path(self.index.parts.database.place).is_dir():
             return self.to_json_not_implemented()
         return super().to_json()
@@ -373,8 +389,12 @@ def turns_of(history: Sequence[Any]) -> Sequence[Any]:
     """Return texts as they are, and of messages the text of the user's."""
     if isinstance(history, str):
         return history  # refused by the index, which says what it takes
-    return [
-        str(turn.text) if isinstance(turn, HumanMessage) else turn
-        for turn in history
-        if isinstance(turn, HumanMessage) or not isinstance(turn, BaseMessage)
-    ]
+    turns = []
+    for turn in history:
+        if isinstance(turn, tuple | dict):  # ("human", ...), {"role": "user", ...}
+            (turn,) = convert_to_messages([turn])
+        if isinstance(turn, HumanMessage):
+            turns.append(str(turn.text))
+        elif not isinstance(turn, BaseMessage):
+            turns.append(turn)
+    return turns

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
@@ -83,11 +84,8 @@ class LangSmithFeedback:
                         latest[one.run_id] = one
         counted = 0
         for run_id, one in latest.items():
-            try:
-                learner.feedback(run_id, bool(one.score >= self.threshold))
-            except (NotFoundError, FeedbackError):
-                continue
-            counted += 1
+            with contextlib.suppress(NotFoundError, FeedbackError):
+                counted += bool(learner.feedback(run_id, bool(one.score >= self.threshold)))
         return counted
 
     def push(self, outcome: Outcome) -> None:

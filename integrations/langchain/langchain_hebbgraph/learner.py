@@ -8,7 +8,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Literal, cast
+from typing import Any, Literal, TypeVar, cast
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
 from hebbgraph.citations import (
@@ -38,6 +38,7 @@ from langchain_hebbgraph.tracing import Trace, TracingHandler
 __all__ = ["CitationLearner"]
 
 RunId = uuid.UUID | str
+_T = TypeVar("_T")
 
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
@@ -230,9 +231,9 @@ class CitationLearner(TracingHandler):
         Raises
         ------
         NotFoundError
-            For a run that is not, or no longer, remembered, or whose answer cited nothing.
+            For an answer that is not, or no longer, remembered.
         """
-        return self._learner.undo(_plain_id(run_id))
+        return self._named(run_id, self._learner.undo)
 
     async def aundo(self, run_id: RunId) -> int:
         """Async twin of :meth:`undo`."""
@@ -313,8 +314,9 @@ class CitationLearner(TracingHandler):
         Parameters
         ----------
         run_id : UUID or str
-            Of the root run, the model call or the retriever. ``message.id`` fits as well,
-            whether it holds the run's or is the provider's own.
+            The id that the call gave its answer, ``{"metadata": {"answer_id": ...}}``. Or that of
+            the root run, the model call or the retriever, or ``message.id``, whether it holds the
+            run's or is the provider's own.
         good : bool
         cited : sequence of str, optional
             Chunk ids that the thumb is about, in place of what the answer cited. If the
@@ -327,23 +329,32 @@ class CitationLearner(TracingHandler):
         Returns
         -------
         list
-            The feedback records.
+            The feedback records; empty if the answer cited nothing.
 
         Raises
         ------
         NotFoundError
-            For a run that is not, or no longer, remembered, or whose answer cited nothing.
+            For an answer that is not, or no longer, remembered.
         """
-        return list(
-            self._learner.feedback(
-                _plain_id(run_id),
-                good,
-                cited=cited,
-                actor=actor,
-                trusted=trusted,
-                index=self.index,
-            )
+        judge = partial(
+            self._learner.feedback,
+            good=good,
+            cited=cited,
+            actor=actor,
+            trusted=trusted,
+            index=self.index,
         )
+        return list(self._named(run_id, judge))
+
+    def _named(self, name: RunId, what: Callable[[str], _T]) -> _T:
+        """Do something with an answer by its name, or by the run's id within that of a message."""
+        whole, within = _ids_in(name)
+        try:
+            return what(whole)
+        except NotFoundError:
+            if within in (None, whole):
+                raise
+        return what(str(within))
 
     async def afeedback(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Async twin of :meth:`feedback`."""
@@ -375,11 +386,11 @@ def _find_recall(index: HebbianIndex, recall: Recall | RunId) -> Recall:
     return found
 
 
-def _plain_id(run_id: RunId) -> str:
-    """Return the id of a run; the id of a message contains it, or is a provider's own."""
+def _ids_in(run_id: RunId) -> tuple[str, str | None]:
+    """Return an id as it is, and that of a run which the id of a message contains."""
     if isinstance(run_id, uuid.UUID):
-        return str(run_id)
+        return str(run_id), None
     if not (isinstance(run_id, str) and run_id.strip()):
-        raise NotFoundError(f"{run_id!r} is not the id of a run or a message")
+        raise NotFoundError(f"{run_id!r} is not the id of an answer, a run or a message")
     found = _UUID.search(run_id[:MAX_ID])
-    return str(uuid.UUID(found.group())) if found else run_id[:MAX_ID]
+    return run_id[:MAX_ID], None if found is None else str(uuid.UUID(found.group()))

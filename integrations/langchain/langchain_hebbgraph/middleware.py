@@ -6,7 +6,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, cast
 
-from hebbgraph import HebbianIndex, ParameterError
 from hebbgraph.citations import (
     CITATION_INSTRUCTION,
     Formatter,
@@ -17,8 +16,9 @@ from hebbgraph.citations import (
 )
 from hebbgraph.text.query import usable_question
 from langchain_core.callbacks import BaseCallbackManager
+from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, SystemMessage
-from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable
 from langchain_core.runnables.config import ensure_config
 
 from langchain_hebbgraph import sessions
@@ -26,6 +26,7 @@ from langchain_hebbgraph.answers import annotations_of
 from langchain_hebbgraph.base import RecallingRetriever
 from langchain_hebbgraph.conversion import to_source
 from langchain_hebbgraph.learner import CitationLearner
+from langchain_hebbgraph.options import retriever_in
 from langchain_hebbgraph.prompts import NOTHING_FOUND
 from langchain_hebbgraph.vectorstore import HebbianVectorStoreRetriever
 
@@ -54,6 +55,7 @@ class CitingMiddleware(AgentMiddleware):
     Parameters
     ----------
     retriever : HebbianRetriever, or another retriever over an index
+        Also with ``with_config``, ``bind`` or ``configurable_fields``.
     learner : CitationLearner, optional
         Left out, one of its own: :attr:`learner`. It takes thumbs up and down by the id of the
         answer's message, and attributes lessons to the user that the run's configuration names.
@@ -73,21 +75,17 @@ class CitingMiddleware(AgentMiddleware):
 
     def __init__(
         self,
-        retriever: BaseRetriever,
+        retriever: Runnable[str, list[Document]],
         *,
         learner: CitationLearner | None = None,
         formatter: Formatter | None = None,
         instruction: str = CITATION_INSTRUCTION,
     ) -> None:
         super().__init__()
-        if not isinstance(retriever, BaseRetriever):
-            hint = "; write HebbianRetriever.from_index(index)"
-            raise ParameterError(
-                f"the middleware needs a retriever, got {type(retriever).__name__}"
-                f"{hint if isinstance(retriever, HebbianIndex) else ''}"
-            )
+        inner = retriever_in(retriever, "the middleware")
         self.retriever = retriever
-        self.learner = learner or CitationLearner(getattr(retriever, "index", None))
+        self._takes_turns = isinstance(inner, RecallingRetriever | HebbianVectorStoreRetriever)
+        self.learner = learner or CitationLearner(getattr(inner, "index", None))
         self.formatter = formatter or Formatter()
         self.instruction = instruction
 
@@ -124,8 +122,8 @@ class CitingMiddleware(AgentMiddleware):
         said = [str(one.text) for one in messages if isinstance(one, HumanMessage)]
         *earlier, last = said or [""]
         question, note = usable_question(last)
-        takes_turns = isinstance(self.retriever, RecallingRetriever | HebbianVectorStoreRetriever)
-        return question.strip(), note, {"history": earlier[-_EARLIER:]} if takes_turns else {}
+        options = {"history": earlier[-_EARLIER:]} if self._takes_turns else {}
+        return question.strip(), note, options
 
     def _showing(
         self, request: ModelRequest[Any], rendered: Rendered, note: str | None

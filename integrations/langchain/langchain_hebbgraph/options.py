@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from inspect import signature
 from pathlib import Path
@@ -16,6 +18,8 @@ from hebbgraph.recall.elsewhere import SeedVectors, check_seed_vectors
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
 from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables.base import RunnableBindingBase
+from langchain_core.runnables.configurable import DynamicRunnable
 from langchain_core.vectorstores import VectorStore
 
 from langchain_hebbgraph.conversion import Filter, check_filter
@@ -23,16 +27,20 @@ from langchain_hebbgraph.recalling import SearchType
 
 __all__ = [
     "AT_CALL",
+    "FIELDS_AT_CALL",
     "INSTEAD",
     "INSTEAD_OVER_STORES",
     "Fields",
     "IndexOptions",
     "NewOptions",
     "RetrieverOptions",
+    "SearchOptions",
     "check_query",
+    "check_read",
     "check_search",
     "checked",
     "open_index",
+    "retriever_in",
 ]
 
 AT_CALL = (
@@ -49,6 +57,8 @@ AT_CALL = (
     "score_key",
     "include_path",
 )
+#: Of these, what is a field of the retriever itself.
+FIELDS_AT_CALL = tuple(name for name in AT_CALL if name not in ("filter", "strategy", "namespace"))
 INSTEAD = dict.fromkeys(("top_k", "similarity_top_k", "n_results"), "write k=3, for example")
 INSTEAD_OVER_STORES = INSTEAD | dict.fromkeys(
     ("embedder", "embedding", "embeddings"),
@@ -56,26 +66,88 @@ INSTEAD_OVER_STORES = INSTEAD | dict.fromkeys(
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions:
+    """What few retrievers need: ``HebbianRetriever(..., options=SearchOptions(seed_k=50))``.
+
+    Parameters
+    ----------
+    strategy : str or Strategy
+        ``"spreading"``, a published rival of hebbgraph-papers, or an object of your own.
+    seed_k : int
+        How many documents a vector store beneath is asked for; a retriever decides by itself.
+    seed_kwargs : mapping
+        What the source beneath is called with, such as its own form of a filter.
+    seed_vectors : callable or "embed", optional
+        Gives the store's vectors by id, so that chunks which its search did not return are
+        weighed by theirs; FAISS, Chroma and the store in memory are read by themselves.
+        ``"embed"`` embeds some 300 texts a question with the store's model, and keeps their
+        vectors in memory.
+    filter_by : callable, optional
+        From what a request says (its ``configurable``, its metadata and the context of a LangGraph
+        runtime, as one dict) to the filter for it: an access rule in one line, in force in
+        chains, tools and middleware alike, such as
+        ``filter_by=lambda request: {"owner": request["user_id"]}``. What it raises ends the
+        request.
+    grow : bool
+        Whether documents of the source beneath that the index lacks, or has as they were, are
+        added.
+    namespace : str, optional
+        Of a pool, the one to search where a request names none; else, the one to open.
+    seed_source : VectorStore or BaseRetriever, optional
+        Searched for seeds in place of the index's own dense search: ``from_vectorstore`` sets it.
+    namespaces : IndexPool, optional
+        ``from_pool`` sets it.
+    """
+
+    strategy: StrategyName | Strategy = "spreading"
+    seed_k: int = 100
+    seed_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    seed_vectors: SeedVectors = None
+    filter_by: Callable[[Mapping[str, Any]], Filter] | None = None
+    grow: bool = True
+    namespace: str | None = None
+    seed_source: VectorStore | BaseRetriever | None = field(default=None, repr=False)
+    namespaces: IndexPool | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        check_strategy(self.strategy)
+        check_seed_vectors(self.seed_vectors)
+        if not (self.filter_by is None or callable(self.filter_by)):
+            raise ParameterError(
+                "filter_by is a callable from what a request says to a filter, "
+                f"got {self.filter_by!r:.80}; a filter for all requests goes into filter="
+            )
+
+    @classmethod
+    def of(cls, given: Any) -> SearchOptions:
+        """Return options as they are, made of a mapping, or the default ones."""
+        if isinstance(given, Mapping):
+            check_names(given, _OPTIONS, of="SearchOptions")
+            return cls(**given)
+        if not (given is None or isinstance(given, cls)):
+            raise ParameterError(f"options is a SearchOptions, got {given!r:.80}")
+        return given or cls()
+
+
+_OPTIONS = tuple(SearchOptions.__dataclass_fields__)
+
+
 class RetrieverOptions(TypedDict, total=False):
     """Fields of a :class:`HebbianRetriever` that every way to make one takes."""
 
     k: int
     filter: Filter
-    strategy: StrategyName | Strategy
     score_key: str | None
     history: Sequence[Any]
     as_of: datetime | date | str | None
-    namespace: str | None
+    options: SearchOptions | Mapping[str, Any] | None
     search_type: SearchType
     score_threshold: float | None
-    lambda_mult: float
-    fetch_k: int
+    lambda_mult: float | None
+    fetch_k: int | None
     include_path: bool
     search_kwargs: dict[str, Any]
-    seed_k: int
-    seed_kwargs: dict[str, Any]
-    seed_vectors: SeedVectors
-    grow: bool
     name: str | None
     tags: list[str] | None
     metadata: dict[str, Any] | None
@@ -85,11 +157,9 @@ class Fields(RetrieverOptions, total=False):
     """What the constructor takes."""
 
     index: HebbianIndex
-    namespaces: IndexPool | None
     location: str | Path
     embedding: Embedder | None
     open_options: dict[str, Any] | None
-    seed_source: VectorStore | BaseRetriever | None
 
 
 class IndexOptions(TypedDict, total=False):
@@ -117,15 +187,25 @@ def checked(
         For names that nothing would read, and values that every search would refuse.
     """
     own = dict(options)
-    check_names(own, (*known, "search_kwargs"), of="HebbianRetriever", instead=instead)
     nested = own.pop("search_kwargs", None) or {}
     if not isinstance(nested, Mapping):
         raise ParameterError(f'search_kwargs is a dict, such as {{"k": 3}}; got {nested!r:.80}')
     check_names(nested, AT_CALL, of="search_kwargs", instead=instead)
+    check_names(own, (*known, *_OPTIONS), of="HebbianRetriever", instead=instead)
     if twice := sorted(nested.keys() & own.keys()):
         raise ParameterError(f"{twice[0]} stands in search_kwargs too; give it once")
     own |= nested
+    if old := {name: own.pop(name) for name in _OPTIONS if name in own}:
+        warnings.warn(
+            f"write options=SearchOptions({', '.join(f'{name}=...' for name in old)}); "
+            f"{', '.join(old)} as an argument of its own goes with 0.3",
+            DeprecationWarning,
+            stacklevel=4,
+        )
+        own["options"] = replace(SearchOptions.of(own.get("options")), **old)
     check_search(own)
+    check_read(own, own.get("search_type", "similarity"))
+    own["options"] = SearchOptions.of(own.get("options"))
     return own
 
 
@@ -148,12 +228,11 @@ def check_query(query: Any) -> None:
 def check_search(options: Mapping[str, Any]) -> None:
     """Raise ParameterError or FilterError for values that every search would refuse."""
     for name in ("k", "fetch_k"):
-        if name in options:
+        if options.get(name) is not None:
             check_k(options[name], name)
     if "strategy" in options:
         check_strategy(options["strategy"])
     check_filter(options.get("filter"))
-    check_seed_vectors(options.get("seed_vectors"))
     if options.get("as_of") is not None:
         check_moment("as_of", options["as_of"])
     if "search_type" in options and options["search_type"] not in get_args(SearchType):
@@ -171,6 +250,32 @@ def check_search(options: Mapping[str, Any]) -> None:
         raise ParameterError(
             "a search by score threshold needs the threshold: score_threshold=0.2, for example"
         )
+
+
+def check_read(options: Mapping[str, Any], search_type: str) -> None:
+    """Raise ParameterError for options that this type of search would not read."""
+    for name in ("lambda_mult", "fetch_k"):
+        if options.get(name) is not None and search_type != "mmr":
+            raise ParameterError(f'{name} goes with search_type="mmr"; nothing else reads it')
+
+
+def retriever_in(runnable: Any, who: str) -> BaseRetriever:
+    """Return the retriever in what ``with_config``, ``bind`` or ``configurable_fields`` made of it.
+
+    Raises
+    ------
+    ParameterError
+        If there is none.
+    """
+    inner = runnable
+    while isinstance(inner, RunnableBindingBase | DynamicRunnable):
+        inner = inner.bound if isinstance(inner, RunnableBindingBase) else inner.default
+    if isinstance(inner, BaseRetriever):
+        return inner
+    hint = "; write store.as_retriever()" if isinstance(inner, VectorStore) else ""
+    if isinstance(inner, HebbianIndex):
+        hint = "; write HebbianRetriever.from_index(index)"
+    raise ParameterError(f"{who} needs a retriever, got {type(inner).__name__}{hint}")
 
 
 def open_index(location: str | Path, embedder: Any, options: dict[str, Any] | None) -> HebbianIndex:

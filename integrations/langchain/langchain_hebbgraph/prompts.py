@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from hebbgraph import HebbianIndex, ParameterError
 from hebbgraph.citations import CITATION_INSTRUCTION, Formatter, Source
 from hebbgraph.text.query import usable_question
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import Document
 from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder
-from langchain_core.retrievers import BaseRetriever
+from langchain_core.runnables import Runnable
 from langchain_core.tools import StructuredTool
-from langchain_core.vectorstores import VectorStore
 from pydantic import BaseModel, Field
 
 from langchain_hebbgraph.conversion import documents_of, stable_id, to_source
+from langchain_hebbgraph.options import retriever_in
 
 __all__ = [
     "CITATION_INSTRUCTION",
@@ -121,7 +120,7 @@ class _Query(BaseModel):
 
 
 def create_citing_retriever_tool(
-    retriever: BaseRetriever,
+    retriever: Runnable[str, list[Document]],
     name: str = "search",
     description: str = "Search the knowledge base for passages that help to answer.",
     *,
@@ -136,6 +135,7 @@ def create_citing_retriever_tool(
     Parameters
     ----------
     retriever : BaseRetriever
+        Also with ``with_config``, ``bind`` or ``configurable_fields``.
     name, description : str
         As the model sees them.
     formatter : Formatter, optional
@@ -148,11 +148,7 @@ def create_citing_retriever_tool(
     StructuredTool
         With the documents as the artifact of its message.
     """
-    if not isinstance(retriever, BaseRetriever):
-        hint = "; write store.as_retriever()" if isinstance(retriever, VectorStore) else ""
-        if isinstance(retriever, HebbianIndex):
-            hint = "; write HebbianRetriever.from_index(index)"
-        raise ParameterError(f"a tool needs a retriever, got {type(retriever).__name__}{hint}")
+    retriever_in(retriever, "a tool")
     formatter = formatter or Formatter(prefix="always")
 
     def answer(documents: list[Document], note: str | None) -> tuple[str, list[Document]]:

@@ -11,27 +11,42 @@ from typing import Any
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
-__all__ = ["NAMESPACE", "asked_namespace", "said", "within"]
+__all__ = ["NAMESPACE", "asked_namespace", "asked_request", "request", "said", "within"]
 
 #: The key in ``config["configurable"]``, and the field of a LangGraph runtime's context.
 NAMESPACE = "hebbgraph_namespace"
 
 _namespace: ContextVar[str | None] = ContextVar("langchain_hebbgraph_namespace", default=None)
+_request: ContextVar[Mapping[str, Any]] = ContextVar("langchain_hebbgraph_request")
 
 
 @contextmanager
 def within(config: RunnableConfig | None) -> Iterator[None]:
     """Remember what a request says for as long as it is answered."""
-    token = _namespace.set(said(NAMESPACE, config))
+    namespace, whole = _namespace.set(said(NAMESPACE, config)), _request.set(request(config))
     try:
         yield
     finally:
-        _namespace.reset(token)
+        _namespace.reset(namespace)
+        _request.reset(whole)
+
+
+def asked_request() -> Mapping[str, Any]:
+    """Return what the present request says of itself."""
+    return _request.get({})
 
 
 def asked_namespace() -> str | None:
     """Return the namespace that the present request asks for."""
     return _namespace.get()
+
+
+def request(config: RunnableConfig | None = None) -> dict[str, Any]:
+    """Return all that the request says of itself: runtime context, configurable, metadata."""
+    known = ensure_config(config)
+    context = _context()
+    named = context if isinstance(context, Mapping) else getattr(context, "__dict__", {})
+    return {**named, **(known.get("configurable") or {}), **(known.get("metadata") or {})}
 
 
 def said(name: str, config: RunnableConfig | None = None) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -61,8 +62,6 @@ class HebbianRetriever(RecallingRetriever):
         filter: dict or callable, optional
             ``{"year": {"$gte": 2020}}``, or a callable that takes a Document. It is in
             force while activation spreads, not only on the result.
-        strategy: str
-            ``"spreading"``, or one of the published rivals.
         score_key: str, optional
             Metadata key under which the score is returned; none by default.
         history: sequence of str or messages
@@ -77,8 +76,12 @@ class HebbianRetriever(RecallingRetriever):
             Write into ``metadata["hebbgraph"]`` of each document how it was found: recall
             id, rank, path, cues and tags (``Recall.trail``).
 
-        These, ``search_type``, ``score_threshold``, ``lambda_mult``, ``fetch_k`` and
-        ``namespace`` can be given to ``invoke`` as well, and be made configurable
+        options: SearchOptions, optional
+            What few need, such as a strategy; see
+            :class:`~langchain_hebbgraph.options.SearchOptions`.
+
+        All but ``options``, and ``search_type``, ``score_threshold``, ``lambda_mult``, ``fetch_k``,
+        ``strategy`` and ``namespace`` can be given to ``invoke`` as well, and be made configurable
         (``configurable_fields``).
 
     Instantiate:
@@ -122,16 +125,19 @@ class HebbianRetriever(RecallingRetriever):
             field = ".".join(map(str, first["loc"]))
             raise ParameterError(f"{field}: {first['msg']}, got {first['input']!r:.80}") from error
         self._owns_index = opened is not None
-        if self.seed_vectors is not None:
-            vectors_of(self.seed_source, self.seed_vectors, self.index)
-        if self.namespaces is not None and self.seed_source is not None:
+        over = self.options
+        if over.seed_vectors is not None:
+            vectors_of(over.seed_source, over.seed_vectors, self.index)
+        if over.namespaces is not None and over.seed_source is not None:
             raise ParameterError(
                 "one store beneath all namespaces would mix tenants; make a retriever for each: "
                 "from_vectorstore(store, index=pool[namespace])"
             )
 
     @classmethod
-    def from_pool(cls, pool: IndexPool, **options: Unpack[RetrieverOptions]) -> Self:
+    def from_pool(
+        cls, pool: IndexPool, *, namespace: str | None = None, **options: Unpack[RetrieverOptions]
+    ) -> Self:
         """Search the namespace that each request names, of those of a pool.
 
         A request names it as ``{"configurable": {"hebbgraph_namespace": "anna"}}``, in the field
@@ -141,14 +147,16 @@ class HebbianRetriever(RecallingRetriever):
         Parameters
         ----------
         pool : IndexPool
+        namespace : str, optional
+            For requests that name none; left out, they are an error.
         **options
-            Fields of the retriever. ``namespace`` is for requests that name none; left out,
-            they are an error.
+            Fields of the retriever.
         """
         if not isinstance(pool, IndexPool):
             raise ParameterError(f"pool is an IndexPool, got {type(pool).__name__}")
-        index = pool[options.get("namespace") or _NOBODY]
-        return cls(index=index, namespaces=pool, **options)
+        own = checked(options, known=tuple(cls.model_fields))
+        own["options"] = replace(own["options"], namespaces=pool, namespace=namespace)
+        return cls(index=pool[namespace or _NOBODY], **own)
 
     @classmethod
     def from_index(cls, index: HebbianIndex, **options: Unpack[RetrieverOptions]) -> Self:
@@ -189,7 +197,7 @@ class HebbianRetriever(RecallingRetriever):
             More for ``HebbianIndex.open``: ``namespace``, ``settings``, ``tagger``,
             ``edges`` (metadata fields whose values join documents).
         **options
-            Fields of the retriever: ``k``, ``filter``, ``strategy``, ... What a vector
+            Fields of the retriever: ``k``, ``filter``, ``search_type``, ... What a vector
             store's ``as_retriever`` takes as ``search_kwargs={"k": 3}`` fits as well.
         """
         known = (*cls.model_fields, "ids", *IndexOptions.__annotations__)
@@ -247,8 +255,8 @@ class HebbianRetriever(RecallingRetriever):
             not come back. Over a retriever, hand ``open_options={"settings":
             Settings(keep_text=False), "texts": texts_of(docstore)}`` over instead.
         **options
-            Fields of the retriever, such as ``seed_k``; ``seed_vectors`` for a store that is not
-            read by itself.
+            Fields of the retriever; ``options=SearchOptions(seed_vectors=...)`` for a store that is
+            not read by itself.
         """
         known = (*cls.model_fields, "documents", "location", "open_options", "keep_text")
         fields = checked(options, known=known, instead=INSTEAD_OVER_STORES)
@@ -262,7 +270,8 @@ class HebbianRetriever(RecallingRetriever):
             if not keep_text:
                 open_options = _without_text(vectorstore, open_options or {})
             index = open_index(location, None, _named(open_options, fields))
-        retriever = cls(index=index, seed_source=vectorstore, **fields)
+        fields["options"] = replace(fields["options"], seed_source=vectorstore)
+        retriever = cls(index=index, **fields)
         retriever._owns_index = opened
         with retriever._closed_on_error():
             if own is not None:
@@ -272,7 +281,7 @@ class HebbianRetriever(RecallingRetriever):
                         "their texts"
                     )
                 write(index, with_ids(own, None))
-            elif retriever.grow:
+            elif retriever.options.grow:
                 index.make_namespace()
         return retriever
 
@@ -409,7 +418,7 @@ def _opened(own: dict[str, Any]) -> HebbianIndex | None:
 
 def _named(options: dict[str, Any] | None, fields: dict[str, Any]) -> dict[str, Any] | None:
     """Let ``namespace`` say which one is opened."""
-    namespace = fields.get("namespace")
+    namespace = fields["options"].namespace
     if namespace is None:
         return options
     if (other := (options or {}).get("namespace", namespace)) != namespace:

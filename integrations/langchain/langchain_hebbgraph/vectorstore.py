@@ -6,12 +6,14 @@ import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
+from functools import reduce
 from inspect import signature
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.arguments import check_names, one_of
+from hebbgraph.filters import joined
 from hebbgraph.recall.diversity import diverse_hits
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
 from langchain_core.callbacks import (
@@ -388,7 +390,9 @@ class HebbianVectorStore(VectorStore):
         run = _run.get()
         return {
             "k": k,
-            "where": chunk_filter(where),
+            "where": reduce(joined, map(chunk_filter, where))
+            if isinstance(where, tuple)
+            else chunk_filter(where),
             "strategy": given.get("strategy", self.strategy),
             "history": turns_of(given.get("history") or ()),
             "as_of": given.get("as_of"),
@@ -423,14 +427,25 @@ class HebbianVectorStore(VectorStore):
 
 
 class HebbianVectorStoreRetriever(VectorStoreRetriever):
-    """A VectorStoreRetriever whose run's id is the recall's, so that learners find it."""
+    """A VectorStoreRetriever whose run's id is the recall's, so that learners find it.
+
+    A call's filter is joined with that of ``search_kwargs``.
+    """
+
+    def _joined(self, kwargs: dict[str, Any]) -> dict[str, Any]:
+        own = self.search_kwargs.get("filter")
+        return (
+            {**kwargs, "filter": (own, kwargs["filter"])} if own and "filter" in kwargs else kwargs
+        )
 
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **kwargs: Any
     ) -> list[Document]:
         token = _run.set(run_manager)
         try:
-            return super()._get_relevant_documents(query, run_manager=run_manager, **kwargs)
+            return super()._get_relevant_documents(
+                query, run_manager=run_manager, **self._joined(kwargs)
+            )
         finally:
             _run.reset(token)
 
@@ -439,7 +454,9 @@ class HebbianVectorStoreRetriever(VectorStoreRetriever):
     ) -> list[Document]:
         token = _run.set(run_manager)
         try:
-            return await super()._aget_relevant_documents(query, run_manager=run_manager, **kwargs)
+            return await super()._aget_relevant_documents(
+                query, run_manager=run_manager, **self._joined(kwargs)
+            )
         finally:
             _run.reset(token)
 

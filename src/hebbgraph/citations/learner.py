@@ -156,6 +156,8 @@ class Learner:
         self._lock = threading.RLock()
         self._answers: dict[str, Answered] = {}
         self._order: deque[tuple[Answered, Sequence[str]]] = deque()
+        #: Names of the latest answers that cited nothing.
+        self._uncited: deque[str] = deque(maxlen=remember)
         #: Where answers of other processes may be kept.
         self._indexes: weakref.WeakSet[LastingIndex] = weakref.WeakSet()
         self._meet(index)
@@ -241,6 +243,8 @@ class Learner:
             if outcome.lessons:
                 exchange.taught.update(outcome.cited)
                 self._remember(answered, exchange.ids)
+            else:
+                self._uncited.extend(exchange.ids)
         return outcome, answered
 
     def _noted(self, answered: Answered, outcome: Outcome, errors: Sequence[Exception]) -> Outcome:
@@ -330,11 +334,12 @@ class Learner:
         Returns
         -------
         list of Feedback
+            Empty if the answer cited nothing; the log says so, and its :class:`Outcome` why.
 
         Raises
         ------
         NotFoundError
-            If no answer with this id is remembered, or it cited nothing.
+            If no answer with this id is remembered.
         FeedbackError
             If no recall of it found a chunk in ``cited``.
         HebbgraphError
@@ -351,6 +356,9 @@ class Learner:
         answered = self._find(id)
         if cited is not None:
             answered = self._about(id, cited, answered, index)
+        elif self._has_none(id, answered):
+            logger.info("answer %r cited nothing to judge; name the chunks by cited=[...]", id)
+            return []
         if answered is None or not answered.lessons:
             raise NotFoundError(
                 f"{self._unknown(id)}; name the chunks by cited=[...] with a retriever's run"
@@ -372,11 +380,13 @@ class Learner:
         Raises
         ------
         NotFoundError
-            If no answer with this id is remembered, or it cited nothing.
+            If no answer with this id is remembered.
         """
         self.flush()
         answered = self._find(id)
-        if answered is None or not answered.lessons:
+        if self._has_none(id, answered):
+            return 0
+        if answered is None:
             raise NotFoundError(self._unknown(id))
         count = answered.undo()
         answered.keep("undone")
@@ -397,9 +407,13 @@ class Learner:
             known.settle()
         return known
 
+    def _has_none(self, id: str, answered: Answered | None) -> bool:
+        """Return whether an answer is known to have cited nothing."""
+        return id in self._uncited if answered is None else not answered.lessons
+
     def _unknown(self, id: str) -> str:
         where = "" if self._indexes else ", in this process; hand the learner its index"
-        return f"no citing answer of run {id!r} is remembered (the last {self.remember} are{where})"
+        return f"no answer of run {id!r} is remembered (the last {self.remember} are{where})"
 
     @staticmethod
     def _about(

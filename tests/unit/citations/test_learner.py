@@ -210,7 +210,9 @@ def test_as_many_answers_are_remembered_as_asked() -> None:
     learner.learn(exchange(index, ids=[]))
     for number in (2, 3):
         assert learner.feedback(f"run-{number}", True) == learner.feedback(f"call-{number}", True)
-    for unknown in ("run-0", "call-1", "uncited"):
+    assert learner.feedback("uncited", True) == []
+    assert learner.undo("uncited") == 0
+    for unknown in ("run-0", "call-1"):
         with pytest.raises(NotFoundError, match="the last 2 are"):
             learner.feedback(unknown, True)
 

@@ -8,11 +8,13 @@ import gc
 import threading
 import uuid
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hebbgraph import NotFoundError, ParameterError
 from hebbgraph.citations.worker import Worker
+from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, HumanMessage
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langgraph.graph import START, StateGraph
@@ -155,6 +157,34 @@ def test_an_actor_may_be_a_name_for_all(index: RecordingIndex) -> None:
     for wrong in ("", 7):
         with pytest.raises(ParameterError, match="actor is a name"):
             CitationLearner(index, actor=wrong)
+
+
+@pytest.mark.parametrize("name", ["answer 17", f"chat-{uuid.UUID(int=7)}"])
+def test_callers_name_an_answer_themselves(
+    documents: list[Document], chat: Callable[..., Any], name: str, tmp_path: Path
+) -> None:
+    with HebbianRetriever.from_documents(documents, location=tmp_path, k=3) as retriever:
+        learner = CitationLearner(retriever)
+
+        def answered(said: str, named: str) -> None:
+            model = chat(said)
+            chain = (
+                {"context": retriever | format_documents, "question": RunnablePassthrough()}
+                | citation_prompt()
+                | model
+            )
+            chain.invoke(PETREL, {"callbacks": [learner], "metadata": {"answer_id": named}})
+            learner.flush()
+
+        answered("Ida Moss [1].", name)
+        (down,) = learner.feedback(name, False)
+        assert down.rejected
+        (up,) = CitationLearner(retriever).feedback(name, True)  # as another process would
+        assert up.cited == down.rejected
+        assert learner.undo(name) == 1
+        answered("Nobody knows.", "uncited")
+        assert learner.feedback("uncited", True) == []
+        assert learner.undo("uncited") == 0
 
 
 @pytest.mark.parametrize("unknown", [uuid.UUID(int=7), str(uuid.UUID(int=8)), "nonsense", ""])

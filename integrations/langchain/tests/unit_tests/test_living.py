@@ -125,7 +125,7 @@ def store_of(*documents: Document) -> InMemoryVectorStore:
 async def test_what_the_store_deletes_and_edits_is_followed(keep_text: bool) -> None:
     store = store_of(BUILT, BREAD)
     retriever = HebbianRetriever.from_vectorstore(
-        store, documents=[BUILT, BREAD], keep_text=keep_text, k=2, seed_k=1
+        store, documents=[BUILT, BREAD], keep_text=keep_text, k=2, options={"seed_k": 1}
     )
     assert set(texts(retriever.invoke(QUERY))) == {BUILT.page_content, BREAD.page_content}
     store.add_documents([SUNK])
@@ -143,7 +143,9 @@ async def test_what_the_store_deletes_and_edits_is_followed(keep_text: bool) -> 
 def test_an_edit_reaches_the_graph_unless_it_must_not_grow() -> None:
     for grow in (True, False):
         store = store_of(BUILT)
-        retriever = HebbianRetriever.from_vectorstore(store, documents=[BUILT], grow=grow)
+        retriever = HebbianRetriever.from_vectorstore(
+            store, documents=[BUILT], options={"grow": grow}
+        )
         store.add_documents([SUNK])
         assert texts(retriever.invoke(QUERY)) == [SUNK.page_content]
         (chunk,) = retriever.index.get(["petrel"])
@@ -170,7 +172,9 @@ def test_a_store_that_cannot_be_asked_by_id_is_believed() -> None:
 
     store = Mute(DeterministicFakeEmbedding(size=8))
     store.add_documents([BUILT, BREAD])
-    retriever = HebbianRetriever.from_vectorstore(store, documents=[BUILT, BREAD], seed_k=1)
+    retriever = HebbianRetriever.from_vectorstore(
+        store, documents=[BUILT, BREAD], options={"seed_k": 1}
+    )
     assert len(retriever.invoke(QUERY)) == 2
     over = HebbianRetriever.from_vectorstore(store.as_retriever(), documents=[BUILT])
     with pytest.raises(ParameterError, match="hand over those that it holds now"):
@@ -186,7 +190,9 @@ def test_a_store_that_fails_to_be_asked_by_id_fails_no_search(
 
     store = Broken(DeterministicFakeEmbedding(size=8))
     store.add_documents([BUILT, BREAD])
-    retriever = HebbianRetriever.from_vectorstore(store, documents=[BUILT, BREAD], seed_k=1)
+    retriever = HebbianRetriever.from_vectorstore(
+        store, documents=[BUILT, BREAD], options={"seed_k": 1}
+    )
     for _ in range(2):
         assert len(retriever.invoke(QUERY)) == 2
     assert caplog.text.count("cannot be asked for documents by id") == 1

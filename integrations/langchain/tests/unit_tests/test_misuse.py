@@ -185,7 +185,9 @@ OTHER = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
         (lambda r, s: r.invoke(QUERY, filter={"year": {"gte": 3}}), r"compared by '\$gte'"),
         (lambda r, s: HebbianRetriever.from_pool("x.hebb"), "pool is an IndexPool, got str"),
         (
-            lambda r, s: DOCS(DOCUMENTS, namespace="a", open_options={"namespace": "b"}),
+            lambda r, s: DOCS(
+                DOCUMENTS, options={"namespace": "a"}, open_options={"namespace": "b"}
+            ),
             "namespace is 'a', and in open_options 'b'",
         ),
         (

@@ -18,7 +18,12 @@ from langchain_core.tracers.run_collector import RunCollectorCallbackHandler
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 from lc_helpers import RecordingIndex
 
-from langchain_hebbgraph import HebbianRetriever
+from langchain_hebbgraph import (
+    HebbianRetriever,
+    HebbianVectorStore,
+    create_citing_retriever_tool,
+)
+from langchain_hebbgraph.options import SearchOptions
 from langchain_hebbgraph.texts import texts_of
 
 QUERY = "Where was the builder of the Petrel born?"
@@ -31,6 +36,59 @@ def ids(documents: list[Document]) -> list[str | None]:
 @pytest.fixture
 def retriever(index: RecordingIndex) -> HebbianRetriever:
     return HebbianRetriever.from_index(index, k=3)
+
+
+async def test_filters_of_retriever_call_and_request_are_joined(
+    documents: list[Document],
+) -> None:
+    for number, document in enumerate(documents):
+        document.metadata["owner"] = "ann" if number % 2 else "ben"
+    options = SearchOptions(filter_by=lambda request: {"owner": request["user_id"]})
+    retriever = HebbianRetriever.from_documents(
+        documents, k=8, filter={"n": {"$lt": 6}}, options=options
+    )
+    ann: Any = {"configurable": {"user_id": "ann"}}
+    ben: Any = {"metadata": {"user_id": "ben"}}
+    own = {one.id for one in documents if one.metadata["owner"] == "ann"}
+    own &= {one.id for one in documents if one.metadata["n"] < 6}
+    assert {*ids(retriever.invoke(QUERY, ann))} == own
+    assert {*ids(await retriever.ainvoke(QUERY, ann))} == own
+    assert not own & {*ids(retriever.invoke(QUERY, ben))}
+    for narrowed in ({"n": {"$gte": 3}}, lambda document: document.metadata["n"] >= 3):
+        found = retriever.with_config(ann).invoke(QUERY, filter=narrowed)
+        assert {one.metadata["n"] for one in found} == {3, 5}
+    with pytest.raises(KeyError):  # whom nobody names sees nothing
+        retriever.invoke(QUERY)
+    tool = create_citing_retriever_tool(retriever.with_config(ann))
+    call = {"type": "tool_call", "name": "search", "args": {"query": QUERY}, "id": "1"}
+    assert {*ids(tool.invoke(call).artifact)} == own
+    plain = create_citing_retriever_tool(retriever)
+    assert {*ids((await plain.ainvoke(call, ann)).artifact)} == own
+    store = HebbianVectorStore.from_documents(documents)
+    listed = store.as_retriever(search_kwargs={"k": 8, "filter": {"n": {"$lt": 6}}})
+    assert {one.metadata["n"] for one in listed.invoke(QUERY, filter={"n": {"$gte": 4}})} == {4, 5}
+
+
+def test_what_nothing_would_read_is_refused_and_old_spellings_say_so(
+    retriever: HebbianRetriever, index: RecordingIndex
+) -> None:
+    with pytest.raises(ParameterError, match='fetch_k goes with search_type="mmr"'):
+        retriever.invoke(QUERY, fetch_k=50)
+    with pytest.raises(ParameterError, match='lambda_mult goes with search_type="mmr"'):
+        HebbianRetriever.from_index(index, lambda_mult=0.3)
+    assert retriever.invoke(QUERY, search_type="mmr", fetch_k=50)
+    with pytest.warns(DeprecationWarning, match=r"options=SearchOptions\(strategy=...\)"):
+        old = HebbianRetriever.from_index(index, strategy="spreading")
+    assert old.options == SearchOptions(strategy="spreading")
+    with pytest.raises(ParameterError, match="SearchOptions has no argument 'seedk'"):
+        HebbianRetriever.from_index(index, options={"seedk": 3})
+
+
+def test_earlier_turns_come_as_langchain_writes_them(retriever: HebbianRetriever) -> None:
+    said = "Where was the builder of the Petrel born?"
+    expected = retriever.invoke("And when?", history=[said])
+    for turns in ([("human", said), ("ai", "Far.")], [{"role": "user", "content": said}]):
+        assert retriever.invoke("And when?", history=turns) == expected
 
 
 async def test_the_same_as_the_index_says(
@@ -180,7 +238,9 @@ async def test_a_vector_store_gives_seeds_and_nothing_is_embedded_twice(
     store: InMemoryVectorStore, documents: list[Document]
 ) -> None:
     embedding: Any = store.embeddings
-    retriever = HebbianRetriever.from_vectorstore(store, documents=documents, k=3, seed_k=2)
+    retriever = HebbianRetriever.from_vectorstore(
+        store, documents=documents, k=3, options={"seed_k": 2}
+    )
     found = retriever.invoke(documents[7].page_content)
     assert ids(found)[0] == "bread"
     assert len(found) == 3
@@ -189,11 +249,11 @@ async def test_a_vector_store_gives_seeds_and_nothing_is_embedded_twice(
 
 
 async def test_a_graph_that_grows_by_what_searches_bring_up(store: InMemoryVectorStore) -> None:
-    retriever = HebbianRetriever.from_vectorstore(store, seed_k=3)
+    retriever = HebbianRetriever.from_vectorstore(store, options={"seed_k": 3})
     found = retriever.invoke(QUERY)
     assert len(found) == 3
     assert len(await retriever.ainvoke("yeast and sugar in bread")) >= 3
-    frozen = HebbianRetriever.from_vectorstore(store, grow=False)
+    frozen = HebbianRetriever.from_vectorstore(store, options={"grow": False})
     assert frozen.invoke(QUERY) == []
 
 
@@ -215,7 +275,7 @@ async def test_texts_stay_in_the_store(
     assert await bare.ainvoke(QUERY) == kept.invoke(QUERY)
     bare.index.close()
     again = HebbianRetriever.from_vectorstore(
-        store, location=tmp_path / "index", keep_text=False, grow=False, k=4
+        store, location=tmp_path / "index", keep_text=False, options={"grow": False}, k=4
     )
     assert again.invoke(QUERY) == kept.invoke(QUERY)
     again.index.close()
@@ -236,7 +296,7 @@ def test_what_the_store_no_longer_has_does_not_come_back(
 
 
 def test_a_graph_that_keeps_no_text_grows_too(store: InMemoryVectorStore) -> None:
-    bare = HebbianRetriever.from_vectorstore(store, keep_text=False, seed_k=3)
+    bare = HebbianRetriever.from_vectorstore(store, keep_text=False, options={"seed_k": 3})
     assert len(bare.invoke(QUERY)) == 3
     (id_,) = bare.add_documents([Document("The Zephyr has three masts.")])
     assert bare.index.get([id_])[0].text == "The Zephyr has three masts."

@@ -15,6 +15,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import InMemoryVectorStore, VectorStore
 
 from langchain_hebbgraph import HebbianRetriever
+from langchain_hebbgraph.options import SearchOptions
 
 PLACES = ["Anwick", "Borve", "Crail", "Dornie", "Elgol", "Fyvie", "Garve", "Huna"]
 METALS = ["brass", "tin", "iron", "lead", "zinc", "steel", "copper", "pewter"]
@@ -144,8 +145,11 @@ def store(request: pytest.FixtureRequest) -> VectorStore:
     return made
 
 
-def over(store: Any, **options: Any) -> HebbianRetriever:
-    return HebbianRetriever.from_vectorstore(store, documents=DOCUMENTS, k=8, seed_k=10, **options)
+def over(store: Any, seed_vectors: Any = None, **fields: Any) -> HebbianRetriever:
+    options = SearchOptions(seed_k=10, seed_vectors=seed_vectors)
+    return HebbianRetriever.from_vectorstore(
+        store, documents=DOCUMENTS, k=8, options=options, **fields
+    )
 
 
 def found(documents: list[Document]) -> list[str | None]:

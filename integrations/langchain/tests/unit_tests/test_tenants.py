@@ -26,6 +26,7 @@ from langchain_hebbgraph import (
     citation_prompt,
     format_documents,
 )
+from langchain_hebbgraph.options import SearchOptions
 
 QUERY = "Where does the boat lie?"
 BERTH = {"anna": "Anna's boat lies at berth 7.", "bert": "Bert's boat lies at berth 9."}
@@ -131,7 +132,9 @@ def test_a_retriever_of_one_namespace_answers_for_no_other(pool: IndexPool) -> N
         retriever.invoke(QUERY, asking("bert"))
     store = InMemoryVectorStore(DeterministicFakeEmbedding(size=4))
     with pytest.raises(ParameterError, match="would mix tenants"):
-        HebbianRetriever(index=pool["anna"], namespaces=pool, seed_source=store)
+        HebbianRetriever(
+            index=pool["anna"], options=SearchOptions(namespaces=pool, seed_source=store)
+        )
     wrong: Any = "tenants.hebb"
     with pytest.raises(ParameterError, match="pool is an IndexPool, got str"):
         HebbianRetriever.from_pool(wrong)

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 MISTAKES = {
     "        k=5,\n        include_path": "        top_k=5,\n        include_path",
     "        model,\n        location": '        "local",\n        location',
-    'search_type="mmr", seed_k=50': 'search_type="mrr", seed_k=50',
+    'search_type="mmr", include_path=True': 'search_type="mrr", include_path=True',
     "refresh(documents, delete_missing": 'refresh("Hello world", delete_missing',
     'learn_on="approval"': 'learn_on="aproval"',
     "score_threshold=0.2": 'score_threshold="0.2"',

@@ -44,7 +44,7 @@ def ask(retriever: HebbianRetriever, question: str) -> tuple[list[Document], Exp
 
 
 def over(store: VectorStore) -> HebbianRetriever:
-    return HebbianRetriever.from_vectorstore(store, search_type="mmr", seed_k=50)
+    return HebbianRetriever.from_vectorstore(store, search_type="mmr", include_path=True)
 
 
 def learn(retriever: HebbianRetriever, llm: BaseChatModel) -> dict[str, int]:
