@@ -17,6 +17,7 @@ from hebbgraph import (
     Recall,
 )
 from hebbgraph.arguments import check_names
+from hebbgraph.calling import in_thread
 from hebbgraph.filters import joined
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.latest import LatestRecalls
@@ -133,9 +134,7 @@ class RecallingRetriever(BaseRetriever):
         if self._owns_index:
             self.index.close()
 
-    async def aclose(self) -> None:
-        """Async twin of :meth:`close`."""
-        await asyncio.to_thread(self.close)
+    aclose = in_thread(close)
 
     def __enter__(self) -> Self:
         return self
@@ -210,9 +209,7 @@ class RecallingRetriever(BaseRetriever):
             return self._index_of(trail.get("namespace")).explain(named, id_)
         return index.explain(recall, id_)
 
-    async def awhy(self, document: Document | str, *, namespace: str | None = None) -> Explanation:
-        """Async twin of :meth:`why`."""
-        return await asyncio.to_thread(self.why, document, namespace=namespace)
+    awhy = in_thread(why)
 
     # -- searching --------------------------------------------------------------------
 

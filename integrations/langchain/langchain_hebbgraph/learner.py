@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,6 +10,7 @@ from functools import partial
 from typing import Any, Literal, TypeVar, cast
 
 from hebbgraph import HebbianIndex, NotFoundError, ParameterError, Recall
+from hebbgraph.calling import in_thread
 from hebbgraph.citations import (
     Actor,
     Exchange,
@@ -235,9 +235,7 @@ class CitationLearner(TracingHandler):
         """
         return self._named(run_id, self._learner.undo)
 
-    async def aundo(self, run_id: RunId) -> int:
-        """Async twin of :meth:`undo`."""
-        return await asyncio.to_thread(self.undo, run_id)
+    aundo = in_thread(undo)
 
     # -- where no run tells -----------------------------------------------------------
 
@@ -293,9 +291,7 @@ class CitationLearner(TracingHandler):
         )
         return list(outcome.feedback)
 
-    async def alearn(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """Async twin of :meth:`learn`."""
-        return await asyncio.to_thread(self.learn, *args, **kwargs)
+    alearn = in_thread(learn)
 
     def feedback(
         self,
@@ -356,9 +352,7 @@ class CitationLearner(TracingHandler):
                 raise
         return what(str(within))
 
-    async def afeedback(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """Async twin of :meth:`feedback`."""
-        return await asyncio.to_thread(self.feedback, *args, **kwargs)
+    afeedback = in_thread(feedback)
 
 
 def _index_of(given: object) -> HebbianIndex | None:

@@ -5,7 +5,6 @@ Here it is made, and its documents live; :mod:`.base` answers questions.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -14,6 +13,7 @@ from typing import Any, Self, Unpack
 
 from hebbgraph import AddReport, HebbianIndex, IndexPool, ParameterError, Settings
 from hebbgraph.arguments import one_of
+from hebbgraph.calling import in_thread
 from hebbgraph.intake import OnError
 from hebbgraph.protocols import Embedder
 from langchain_core.documents import Document
@@ -359,27 +359,13 @@ class HebbianRetriever(RecallingRetriever):
             wrapped=self._wrapped,
         )
 
-    async def aadd(self, documents: Iterable[Document], **options: Any) -> AddReport:
-        """Async twin of :meth:`add`."""
-        return await asyncio.to_thread(self.add, documents, **options)
+    aadd = in_thread(add)
 
-    async def aadd_documents(
-        self, documents: Iterable[Document], *, ids: Sequence[str] | None = None
-    ) -> list[str]:
-        """Async twin of :meth:`add_documents`."""
-        return await asyncio.to_thread(self.add_documents, documents, ids=ids)
+    aadd_documents = in_thread(add_documents)
 
-    async def adelete(
-        self, ids: Sequence[str] | None = None, *, document_id: str | None = None
-    ) -> int:
-        """Async twin of :meth:`delete`."""
-        return await asyncio.to_thread(self.delete, ids, document_id=document_id)
+    adelete = in_thread(delete)
 
-    async def arefresh(
-        self, documents: Iterable[Document] | None = None, *, delete_missing: bool = False
-    ) -> AddReport:
-        """Async twin of :meth:`refresh`."""
-        return await asyncio.to_thread(self.refresh, documents, delete_missing=delete_missing)
+    arefresh = in_thread(refresh)
 
     @contextmanager
     def _closed_on_error(self) -> Iterator[None]:

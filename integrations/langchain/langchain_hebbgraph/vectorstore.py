@@ -13,6 +13,7 @@ from typing import Any, Self, TypeAlias
 
 from hebbgraph import HebbianIndex, ParameterError, Recall
 from hebbgraph.arguments import check_names, one_of
+from hebbgraph.calling import in_thread
 from hebbgraph.filters import joined
 from hebbgraph.recall.diversity import diverse_hits
 from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
@@ -155,22 +156,9 @@ class HebbianVectorStore(VectorStore):
         """Add texts, and metadata of each; see :meth:`add_documents`."""
         return self.add_documents(documents_of_texts(texts, metadatas), ids=ids, **kwargs)
 
-    async def aadd_texts(
-        self,
-        texts: Iterable[str],
-        metadatas: list[dict[str, Any]] | None = None,
-        *,
-        ids: list[str] | None = None,
-        **kwargs: Any,
-    ) -> list[str]:
-        """Async twin of :meth:`add_texts`."""
-        return await asyncio.to_thread(self.add_texts, texts, metadatas, ids=ids, **kwargs)
+    aadd_texts = in_thread(add_texts)
 
-    async def aadd_documents(
-        self, documents: list[Document], *, ids: Sequence[str | None] | None = None, **kwargs: Any
-    ) -> list[str]:
-        """Async twin of :meth:`add_documents`."""
-        return await asyncio.to_thread(self.add_documents, documents, ids=ids, **kwargs)
+    aadd_documents = in_thread(add_documents)
 
     def delete(
         self, ids: list[str] | None = None, *, document_id: str | None = None, **kwargs: Any
@@ -185,19 +173,13 @@ class HebbianVectorStore(VectorStore):
         self.index.delete(ids, document_id=document_id)
         return True
 
-    async def adelete(
-        self, ids: list[str] | None = None, *, document_id: str | None = None, **kwargs: Any
-    ) -> bool | None:
-        """Async twin of :meth:`delete`."""
-        return await asyncio.to_thread(self.delete, ids, document_id=document_id, **kwargs)
+    adelete = in_thread(delete)
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the documents that are there, in the order of their ids."""
         return [to_document(chunk) for chunk in self.index.get(ids)]
 
-    async def aget_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Async twin of :meth:`get_by_ids`."""
-        return [to_document(chunk) for chunk in await self.index.aget(ids)]
+    aget_by_ids = in_thread(get_by_ids)
 
     @classmethod
     def from_texts(
@@ -301,13 +283,7 @@ class HebbianVectorStore(VectorStore):
         recall = self.index.recall(_NO_WORDS, vector=embedding, **options)
         return [document for document, _ in _documents(self._noted(recall))]
 
-    async def asimilarity_search_by_vector(
-        self, embedding: list[float], k: int = 4, filter: Filter = None, **kwargs: Any
-    ) -> list[Document]:
-        """Async twin of :meth:`similarity_search_by_vector`."""
-        return await asyncio.to_thread(
-            self.similarity_search_by_vector, embedding, k, filter, **kwargs
-        )
+    asimilarity_search_by_vector = in_thread(similarity_search_by_vector)
 
     def _similarity_search_with_relevance_scores(
         self, query: str, k: int = 4, **kwargs: Any
@@ -346,19 +322,7 @@ class HebbianVectorStore(VectorStore):
             for hit in diverse_hits(recall.hits, k, diversity=1.0 - lambda_mult)
         ]
 
-    async def amax_marginal_relevance_search(
-        self,
-        query: str,
-        k: int = 4,
-        fetch_k: int = 20,
-        lambda_mult: float = 0.5,
-        filter: Filter = None,
-        **kwargs: Any,
-    ) -> list[Document]:
-        """Async twin of :meth:`max_marginal_relevance_search`."""
-        return await asyncio.to_thread(
-            self.max_marginal_relevance_search, query, k, fetch_k, lambda_mult, filter, **kwargs
-        )
+    amax_marginal_relevance_search = in_thread(max_marginal_relevance_search)
 
     def max_marginal_relevance_search_by_vector(
         self,

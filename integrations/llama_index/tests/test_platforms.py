@@ -23,7 +23,7 @@ def test_names_of_files_fit_every_system(tmp_path: Path, name: str) -> None:
     note = Document(id_=name, text="Owls hunt at night. They see well in the dark. " * 8)
     with IndexPool(folder, max_open=1) as pool:
         HebbianRetriever.from_pool(pool, namespace=name).add([note])
-        pool["other"].stats()  # closes it, and with it saves what is derived
+        pool["other"].make_namespace()  # closes it, and with it saves what is derived
         assert pool[name].stats().chunks == 1
     with HebbianGraphIndex.from_documents(
         [note], location=folder / "whole", namespace=name, transformations=[PARSER]

@@ -130,7 +130,7 @@ class RetrieverContract:
         with self.retriever_class.from_documents(self._documents(), include_path=True) as retriever:
             first = self.ask(retriever, _QUESTION)[0]
             trail = first.metadata["hebbgraph"]
-            assert set(trail) == {"recall_id", "rank", "path", "cues", "tags"}
+            assert set(trail) == {"recall_id", "namespace", "rank", "path", "cues", "tags"}
             assert trail["path"].startswith("question → ")
             why = retriever.why(first.result)
             assert why.chunk_id in retriever.index.ids()

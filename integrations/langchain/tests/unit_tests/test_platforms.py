@@ -22,7 +22,7 @@ def test_names_of_files_fit_every_system(tmp_path: Path, name: str) -> None:
         own = HebbianRetriever.from_index(pool[name])
         own.add([Document("Owls hunt.", id=name, metadata={"source": name})])
         assert own.invoke("owls")[0].id == name
-        pool["other"].stats()  # closes it, and with it saves what is derived
+        pool["other"].make_namespace()  # closes it, and with it saves what is derived
         assert pool[name].stats().chunks == 1
     with HebbianStore.open(folder, open_options={"namespace": "memory"}) as store:
         store.put(("users", name.replace(".", "_")), name, {"text": "Owls hunt."})
