@@ -143,7 +143,7 @@ class Tags:
     ) -> list[TagCount]:
         """Deprecated: :meth:`find`; this goes in 0.3."""
         warnings.warn(
-            "index.tags.find() is index.tags.find() now; the old name goes in 0.3",
+            "index.tags() is index.tags.find() now; the old name goes in 0.3",
             DeprecationWarning,
             stacklevel=2,
         )
