@@ -150,6 +150,7 @@ def open_index(tmp_path: Path) -> Iterator[Callable[..., HebbianIndex]]:
 
         def open_one(name: str = "index", **options: Any) -> HebbianIndex:
             index = HebbianIndex.open(tmp_path / name, **options)
+            index.keep_recalls()
             stack.callback(index.close)
             return index
 

@@ -772,6 +772,16 @@ class CoreIndex:
         self._check_exists()
         return self._recaller.ids(where)
 
+    def keep_recalls(self) -> None:
+        """Keep recalls from now on, so that feedback can name them by id, in any process.
+
+        Until then none is kept unless :attr:`Settings.keep_recalls` says so: answering a question
+        writes nothing. They are written behind the answers, a moment later. A server, ``hebbgraph
+        query`` and a learner that has met the index ask for it.
+        """
+        self._check_open()
+        self._parts.recalls.start()
+
     def find_recall(self, recall_id: str) -> Recall | None:
         """Return a recent recall by its id, or None if it is not kept (any longer).
 
@@ -793,8 +803,9 @@ class CoreIndex:
         found = self._parts.recalls.get(self.namespace, recall)
         if found is None:
             raise NotFoundError(
-                f"no recall {recall!r} is kept: the last {self.settings.keep_recalls:,} of this "
-                "namespace are, unless compact() or erase=True removed them; pass the Recall itself"
+                f"no recall {recall!r} is kept: recalls are kept after keep_recalls(), or with "
+                "Settings(keep_recalls=...), so many of a namespace, until compact() or erase=True "
+                "removes them; pass the Recall itself"
             )
         return found
 
@@ -846,6 +857,7 @@ class CoreIndex:
     arecall = _in_thread(recall)
     ain_full = _in_thread(in_full)
     afind_recall = _in_thread(find_recall)
+    akeep_recalls = _in_thread(keep_recalls)
     acompact = _in_thread(compact)
 
     # -- life -----------------------------------------------------------------------

@@ -34,9 +34,8 @@ from hebbgraph.store.answers import AnswerLog
 from hebbgraph.store.database import DATABASE_NAME, Database, translate_os, translated_os
 from hebbgraph.store.embeddings import EmbeddingState
 from hebbgraph.store.feedback_log import FeedbackLog
-from hebbgraph.store.packing import content
 from hebbgraph.store.places import BUILD_FOLDER, BUILDS_ELSEWHERE, as_directory, is_url
-from hebbgraph.store.recalls import RECALLS_NAME, RecallStore
+from hebbgraph.store.recalls import MOST_KEPT, RECALLS_NAME, RecallStore
 from hebbgraph.store.seal import Seal
 from hebbgraph.store.texts import TextsElsewhere, TextStore
 from hebbgraph.store.truth import Truth
@@ -200,7 +199,7 @@ class Namespace:
                 answers=AnswerLog(
                     database,
                     name,
-                    keep=settings.keep_recalls,
+                    keep=MOST_KEPT if settings.keep_recalls is None else settings.keep_recalls,
                     days=settings.learning.query_retention_days,
                     seal=seal,
                 ),
@@ -281,10 +280,9 @@ class Namespace:
             logger.warning("derived parts lag behind; the next recall updates them: %s", error)
 
     def hand_out(self, recall: Recall) -> Recall:
-        """Seal a recall and keep it; return it with its seal."""
-        written = content(recall)  # spelling it out takes longer than the rest
-        recall = self.seal.put(recall, written)
-        self.recalls.put(recall, written)
+        """Seal a recall, and keep it if somebody asked for that; return it with its seal."""
+        recall = self.seal.put(recall)
+        self.recalls.put(recall)
         return recall
 
     def scrub(self) -> None:

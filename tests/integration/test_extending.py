@@ -49,6 +49,7 @@ CHUNKS = [
 @pytest.fixture
 def index() -> Iterator[HebbianIndex]:
     with HebbianIndex.open(":memory:") as opened:
+        opened.keep_recalls()
         opened.add(CHUNKS)
         yield opened
 

@@ -404,6 +404,7 @@ async def test_the_async_twins_leave_the_loop_alone(tmp_path: Path, corpus: list
         go_on.set()
         report = await adding
         assert report.added == 8
+        await index.akeep_recalls()
         recalls = await asyncio.gather(*(index.arecall("Petrel", k=3) for _ in range(12)))
         assert all(recall.hits == recalls[0].hits for recall in recalls)
         assert (await index.astats()).chunks == 8

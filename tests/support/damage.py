@@ -81,6 +81,7 @@ def made(root: Path) -> Made:
     new, old = root / "new", root / "old"
     for namespace in ("default", "other"):
         with _open(new, namespace) as index:
+            index.keep_recalls()
             index.add(list(_chunks(0, 40)))
             index.add(list(_chunks(40, 60)))
             recall = index.recall(QUESTIONS[0], k=5, id="first")
@@ -88,6 +89,7 @@ def made(root: Path) -> Made:
             index.colonies()
     shutil.copytree(new, old)
     with _open(new) as index:
+        index.keep_recalls()
         index.add(list(_chunks(60, 90)))
         index.delete(["c003", "c041"])
         recall = index.recall(QUESTIONS[1], k=5, id="second")

@@ -131,6 +131,9 @@ class HebbianClient(HebbianIndex):
                 continue
         return Settings().model_copy(update=known)
 
+    def keep_recalls(self) -> None:
+        """Do nothing: a server keeps the recalls that it answers with."""
+
     @property
     def embeds(self) -> bool:
         """Whether the server has an embedder for this index."""

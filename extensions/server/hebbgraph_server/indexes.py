@@ -51,9 +51,11 @@ class Indexes:
             if namespace not in self._known:
                 raise NamespaceNotFoundError.of(namespace)
         if self._pool is None:
+            self._first.keep_recalls()
             yield self._first
             return
         with self._pool.lend(namespace) as index:
+            index.keep_recalls()
             yield index
 
     def names(self) -> list[str]:

@@ -21,6 +21,7 @@ def documents() -> list[Document]:
 @pytest.fixture
 def index(documents: list[Document]) -> Iterator[RecordingIndex]:
     with RecordingIndex.open(":memory:") as index:
+        index.keep_recalls()
         index.lessons, index.forgotten = [], []
         index.add([to_chunk(document) for document in documents])
         yield index

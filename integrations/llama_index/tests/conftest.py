@@ -86,6 +86,7 @@ class RecordingIndex(HebbianIndex):
 @pytest.fixture
 def index(nodes: list[TextNode]) -> Iterator[RecordingIndex]:
     with RecordingIndex.open(":memory:") as opened:
+        opened.keep_recalls()
         add_nodes(opened, nodes)
         yield opened
 

@@ -283,6 +283,7 @@ def test_a_store_that_cannot_delete_is_named_and_nothing_is_changed(
 
 def test_a_node_tells_how_it_was_found(nodes: list[TextNode]) -> None:
     retriever = HebbianRetriever.from_nodes(nodes, similarity_top_k=2, include_path=True)
+    retriever.index.keep_recalls()
     found = retriever.retrieve(QUESTION)
     trail = found[1].metadata["hebbgraph"]
     assert trail["rank"] == 2

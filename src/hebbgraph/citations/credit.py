@@ -45,6 +45,10 @@ class LastingIndex(TeachableIndex, Protocol):
         """See :meth:`hebbgraph.HebbianIndex.keep_answer`."""
         ...
 
+    def keep_recalls(self) -> None:
+        """See :meth:`hebbgraph.HebbianIndex.keep_recalls`."""
+        ...
+
     def find_answer(self, name: str) -> AnswerRecord | None:
         """See :meth:`hebbgraph.HebbianIndex.find_answer`."""
         ...

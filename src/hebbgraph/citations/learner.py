@@ -266,8 +266,9 @@ class Learner:
                     del self._answers[name]
 
     def _meet(self, index: object) -> None:
-        if isinstance(index, LastingIndex):
+        if isinstance(index, LastingIndex) and index not in self._indexes:
             self._indexes.add(index)
+            index.keep_recalls()  # so that a verdict can name them
 
     def _tell(self, feedback: Feedback) -> None:
         if self.on_lesson is not None:

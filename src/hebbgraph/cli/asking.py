@@ -58,6 +58,7 @@ def query(
 ) -> None:
     """Find the chunks that answer a question."""
     with opened(db, namespace, embedder, cache_dir=cache_dir) as index:
+        index.keep_recalls()  # for hebbgraph cite
         recall = index.recall(
             question,
             k=k,

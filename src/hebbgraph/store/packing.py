@@ -43,14 +43,8 @@ def content(recall: Recall) -> bytes:
     return f"{hashes}\n{body}".encode()
 
 
-def packed(recall: Recall, written: bytes | None = None) -> bytes:
+def packed(recall: Recall) -> bytes:
     """Return a recall without the content of its chunks, and without its vector.
-
-    Parameters
-    ----------
-    recall : Recall
-    written : bytes, optional
-        Its :func:`content`, if that is at hand.
 
     Examples
     --------
@@ -58,9 +52,8 @@ def packed(recall: Recall, written: bytes | None = None) -> bytes:
     >>> unpacked(packed(recall)) == recall
     True
     """
-    written = content(recall) if written is None else written
     packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW_BITS, _MEMORY)
-    return packer.compress(b"%s\n%s" % (written, recall.seal.encode())) + packer.flush()
+    return packer.compress(b"%s\n%s" % (content(recall), recall.seal.encode())) + packer.flush()
 
 
 def unpacked(body: bytes | str, vector: tuple[float, ...] | None = None) -> Recall:

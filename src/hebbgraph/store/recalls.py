@@ -18,9 +18,12 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import queue
 import sqlite3
 import threading
+import weakref
 import zlib
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
@@ -35,11 +38,13 @@ from hebbgraph.store.forks import Connection, connection_in_use, disconnect_befo
 from hebbgraph.store.packing import packed, unpacked
 from hebbgraph.store.sqlite import scrub
 
-__all__ = ["RECALLS_NAME", "RecallStore", "remove_recalls"]
+__all__ = ["MOST_KEPT", "RECALLS_NAME", "RecallStore", "remove_recalls"]
 
 logger = logging.getLogger(__name__)
 
 RECALLS_NAME = "recalls.sqlite3"
+#: How many are kept if somebody asked for it and did not say how many.
+MOST_KEPT = 10_000
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS recalls (
@@ -120,8 +125,9 @@ class RecallStore:
     ----------
     path : Path, optional
         None keeps them in memory.
-    keep : int
-        Until how many newer ones of its namespace a recall is kept.
+    keep : int, optional
+        Until how many newer ones of its namespace a recall is kept; 0 keeps none. By default none
+        either until :meth:`start`, and then :data:`MOST_KEPT`.
     database_id : str
         Several databases may share one file.
     wait_seconds : float
@@ -129,43 +135,55 @@ class RecallStore:
     """
 
     def __init__(
-        self, path: Path | None, keep: int, *, database_id: str = "", wait_seconds: float = 30.0
+        self,
+        path: Path | None,
+        keep: int | None,
+        *,
+        database_id: str = "",
+        wait_seconds: float = 30.0,
     ) -> None:
         self._path = path
         self._database = database_id
-        self._keep = keep
+        self._keep = MOST_KEPT if keep is None else keep
+        self._keeps = bool(keep)
+        self._is_closed = False
+        self._waiting: deque[Recall] = deque()  # to be written
         self._wait_seconds = wait_seconds
         self._lock = threading.Lock()
         self._since_pruning: dict[str, int] = {}  # by namespace
         self._connection: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None  # device and inode
-        self._disconnected = False  # for a fork; the next use connects again
         #: What was found broken and replaced.
         self.repairs: list[str] = []
         disconnect_before_forks(self)
         if keep:
-            self._best_effort("opened", lambda connection: None, first=True)
+            self._best_effort("opened", lambda connection: None)
+
+    @property
+    def keeps(self) -> bool:
+        """Whether recalls are kept from now on."""
+        return self._keeps
+
+    def start(self) -> None:
+        """Keep recalls from now on, unless the settings say that none is."""
+        self._keeps = self._keep > 0
 
     # -- the file -------------------------------------------------------------------
 
-    def _best_effort(
-        self, verb: str, work: Callable[[sqlite3.Connection], _R], *, first: bool = False
-    ) -> _R | None:
+    def _best_effort(self, verb: str, work: Callable[[sqlite3.Connection], _R]) -> _R | None:
         """Use the connection; a damaged file is replaced, once, and an error logged."""
         with connection_in_use(), self._lock:
             try:
-                return self._repairing(work, first=first)
+                return self._repairing(work)
             except (sqlite3.Error, OSError, ValueError) as error:
                 logger.warning(
                     "the store of recent recalls could not be %s: %s", verb, _reason(error)
                 )
                 return None
 
-    def _repairing(
-        self, work: Callable[[sqlite3.Connection], _R], *, first: bool = False
-    ) -> _R | None:
+    def _repairing(self, work: Callable[[sqlite3.Connection], _R]) -> _R | None:
         try:
-            connection = self._open() if first else self._current()
+            connection = self._current()
             # None if no recalls are kept, or another thread has closed it.
             return None if connection is None else work(connection)
         except (sqlite3.Error, _DamagedRowError) as error:
@@ -175,11 +193,11 @@ class RecallStore:
 
     def _current(self) -> sqlite3.Connection | None:
         """Return a connection to the file that is there now."""
-        if self._disconnected or (
-            self._connection is not None and self._file_there() != self._file
-        ):
-            return self._open()  # this process forked, or another one replaced the file
-        return self._connection
+        if self._connection is not None and self._file_there() == self._file:
+            return self._connection
+        if self._is_closed or not (self._keeps or (self._path is not None and self._path.exists())):
+            return None
+        return self._open()  # for the first time, or another process replaced the file
 
     def _file_there(self) -> tuple[int, int] | None:
         try:
@@ -242,14 +260,11 @@ class RecallStore:
         if self._path is None or not self._lock.acquire(blocking=False):
             return
         try:
-            if self._connection is not None:
-                self._disconnect()
-                self._disconnected = True
+            self._disconnect()
         finally:
             self._lock.release()
 
     def _disconnect(self) -> None:
-        self._disconnected = False
         connection, self._connection, self._file = self._connection, None, None
         if connection is not None:
             with contextlib.suppress(sqlite3.Error):  # it may be what is broken
@@ -257,31 +272,45 @@ class RecallStore:
 
     # -- the recalls ----------------------------------------------------------------
 
-    def put(self, recall: Recall, written: bytes | None = None) -> None:
-        """Keep a recall, and drop the oldest beyond the bound.
+    def put(self, recall: Recall) -> None:
+        """Keep a recall, if any are kept: a thread writes it soon, with others that wait."""
+        if self._keeps:
+            self._waiting.append(recall)
+            _writer.write_soon(self)
 
-        Parameters
-        ----------
-        recall : Recall
-        written : bytes, optional
-            Its :func:`~hebbgraph.store.packing.content`, if that is at hand.
-        """
+    def flush(self) -> None:
+        """Write the recalls that wait, and drop the oldest beyond the bound."""
+        batch: list[Recall] = []
 
         def work(connection: sqlite3.Connection) -> None:
-            body = packed(recall, written)
-            vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
-            row = (self._database, recall.namespace, recall.id, body, vector)
-            checksum = _checksum(body, vector)
-            connection.execute(_INSERT, (*row, checksum, recall.generation, self._keep))
-            due = self._since_pruning.get(recall.namespace, 0) + 1
-            if due >= min(_PRUNE_EVERY, self._keep):
-                due = 0
-                tenant = self._database, recall.namespace
-                for (keep,) in connection.execute(_KEPT, tenant).fetchall():
-                    connection.execute(_PRUNE, (*tenant, keep))
-            self._since_pruning[recall.namespace] = due
+            while self._waiting:
+                batch.append(self._waiting.popleft())
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                for recall in batch:
+                    self._insert(connection, recall)
+                connection.execute("COMMIT")
+            except BaseException:
+                with contextlib.suppress(sqlite3.Error):  # what is broken cannot go back
+                    connection.execute("ROLLBACK")
+                raise
 
-        self._best_effort("written", work)
+        if self._waiting:
+            self._best_effort("written", work)
+
+    def _insert(self, connection: sqlite3.Connection, recall: Recall) -> None:
+        body = packed(recall)
+        vector = None if recall.vector is None else np.array(recall.vector, _FLOAT).tobytes()
+        row = (self._database, recall.namespace, recall.id, body, vector)
+        checksum = _checksum(body, vector)
+        connection.execute(_INSERT, (*row, checksum, recall.generation, self._keep))
+        due = self._since_pruning.get(recall.namespace, 0) + 1
+        if due >= min(_PRUNE_EVERY, self._keep):
+            due = 0
+            tenant = self._database, recall.namespace
+            for (keep,) in connection.execute(_KEPT, tenant).fetchall():
+                connection.execute(_PRUNE, (*tenant, keep))
+        self._since_pruning[recall.namespace] = due
 
     def get(self, namespace: str, recall_id: str) -> Recall | None:
         """Return a recall, or None if it is not there.
@@ -302,11 +331,13 @@ class RecallStore:
                 raise _DamagedRowError(f"the row of recall {recall_id!r} holds another one")
             return recall
 
+        self.flush()
         return self._best_effort("read", work)
 
     def discard(self, namespace: str, recall_ids: Iterable[str]) -> None:
         """Forget some recalls."""
         ids = [(self._database, namespace, recall_id) for recall_id in recall_ids]
+        self.flush()
         self._best_effort(
             "changed",
             lambda connection: connection.executemany(
@@ -353,14 +384,9 @@ class RecallStore:
             scrub(connection, self._path, self._wait_seconds)
 
         with connection_in_use(), self._lock:
-            kept_earlier = (
-                self._connection is None
-                and not self._disconnected
-                and self._path is not None
-                and self._path.is_file()
-            )
+            self._waiting.clear()
             try:
-                self._repairing(work, first=kept_earlier)
+                self._repairing(work)
             except StorageError:
                 raise
             except (sqlite3.Error, OSError) as error:
@@ -369,9 +395,6 @@ class RecallStore:
                 raise kind(
                     f"{self._path}: recent recalls were not erased: {_reason(error)}"
                 ) from error
-            finally:
-                if kept_earlier:
-                    self._disconnect()
 
     # -- looking after it -------------------------------------------------------------
 
@@ -403,8 +426,46 @@ class RecallStore:
 
     def close(self) -> None:
         """Release the file."""
+        self.flush()
         with connection_in_use(), self._lock:
+            self._is_closed, self._keeps = True, False
             self._disconnect()
+
+
+class _Writer:
+    """One thread that writes what stores were given, behind the answers to questions."""
+
+    def __init__(self) -> None:
+        self._stores: queue.SimpleQueue[weakref.ref[RecallStore]] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._starting = threading.Lock()
+
+    def write_soon(self, store: RecallStore) -> None:
+        self._stores.put(weakref.ref(store))
+        with self._starting:
+            if self._thread is None:
+                thread = threading.Thread(target=self._work, name="hebbgraph-recalls", daemon=True)
+                with contextlib.suppress(RuntimeError):  # the program ends; closing writes them
+                    thread.start()
+                    self._thread = thread
+
+    def _work(self) -> None:
+        while True:
+            if (store := self._stores.get()()) is not None:
+                store.flush()
+            del store
+
+
+_writer = _Writer()
+
+
+def _after_fork() -> None:
+    global _writer
+    _writer = _Writer()  # its thread stayed with the parent
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def remove_recalls(directory: Path) -> None:

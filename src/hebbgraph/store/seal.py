@@ -41,19 +41,13 @@ class Seal:
     def __init__(self, key: bytes | None) -> None:
         self._key = key
 
-    def put(self, recall: Recall, written: bytes | None = None) -> Recall:
-        """Return the recall with its seal.
-
-        Parameters
-        ----------
-        recall : Recall
-        written : bytes, optional
-            Its :func:`~hebbgraph.store.packing.content`, if that is at hand.
-        """
+    def put(self, recall: Recall) -> Recall:
+        """Return the recall with its seal."""
         if self._key is None:
             return recall
-        written = content(recall) if written is None else written
-        return recall.model_copy(update={"seal": self._of(written, recall.vector, self._key)})
+        return recall.model_copy(
+            update={"seal": self._of(content(recall), recall.vector, self._key)}
+        )
 
     def fits(self, recall: Recall) -> bool:
         """Return whether a recall is as it was when it was sealed."""

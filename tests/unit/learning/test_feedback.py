@@ -32,6 +32,7 @@ class Angles:
 @pytest.fixture
 def index(corpus):
     with HebbianIndex.open(":memory:") as opened:
+        opened.keep_recalls()
         opened.add(corpus)
         yield opened
 

@@ -23,6 +23,7 @@ QUESTIONS = (
 @pytest.fixture
 def index(corpus):
     with HebbianIndex.open(":memory:") as made:
+        made.keep_recalls()
         made.add(corpus)
         yield made
 

@@ -307,6 +307,7 @@ _READ_ONLY = (
     _DROP_PRIVILEGES
     + """
 with HebbianIndex.open(sys.argv[1]) as index:
+    index.keep_recalls()
     recall = index.recall("Where was the builder of the Petrel born?", k=3)
     print(*(hit.chunk.id for hit in recall.hits), *(cue.tag for cue in recall.cues), sep=",")
     print(index.find_recall(recall.id) == recall, index.stats().chunks)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from hebbgraph import Chunk, HebbianIndex, Hit, PathStep, Recall
+from hebbgraph import Chunk, HebbianIndex, Hit, NotFoundError, PathStep, Recall
 from hebbgraph.store.recalls import RecallStore
 
 RECALL = Recall(id="r", namespace="one", strategy="spreading", query="Who?")
@@ -96,14 +96,11 @@ def test_databases_that_share_a_store_do_not_see_each_other(tmp_path: Path) -> N
 
 def test_what_is_closed_meanwhile_keeps_nothing_and_says_nothing() -> None:
     store = RecallStore(None, 10)
-    with store._lock:
-        store._connection, held = None, store._connection
+    store.close()
     store.put(RECALL)
     assert store.get("one", "r") is None
     store.discard("one", ["r"])
     store.erase("one")
-    store._connection = held
-    store.close()
     store.close()
 
 
@@ -159,6 +156,7 @@ def states(tmp_path_factory: pytest.TempPathFactory) -> list[Files]:
     found = []
     for number in range(12):
         store.put(_recall(number))
+        store.flush()
         found.append(Files.of(path))
         if number in (3, 7):
             store._connection.execute("PRAGMA wal_checkpoint(RESTART)")
@@ -234,6 +232,7 @@ def test_late_feedback_goes_on_when_the_store_is_ruined(
 ) -> None:
     index = make_index()
     before = index.recall("Who built the Petrel?", id="before", k=3)
+    index.parts.recalls.flush()
     for file in ("recalls.sqlite3", "recalls.sqlite3-wal"):
         path = tmp_path / "index" / file
         with path.open("r+b") as stream:
@@ -274,6 +273,7 @@ def test_the_doctor_names_a_changed_row_and_mends_it(
 ) -> None:
     index = make_index()
     index.recall("Who built the Petrel?", id="r", k=3)
+    index.parts.recalls.flush()
     with closing(sqlite3.connect(tmp_path / "index" / "recalls.sqlite3")) as connection, connection:
         connection.execute("UPDATE recalls SET body = replace(body, 'Petrel', 'Heron')")
     (finding,) = index.doctor().findings
@@ -319,6 +319,7 @@ def test_no_text_is_kept_a_second_time(
 ) -> None:
     index = make_index()
     index.recall("Who built the Petrel?", k=8)
+    index.parts.recalls.flush()
     files = list((tmp_path / "index").glob("recalls.sqlite3*"))
     assert files
     for file in files:
@@ -359,3 +360,45 @@ def test_a_store_without_the_number_to_keep_goes_on(tmp_path: Path) -> None:
     assert store.get("default", "new") is not None
     assert store.repairs == []
     store.close()
+
+
+# -- who asks for them -----------------------------------------------------------------------
+
+
+def _written(place: Path) -> dict[str, tuple[int, int]]:
+    return {
+        str(path): (path.stat().st_mtime_ns, path.stat().st_size)
+        for path in place.rglob("*")
+        if path.is_file() and not path.name.endswith("-shm")
+    }
+
+
+@pytest.mark.sqlite_only
+def test_a_question_writes_nothing(tmp_path: Path, corpus: list[Chunk]) -> None:
+    with HebbianIndex.open(tmp_path / "index") as index:
+        index.add(corpus)
+        index.recall("Petrel")
+    with HebbianIndex.open(tmp_path / "index") as index:
+        index.recall("Petrel")
+        before = _written(tmp_path)
+        recall = index.recall("Who built the Petrel?", k=3)
+        assert _written(tmp_path) == before
+        with pytest.raises(NotFoundError, match=r"no recall .* is kept.*keep_recalls\(\)"):
+            index.reinforce(recall.id, ["petrel"])
+        assert index.find_recall(recall.id) is None
+        copy = Recall.model_validate_json(recall.model_dump_json())
+        assert index.reinforce(copy, [copy.hits[0].chunk.id]).recall_id == recall.id
+
+
+@pytest.mark.sqlite_only
+def test_what_was_asked_for_is_known_to_other_processes(
+    tmp_path: Path, corpus: list[Chunk]
+) -> None:
+    with HebbianIndex.open(tmp_path / "index") as index:
+        index.add(corpus)
+        index.keep_recalls()
+        recalls = [index.recall("Who built the Petrel?", k=3) for _ in range(40)]
+        assert [index.find_recall(recall.id) for recall in recalls] == recalls
+    with HebbianIndex.open(tmp_path / "index") as other:
+        feedback = other.reinforce(recalls[0].id, [recalls[0].hits[0].chunk.id])
+    assert feedback.recall_id == recalls[0].id

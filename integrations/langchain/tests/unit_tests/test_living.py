@@ -239,6 +239,7 @@ def test_why_this_came_back() -> None:
     with HebbianRetriever.from_documents([BUILT, BREAD]) as retriever:
         (found, *_) = retriever.invoke("Who built the Petrel?")
         assert "hebbgraph" not in found.metadata
+        retriever.index.keep_recalls()
         assert retriever.why(found).chunk_id == retriever.why("petrel").chunk_id == "petrel"
         (found, *_) = retriever.invoke("Who built the Petrel?", include_path=True)
         trail = found.metadata["hebbgraph"]

@@ -226,6 +226,7 @@ def test_what_a_score_is_made_of_adds_up(seed_vectors: Any) -> None:
     store = InMemoryVectorStore(Words())
     store.add_documents(DOCUMENTS)
     retriever = over(store, seed_vectors=seed_vectors, include_path=True, score_key="score")
+    retriever.index.keep_recalls()
     for taught in (False, True):
         documents = retriever.invoke(QUESTIONS[1])
         for document in documents:
