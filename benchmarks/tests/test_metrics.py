@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log2
 
 import pytest
-from hebbgraph.errors import ParameterError
+from usebench.errors import ParameterError
 
 from hebbgraph_bench.metrics import (
     all_relevant_at_k,
@@ -45,7 +45,7 @@ def test_at_one_two_three(metric, values) -> None:
     assert [metric(RANKED, RELEVANT, k) for k in (1, 2, 3)] == pytest.approx(values)
     assert metric([], RELEVANT, 3) == 0
     assert metric(["a", "b"], RELEVANT, 2) == 1
-    with pytest.raises(ParameterError, match="at least one relevant chunk"):
+    with pytest.raises(ParameterError, match="at least one relevant passage"):
         metric(RANKED, {"x": 0}, 3)
     with pytest.raises(ParameterError, match="k must be at least 1, got 0"):
         metric(RANKED, RELEVANT, 0)

@@ -9,22 +9,18 @@ from typing import get_args
 
 from hebbgraph.errors import ParameterError
 from hebbgraph.settings import FamilyName, LearningSettings
+from usebench.arms.cache import MostCited
+from usebench.arms.vectors import LinearAdapter, Mover, Rocchio
 
 from hebbgraph_bench.learning.learners import (
+    ArmLearner,
     IndexLearner,
     Lab,
     Learner,
-    MostCited,
     Nothing,
-    QueryCache,
+    query_cache,
 )
-from hebbgraph_bench.learning.rivals import (
-    ElementWeights,
-    LinearAdapter,
-    MovedLearner,
-    Mover,
-    Rocchio,
-)
+from hebbgraph_bench.learning.rivals import ElementWeights, MovedLearner
 from hebbgraph_bench.learning.splits import Question
 from hebbgraph_bench.learning.teachers import (
     CoRetrieval,
@@ -167,7 +163,7 @@ def _caching(cosine: float, overlap: float) -> Callable[[Lab], AbstractContextMa
     def opened(lab: Lab) -> Iterator[Learner]:
         threshold = cosine if lab.embedder is not None else overlap
         with lab.unlearned() as ask:
-            yield QueryCache(ask, lab.embedder, threshold=threshold)
+            yield query_cache(ask, lab.embedder, threshold=threshold)
 
     return opened
 
@@ -200,4 +196,4 @@ def _static(lab: Lab) -> Iterator[Learner]:
 @contextmanager
 def _counting(lab: Lab) -> Iterator[Learner]:
     with lab.unlearned() as ask:
-        yield MostCited(ask)
+        yield ArmLearner(MostCited, ask)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,16 +11,19 @@ from types import TracebackType
 from typing import Any, Protocol, Self
 
 import numpy as np
-from hebbgraph.arrays import FloatArray
 from hebbgraph.hebbian_index import HebbianIndex
 from hebbgraph.settings import LearningSettings, Settings
-from hebbgraph.text.query import query_terms
+from numpy.typing import NDArray
+from usebench.arms.cache import Nearness, QueryCache, SharedTerms, SharedVectors
+from usebench.drivers.static import Static
+from usebench.protocol import Retriever
+from usebench.records import Passage
 
 from hebbgraph_bench.datasets import Dataset
 from hebbgraph_bench.embedding import CachingEmbedder
 from hebbgraph_bench.learning.teachers import Event, Shown
 
-__all__ = ["Ask", "IndexLearner", "Lab", "Learner", "MostCited", "Nothing", "QueryCache"]
+__all__ = ["ArmLearner", "Ask", "IndexLearner", "Lab", "Learner", "Nothing", "query_cache"]
 
 
 Ask = Callable[[str, int], Shown]
@@ -143,78 +145,69 @@ class IndexLearner:
             self.index.reinforce(event.shown.recall, event.cited, actor=event.actor)
 
 
-class QueryCache:
-    """Puts the citations of the nearest past question first, before the unlearned hits.
+class ArmLearner:
+    """A simple arm of usebench over the unlearned index.
 
     Parameters
     ----------
-    unlearned : callable
-        Of a :class:`Lab`.
-    embedder : CachingEmbedder, optional
-        Near is then a cosine; without one, the overlap of terms (Jaccard).
-    threshold : float
-        A past question less near than this is passed over.
-    """
-
-    def __init__(
-        self, unlearned: Ask, embedder: CachingEmbedder | None, *, threshold: float
-    ) -> None:
-        self._unlearned = unlearned
-        self.embedder = embedder
-        self.threshold = threshold
-        self._terms: list[frozenset[str]] = []
-        self._vectors: list[FloatArray] = []
-        self._cited: list[list[str]] = []
-
-    def ask(self, text: str, k: int, /) -> Shown:
-        """Look up, then recall."""
-        found = list(self._unlearned(text, k).ids)
-        if self._cited:
-            nearness = self._nearness(text)
-            nearest = int(nearness.argmax())
-            if nearness[nearest] >= self.threshold:
-                found = list(dict.fromkeys([*self._cited[nearest], *found]))
-        return Shown(text, tuple(found[:k]))
-
-    def learn(self, event: Event, /) -> None:
-        """Remember the question and its citations."""
-        text = event.shown.text
-        if self.embedder is not None:
-            self._vectors.append(_unit(self.embedder.embed_query(text)))
-        self._terms.append(_terms(text))
-        self._cited.append(event.cited)
-
-    def _nearness(self, text: str) -> FloatArray:
-        if self.embedder is not None:
-            vector = _unit(self.embedder.embed_query(text))
-            cosines: FloatArray = np.stack(self._vectors) @ vector
-            return cosines
-        terms = _terms(text)
-        return np.array([len(terms & past) / max(len(terms | past), 1) for past in self._terms])
-
-
-class MostCited:
-    """Orders the best ``2 k`` unlearned hits by how often each was cited, then by rank.
-
-    Parameters
-    ----------
+    make : callable
+        From a retriever that learns nothing to the arm.
     unlearned : callable
         Of a :class:`Lab`.
     """
 
-    def __init__(self, unlearned: Ask) -> None:
-        self._unlearned = unlearned
-        self._times: Counter[str] = Counter()
+    def __init__(self, make: Callable[[Retriever], SimpleArm], unlearned: Ask) -> None:
+        self._arm = make(_Unlearned(unlearned))
 
     def ask(self, text: str, k: int, /) -> Shown:
-        """Recall, then sort."""
-        found = self._unlearned(text, 2 * k).ids
-        ordered = sorted(found, key=lambda id_: -self._times[id_])
-        return Shown(text, tuple(ordered[:k]))
+        """Search."""
+        return Shown(text, tuple(self._arm.search(text, k)))
 
     def learn(self, event: Event, /) -> None:
-        """Count."""
-        self._times.update(event.cited)
+        """Hand the citations on."""
+        self._arm.feedback(question=event.shown.text, cited=event.cited, actor=event.actor)
+
+
+class SimpleArm(Protocol):
+    """What :class:`ArmLearner` needs of an arm."""
+
+    def search(self, question: str, k: int, /) -> list[str]:
+        """Return ids, best first."""
+        ...
+
+    def feedback(self, *, question: str, cited: Sequence[str], actor: str | None = None) -> None:
+        """Learn."""
+        ...
+
+
+class _Unlearned(Static):
+    """The index without lessons as a retriever; its passages are there already."""
+
+    def __init__(self, ask: Ask) -> None:
+        self._ask = ask
+
+    def reset(self) -> None:
+        """Do nothing."""
+
+    def add(self, passages: Sequence[Passage], /) -> None:
+        """Do nothing."""
+
+    def search(self, question: str, k: int, /) -> tuple[str, ...]:
+        """Recall."""
+        return self._ask(question, k).ids
+
+
+def query_cache(
+    unlearned: Ask, embedder: CachingEmbedder | None, *, threshold: float
+) -> ArmLearner:
+    """Make a cache of questions: near by vectors, or by shared terms without an embedder."""
+
+    def near() -> Nearness:
+        if embedder is None:
+            return SharedTerms()
+        return SharedVectors(lambda text: _unit(embedder.embed_query(text)))
+
+    return ArmLearner(lambda inner: QueryCache(inner, near, threshold=threshold), unlearned)
 
 
 def _ask(index: HebbianIndex, text: str, k: int) -> Shown:
@@ -222,11 +215,7 @@ def _ask(index: HebbianIndex, text: str, k: int) -> Shown:
     return Shown(text, tuple(hit.chunk.id for hit in recall.hits), recall)
 
 
-def _terms(text: str) -> frozenset[str]:
-    return frozenset(query_terms(text, Settings().language))
-
-
-def _unit(vector: Sequence[float]) -> FloatArray:
-    array = np.asarray(vector, dtype=np.float64)
-    unit: FloatArray = array / (np.linalg.norm(array) or 1.0)
+def _unit(vector: Sequence[float]) -> NDArray[np.float32]:
+    array = np.asarray(vector, dtype=np.float32)
+    unit: NDArray[np.float32] = array / (np.linalg.norm(array) or 1.0)
     return unit

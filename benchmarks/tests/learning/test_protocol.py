@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from hebbgraph.errors import DatasetError, ParameterError
+from usebench.arms.cache import MostCited
 
 from hebbgraph_bench.datasets import Dataset, Query, Variant
 from hebbgraph_bench.learning.arms import arms
-from hebbgraph_bench.learning.learners import MostCited, QueryCache
+from hebbgraph_bench.learning.learners import ArmLearner, query_cache
 from hebbgraph_bench.learning.splits import Question, split
 from hebbgraph_bench.learning.teachers import (
     CoRetrieval,
@@ -101,7 +102,7 @@ def test_query_cache_puts_past_citations_first() -> None:
     def unlearned(text: str, k: int) -> Shown:
         return Shown(text, ("a", "b", "c")[:k])
 
-    cache = QueryCache(unlearned, None, threshold=0.5)
+    cache = query_cache(unlearned, None, threshold=0.5)
     cache.learn(Event(Shown("who built the harbour wall", ("c",)), ["c"]))
     assert cache.ask("builder of the harbour wall: who built it?", 3).ids == ("c", "a", "b")
     assert cache.ask("where do gulls nest", 2).ids == ("a", "b")
@@ -111,7 +112,7 @@ def test_most_cited_sorts_a_deeper_list() -> None:
     def unlearned(text: str, k: int) -> Shown:
         return Shown(text, ("a", "b", "c", "d")[:k])
 
-    learner = MostCited(unlearned)
+    learner = ArmLearner(MostCited, unlearned)
     for cited in (["d"], ["d"], ["b"], ["elsewhere"]):
         learner.learn(Event(Shown("x", ()), cited))
     assert learner.ask("x", 2).ids == ("d", "b")
