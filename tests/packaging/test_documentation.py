@@ -9,6 +9,7 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -120,7 +121,7 @@ def test_the_readme_runs(names: dict[str, Any]) -> None:
     assert done["recall"].hits[1].path_text.startswith("question → ")
     with HebbianIndex.open("memory.hebb") as index:
         log = Path("feedback.jsonl")
-        assert index.export_feedback(log) == 1
+        assert index.log.export(log) == 1
 
 
 @pytest.mark.parametrize("framework", ["", "langchain", "llama_index"])
@@ -233,11 +234,13 @@ def commands(page: Path) -> Iterator[list[str]]:
                 yield shlex.split(re.sub(r"[\[\]]|…", "", shown))[1:]
 
 
-def benchmark_command(name: str) -> Any:
-    cli = pytest.importorskip("hebbgraph_bench.cli", reason="needs hebbgraph-bench")
-    app = typer.Typer()
-    app.command(name)(getattr(cli, name))
-    return typer.main.get_command(app)
+def plugin_command(name: str) -> Any:
+    """The command that another distribution brings; None if it is the core's own."""
+    for entry in entry_points(group="hebbgraph.commands", name=name):
+        plugin = typer.Typer()
+        plugin.command(name)(entry.load())
+        return typer.main.get_command(plugin)
+    return None
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -248,8 +251,7 @@ def test_commands_and_their_options_exist(page: Path) -> None:
         while hasattr(command, "commands"):
             command = command.commands[words[0]]
             words = words[1:]
-        if command.name in ("bench", "load"):  # of hebbgraph-bench
-            command = benchmark_command(command.name)
+        command = plugin_command(command.name) or command
         known = {name for parameter in command.params for name in parameter.opts}
         assert {word for word in words if word.startswith("-")} <= known, words
 

@@ -15,6 +15,7 @@
 ``worker``            parent side: starts worker processes, and what one file may cost
 ``worker_main``       child side: what a worker process runs
 ``worker_protocol``   the messages between the two
+``commands``          ``hebbgraph index``
 ===================== ==============================================================
 """
 

@@ -15,6 +15,7 @@ Data flows through the room in this order:
 ``staleness``        versions and events of one subject, by what the question asks about
 ``reranking``        a reranker's second look at the first hits
 ``diversity``        of many hits, those that differ
+``latest``           which recall a result came from, for retrievers that explain it
 ==================== ================================================================
 
 The formulas that rank are in :mod:`hebbgraph.formulas`.
