@@ -234,6 +234,11 @@ class Namespace:
 
     # -- existence ------------------------------------------------------------------
 
+    @property
+    def exists(self) -> bool:
+        """Whether the namespace was seen to exist."""
+        return self._exists
+
     def check_exists(self) -> None:
         """Raise NamespaceNotFoundError if nothing can be read from a misspelt namespace.
 

@@ -100,6 +100,13 @@ def test_a_new_index_is_empty_and_no_error(where: str, tmp_path: Path) -> None:
             assert index.recall("Who built the Petrel?").hits
 
 
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+def test_whatever_a_new_index_is_asked_it_is_empty(read: Callable[[HebbianIndex], Any]) -> None:
+    with HebbianIndex.open(":memory:") as index:
+        read(index)
+        assert index.namespaces() == [] or read is READS["retag"]
+
+
 def test_another_process_makes_it_while_it_is_open(tmp_path: Path) -> None:
     write = (
         "import sys; from hebbgraph import *;"
