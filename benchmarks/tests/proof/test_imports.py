@@ -55,7 +55,7 @@ print(*(m.__file__ for n, m in sys.modules.items() if n.split(".")[0] == "hebbgr
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     loaded = {path for path in done.stdout.split() if not path.endswith("__init__.py")}
-    found = {str(path) for path in imported(["hebbgraph.index"])}
+    found = {str(path) for path in imported(["hebbgraph.hebbian_index"])}
     overlooked = {path.rpartition("/hebbgraph/")[2] for path in loaded - found}
     assert overlooked <= {"_version.py"}
 
