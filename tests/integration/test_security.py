@@ -227,15 +227,13 @@ def test_one_actor_moves_little_and_is_forgotten_whole(
     assert _ranked(index, "What does a bowline do under load?") == untouched
 
 
-def test_only_what_a_recall_found_can_teach(make_index: Callable[..., HebbianIndex]) -> None:
+def test_only_chunks_that_exist_can_be_cited(make_index: Callable[..., HebbianIndex]) -> None:
     index = make_index()
     recall = index.recall(QUESTION, k=2)
-    shown = {hit.chunk.id for hit in recall.hits}
-    other = next(id_ for id_ in ("bare", "knots", "point") if id_ not in shown)
-    with pytest.raises(FeedbackError, match="not among"):
-        index.reinforce(recall, [other])
-    with pytest.raises(FeedbackError, match="not among the chunks that were shown"):
-        index.reinforce(recall, [recall.hits[1].chunk.id], shown=[recall.hits[0].chunk.id])
+    with pytest.raises(FeedbackError, match="holds no chunk 'nobody'"):
+        index.reinforce(recall, ["nobody"])
+    with pytest.raises(FeedbackError, match="shown chunk 'nobody' is not among"):
+        index.reinforce(recall, [recall.hits[0].chunk.id], shown=["nobody"])
 
 
 # -- prompt injection ----------------------------------------------------------------------
