@@ -383,7 +383,7 @@ class Memory:
         voice, scales = self.lessons.voice, self._scales
         scale = scales[np.minimum(voice, len(scales) - 1)]  # the last is any newcomer's
         age = np.maximum(self._clock - 1 - np.arange(len(self.lessons)), 0)
-        amount = scale * self._retention**age
+        amount = scale * self._retention**age / _times_said(voice, self.lessons.question) ** 2
         weighty: NDArray[np.float64] = np.where(amount < MIN_WEIGHT, 0.0, amount)
         return weighty
 
@@ -488,3 +488,20 @@ class Memory:
         live[rejections] = live[rejected]
         masked: NDArray[np.bool_] = ~live[lessons.link_node]
         return masked, weight
+
+
+def _times_said(voice: NDArray[np.int32], question: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Return how often each lesson's actor has spoken of its question by then.
+
+    Whoever repeats himself counts little more than once. What is trusted counts each time.
+    """
+    order = np.lexsort((np.arange(len(voice)), question, voice))
+    if not len(order):
+        return np.ones(0, np.int64)
+    voices, questions = voice[order], question[order]
+    new = np.ones(len(order), np.bool_)
+    new[1:] = (voices[1:] != voices[:-1]) | (questions[1:] != questions[:-1]) | (voices[1:] == 0)
+    at = np.arange(len(order))
+    times = np.empty(len(order), np.int64)
+    times[order] = at - np.maximum.accumulate(np.where(new, at, 0)) + 1
+    return times
