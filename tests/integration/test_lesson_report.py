@@ -270,8 +270,10 @@ def test_a_page_shows_what_strangers_asked_and_runs_none_of_it() -> None:
             self.text += data
 
     with opened() as index:
-        teach(index, "log of {}", 0, before=HOSTILE)
-        teach(index, "log of {}", 0, before=HOSTILE)
+        for _ in range(3):
+            teach(index, "log of {}", 0, before=HOSTILE)
+        for _ in range(3):
+            teach(index, "log of {}", 0, before=HOSTILE)
         report = index.lesson_report(k=1)
     assert report.moved
     page = as_html(report)
