@@ -26,15 +26,15 @@ READS: dict[str, Callable[[HebbianIndex], Any]] = {
     "get": lambda index: index.get(["a"]),
     "holds": lambda index: index.holds(["a"]),
     "ids": lambda index: index.ids(),
-    "tags": lambda index: index.tags(),
+    "tags": lambda index: index.tags.find(),
     "stats": lambda index: index.stats(),
     "lessons": lambda index: index.lessons(),
     "learned": lambda index: index.learned(),
-    "colonies": lambda index: index.colonies(),
+    "colonies": lambda index: index.inspect.colonies(),
     "delete": lambda index: index.delete(["a"]),
     "forget": lambda index: index.forget(everything=True),
-    "retag": lambda index: index.retag(),
-    "doctor": lambda index: index.doctor(),
+    "retag": lambda index: index.maintenance.retag(),
+    "doctor": lambda index: index.maintenance.doctor(),
 }
 
 

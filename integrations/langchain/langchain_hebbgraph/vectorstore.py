@@ -156,9 +156,10 @@ class HebbianVectorStore(VectorStore):
         """Add texts, and metadata of each; see :meth:`add_documents`."""
         return self.add_documents(documents_of_texts(texts, metadatas), ids=ids, **kwargs)
 
-    aadd_texts = in_thread(add_texts)
+    # mypy takes the parameters of these twins from the base class, which is wider.
+    aadd_texts = in_thread(add_texts)  # type: ignore[arg-type]
 
-    aadd_documents = in_thread(add_documents)
+    aadd_documents = in_thread(add_documents)  # type: ignore[arg-type]
 
     def delete(
         self, ids: list[str] | None = None, *, document_id: str | None = None, **kwargs: Any
@@ -173,13 +174,13 @@ class HebbianVectorStore(VectorStore):
         self.index.delete(ids, document_id=document_id)
         return True
 
-    adelete = in_thread(delete)
+    adelete = in_thread(delete)  # type: ignore[arg-type]
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
         """Return the documents that are there, in the order of their ids."""
         return [to_document(chunk) for chunk in self.index.get(ids)]
 
-    aget_by_ids = in_thread(get_by_ids)
+    aget_by_ids = in_thread(get_by_ids)  # type: ignore[arg-type]
 
     @classmethod
     def from_texts(
@@ -283,7 +284,7 @@ class HebbianVectorStore(VectorStore):
         recall = self.index.recall(_NO_WORDS, vector=embedding, **options)
         return [document for document, _ in _documents(self._noted(recall))]
 
-    asimilarity_search_by_vector = in_thread(similarity_search_by_vector)
+    asimilarity_search_by_vector = in_thread(similarity_search_by_vector)  # type: ignore[arg-type]
 
     def _similarity_search_with_relevance_scores(
         self, query: str, k: int = 4, **kwargs: Any
@@ -322,7 +323,7 @@ class HebbianVectorStore(VectorStore):
             for hit in diverse_hits(recall.hits, k, diversity=1.0 - lambda_mult)
         ]
 
-    amax_marginal_relevance_search = in_thread(max_marginal_relevance_search)
+    amax_marginal_relevance_search = in_thread(max_marginal_relevance_search)  # type: ignore[arg-type]
 
     def max_marginal_relevance_search_by_vector(
         self,
