@@ -75,6 +75,10 @@ def test_the_core_knows_no_framework() -> None:
     assert done.stdout.strip() == "[]"
 
 
-def test_depends_on_the_core_and_llama_index_core_alone() -> None:
+def test_depends_on_the_core_its_documents_and_llama_index_core_alone() -> None:
     needed = PYPROJECT["project"]["dependencies"]
-    assert needed == ["hebbgraph>=0.1,<0.2", "llama-index-core>=0.14,<0.15"]
+    assert needed == [
+        "hebbgraph>=0.1,<0.2",
+        "hebbgraph-documents>=0.1,<1",
+        "llama-index-core>=0.14,<0.15",
+    ]

@@ -152,7 +152,9 @@ async def test_hits_are_those_of_an_index_with_the_same_model(
         embedded = QueryBundle(question, embedding=np.array(model._vector(question)))
         assert found(over.retrieve(embedded)) == wanted
     assert len(model.embedded) == len(TEXTS)
-    assert not any(one.notes and "vectors" in one.notes[-1] for _, one in over._latest)
+    recalls = [one.recall for one in over._latest._latest]
+    assert len(recalls) == 3 * len(QUESTIONS)
+    assert not any(one.notes and "vectors" in one.notes[-1] for one in recalls)
     asked = RecallBundle("And who at Crail?", history=["Who tends the lamp of Huna?"])
     assert found(over.retrieve(asked))[0] == "Crail-2"
 
@@ -185,5 +187,5 @@ def test_what_a_score_is_made_of_adds_up(seed_vectors: Any) -> None:
             parts = over.why(node).causes.model_dump().values()
             assert sum(parts) == pytest.approx(node.score, abs=1e-9)
         if not taught:
-            ((_, recall),) = over._latest
-            over.index.reinforce(recall, [answer[-1].node_id])
+            (latest,) = over._latest._latest
+            over.index.reinforce(latest.recall, [answer[-1].node_id])

@@ -172,7 +172,9 @@ _LAYOUTS: tuple[tuple[str, str, tuple[str, ...] | str], ...] = (
     ("{text}", "She was from the bay [2].", "no_keys"),
     ("[{n}] {text}", "She was from the bay.", "nothing_cited"),
     ("[{n}] {text}", "She was from the bay [8].", "out_of_range"),
-    ("[{n}] {text}", "She was from the bay².", "unknown_format"),
+    ("[{n}] {text}", "She was from the bay².", ("moss",)),
+    ("[{n}] {text}", "<think>Perhaps [1]?</think>From the bay [2].", ("moss",)),
+    ("[{n}] {text}", "She was from the bay ②.", "unknown_format"),
     ("[{n}] {text}", "[2] does not say where.", "dismissed"),
     ("[{n}] About {id}.", "She was from the bay [2].", "nothing_shown"),
 )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypedDict
 
 import pytest
-from hebbgraph import IndexPool, NamespaceNotFoundError, ParameterError
+from hebbgraph import IndexPool, NamespaceNotFoundError, NotFoundError, ParameterError, Settings
 from langchain_core.documents import Document
 from langchain_core.embeddings import DeterministicFakeEmbedding
 from langchain_core.messages import HumanMessage
@@ -86,6 +86,19 @@ async def test_why_is_told_of_the_recall_that_a_document_came_from(
 
 def test_a_copy_that_names_its_recall_explains_it(pool: IndexPool) -> None:
     retriever = HebbianRetriever.from_pool(pool, include_path=True)
+    document = retriever.invoke(QUERY, asking("anna"))[0]
+    copy = document.model_copy(deep=True)
+    assert retriever.why(copy) == retriever.why(document)
+    with pytest.raises(NotFoundError, match="is kept: recalls are kept after keep_recalls"):
+        HebbianRetriever.from_pool(pool).why(copy)  # has asked nothing itself
+
+
+def test_a_copy_that_names_a_recall_that_is_kept_is_explained_by_any_retriever(
+    pool: IndexPool, tmp_path: Path
+) -> None:
+    pool.close()
+    pool = IndexPool(tmp_path, max_open=1, settings=Settings(keep_recalls=8))
+    retriever = HebbianRetriever.from_pool(pool, include_path=True)
     kept = {tenant: retriever.invoke(QUERY, asking(tenant))[0] for tenant in BERTH}
     again = HebbianRetriever.from_pool(pool)  # has asked nothing itself
     for tenant, document in kept.items():
@@ -95,6 +108,7 @@ def test_a_copy_that_names_its_recall_explains_it(pool: IndexPool) -> None:
     alone = HebbianRetriever.from_index(pool["anna"])
     with pytest.raises(ParameterError, match="searches 'anna' alone"):
         alone.why(kept["bert"])
+    pool.close()
 
 
 async def test_a_misspelt_namespace_is_an_error_and_is_not_made(
