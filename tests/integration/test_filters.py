@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from hebbgraph import Chunk, FilterError, HebbianIndex, Recall
+from hebbgraph import Chunk, FilterError, HebbianIndex, NamespaceNotFoundError, Recall
 from hebbgraph.filters import Condition, parse_filter
 
 pytestmark = pytest.mark.every_database
@@ -335,7 +335,8 @@ def test_namespaces_do_not_mix(
 ) -> None:
     index = make_index()
     other = open_index(namespace="other")
-    assert other.recall("Ida Moss", k=8).hits == ()
+    with pytest.raises(NamespaceNotFoundError):  # the first write makes it
+        other.recall("Ida Moss", k=8)
     alone = index.recall(ASK, k=8, id="same").hits
     other.add(BRIDGE)
     assert _nodes(other.recall("Ida Moss and the Petrel", k=8)) <= {c.id for c in BRIDGE}

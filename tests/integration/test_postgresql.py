@@ -210,14 +210,16 @@ def test_namespaces_do_not_wait_for_each_other(
     open_server: OpenServer, corpus: list[Chunk]
 ) -> None:
     first, second = open_server("first"), open_server("second", wait=0.2, namespace="other")
+    for index in (first, second):  # making one waits for others that are being made
+        index.add([{"id": "made", "text": "Made."}])
     with _held_before_commit(first) as (arrived, go_on):
         one = _in_thread(lambda: first.add([corpus[0]]))
         assert arrived.wait(30)
         assert second.add([corpus[1]]).added == 1
         go_on.set()
         one.join(30)
-    assert _ids(first) == {corpus[0].id}
-    assert _ids(second) == {corpus[1].id}
+    assert _ids(first) == {"made", corpus[0].id}
+    assert _ids(second) == {"made", corpus[1].id}
 
 
 # -- several processes ---------------------------------------------------------------------

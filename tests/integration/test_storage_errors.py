@@ -388,7 +388,6 @@ def test_a_namespace_that_lost_its_row_is_no_new_one(
     make_index: Callable[..., HebbianIndex], tmp_path: Path
 ) -> None:
     make_index().close()
-    (tmp_path / "index" / "truth.sqlite3.sum").unlink()
     with closing(sqlite3.connect(tmp_path / "index" / "truth.sqlite3")) as connection, connection:
         connection.execute("DELETE FROM namespaces")
     with pytest.raises(DamagedIndexError, match="its own row is gone"):

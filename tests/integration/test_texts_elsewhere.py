@@ -260,7 +260,9 @@ def test_a_text_that_has_changed(
         return [(found.family, found.source, round(found.effect, 9)) for found in learned]
 
     before = effects(index)
-    assert before == effects(whole)
+    assert [(family, effect) for family, _, effect in before] == [
+        (family, effect) for family, _, effect in effects(whole)
+    ]  # each names its own lesson
     store.texts["moss"] = "Ida Moss never set foot in Gull Rock."
     recall = index.recall(QUESTION, k=3)
     hit = recall.hit("moss")
@@ -344,7 +346,8 @@ def test_the_setting_is_saved(open_index: Open, make_index: Open, store: Store) 
         open_index(settings=ELSEWHERE, texts=store)
     with pytest.raises(ParameterError, match="keep_text=False"):
         open_index(texts=store)
-    open_index("other", settings=ELSEWHERE).close()
+    with open_index("other", settings=ELSEWHERE) as other:
+        other.add(["x"])  # the first write saves the settings
     with pytest.raises(SettingsMismatchError, match="keep_text=False, got keep_text=True"):
         open_index("other")
     with pytest.raises(ParameterError, match="texts is a callable"):
@@ -356,7 +359,6 @@ def test_an_index_from_before_the_setting_keeps_its_texts(
     make_index: Open, open_index: Open, tmp_path: Path
 ) -> None:
     make_index().close()
-    (tmp_path / "index" / "truth.sqlite3.sum").unlink()  # earlier versions wrote none
     with closing(sqlite3.connect(tmp_path / "index" / "truth.sqlite3")) as connection, connection:
         connection.execute("""UPDATE namespaces SET build_settings = '{"language": "english"}'""")
     with pytest.raises(SettingsMismatchError, match="keep_text=True, got keep_text=False"):

@@ -43,7 +43,8 @@ def test_recall_constants_are_free_at_each_open(recall, tmp_path) -> None:
 
 
 def test_build_settings_are_held_to(tmp_path) -> None:
-    HebbianIndex.open(tmp_path / "i", settings=Settings(language="german")).close()
+    with HebbianIndex.open(tmp_path / "i", settings=Settings(language="german")) as index:
+        index.add(["Der Sturmvogel."])  # the first write makes the namespace, with its settings
     with pytest.raises(SettingsMismatchError, match="german"):
         HebbianIndex.open(tmp_path / "i")
 

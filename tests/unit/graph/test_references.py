@@ -123,7 +123,8 @@ def test_edges_of_metadata(content: Content) -> None:
 
 
 def test_edges_are_a_build_setting(open_index: Callable[..., HebbianIndex]) -> None:
-    open_index(edges=("author",)).close()
+    with open_index(edges=("author",)) as index:
+        index.add(["x"])  # the first write saves the settings
     assert open_index(settings="saved").settings.edges == ("author",)
     assert open_index(settings=Settings(edges=("author",))).settings.edges == ("author",)
     with pytest.raises(SettingsMismatchError, match=r"edges=\['author'\], got edges=\[\]"):
