@@ -32,6 +32,7 @@ include_patterns = [
     "benchmarks/README.md",
     "extensions/*/README.md",
     "integrations/*/README.md",
+    "usebench/README.md",
 ]
 exclude_patterns = [".*", "build", "dist", "src", "tests", "ui", "**/node_modules", "**/tests"]
 
