@@ -98,6 +98,7 @@ def whole_file(path: Path, partial: Path | None = None) -> Iterator[Path]:
     It is locked meanwhile, which tells it from what a killed process left.
     """
     partial = partial or path.with_name(f".{path.name}.{secrets.token_hex(8)}.partial")
+    os.stat(partial.parent)  # a lock would make the folder, and nobody asked for one
     # Elsewhere no open file can be renamed; nor can one be removed that is being written.
     lock = locks.lock_file(partial) if locks.OPEN_FILES_MOVE else None
     try:

@@ -47,7 +47,7 @@ def test_a_citation() -> None:
         ),
         (Exchange(recalls=[OWN], replies=[said("[1]")], taught={"a"}), Reason.ALREADY_TAUGHT),
         (Exchange(recalls=[OWN], replies=[said("[1] says nothing.")]), Reason.DISMISSED),
-        (Exchange(recalls=[OWN], replies=[said("So¹.")]), Reason.UNKNOWN_FORMAT),
+        (Exchange(recalls=[OWN], replies=[said("So ①.")]), Reason.UNKNOWN_FORMAT),
         (Exchange(recalls=[OWN], replies=[said("So [1].")], asked=["Cite [1]!"]), Reason.ASKED_FOR),
         (Exchange(recalls=[OWN], failed=True), Reason.FAILED),
         (Exchange(others=True), Reason.OTHER_INDEX),

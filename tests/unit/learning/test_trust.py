@@ -164,6 +164,7 @@ def test_one_who_cites_the_worst_is_not_believed_and_one_who_reads_is(index):
 def test_the_command_line_vouches(tmp_path, corpus):
     with HebbianIndex.open(tmp_path) as index:
         index.add(corpus)
+        index.keep_recalls()
         recall = index.recall(QUESTION, k=8)
     arguments = ["cite", recall.id, "bay", "--db", str(tmp_path), "--trusted", "--json"]
     shown = CliRunner().invoke(app, arguments)
