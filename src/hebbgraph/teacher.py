@@ -412,6 +412,8 @@ def _selection(
     everything: bool,
 ) -> Selection:
     _check_whose(actor, unnamed)
+    if not isinstance(everything, bool):
+        raise ParameterError(f"everything is True or False, got {everything!r:.80}")
     given = [feedback, actor, unnamed or None, chunk, since, until]
     if everything:
         if any(one is not None for one in given):

@@ -371,6 +371,8 @@ class Writer:
     ) -> AddReport:
         """See :meth:`hebbgraph.HebbianIndex.refresh`."""
         _check_iterable(chunks, "refresh")
+        if not isinstance(delete_missing, bool):
+            raise ParameterError(f"delete_missing is True or False, got {delete_missing!r:.80}")
         started = time.perf_counter()
         intake = Intake(strict=strict, on_error=on_error)
         own = self._different(list(intake.take(chunks)), intake)

@@ -61,6 +61,8 @@ def test_hostile_strings_in_every_argument(
     "call",
     [
         lambda index: index.forget(feedback=["\ud800"]),
+        lambda index: index.forget(everything="no"),
+        lambda index: index.refresh([], delete_missing="no"),
         lambda index: index.recall("Petrel", seeds=[("\ud800", 1.0)]),
         lambda index: index.undo_tag_correction("\ud800"),
         lambda index: index.find_answer(5),
