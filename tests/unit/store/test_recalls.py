@@ -239,6 +239,7 @@ def test_late_feedback_goes_on_when_the_store_is_ruined(
             stream.write(b"\x55" * path.stat().st_size)
     other = open_index()  # it is the one to notice, and the first goes on with the new store
     after = index.recall("Where was Ida Moss born?", id="after", k=3)
+    other.parts.recalls.flush()
     for one in (index, other):
         assert one.find_recall("before") is None
         assert one.find_recall("after") == after
@@ -254,11 +255,14 @@ def test_others_that_have_it_open_go_on_with_the_new_one(tmp_path: Path) -> None
     path = tmp_path / "recalls.sqlite3"
     one, other = RecallStore(path, 10), RecallStore(path, 10)
     other.put(_recall(1))
+    other.flush()
     one.start_over()
     # What it has open is no longer there; it must not take the new log with it either.
     one.put(_recall(2))
+    one.flush()
     assert other.get("one", "r2") == _recall(2)
     other.put(_recall(3))
+    other.flush()
     assert one.get("one", "r3") == _recall(3)
     assert one.get("one", "r1") is None
     one.close()
