@@ -21,7 +21,7 @@ def _served(index: HebbianIndex) -> TestClient:
 def test_a_damaged_database_is_not_well(location: Path) -> None:
     database = location / "truth.sqlite3"
     content = bytearray(database.read_bytes())
-    content[100:200] = bytes(100)  # the first page, which says what tables there are
+    content[-100] ^= 1
     database.write_bytes(content)
     with HebbianIndex.open(location) as index, _served(index) as api:
         for _ in range(2):

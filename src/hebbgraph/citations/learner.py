@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import weakref
@@ -19,7 +20,7 @@ from hebbgraph.citations.exchange import Exchange
 from hebbgraph.citations.journal import Journal
 from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.worker import Worker
-from hebbgraph.errors import FeedbackError, NotFoundError, ParameterError
+from hebbgraph.errors import ClosedIndexError, FeedbackError, NotFoundError, ParameterError
 from hebbgraph.records import Feedback
 
 __all__ = ["Actor", "Learner", "Trusted", "actor_by", "check_trusted", "user_id"]
@@ -268,7 +269,8 @@ class Learner:
     def _meet(self, index: object) -> None:
         if isinstance(index, LastingIndex) and index not in self._indexes:
             self._indexes.add(index)
-            index.keep_recalls()  # so that a verdict can name them
+            with contextlib.suppress(ClosedIndexError):  # it refuses the lesson, by name
+                index.keep_recalls()  # so that a verdict can name them
 
     def _tell(self, feedback: Feedback) -> None:
         if self.on_lesson is not None:
