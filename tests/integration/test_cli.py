@@ -88,11 +88,16 @@ def test_version_and_help(run: Run) -> None:
     [
         (), ("fly",), ("query", "x"), ("query", "x", "--db", "d", "-k", "0"),
         ("query", "x", "--db", "d", "-k", "many"), ("index", "--db", "d"),
-        ("query", "x", "--db", "d", "--strategy", "magic"),
     ],
 )  # fmt: skip
 def test_wrong_usage_is_2(run: Run, arguments: tuple[str, ...]) -> None:
     assert run(*arguments).code == 2
+
+
+def test_an_unknown_strategy_is_told(run: Run, indexed: Path) -> None:
+    asked = run("query", "x", "--db", indexed, "--strategy", "magic")
+    assert asked.code == 1
+    assert "spreading" in asked.err
 
 
 def test_indexing_then_asking(run: Run, folder: Path, db: Path) -> None:

@@ -187,12 +187,13 @@ def test_one_actor_cannot_move_as_much_as_the_application(corpus):
 
 
 def test_what_was_not_recalled_may_be_cited(index):
+    before = dict(ranking(index))
     recall = index.recall(QUESTION, k=2)
     missing = next(id_ for id_ in ("knots", "bare", "vale") if recall.hit(id_) is None)
     feedback = index.reinforce(recall, [missing], rejected=[recall.hits[0].chunk.id])
     assert [named.chunk_id for named in feedback.named] == [missing]
     assert feedback.cited == (missing,)
-    assert missing in order(index, QUESTION)[:2]
+    assert dict(ranking(index))[missing] > before.get(missing, 0.0) + 0.01
     index.forget(chunk=missing)
     assert missing not in order(index, QUESTION)[:2]
 
@@ -339,7 +340,8 @@ def test_a_feedback_that_lost_a_chunk_is_known_by_its_id(index, corpus):
 
 
 def test_forgetting_a_chunk_spares_what_only_has_a_tag_of_its_name(index):
-    feedback = index.reinforce(index.recall(QUESTION, k=8), ["bay"])
+    question = "Where was Ida Moss, the builder of the Petrel, born?"
+    feedback = index.reinforce(index.recall(question, k=8), ["bay"])
     tags = {cue.tag for cue in feedback.cues}
     tag = min(tags - {shown.chunk_id for shown in feedback.shown})
     assert index.forget(chunk=tag) == 0
