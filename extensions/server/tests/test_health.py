@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,17 +21,29 @@ def _served(index: HebbianIndex) -> TestClient:
 
 
 def test_a_damaged_database_is_not_well(location: Path) -> None:
-    database = location / "truth.sqlite3"
-    content = bytearray(database.read_bytes())
-    content[-100] ^= 1
-    database.write_bytes(content)
     with HebbianIndex.open(location) as index, _served(index) as api:
+        assert api.get("/v1/health").status_code == 200
+        _damage(location / "truth.sqlite3", "namespaces")
         for _ in range(2):
             answer = api.get("/v1/health")
             assert answer.status_code == 503
             assert answer.json()["error"] == "DamagedIndexError"
             assert "Retry-After" not in answer.headers
             assert str(location) not in answer.text  # anybody may ask
+
+
+def _damage(database: Path, table: str) -> None:
+    """Overwrite the first page of a table, and make who has the file open read it again."""
+    with closing(sqlite3.connect(database)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        (size,) = connection.execute("PRAGMA page_size").fetchone()
+        query = "SELECT rootpage FROM sqlite_master WHERE name = ?"
+        (page,) = connection.execute(query, [table]).fetchone()
+        with database.open("r+b") as file:
+            file.seek((page - 1) * size)
+            file.write(b"\xff" * size)
+        connection.execute("CREATE TABLE another (x)")
+        connection.commit()
 
 
 def test_a_path_with_another_method_says_which_it_takes(api: TestClient) -> None:
