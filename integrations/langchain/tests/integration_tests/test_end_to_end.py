@@ -74,12 +74,12 @@ def test_taught_through_langchain_better_by_the_core(place: Path, chat: Chat) ->
     with HebbianIndex.open(place) as index:
         before = rank(index, QUESTION), rank(index, REWORDED)
         other = [hit.chunk.id for hit in index.recall("yeast and sugar").hits]
-        learner = CitationLearner()
-        for _ in range(3):
+        for reader in ("ada", "ben", "cleo", "dora"):  # one who repeats himself counts little more
+            learner = CitationLearner(actor=reader)
             rag(index, chat(citing(GOLD, texts={GOLD: LEDGER}))).invoke(
                 QUESTION, {"callbacks": [learner]}
             )
-        assert learner.flush(10)
+            assert learner.flush(10)
     code = (
         "import sys; from hebbgraph import HebbianIndex\n"
         "with HebbianIndex.open(sys.argv[1]) as index:\n"
