@@ -385,6 +385,8 @@ class RecallStore:
 
         with connection_in_use(), self._lock:
             self._waiting.clear()
+            if self._path is not None and self._path.is_dir():  # no store of ours
+                return
             try:
                 self._repairing(work)
             except StorageError:
