@@ -25,6 +25,7 @@ from hebbgraph.derived.translations import Translations
 from hebbgraph.embedders import QuestionVectors, embed_passages, embedder_name
 from hebbgraph.errors import NamespaceNotFoundError, ParameterError, SettingsMismatchError
 from hebbgraph.extras import load_plugin
+from hebbgraph.graph.tag_graph import TagGraph
 from hebbgraph.learning.memory import Memory
 from hebbgraph.learning.snapshot import SNAPSHOT_NAME
 from hebbgraph.protocols import Embedder
@@ -324,6 +325,20 @@ class Namespace:
         if self.languages is None or "translations" not in self.settings.aliases:
             return None
         return Translations(self.languages, self.embed_phrases)
+
+    def for_memory(
+        self, graph: TagGraph, question: str, vector: NDArray[np.float32] | None
+    ) -> tuple[NDArray[np.float32] | None, str | None]:
+        """Return a question's vector as memory compares it, and what made it.
+
+        As in search, it is one without its language. The caller holds the graph.
+        """
+        embedding, table = self.derived.embedding, self.derived.vectors
+        name = None if embedding is None else embedding.name
+        if vector is None or table is None or self.languages is None:
+            return vector, name
+        neutral = self.languages.neutral(graph, table, question, vector)
+        return (vector, name) if neutral is None else (neutral.vector, f"{name} in any language")
 
     # -- what was handed over -------------------------------------------------------
 

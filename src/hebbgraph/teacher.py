@@ -13,6 +13,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO, Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from hebbgraph.artifacts import whole_file
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.inspection import ForgetPreview, Forgetting
@@ -69,7 +72,6 @@ class Teacher:
     ) -> Feedback:
         """See :meth:`hebbgraph.HebbianIndex.reinforce`."""
         recall = self._known(recall)
-        embedding = self._derived.embedding
         feedback = feedback_of(
             recall,
             cited,
@@ -81,7 +83,7 @@ class Teacher:
             settings=self._settings,
             terms=self._terms,
             hashes=self._hashes,
-            embedder=None if embedding is None else embedding.name,
+            vector=self._vector,
         )
         digest = feedback_digest(feedback)
         if recall.generation != self._namespace.truth.state().commit.generation:
@@ -107,6 +109,14 @@ class Teacher:
         rows = self._namespace.truth.rows_of(ids)
         hashes = self._namespace.truth.text_hashes(sorted(rows.values()))
         return {id_: hashes[row] for id_, row in rows.items() if row in hashes}
+
+    def _vector(self, recall: Recall) -> tuple[NDArray[np.float32] | None, str | None]:
+        """Return the vector of a recall's question for memory, and what made it."""
+        if recall.vector is None:
+            return None, None
+        vector = np.asarray(recall.vector, np.float32)
+        with self._derived.held(at_least=recall.generation):
+            return self._namespace.for_memory(self._derived.graph, recall.query, vector)
 
     def _terms(self, recall: Recall) -> Sequence[tuple[str, float]]:
         language = self._namespace.settings.language

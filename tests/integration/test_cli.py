@@ -96,7 +96,7 @@ def test_wrong_usage_is_2(run: Run, arguments: tuple[str, ...]) -> None:
 
 def test_an_unknown_strategy_is_told(run: Run, indexed: Path) -> None:
     asked = run("query", "x", "--db", indexed, "--strategy", "magic")
-    assert asked.code == 1
+    assert asked.code == 2
     assert "spreading" in asked.err
 
 

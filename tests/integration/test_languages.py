@@ -304,9 +304,6 @@ def test_languages_do_not_remember_what_was_deleted(seed: int) -> None:
         assert _ranked(index, "Wo sind die Boote und die Netze?") == after
 
 
-@pytest.mark.xfail(
-    reason="memory compares questions by vectors in which the language weighs more than the topic"
-)
 def test_citations_teach_across_languages() -> None:
     with HebbianIndex.open(":memory:", embedder=_Multilingual(), settings=_ACROSS) as index:
         index.add(_WORLD)

@@ -20,6 +20,8 @@ from hebbgraph.cli.shared import (
     print_json,
 )
 from hebbgraph.cli.terminal import harmless
+from hebbgraph.errors import ParameterError
+from hebbgraph.recall.strategies import check_strategy
 from hebbgraph.records import Recall
 
 app = typer.Typer()
@@ -57,6 +59,10 @@ def query(
     as_json: AsJson = False,
 ) -> None:
     """Find the chunks that answer a question."""
+    try:
+        check_strategy(strategy)
+    except ParameterError as error:
+        raise typer.BadParameter(f"--strategy: {error}") from error
     with opened(db, namespace, embedder, cache_dir=cache_dir) as index:
         index.keep_recalls()  # for hebbgraph cite
         recall = index.recall(

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 from pydantic import ValidationError
 
+from hebbgraph.arrays import FloatArray
 from hebbgraph.errors import FeedbackError, ParameterError
 from hebbgraph.learning.cues import hash_term
 from hebbgraph.limits import MAX_FEEDBACK_LINE, MAX_ID
@@ -43,7 +44,7 @@ def feedback_of(
     settings: LearningSettings,
     terms: Callable[[Recall], Sequence[tuple[str, float]]],
     hashes: Callable[[Sequence[str]], Mapping[str, str]],
-    embedder: str | None,
+    vector: Callable[[Recall], tuple[Sequence[float] | FloatArray | None, str | None]],
 ) -> Feedback:
     """Check a citation and gather everything that learning will read.
 
@@ -63,8 +64,8 @@ def feedback_of(
     hashes : callable
         Returns the hashes of the texts of chunks, of those that exist: what was not recalled may
         be cited and rejected too, since people know better passages than they were shown.
-    embedder : str, optional
-        The model of the recall's vector.
+    vector : callable
+        Returns the vector of a recall's question, and the name of what made it.
 
     Raises
     ------
@@ -101,8 +102,9 @@ def feedback_of(
             )
     unseen = [id_ for id_ in (*cited_ids, *rejected_ids) if id_ not in shown_ids]
     named = _named(unseen, hits, hashes)
-    vector = None if recall.vector is None else _half(recall.vector)
-    if recall.vector is not None and vector is None:
+    said, embedder = vector(recall)
+    half = None if said is None else _half(said)
+    if said is not None and half is None:
         raise FeedbackError(f"the vector of recall {recall.id!r} is not finite")
     order = sorted(shown_ids, key=lambda id_: hits[id_].rank)
     every = [*order, *(chunk.chunk_id for chunk in named)]
@@ -135,8 +137,8 @@ def feedback_of(
         rejected=tuple(id_ for id_ in every if id_ in known_to_be_rejected),
         cues=_cues(recall),
         terms=hashed_terms(recall, terms),
-        vector=vector,
-        embedder=None if recall.vector is None else embedder,
+        vector=half,
+        embedder=None if half is None else embedder,
         query=recall.query if settings.store_queries else None,
     )
 
@@ -210,7 +212,7 @@ def _named(
     )
 
 
-def _half(vector: Sequence[float]) -> tuple[float, ...] | None:
+def _half(vector: Sequence[float] | FloatArray) -> tuple[float, ...] | None:
     """Round to the log's precision, so that a record does not change when it is stored.
 
     None if the result is not finite: such a vector cannot be compared.

@@ -481,12 +481,12 @@ class Recaller:
         carried = carried_cues(graph, cues, asked.turns)
         recollection = None
         if self._learned is not None and self._learned.has_learned:
-            embedding = self._derived.embedding
+            vector, name = self._namespace.for_memory(graph, asked.query, asked.vector)
             recollection = self._learned.recollect(
                 graph,
                 self._memory_cues(graph, terms, held, [*cues, *carried], carried),
-                asked.vector,
-                None if embedding is None else embedding.name,
+                vector,
+                name,
             )
         return Question(
             query=asked.query,
