@@ -28,14 +28,6 @@ from hebbgraph_bench.linear_rag import LinearRAG
 __all__ = ["Hebbgraph", "Searched", "Store", "linear_rag", "lsa", "minilm", "store"]
 
 
-#: How far down a passage may lie that is cited and was not among the hits.
-_DEEP = 200
-
-
-def _ids(recall: Recall) -> set[str]:
-    return {hit.chunk.id for hit in recall.hits}
-
-
 class _Vectors:
     """An embedder of usebench as one of hebbgraph."""
 
@@ -145,21 +137,19 @@ class Hebbgraph(_OnDisk):
         actor: str | None,
         when: float,
     ) -> None:
-        """Reinforce the recall of the question; what a deep one does not find cannot teach."""
+        """Reinforce the recall of the question, with what people know beyond it."""
         k, recall = self._latest or (10, None)
         if recall is None or recall.query != question:
             recall = self.index.recall(question, k=k)
-        if not _ids(recall).issuperset([*cited, *rejected]):
-            recall = self.index.recall(question, k=_DEEP)
-        ids = _ids(recall)
-        cited = [id_ for id_ in cited if id_ in ids]
-        rejected = [id_ for id_ in rejected if id_ in ids]
-        if cited or rejected:
-            seen = [id_ for id_ in dict.fromkeys([*shown, *cited, *rejected]) if id_ in ids]
-            everything = ids.issubset(shown)
-            self.index.reinforce(
-                recall, cited, rejected=rejected, shown=None if everything else seen, actor=actor
-            )
+        ids = {hit.chunk.id for hit in recall.hits}
+        seen = [id_ for id_ in shown if id_ in ids]
+        self.index.reinforce(
+            recall,
+            cited,
+            rejected=rejected,
+            shown=None if ids.issubset(shown) else seen,
+            actor=actor,
+        )
 
     def forget(self, actor: str | None = None) -> None:
         """Forget an actor's lessons; all, if none is named."""

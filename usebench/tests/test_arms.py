@@ -13,6 +13,7 @@ from usebench.arms.cache import MostCited, QueryCache, SharedVectors
 from usebench.arms.expansion import DocumentExpansion, RelevanceModel
 from usebench.arms.lessons import Arm
 from usebench.arms.vectors import ErmVectors, LinearAdapter, MovedQuestions, Mover, Rocchio
+from usebench.arms.weighted import WeightedSum
 from usebench.drivers.memories import LangGraphStore
 from usebench.drivers.static import Bm25, Dense, Fusion, Recent
 from usebench.embedders import Lsa
@@ -28,6 +29,7 @@ ARMS: dict[str, Callable[[], Arm]] = {
     "erm": lambda: ErmVectors(Lsa()),
     "rocchio": lambda: MovedQuestions(Lsa(), lambda: Rocchio(threshold=0.1)),
     "adapter": lambda: MovedQuestions(Lsa(), LinearAdapter),
+    "weighted+expansion+erm": lambda: WeightedSum(Lsa(), expand=True, move=True),
 }
 QUESTIONS = ("Which barque was wrecked?", "Who built boats?", "When is it high at the quay?")
 LESSONS = st.lists(
@@ -132,6 +134,16 @@ def test_postings_score_as_bm25s_does(texts: list[list[str]]) -> None:
     theirs = library.get_scores(present) if present else np.zeros(len(texts))
     ours = index.scores(dict.fromkeys(present, 1.0))
     assert [ours.get(str(n), 0.0) for n in range(len(texts))] == pytest.approx(theirs.tolist())
+
+
+def test_a_weighted_sum_that_takes_nothing_in_learns_nothing() -> None:
+    arm = WeightedSum(Lsa(), weight=0.5)
+    arm.reset()
+    arm.add(PASSAGES)
+    before = answers(arm)
+    arm.feedback(question="When is it high at the quay?", cited=["moss"], actor="ann")
+    assert (arm.learns, answers(arm)) == (False, before)
+    assert before[1][0] == "moss"
 
 
 def test_searches_agree_on_what_is_said_in_so_many_words() -> None:

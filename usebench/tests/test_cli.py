@@ -34,6 +34,19 @@ def harbour_folder(tmp_path: Path) -> Path:
     return tmp_path / "harbour"
 
 
+def test_tables_tell_the_metric_that_was_asked_for(
+    harbour_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "result.json"
+    run = ["run", str(harbour_folder), "--systems", "bm25,expansion", "--json", str(out)]
+    assert main([*run, "--metric", "nDCG@10", "--no-unlearning"]) == 0
+    assert "nDCG@10, asked before taught" in capsys.readouterr().out
+    (result,) = json.loads(out.read_text("utf-8"))["sets"]
+    learned = result["systems"][1]["runs"]["right"]
+    mean = sum(learned["values"]) / len(learned["values"])
+    assert mean == pytest.approx(learned["means"]["nDCG@10"]["all"], abs=1e-5)
+
+
 def test_one_command_measures_the_readmes_toy_and_prints_what_the_json_holds(
     harbour_folder: Path,
     tmp_path: Path,

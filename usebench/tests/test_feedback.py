@@ -18,6 +18,12 @@ def test_a_right_reader_cites_what_was_shown_and_serves() -> None:
     assert say(ask(0, "?", "a", taught=False), ["a"], "right") is None
 
 
+def test_gold_feedback_cites_what_was_not_shown_too() -> None:
+    said = say(ask(1, "?", "petrel", "tide"), ["moss", "petrel"], "gold")
+    assert said is not None
+    assert (said.shown, said.cited) == (("moss", "petrel"), ("petrel", "tide"))
+
+
 def test_what_people_said_counts_rather_than_what_is_relevant() -> None:
     said = Feedback("?", ("a", "x"), ("x",), rejected=("a",), ratings={"x": 1.0, "a": 0.0})
     spoken = say(ask(0, "?", "a", recorded=said), ["a"], "right")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 from harbour import rows
 
 from usebench.errors import ParameterError, SetError
+from usebench.prequential import parts
 from usebench.sets.builders import BUILDERS, CARDS, build
 from usebench.sets.plain import read_set, write_set
 
@@ -28,6 +30,38 @@ def test_a_split_asks_the_past_first_and_frozen_teaches_nothing_after_it(tmp_pat
     assert all(event.taught for event in read_set(tmp_path).events)
     assert [event.when for event in uses.events] == [0.0, 1.0, 2.0]
     assert len(read_set(tmp_path, at_most=2).events) == 2
+
+
+def test_a_mixed_stream_tests_its_last_quarter(tmp_path: Path) -> None:
+    write_set(tmp_path, CORPUS, [asked(str(n), "a") for n in range(8)], order="mixed")
+    uses = read_set(tmp_path, frozen=True)
+    assert [event.scored for event in uses.events] == [False] * 6 + [True] * 2
+    assert [event.taught for event in uses.events] == [True] * 6 + [False] * 2
+
+
+def test_wordings_are_asked_after_the_questions_that_they_reword(tmp_path: Path) -> None:
+    queries = [asked("1", "a"), asked("2", "b", group="g"), asked("3", "b", group="g")]
+    write_set(tmp_path, CORPUS, [*queries, asked("4", "a")], order="reworded")
+    variant = {"id": "1", "question": "1?", "light": "One?", "next": "Then?"}
+    variant["next_supporting_ids"] = ["b"]  # type: ignore[assignment]
+    (tmp_path / "variants.jsonl").write_text(json.dumps(variant) + "\n", "utf-8")
+    events = read_set(tmp_path).events
+    assert {event.id for event in events[:2]} == {"1", "2"}
+    assert [(event.scored, event.taught) for event in events] == [(False, True)] * 2 + [
+        (True, False)
+    ] * 3
+    assert {(event.question, event.part, *event.gold) for event in events[2:]} == {
+        ("3?", "reworded", "b"),
+        ("One?", "light", "a"),
+        ("Then?", "next", "b"),
+    }
+    assert set(parts(events)) == {"reworded", "light", "next"}
+
+
+def test_a_set_without_other_wordings_says_so(tmp_path: Path) -> None:
+    write_set(tmp_path, CORPUS, [asked("1", "a")], order="reworded")
+    with pytest.raises(SetError, match=r"variants\.jsonl"):
+        read_set(tmp_path)
 
 
 def test_dates_order_events_and_the_past_is_not_scored(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 
 from usebench import feedback
 from usebench.errors import UsebenchError
-from usebench.experiment import run, versions
+from usebench.experiment import MAIN, run, versions
+from usebench.metrics import METRICS
 from usebench.records import UseSet
 from usebench.sets.builders import BUILDERS, CARDS, build
 from usebench.sets.plain import ORDERS, read_set
@@ -84,6 +85,7 @@ def _add_options(parser: argparse.ArgumentParser) -> None:
         help=f"who says what: {', '.join(feedback.KINDS)}; the first counts in most tables",
     )
     parser.add_argument("--model", help="a sentence-transformers model for what uses vectors")
+    parser.add_argument("--metric", choices=list(METRICS), default=MAIN, help="tables tell it")
     parser.add_argument("--k", type=int, default=10, help="passages that a question is shown")
     parser.add_argument("--at-most", type=int, help="events drawn of a set")
     parser.add_argument("--seed", type=int, default=0)
@@ -128,6 +130,7 @@ def _measure(sets: Sequence[UseSet], chosen: argparse.Namespace) -> int:
                 kinds=chosen.feedback,
                 k=chosen.k,
                 seed=chosen.seed,
+                metric=chosen.metric,
                 unlearning=not chosen.no_unlearning,
                 on_system=lambda name: print(name, file=sys.stderr, flush=True),
             )

@@ -12,6 +12,7 @@ import numpy as np
 
 from usebench._version import __version__
 from usebench.bootstrap import paired_bootstrap
+from usebench.errors import ParameterError
 from usebench.metrics import METRICS
 from usebench.prequential import PARTS, UNTAUGHT, Run, parts, run_stream
 from usebench.records import UseSet
@@ -21,7 +22,7 @@ from usebench.unlearning import measure_unlearning
 
 __all__ = ["MAIN", "run", "versions"]
 
-#: The metric that differences, regret and robustness are told by.
+#: The metric that gains, regret and robustness are told by, if nobody names another.
 MAIN = "R@5"
 
 
@@ -32,6 +33,7 @@ def run(
     kinds: Sequence[str] = ("right",),
     k: int = 10,
     seed: int = 0,
+    metric: str = MAIN,
     unlearning: bool = True,
     on_system: Callable[[str], object] | None = None,
 ) -> dict[str, Any]:
@@ -47,6 +49,8 @@ def run(
         How many passages each question is shown.
     seed : int
         Of what people get wrong, and of the intervals.
+    metric : str
+        Of :data:`usebench.metrics.METRICS`, that gains, regret and robustness are told by.
     unlearning : bool
         Whether to measure forgetting, which takes one more run of each system that can.
     on_system : callable, optional
@@ -55,8 +59,15 @@ def run(
     Returns
     -------
     dict
-        What :mod:`usebench.tables` reads. Values of :data:`MAIN` are kept question by question.
+        What :mod:`usebench.tables` reads. Values of ``metric`` are kept question by question.
+
+    Raises
+    ------
+    ParameterError
+        If the metric is unknown.
     """
+    if metric not in METRICS:
+        raise ParameterError(f"the metric is one of {', '.join(METRICS)}; got {metric!r}")
     belongs = parts(uses.events)
     teaches = any(event.taught for event in uses.events)
     results = []
@@ -71,7 +82,7 @@ def run(
         close = getattr(retriever, "close", None)
         if close is not None:
             close()
-        result = _system(system.name, runs, belongs, seed)
+        result = _system(system.name, runs, belongs, seed, metric)
         if unlearning and learns:
             exact = measure_unlearning(system.make, uses, k=k, seed=seed)
             result["unlearning"] = exact and {name: asdict(each) for name, each in exact.items()}
@@ -83,7 +94,8 @@ def run(
         "passages": len(uses.passages),
         "memories": len(uses.memories),
         "events": len(uses.events),
-        "scored": {"all": len(belongs), **{part: belongs.count(part) for part in PARTS}},
+        "scored": {"all": len(belongs), **{part: belongs.count(part) for part in _named(belongs)}},
+        "metric": metric,
         "k": k,
         "seed": seed,
         "parts": belongs,
@@ -104,14 +116,16 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _system(name: str, runs: dict[str, Run], belongs: Sequence[str], seed: int) -> dict[str, Any]:
+def _system(
+    name: str, runs: dict[str, Run], belongs: Sequence[str], seed: int, metric: str
+) -> dict[str, Any]:
     untaught = runs[UNTAUGHT].values
     figures: dict[str, Any] = {}
     for kind, each in runs.items():
         figures[kind] = {
             "feedbacks": len(each.log),
             "means": {metric: _by_part(values, belongs) for metric, values in each.values.items()},
-            "values": [round(value, 6) for value in each.values[MAIN]],
+            "values": [round(value, 6) for value in each.values[metric]],
             "cost": each.cost.as_dict(),
         }
         if kind != UNTAUGHT:
@@ -152,6 +166,11 @@ def _used(result: dict[str, Any], kind: str) -> dict[str, Any]:
     return runs.get(kind, runs[UNTAUGHT])
 
 
+def _named(belongs: Sequence[str]) -> list[str]:
+    """Name the parts: shares and rest, then those that the set names."""
+    return list(dict.fromkeys([*PARTS, *belongs]))
+
+
 def _chosen(values: Sequence[float], belongs: Sequence[str], part: str) -> list[float]:
     return [v for v, where in zip(values, belongs, strict=True) if part in ("all", where)]
 
@@ -159,7 +178,7 @@ def _chosen(values: Sequence[float], belongs: Sequence[str], part: str) -> list[
 def _by_part(values: Sequence[float], belongs: Sequence[str]) -> dict[str, float]:
     return {
         part: round(float(np.mean(chosen)), 6)
-        for part in ("all", *PARTS)
+        for part in ("all", *_named(belongs))
         if (chosen := _chosen(values, belongs, part))
     }
 
@@ -174,6 +193,6 @@ def _difference(
                 paired_bootstrap(first, _chosen(theirs, belongs, part), seed=seed)
             ).items()
         }
-        for part in ("all", *PARTS)
+        for part in ("all", *_named(belongs))
         if (first := _chosen(ours, belongs, part))
     }

@@ -46,8 +46,15 @@ def partial(cited: Sequence[str], others: Sequence[str], rng: random.Random) -> 
     return [id_ for id_ in cited if rng.random() >= _MISSING]
 
 
-#: The kinds of feedback by name. ``hostile`` is right feedback with liars among the actors.
-KINDS: dict[str, Reader] = {"right": right, "wrong": wrong, "partial": partial, "hostile": right}
+#: The kinds of feedback by name. ``hostile`` is right feedback with liars among the actors;
+#: ``gold`` cites all that serves, even what was not shown.
+KINDS: dict[str, Reader] = {
+    "right": right,
+    "wrong": wrong,
+    "partial": partial,
+    "hostile": right,
+    "gold": right,
+}
 
 
 def stream(events: Sequence[Event], kind: str, *, seed: int = 0) -> Sequence[Event]:
@@ -113,7 +120,12 @@ def say(event: Event, shown: Sequence[str], kind: str, *, seed: int = 0) -> Feed
     rng = random.Random(f"{seed} {event.id}")
     recorded = event.recorded
     seen = recorded.shown if recorded is not None and recorded.shown else tuple(shown)
-    serves = recorded.cited if recorded is not None else [id_ for id_ in seen if id_ in event.gold]
+    if recorded is not None:
+        serves: Sequence[str] = recorded.cited
+    elif kind == "gold":
+        serves = sorted(event.gold)
+    else:
+        serves = [id_ for id_ in seen if id_ in event.gold]
     others = [id_ for id_ in seen if id_ not in serves]
     cited = KINDS[kind](list(serves), others, rng)
     if not cited and not (recorded is not None and recorded.rejected):

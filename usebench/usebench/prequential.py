@@ -52,7 +52,9 @@ class Run:
 
 
 def parts(events: Sequence[Event]) -> list[str]:
-    """Tell for each scored event whether it shares evidence with feedback before it.
+    """Tell for each scored event which part it belongs to.
+
+    An event that names no part shares evidence with feedback before it, or does not.
 
     Examples
     --------
@@ -66,7 +68,7 @@ def parts(events: Sequence[Event]) -> list[str]:
     for event in events:
         evidence = taught.setdefault(event.memory, set())
         if event.scored:
-            names.append(REST if evidence.isdisjoint(event.gold) else SHARES)
+            names.append(event.part or (REST if evidence.isdisjoint(event.gold) else SHARES))
         if event.taught and not event.hostile:
             evidence.update(event.recorded.cited if event.recorded else event.gold)
     return names

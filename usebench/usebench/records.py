@@ -80,6 +80,9 @@ class Event:
     memory : str
     hostile : bool
         The actor lies; see :mod:`usebench.feedback`.
+    part : str
+        Which part of the questions it is told under, where the set says so; left empty, it is
+        ``shares`` or ``rest``.
     """
 
     id: str
@@ -92,6 +95,7 @@ class Event:
     recorded: Feedback | None = None
     memory: str = ""
     hostile: bool = False
+    part: str = ""
 
     @property
     def gold(self) -> frozenset[str]:

@@ -18,6 +18,7 @@ from importlib.metadata import entry_points
 from usebench.arms.cache import MostCited, QueryCache, SharedTerms, SharedVectors
 from usebench.arms.expansion import DocumentExpansion, RelevanceModel
 from usebench.arms.vectors import ErmVectors, LinearAdapter, MovedQuestions, Rocchio
+from usebench.arms.weighted import WeightedSum
 from usebench.drivers.memories import HelaMem, LangGraphStore, Mem0
 from usebench.drivers.static import Bm25, Dense, Fusion, Recent
 from usebench.embedders import Embedder, Lsa, Model
@@ -29,9 +30,17 @@ __all__ = ["ARMS", "DEFAULT", "System", "available", "systems"]
 GROUP = "usebench.systems"
 
 #: The simple arms that regret is told against.
-ARMS = ("cache", "expansion", "rm3", "erm", "rocchio")
+ARMS = (
+    "cache",
+    "expansion",
+    "rm3",
+    "erm",
+    "rocchio",
+    "weighted+expansion",
+    "weighted+expansion+erm",
+)
 #: What runs if nobody says what.
-DEFAULT = ("bm25", "dense", "fusion", *ARMS)
+DEFAULT = ("bm25", "dense", "fusion", "weighted", *ARMS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,10 +114,13 @@ def _built_in(model: str | None) -> dict[str, Callable[[], Retriever]]:
         "bm25": Bm25,
         "dense": dense,
         "fusion": lambda: Fusion([Bm25, dense]),
+        "weighted": lambda: WeightedSum(embedder()),
         "recent": Recent,
         "cache": cached,
         "most-cited": lambda: MostCited(Bm25()),
         "expansion": DocumentExpansion,
+        "weighted+expansion": lambda: WeightedSum(embedder(), expand=True),
+        "weighted+expansion+erm": lambda: WeightedSum(embedder(), expand=True, move=True),
         "rm3": RelevanceModel,
         "erm": lambda: ErmVectors(embedder()),
         "rocchio": lambda: MovedQuestions(embedder(), Rocchio),

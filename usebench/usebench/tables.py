@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from usebench.experiment import MAIN
-from usebench.prequential import PARTS, UNTAUGHT
+from usebench.prequential import SHARES, UNTAUGHT
 from usebench.systems import ARMS
 
 __all__ = ["all_tables", "cost", "depth", "gains", "regrets", "robustness", "unlearned"]
@@ -20,8 +19,8 @@ def all_tables(results: Sequence[dict[str, Any]]) -> str:
         memories = f", {result['memories']} memories" if result["memories"] > 1 else ""
         shown.append(
             f"## {result['name']}\n\n{result['passages']} passages{memories}, {result['events']}"
-            f" events ({result['order']}), {scored['all']} questions scored: {scored['shares']}"
-            f" share evidence with earlier feedback, {scored['rest']} do not."
+            f" events ({result['order']}), {scored['all']} questions scored"
+            f" ({', '.join(f'{part}: {scored[part]}' for part in _parts(result))})."
         )
         tables = [gains, depth, regrets, robustness, unlearned, cost]
         shown += [text for table in tables if (text := table(result))]
@@ -29,21 +28,22 @@ def all_tables(results: Sequence[dict[str, Any]]) -> str:
 
 
 def gains(result: dict[str, Any]) -> str:
-    """Lay out the main metric untaught and in use, and the differences with intervals."""
-    kind = _kind(result)
+    """Lay out the metric untaught and in use, and the differences with intervals."""
+    kind, metric = _kind(result), result["metric"]
     rows = []
     for system in result["systems"]:
         run = system["runs"].get(kind, system["runs"][UNTAUGHT])
-        means, before = run["means"][MAIN], system["runs"][UNTAUGHT]["means"][MAIN]
-        by = run.get("minus_untaught", {}).get(MAIN, {})
-        cells = [_number(before.get("all")), _number(means.get("all"))]
-        for part in PARTS:
+        means, before = run["means"][metric], system["runs"][UNTAUGHT]["means"][metric]
+        by = run.get("minus_untaught", {}).get(metric, {})
+        cells = [_number(before.get("all")), _number(means.get("all")), _signed(by.get("all"))]
+        for part in _parts(result):
             cells += [_number(means.get(part)), _signed(by.get(part))]
         rows.append([system["name"], *cells])
-    heads = ["system", "untaught", "in use", "shares", "by use", "rest", "by use"]
+    heads = ["system", "untaught", "in use", "by use"]
+    heads += [head for part in _parts(result) for head in (part, "by use")]
     if not any(system["learns"] for system in result["systems"]):
         heads, rows = heads[:2], [row[:2] for row in rows]
-    return _table(f"{MAIN}, asked before taught", heads, rows)
+    return _table(f"{metric}, asked before taught", heads, rows)
 
 
 def depth(result: dict[str, Any]) -> str:
@@ -69,7 +69,7 @@ def regrets(result: dict[str, Any]) -> str:
             cells.append(f"{regret['curve'][-1]:+.1f} {_mark(regret)}" if regret else "–")
         rows.append([system["name"], *cells])
     title = (
-        f"Regret: questions' worth of {MAIN} lost against each, below 0 is ahead"
+        f"Regret: questions' worth of {result['metric']} lost against each, below 0 is ahead"
         " (* the interval of the mean leaves out 0)"
     )
     return _table(title, ["system", *(f"against {name}" for name in names)], rows)
@@ -78,20 +78,18 @@ def regrets(result: dict[str, Any]) -> str:
 def robustness(result: dict[str, Any]) -> str:
     """Lay out what use gains under each kind of feedback, over the questions that share."""
     kinds = [kind for kind in _runs(result) if kind != UNTAUGHT]
+    metric, part = result["metric"], _parts(result)[0]
     rows = [
         [
             system["name"],
-            *(
-                _signed(system["runs"][kind]["minus_untaught"][MAIN].get(PARTS[0]))
-                for kind in kinds
-            ),
+            *(_signed(system["runs"][kind]["minus_untaught"][metric].get(part)) for kind in kinds),
         ]
         for system in result["systems"]
         if system["learns"]
     ]
     if len(kinds) < 2:
         return ""
-    return _table(f"{MAIN} by use, on shares, by who says what", ["system", *kinds], rows)
+    return _table(f"{metric} by use, on {part}, by who says what", ["system", *kinds], rows)
 
 
 def unlearned(result: dict[str, Any]) -> str:
@@ -105,7 +103,7 @@ def unlearned(result: dict[str, Any]) -> str:
         rows.append([system["name"], *cells])
     heads = ["system", "liars forgotten", "all forgotten"]
     return _table(
-        f"Unlearning: rankings equal to those before the lessons (change of {MAIN})", heads, rows
+        "Unlearning: rankings equal to those before the lessons (change of R@5)", heads, rows
     )
 
 
@@ -139,6 +137,12 @@ def cost(result: dict[str, Any]) -> str:
 
 def _runs(result: dict[str, Any]) -> list[str]:
     return list(dict.fromkeys(kind for system in result["systems"] for kind in system["runs"]))
+
+
+def _parts(result: dict[str, Any]) -> list[str]:
+    """Name the parts that hold a question, or the first if none does."""
+    scored = result["scored"]
+    return [part for part in scored if part != "all" and scored[part]] or [SHARES]
 
 
 def _kind(result: dict[str, Any]) -> str:

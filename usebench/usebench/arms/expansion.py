@@ -61,7 +61,11 @@ class DocumentExpansion(_Lexical):
 
     def search(self, question: str, k: int, /) -> list[str]:
         """Search the expanded passages."""
-        return best(self._index.scores(Counter(terms(question))), k)
+        return best(self.scores(question), k)
+
+    def scores(self, question: str) -> dict[str, float]:
+        """Score the passages that share a term with a question."""
+        return self._index.scores(Counter(terms(question)))
 
 
 class RelevanceModel(_Lexical):

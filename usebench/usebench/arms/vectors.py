@@ -79,6 +79,11 @@ class ErmVectors(_OnVectors):
         """Return the passages whose moved vectors are nearest."""
         return best_rows(self.dense.ids, self._means @ self.question(question), k)
 
+    def scores(self, question: str) -> dict[str, float]:
+        """Score all passages."""
+        cosines = self._means @ self.question(question)
+        return dict(zip(self.dense.ids, cosines.tolist(), strict=True))
+
 
 class Mover(Protocol):
     """Moves the vectors of questions by what it was taught."""

@@ -6,6 +6,7 @@
     queries.jsonl   {"id", "question", "supporting_ids", "grades"?: {id: int}, "scenario"?, "when"?,
                      "split"?: "past" (or log, train, valid) | "test", "actor"?, "chat"?, "cited"?}
     feedback.jsonl  {"question", "chunk", "ratings": [label], "split"?}            (optional file)
+    variants.jsonl  {"id", "question", KIND: wording, ..., "KIND_supporting_ids"?} (optional file)
     set.json        {"order": "shuffled" | "when" | "split"}                       (optional file)
 
 ``chat`` parts a set into memories. ``when`` is seconds since 1970. ``cited`` is what was cited,
@@ -16,9 +17,13 @@ The stream is, by ``order``:
 - ``shuffled``: all questions in an order that the seed fixes;
 - ``when``: by date; what is past teaches and is not scored, for the corpus may know it;
 - ``split``: the past, shuffled, then the test, shuffled;
-- ``rated``: what people said of passages (``feedback.jsonl``, without the test's), then the test.
+- ``mixed``: all questions shuffled; the first three quarters are the past, the rest the test;
+- ``rated``: what people said of passages (``feedback.jsonl``, without the test's), then the test;
+- ``reworded``: the questions that have other wordings (``variants.jsonl``, or questions of one
+  ``group``) are the past, the wordings the test, told apart by their kind.
 
-Questions of ``split`` and ``rated`` test are not taught when the set is read with ``frozen``.
+The test of ``split``, ``mixed`` and ``rated`` teaches nothing when the set is read with ``frozen``;
+that of ``reworded`` never does.
 """
 
 from __future__ import annotations
@@ -35,11 +40,13 @@ from usebench.records import Event, Feedback, Passage, UseSet
 
 __all__ = ["ORDERS", "RATINGS", "read_set", "write_set"]
 
-ORDERS = ("shuffled", "when", "split", "rated")
+ORDERS = ("shuffled", "when", "split", "mixed", "rated", "reworded")
 #: What FeedbackQA's labels are worth.
 RATINGS = {"Excellent": 1.0, "Acceptable": 2 / 3, "Could be Improved": 1 / 3, "Bad": 0.0}
 _CITES, _REJECTS = 2 / 3 - 1e-9, 1 / 3 - 1e-9
 _PAST = ("past", "log", "train", "valid")
+#: How much of a mixed stream is past.
+_MIXED = 0.75
 #: Who asks, where a set names nobody: this many people in turn.
 _ACTORS = 10
 
@@ -81,6 +88,7 @@ def read_set(
     known = {passage.id for passage in passages}
     pairs = [(_event(row, known, folder), row) for row in rows]
     placed = _ordered([pair for pair in pairs if pair[0].gold], order, folder, seed, known)
+    frozen = frozen or order == "reworded"
     events = [
         replace(event, taught=False) if frozen and split not in _PAST else event
         for event, split in placed
@@ -137,10 +145,57 @@ def _ordered(pairs: list[_Pair], order: str, folder: Path, seed: int, known: set
     placed.sort(key=lambda pair: pair[0].memory)
     if order == "shuffled":
         return placed
+    if order == "mixed":
+        past = int(_MIXED * len(placed))
+        return [(replace(event, scored=False), "past") for event, _ in placed[:past]] + [
+            (event, "test") for event, _ in placed[past:]
+        ]
+    if order == "reworded":
+        return _reworded(pairs, folder, rng)
     test = [pair for pair in placed if pair[1] not in _PAST]
     if order == "split":
         return [pair for pair in placed if pair[1] in _PAST] + test
     return [(event, "past") for event in _rated(folder, known, rng)] + test
+
+
+def _reworded(pairs: list[_Pair], folder: Path, rng: random.Random) -> _Placed:
+    """Place questions that have other wordings before those wordings."""
+    by_id = {event.id: event for event, _ in pairs}
+    past: list[Event] = []
+    test: list[Event] = []
+    groups: dict[str, list[Event]] = {}
+    for event, row in pairs:
+        if row.get("group"):
+            groups.setdefault(str(row["group"]), []).append(event)
+    for first, *others in groups.values():
+        if others:
+            past.append(first)
+            test += [replace(other, part="reworded") for other in others]
+    variants = folder / "variants.jsonl"
+    for row in _rows(variants) if variants.exists() else ():
+        asked = by_id.get(str(row["id"]))
+        if asked is None:
+            continue
+        past.append(asked)
+        test += [
+            replace(
+                asked,
+                id=f"{asked.id} {kind}",
+                question=row[kind],
+                relevant=dict.fromkeys(row.get(f"{kind}_supporting_ids", asked.relevant), 1),
+                recorded=None,
+                part=kind,
+            )
+            for kind in row
+            if kind not in ("id", "question") and isinstance(row[kind], str)
+        ]
+    if not test:
+        raise SetError(
+            f"{folder}: expected variants.jsonl, or questions that share a group; got neither"
+        )
+    rng.shuffle(past)
+    rng.shuffle(test)
+    return [(replace(e, scored=False), "past") for e in past] + [(e, "test") for e in test]
 
 
 def _rated(folder: Path, known: set[str], rng: random.Random) -> list[Event]:
@@ -232,7 +287,12 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
                 raise SetError(f"{path}:{number}: expected JSON, got {line[:60]!r}") from error
             if not isinstance(row, dict):
                 raise SetError(f"{path}:{number}: expected an object, got {line[:60]!r}")
-            needed = {"corpus": ("id",), "queries": ("id", "question"), "feedback": ("chunk",)}
+            needed = {
+                "corpus": ("id",),
+                "queries": ("id", "question"),
+                "feedback": ("chunk",),
+                "variants": ("id",),
+            }
             for name in needed.get(path.stem, ()):
                 if name not in row:
                     raise SetError(f"{path}:{number}: expected a field {name!r}, got {line[:60]!r}")
