@@ -12,8 +12,10 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from abc import abstractmethod
+from collections.abc import Awaitable, Callable, Coroutine, Generator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeAlias, TypeVar
 
 from hebbgraph.extras import require
 
@@ -23,12 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CALLER",
+    "Closing",
     "RateLimiter",
     "StalledError",
+    "Steps",
+    "astep",
     "call",
     "call_with_timeout",
     "in_thread",
     "retrying",
+    "step",
 ]
 
 _MOST_THREADS = 32
@@ -111,6 +117,77 @@ def in_thread(method: Callable[_P, _T]) -> Callable[_P, Coroutine[Any, Any, _T]]
     twin.__name__ = twin.__qualname__ = f"a{method.__name__}"
     twin.__doc__ = f"Async twin of :meth:`{method.__name__}`."
     return twin
+
+
+Steps: TypeAlias = Generator[tuple[Callable[[], Any], Callable[[], Awaitable[Any]]], Any, _T]
+"""What a method and its async twin do: each call of another library is yielded in both forms."""
+
+
+def step(steps: Steps[_T]) -> _T:
+    """Take steps, each by its plain call.
+
+    Examples
+    --------
+    >>> def greeting(name):
+    ...     found = yield name.upper, None
+    ...     return f"Hello {found}"
+    >>> step(greeting("Ida"))
+    'Hello IDA'
+    """
+    found = None
+    while True:
+        try:
+            plain, _ = steps.send(found)
+        except StopIteration as done:
+            result: _T = done.value
+            return result
+        found = plain()
+
+
+async def astep(steps: Steps[_T]) -> _T:
+    """Take steps, each by its async call."""
+    found = None
+    while True:
+        try:
+            _, native = steps.send(found)
+        except StopIteration as done:
+            result: _T = done.value
+            return result
+        found = await native()
+
+
+class Closing:
+    """Gives what has ``close`` its other ways to end: ``aclose``, ``with`` and ``async with``."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Give back what is held; closing twice is fine."""
+
+    async def aclose(self) -> None:
+        """Async twin of :meth:`close`."""
+        await in_thread(self.close)()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.aclose()
 
 
 class StalledError(TimeoutError):

@@ -75,6 +75,7 @@ from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.rendered import Rendered, Source, SourceLike
 from hebbgraph.citations.shown import MAX_PROMPT_CHARACTERS as MAX_PROMPT_CHARACTERS
 from hebbgraph.citations.shown import rendered_in, shown_in
+from hebbgraph.citations.worker import finish_learning
 
 __all__ = [
     "CITATION_INSTRUCTION",
@@ -99,6 +100,7 @@ __all__ = [
     "Trusted",
     "actor_by",
     "check_trusted",
+    "finish_learning",
     "parse_annotations",
     "parse_citations",
     "parse_structured",

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from typing import TypeAlias
 
-__all__ = ["Worker"]
+__all__ = ["Worker", "finish_learning"]
 
 logger = logging.getLogger(__name__)
 
@@ -76,6 +76,18 @@ class Worker:
             self._jobs.put(oldest)
             return
         logger.warning("more than %d jobs wait for %r; the oldest is dropped", MAX_WAITING, self)
+
+
+def finish_learning(timeout: float | None = None) -> bool:
+    """Wait until all learners of this process have learned from what they heard so far.
+
+    Whoever closes an index calls it first. False after ``timeout`` seconds.
+    """
+    deadline = None if timeout is None else time.monotonic() + timeout
+    return all(
+        worker.flush(None if deadline is None else max(0.0, deadline - time.monotonic()))
+        for worker in list(_workers)
+    )
 
 
 class _Mark:

@@ -6,31 +6,24 @@ Here it is made. Its documents come and go in :mod:`.living`; :mod:`.recalling` 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import date, datetime
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Unpack
+from typing import Unpack
 
-from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.indices.vector_store.retrievers import VectorIndexRetriever
-from llama_index.core.memory.types import BaseMemory
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, IndexNode, TransformComponent
-from llama_index.core.vector_stores.types import MetadataFilters
 
 from hebbgraph import HebbianIndex, IndexPool, ParameterError, Settings
-from hebbgraph.recall.elsewhere import SeedVectors, check_seed_vectors
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.living import LivingRetriever, searched
 from llama_index.retrievers.hebbgraph.options import (
     CommonOptions,
     IndexedOptions,
     NodeOptions,
-    RetrieverOptions,
-    Strategy,
-    check_options,
+    checked,
     nodes_of,
 )
 from llama_index.retrievers.hebbgraph.parsing import Cutting
@@ -39,25 +32,16 @@ from llama_index.retrievers.hebbgraph.texts import texts_of
 from llama_index.retrievers.hebbgraph.wrapped import Wrapped
 from llama_index.retrievers.hebbgraph.writing import add_nodes
 
-__all__ = ["DEFAULT_TOP_K", "HebbianRetriever", "Strategy"]
-
-DEFAULT_TOP_K = 10
-#: How many seeds a vector index is asked for; recall needs more than it returns.
-_SEEDS = 100
+__all__ = ["HebbianRetriever"]
 
 _ARGUMENTS = sorted(IndexedOptions.__annotations__)
-_OF_NODES = (
-    *sorted({**RetrieverOptions.__annotations__, **NodeOptions.__annotations__}),
-    "show_progress",
-)
+_OF_NODES = (*sorted(NodeOptions.__annotations__), "show_progress")
 _OVER_STORES = (
     *sorted(CommonOptions.__annotations__),
     "nodes",
     "location",
     "namespace",
     "keep_text",
-    "seed_top_k",
-    "seed_vectors",
 )
 _INSTEAD_OVER_STORES = dict.fromkeys(
     ("embed_model", "embedding", "embedder"), "the vector index embeds, nothing is embedded twice"
@@ -78,16 +62,9 @@ class HebbianRetriever(LivingRetriever):
         nor passes activation on.
     node_ids, doc_ids : list of str, optional
         Only these nodes; only nodes of these documents.
-    strategy : str
-        See ``HebbianIndex.recall``.
-    source : BaseRetriever, optional
-        Another retriever over the same nodes. Its results are the seeds that activation
-        starts from, in place of hebbgraph's own search. Give it the same filters, and a
-        top k of 100 or so. Nodes that the index does not hold keep the rank that the
-        source gave them (with filters here, they are left out).
     embed_model : BaseEmbedding, optional
-        Embeds questions, if the index was opened with a ``LlamaIndexEmbedder`` of it: on
-        the event loop for async calls, and over ``QueryBundle.custom_embedding_strs``.
+        Embeds questions, if the index was opened with a ``LlamaIndexEmbedder`` of it. Left out,
+        the index's own, also for ``QueryBundle.custom_embedding_strs`` (HyDE).
     memory : BaseMemory, optional
         That of the chat engine which asks. A follow-up ("and in winter?") is understood
         from the user's messages in it, without a model. A :class:`RecallBundle`
@@ -100,14 +77,17 @@ class HebbianRetriever(LivingRetriever):
     as_of : datetime, date or str, optional
         Only what held at that moment. Left out, a node that was superseded or has expired says so
         in ``metadata["hebbgraph"]["stale"]``.
+    options : SearchOptions, optional
+        What few need: a strategy, another retriever as the source of seeds, a filter for each
+        request; see :class:`~llama_index.retrievers.hebbgraph.options.SearchOptions`.
     callback_manager, object_map, objects, verbose
         As for every LlamaIndex retriever.
 
     Notes
     -----
-    ``similarity_top_k``, ``filters``, ``node_ids``, ``doc_ids``, ``strategy``,
-    ``mmr_threshold`` and ``include_path`` are plain attributes; a :class:`RecallBundle` has its
-    own k and filters. Scores stand in ``NodeWithScore.score`` alone, the nodes are new copies.
+    ``similarity_top_k``, ``filters``, ``node_ids``, ``doc_ids``, ``mmr_threshold``,
+    ``include_path`` and ``options`` are plain attributes; a :class:`RecallBundle` has its
+    own k and filters, and :meth:`narrowed` adds filters to all that is asked within. Scores stand in ``NodeWithScore.score`` alone, the nodes are new copies.
 
     Examples
     --------
@@ -122,64 +102,12 @@ class HebbianRetriever(LivingRetriever):
     ['Petrel', 'Ida Moss']
     """
 
-    def __init__(
-        self,
-        index: HebbianIndex,
-        *,
-        similarity_top_k: int = DEFAULT_TOP_K,
-        filters: MetadataFilters | None = None,
-        node_ids: list[str] | None = None,
-        doc_ids: list[str] | None = None,
-        strategy: Strategy = "spreading",
-        source: BaseRetriever | None = None,
-        embed_model: BaseEmbedding | None = None,
-        memory: BaseMemory | None = None,
-        mmr_threshold: float | None = None,
-        include_path: bool = False,
-        as_of: datetime | date | str | None = None,
-        callback_manager: CallbackManager | None = None,
-        object_map: dict[str, Any] | None = None,
-        objects: list[IndexNode] | None = None,
-        verbose: bool = False,
-    ) -> None:
+    def __init__(self, index: HebbianIndex, **options: Unpack[IndexedOptions]) -> None:
         if not isinstance(index, HebbianIndex):
             raise ParameterError(
                 f"index is a HebbianIndex, got {index!r:.80}; HebbianIndex.open(...) opens one"
             )
-        check_options(
-            {
-                "similarity_top_k": similarity_top_k,
-                "filters": filters,
-                "node_ids": node_ids,
-                "doc_ids": doc_ids,
-                "strategy": strategy,
-                "source": source,
-                "embed_model": embed_model,
-                "mmr_threshold": mmr_threshold,
-                "include_path": include_path,
-                "as_of": as_of,
-            },
-            known=_ARGUMENTS,
-        )
-        super().__init__(
-            index,
-            source=source,
-            wrapped=None,
-            embed_model=embed_model,
-            memory=memory,
-            callback_manager=callback_manager,
-            object_map=object_map,
-            objects=objects,
-            verbose=verbose,
-        )
-        self.similarity_top_k = similarity_top_k
-        self.filters = filters
-        self.node_ids = node_ids
-        self.doc_ids = doc_ids
-        self.strategy = strategy
-        self.mmr_threshold = mmr_threshold
-        self.include_path = include_path
-        self.as_of = as_of
+        super().__init__(index, **checked(options, known=_ARGUMENTS))
 
     def __repr__(self) -> str:
         searched = self._pool if self._index is None else self._index
@@ -190,7 +118,6 @@ class HebbianRetriever(LivingRetriever):
     @classmethod
     def from_index(cls, index: HebbianIndex, **options: Unpack[IndexedOptions]) -> HebbianRetriever:
         """Retrieve from an index that is open; ``options`` as for the constructor."""
-        check_options(options, known=_ARGUMENTS)
         return cls(index, **options)
 
     @classmethod
@@ -221,8 +148,8 @@ class HebbianRetriever(LivingRetriever):
         """
         if not isinstance(pool, IndexPool):
             raise ParameterError(f"pool is an IndexPool, got {type(pool).__name__}")
-        check_options(options, known=(*CommonOptions.__annotations__, "namespace"))
-        made = cls(pool[namespace or ""], **options)
+        own = checked(options, known=(*CommonOptions.__annotations__, "namespace"))
+        made = cls(pool[namespace or ""], **own)
         made._index, made._pool, made.namespace = None, pool, namespace
         return made
 
@@ -236,7 +163,7 @@ class HebbianRetriever(LivingRetriever):
         embed_model: BaseEmbedding | None = None,
         edges: Sequence[str] | None = None,
         show_progress: bool = False,
-        **options: Unpack[RetrieverOptions],
+        **options: Unpack[CommonOptions],
     ) -> HebbianRetriever:
         """Add nodes to an index and retrieve from it.
 
@@ -260,7 +187,7 @@ class HebbianRetriever(LivingRetriever):
         **options
             As for the constructor.
         """
-        check_options({**options, "embed_model": embed_model}, known=_OF_NODES)
+        own = checked({**options, "embed_model": embed_model}, known=_OF_NODES)
         nodes = nodes_of(nodes)
         index = HebbianIndex.open(
             location,
@@ -269,7 +196,7 @@ class HebbianRetriever(LivingRetriever):
             edges=edges,
         )
         objects = [node for node in nodes if isinstance(node, IndexNode) and node.obj is not None]
-        made = cls(index, embed_model=embed_model, objects=objects or None, **options)
+        made = cls(index, objects=objects or None, **own)
         made._owns_index = True
         with made._closed_on_error():
             add_nodes(index, searched(nodes), show_progress=show_progress)
@@ -303,12 +230,12 @@ class HebbianRetriever(LivingRetriever):
         **options
             As for :meth:`from_nodes` and the constructor.
         """
-        check_options(options, known=(*_OF_NODES, "node_parser", "transformations"))
-        own = nodes_of(documents, "documents")
-        made = cls.from_nodes([], **options)
+        own = checked(options, known=(*_OF_NODES, "node_parser", "transformations"))
+        given = nodes_of(documents, "documents")
+        made = cls.from_nodes([], **own)
         made._cut = Cutting(transformations or ([node_parser] if node_parser else ()))
         with made._closed_on_error():
-            made.add(own, show_progress=show_progress)
+            made.add(given, show_progress=show_progress)
         return made
 
     @classmethod
@@ -320,8 +247,6 @@ class HebbianRetriever(LivingRetriever):
         location: str | Path = ":memory:",
         namespace: str = "default",
         keep_text: bool = True,
-        seed_top_k: int = _SEEDS,
-        seed_vectors: SeedVectors = None,
         **options: Unpack[CommonOptions],
     ) -> HebbianRetriever:
         """Retrieve over an existing vector index; nothing is embedded twice.
@@ -342,21 +267,13 @@ class HebbianRetriever(LivingRetriever):
             If false, the index at ``location`` keeps no copy of the texts: the docstore of
             the vector index gives them back, or its vector store. Nodes that neither has
             any longer do not come back.
-        seed_top_k : int
-            How many seeds the vector index is asked for.
-        seed_vectors : callable or "embed", optional
-            Gives the vectors of nodes by id, so that nodes which the vector index did not return
-            are weighed by theirs. ``SimpleVectorStore``, FAISS and Chroma are read by themselves;
-            ``"embed"`` embeds some 300 texts a question with the index's model, and keeps their
-            vectors in memory.
         **options
             As for the constructor. ``filters`` are in force in both; what the vector store
             cannot do it must not be given.
         """
-        check_options(options, known=_OVER_STORES, instead=_INSTEAD_OVER_STORES)
-        check_seed_vectors(seed_vectors)
+        own = checked(options, known=_OVER_STORES, **_INSTEAD_OVER_STORES)
         wrapped = Wrapped(vector_index)
-        vectors = vectors_of(wrapped, seed_vectors)
+        vectors = vectors_of(wrapped, own["options"].seed_vectors)
         index = HebbianIndex.open(
             location,
             namespace=namespace,
@@ -366,11 +283,12 @@ class HebbianRetriever(LivingRetriever):
         # Unlike as_retriever(), this also finds nodes that are inserted later.
         source = VectorIndexRetriever(
             vector_index,
-            similarity_top_k=seed_top_k,
-            filters=options.get("filters"),
+            similarity_top_k=own["options"].seed_top_k,
+            filters=own.get("filters"),
             object_map=vector_index._object_map,
         )
-        made = cls(index, source=source, **options)
+        own["options"] = replace(own["options"], source=source)
+        made = cls(index, **own)
         made._wrapped, made._owns_index = wrapped, True
         made._vectors, made._embed_model = vectors, vector_index._embed_model
         with made._closed_on_error():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
@@ -56,4 +56,4 @@ def asked_in_full(bundle: QueryBundle, text: str) -> QueryBundle:
     """Ask another retriever for the whole text, unless the question was embedded already."""
     if text == bundle.query_str or bundle.embedding is not None:
         return bundle
-    return QueryBundle(text, image_path=bundle.image_path)
+    return replace(bundle, query_str=text)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.schema import BaseNode
 
 from hebbgraph import AddReport, HebbianIndex, ParameterError
-from hebbgraph.calling import in_thread
+from hebbgraph.calling import Closing, in_thread
+from hebbgraph.citations import finish_learning
 from hebbgraph.intake import OnError
 from llama_index.retrievers.hebbgraph.options import nodes_of
 from llama_index.retrievers.hebbgraph.parsing import Cutting, leaves
@@ -25,7 +25,7 @@ __all__ = ["LivingRetriever", "searched"]
 logger = logging.getLogger(__name__)
 
 
-class LivingRetriever(RecallingRetriever):
+class LivingRetriever(Closing, RecallingRetriever):
     """Writes to the index that it asks; :class:`HebbianRetriever` makes them."""
 
     def __init__(self, index: HebbianIndex | None, **options: Any) -> None:
@@ -120,33 +120,13 @@ class LivingRetriever(RecallingRetriever):
     # -- life -------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close the index, if this retriever has opened it; one that was handed in stays open."""
+        """Close the index, if this retriever has opened it, once what was cited is learned.
+
+        An index that was handed in stays open.
+        """
         if self._owns_index and self._index is not None:
+            finish_learning()
             self._index.close()
-
-    aclose = in_thread(close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     @contextmanager
     def _closed_on_error(self) -> Iterator[None]:

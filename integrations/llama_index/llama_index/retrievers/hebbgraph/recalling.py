@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import date, datetime
-from typing import Any
+from functools import partial, reduce
+from typing import Any, Self
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -25,7 +28,8 @@ from hebbgraph import (
     Recall,
 )
 from hebbgraph.arguments import check_k
-from hebbgraph.calling import in_thread
+from hebbgraph.calling import Steps, astep, in_thread, step
+from hebbgraph.filters import joined
 from hebbgraph.limits import MAX_K
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.diversity import diverse_hits
@@ -35,6 +39,7 @@ from llama_index.retrievers.hebbgraph.conversation import (
     asked_in_full,
     turns_of,
 )
+from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder
 from llama_index.retrievers.hebbgraph.events import announce
 from llama_index.retrievers.hebbgraph.filters import to_where
 from llama_index.retrievers.hebbgraph.nodes import (
@@ -42,14 +47,15 @@ from llama_index.retrievers.hebbgraph.nodes import (
     chunk_to_node,
     node_to_chunk,
 )
-from llama_index.retrievers.hebbgraph.options import Strategy
+from llama_index.retrievers.hebbgraph.options import SearchOptions
 from llama_index.retrievers.hebbgraph.tags import set_hidden
 from llama_index.retrievers.hebbgraph.wrapped import Wrapped
 
-__all__ = ["RecallingRetriever"]
+__all__ = ["DEFAULT_TOP_K", "RecallingRetriever"]
 
 logger = logging.getLogger(__name__)
 
+DEFAULT_TOP_K = 10
 #: How often a recall is repeated without the nodes that another store has deleted.
 _REPEATS = 4
 #: With MMR, as many times k are chosen from.
@@ -60,16 +66,21 @@ _CHOICE = 4
 _NAMESPACE = "hebbgraph_namespace"
 
 
+#: Filters of ``narrowed`` that are in force, each with its retriever.
+_NARROWED: ContextVar[tuple[tuple[object, dict[str, Any] | None], ...]] = ContextVar(
+    "hebbgraph_narrowed", default=()
+)
+
+
 @dataclass
 class _Asked:
     """One question, as it is put to an index."""
 
     index: HebbianIndex
     query: str
-    bundle: QueryBundle
     k: int
-    filters: MetadataFilters | None
-    history: Sequence[str]
+    where: dict[str, Any] | None
+    history: list[str]
     as_of: datetime | date | str | None
     seeds: list[NodeWithScore] | None = None
     vector: list[float] | None = None
@@ -78,37 +89,70 @@ class _Asked:
 class RecallingRetriever(BaseRetriever):
     """Asks an index, and another retriever for seeds; :class:`HebbianRetriever` makes them."""
 
-    similarity_top_k: int
-    filters: MetadataFilters | None
-    node_ids: list[str] | None
-    doc_ids: list[str] | None
-    strategy: Strategy
-    mmr_threshold: float | None
-    include_path: bool
-    as_of: datetime | date | str | None
-
     def __init__(
         self,
         index: HebbianIndex | None,
         *,
-        pool: IndexPool | None = None,
-        namespace: str | None = None,
-        source: BaseRetriever | None,
-        wrapped: Wrapped | None,
-        embed_model: BaseEmbedding | None,
-        memory: BaseMemory | None,
-        **options: Any,
+        similarity_top_k: int = DEFAULT_TOP_K,
+        filters: MetadataFilters | None = None,
+        node_ids: list[str] | None = None,
+        doc_ids: list[str] | None = None,
+        embed_model: BaseEmbedding | None = None,
+        memory: BaseMemory | None = None,
+        mmr_threshold: float | None = None,
+        include_path: bool = False,
+        as_of: datetime | date | str | None = None,
+        options: SearchOptions,
+        **of_base: Any,
     ) -> None:
-        super().__init__(**options)
+        super().__init__(**of_base)
+        self.similarity_top_k = similarity_top_k
+        self.filters = filters
+        self.node_ids = node_ids
+        self.doc_ids = doc_ids
+        self.mmr_threshold = mmr_threshold
+        self.include_path = include_path
+        self.as_of = as_of
+        self.options = options
+        self.namespace: str | None = None
         self._index = index
-        self._pool = pool
-        self.namespace = namespace
-        self._source = source
-        self._wrapped = wrapped
+        self._pool: IndexPool | None = None
+        self._wrapped: Wrapped | None = None
         self._vectors: VectorSource | None = None
         self._embed_model = embed_model
         self._memory = memory
         self._latest: LatestRecalls[HebbianIndex] = LatestRecalls()
+        self._told = False  # that nothing embeds what HyDE wrote
+
+    @contextmanager
+    def narrowed(
+        self,
+        filters: MetadataFilters | None = None,
+        *,
+        node_ids: list[str] | None = None,
+        doc_ids: list[str] | None = None,
+    ) -> Iterator[Self]:
+        """Add filters to all that is asked within: by engines, tools and agents too.
+
+        Parameters
+        ----------
+        filters, node_ids, doc_ids
+            In force beside the retriever's own and a :class:`RecallBundle`'s: they narrow a search
+            and never widen it.
+
+        Examples
+        --------
+        ::
+
+            with retriever.narrowed(MetadataFilters.from_dict({"owner": "ida"})):
+                query_engine.query("Where does my boat lie?")
+        """
+        where = to_where(filters, node_ids=node_ids, doc_ids=doc_ids)
+        token = _NARROWED.set((*_NARROWED.get(), (self, where)))
+        try:
+            yield self
+        finally:
+            _NARROWED.reset(token)
 
     @property
     def index(self) -> HebbianIndex:
@@ -188,78 +232,89 @@ class RecallingRetriever(BaseRetriever):
     # -- asking -----------------------------------------------------------------------
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        asked = self._asked(query_bundle)
-        if self._memory is not None and not asked.history:
-            asked.history = turns_of(self._memory.get_all())
-        if self._source is not None:
-            full = query_bundle
-            if asked.history and asked.query.strip():
-                text = asked.index.in_full(asked.query, asked.history)
-                full = asked_in_full(query_bundle, text)
-            if self._compares(full) and (model := self._embed_model) is not None:
-                vector = model.get_agg_embedding_from_queries(full.embedding_strs)
-                full = replace(full, embedding=vector)
-            asked.seeds, asked.vector = self._source.retrieve(full), full.embedding
-        if not asked.query.strip():
-            return (asked.seeds or [])[: asked.k]
-        if asked.vector is None:
-            asked.vector = query_bundle.embedding
-        if asked.vector is None and self._embed_model is not None and self._source is None:
-            strings = query_bundle.embedding_strs
-            asked.vector = self._embed_model.get_agg_embedding_from_queries(strings)
-        return self._found(asked)
+        return step(self._steps(query_bundle))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        asked = self._asked(query_bundle)
-        if self._memory is not None and not asked.history:
-            asked.history = turns_of(await self._memory.aget_all())
-        if self._source is not None:
-            full = query_bundle
-            if asked.history and asked.query.strip():
-                text = await asked.index.ain_full(asked.query, asked.history)
-                full = asked_in_full(query_bundle, text)
-            if self._compares(full) and (model := self._embed_model) is not None:
-                vector = await model.aget_agg_embedding_from_queries(full.embedding_strs)
-                full = replace(full, embedding=vector)
-            asked.seeds, asked.vector = await self._source.aretrieve(full), full.embedding
-        if not asked.query.strip():
-            return (asked.seeds or [])[: asked.k]
-        if asked.vector is None:
-            asked.vector = query_bundle.embedding
-        if asked.vector is None and self._embed_model is not None and self._source is None:
-            strings = query_bundle.embedding_strs
-            asked.vector = await self._embed_model.aget_agg_embedding_from_queries(strings)
-        return await in_thread(self._found)(asked)
+        return await astep(self._steps(query_bundle))
 
-    def _compares(self, bundle: QueryBundle) -> bool:
-        """Return whether a question has to be embedded to be compared with the source's vectors."""
-        return (
-            self._vectors is not None
-            and bundle.embedding is None
-            and bool(bundle.query_str.strip())
+    def _steps(self, bundle: QueryBundle) -> Steps[list[NodeWithScore]]:
+        asked = self._asked(bundle)
+        source, memory = self.options.source, self._memory
+        if memory is not None and not asked.history:
+            turns = turns_of((yield memory.get_all, memory.aget_all))
+            # An engine that notes the question first has it in its memory already.
+            asked.history = turns[:-1] if turns[-1:] == [asked.query] else turns
+        has_words = bool(asked.query.strip())
+        model = self._model(asked.index, bundle)
+        full = bundle
+        if asked.history and has_words and (source is not None or model is not None):
+            text = yield (
+                partial(asked.index.in_full, asked.query, asked.history),
+                partial(asked.index.ain_full, asked.query, asked.history),
+            )
+            full = asked_in_full(bundle, text)
+        vector = full.embedding
+        if vector is None and has_words and model is not None:
+            strings = full.embedding_strs
+            vector = yield (
+                partial(model.get_agg_embedding_from_queries, strings),
+                partial(model.aget_agg_embedding_from_queries, strings),
+            )
+        if source is not None:
+            full = full if vector is None else replace(full, embedding=vector)
+            asked.seeds = yield partial(source.retrieve, full), partial(source.aretrieve, full)
+            vector = full.embedding  # some retrievers note it there
+        asked.vector = bundle.embedding if vector is None else vector
+        if not has_words:
+            return (asked.seeds or [])[: asked.k]
+        found: list[NodeWithScore] = yield (
+            partial(self._found, asked),
+            partial(in_thread(self._found), asked),
         )
+        return found
+
+    def _model(self, index: HebbianIndex, bundle: QueryBundle) -> BaseEmbedding | None:
+        """Return what embeds this question here; None if nothing does, or the index does it."""
+        if self.options.source is not None:  # it embeds, unless its vectors are compared with
+            return None if self._vectors is None else self._embed_model
+        if self._embed_model is not None or not bundle.custom_embedding_strs:
+            return self._embed_model
+        if isinstance(embedder := index.parts.embedder, LlamaIndexEmbedder):
+            return embedder.embed_model
+        if not self._told:
+            self._told = True
+            logger.warning(
+                "custom_embedding_strs, such as those of HyDE, are not searched for, as no "
+                "embed_model embeds them; the words of the question are"
+            )
+        return None
 
     def _asked(self, bundle: QueryBundle) -> _Asked:
-        check_k(self.similarity_top_k, "similarity_top_k")
         own = bundle if isinstance(bundle, RecallBundle) else RecallBundle(bundle.query_str)
-        if own.similarity_top_k is not None:
-            check_k(own.similarity_top_k, "similarity_top_k")
+        k = self.similarity_top_k if own.similarity_top_k is None else own.similarity_top_k
+        check_k(k, "similarity_top_k")
         return _Asked(
             self._index_of(own.namespace),
             bundle.query_str,
-            bundle,
-            self.similarity_top_k if own.similarity_top_k is None else own.similarity_top_k,
-            own.filters,
-            own.history,
+            k,
+            self._where(own.filters),
+            list(own.history),
             self.as_of if own.as_of is None else own.as_of,
         )
 
-    def _found(self, asked: _Asked) -> list[NodeWithScore]:
-        where = _both(
+    def _where(self, given: MetadataFilters | None) -> dict[str, Any] | None:
+        """Return what a node has to pass: own filters, the question's and the request's."""
+        rule = self.options.filter_by
+        parts = [
             to_where(self.filters, node_ids=self.node_ids, doc_ids=self.doc_ids),
-            to_where(asked.filters),
-        )
-        recall, current = self._verified(asked, where)
+            to_where(given),
+            *(where for whose, where in _NARROWED.get() if whose is self),
+            None if rule is None else to_where(rule(dict(active_instrument_tags.get()))),
+        ]
+        return reduce(joined, parts)
+
+    def _found(self, asked: _Asked) -> list[NodeWithScore]:
+        recall, current = self._verified(asked, asked.where)
         hits: Sequence[Hit] = recall.hits
         if self.mmr_threshold is not None:
             hits = diverse_hits(hits, asked.k, diversity=1.0 - self.mmr_threshold)
@@ -275,7 +330,7 @@ class RecallingRetriever(BaseRetriever):
                 set_hidden(one.node, TRAIL_KEY, hit.stale_mark)
         self._latest.add(asked.index, recall, [one.node for one in found])
         announce(recall, asked.index, [one.node for one in found])
-        if asked.seeds and where is None:
+        if asked.seeds and asked.where is None:
             found = _with_unknown(asked.index, found, asked.seeds, asked.k)
         return found
 
@@ -290,7 +345,7 @@ class RecallingRetriever(BaseRetriever):
             asked.query,
             k=k,
             where=where,
-            strategy=self.strategy,
+            strategy=self.options.strategy,
             history=asked.history,
             as_of=asked.as_of,
             **options,
@@ -319,7 +374,7 @@ class RecallingRetriever(BaseRetriever):
             if not missing:
                 break
             gone += missing
-            recall = self._recall(asked, _both(where, {"$id": {"$nin": gone}}))
+            recall = self._recall(asked, joined(where, {"$id": {"$nin": gone}}))
         else:  # still more is gone: rather too few than one of these
             kept = tuple(hit for hit in recall.hits if hit.chunk.id in current)
             recall = recall.model_copy(update={"hits": kept})
@@ -348,11 +403,6 @@ def _with_unknown(
             below = found[rank].score if rank < len(found) else found[-1].score if found else 0
             found.insert(rank, NodeWithScore(node=seed.node.model_copy(), score=below))
     return found[:k]
-
-
-def _both(*conditions: dict[str, Any] | None) -> dict[str, Any] | None:
-    given = [one for one in conditions if one is not None]
-    return {"$and": given} if len(given) > 1 else given[0] if given else None
 
 
 def _node_of(hit: Hit, current: Mapping[str, BaseNode]) -> BaseNode | None:

@@ -1,0 +1,73 @@
+"""What few retrievers need, whatever the framework: the options that their adapters share."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+from hebbgraph.arguments import check_names
+from hebbgraph.errors import ParameterError
+from hebbgraph.recall.elsewhere import SeedVectors, check_seed_vectors
+from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
+
+__all__ = ["CommonSearchOptions"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommonSearchOptions:
+    """Options of a search that frameworks have no argument for.
+
+    Parameters
+    ----------
+    strategy : str or Strategy
+        ``"spreading"``, a published rival of hebbgraph-papers, or an object of your own.
+    seed_vectors : callable or "embed", optional
+        Gives a store's vectors by id.
+    filter_by : callable, optional
+        From what a request says of itself to the filter for it.
+    """
+
+    strategy: StrategyName | Strategy = "spreading"
+    seed_vectors: SeedVectors = None
+    filter_by: Callable[[Mapping[str, Any]], Any] | None = None
+
+    def __post_init__(self) -> None:
+        check_strategy(self.strategy)
+        check_seed_vectors(self.seed_vectors)
+        if not (self.filter_by is None or callable(self.filter_by)):
+            raise ParameterError(
+                "filter_by is a callable from what a request says to a filter, "
+                f"got {self.filter_by!r:.80}; a filter for all requests is an argument of its own"
+            )
+
+    @classmethod
+    def of(cls, given: Any) -> Self:
+        """Return options as they are, made of a mapping, or the default ones."""
+        if isinstance(given, Mapping):
+            check_names(given, cls.names(), of="SearchOptions")
+            return cls(**given)
+        if not (given is None or isinstance(given, cls)):
+            raise ParameterError(f"options is a SearchOptions, got {given!r:.80}")
+        return given or cls()
+
+    @classmethod
+    def names(cls) -> tuple[str, ...]:
+        """Return the names of all options."""
+        return tuple(one.name for one in fields(cls))
+
+    @classmethod
+    def taken_from(cls, arguments: dict[str, Any], *, stacklevel: int) -> Self:
+        """Take ``options`` out of a call's arguments, and those that were arguments once."""
+        found = cls.of(arguments.pop("options", None))
+        old = {name: arguments.pop(name) for name in cls.names() if name in arguments}
+        if not old:
+            return found
+        warnings.warn(
+            f"write options=SearchOptions({', '.join(f'{name}=...' for name in old)}); "
+            f"{', '.join(old)} as an argument of its own goes with 0.3",
+            DeprecationWarning,
+            stacklevel=stacklevel + 1,
+        )
+        return replace(found, **old)
