@@ -10,7 +10,7 @@ from langchain_core.documents import Document
 from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.outputs import ChatGeneration, Generation
 
-from langchain_hebbgraph.conversion import TRAIL, to_source
+from langchain_hebbgraph.conversion import TRAIL, stable_id, to_source
 from langchain_hebbgraph.tracing import Prompt, Trace
 
 __all__ = ["ANSWER_ID", "annotations_of", "exchange_of", "reply_to"]
@@ -94,14 +94,15 @@ def _message_ids(trace: Trace) -> Iterator[str]:
 
 
 def _foreign(trace: Trace) -> Iterator[Source]:
-    """Yield the texts of other retrievers; citing one teaches only if it holds a chunk of ours."""
+    """Yield the texts of other retrievers, under the ids of what an index may hold of them."""
     recalls = [*trace.recalls.values(), *trace.earlier]
     held = {id_ for recalled in recalls for id_ in recalled.ids}
     for documents in trace.foreign.values():
         for document in documents:
-            if document.id not in held:
-                source = to_source(document)
-                yield Source(_chunk_in(document, recalls), source.text, source.title)
+            source, id_ = to_source(document), document.id
+            if id_ not in held:
+                id_ = _chunk_in(document, recalls) or stable_id(document)
+            yield Source(id_ or "", source.text, source.title)
 
 
 def _chunk_in(document: Document, recalls: Sequence[Recalled]) -> str:

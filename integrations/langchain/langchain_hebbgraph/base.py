@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self, runtime_checkable
 from uuid import UUID
 
@@ -17,7 +17,8 @@ from hebbgraph import (
     Recall,
 )
 from hebbgraph.arguments import check_names
-from hebbgraph.calling import in_thread
+from hebbgraph.calling import Closing, Steps, astep, in_thread, step
+from hebbgraph.citations import finish_learning
 from hebbgraph.filters import joined
 from hebbgraph.protocols import VectorSource
 from hebbgraph.recall.latest import LatestRecalls
@@ -101,7 +102,7 @@ def announce_here(index: HebbianIndex, recall: Recall) -> None:
         )
 
 
-class RecallingRetriever(BaseRetriever):
+class RecallingRetriever(Closing, BaseRetriever):
     """Asks an index, and a store beneath it for seeds; :class:`HebbianRetriever` is one."""
 
     index: HebbianIndex = Field(exclude=True)
@@ -130,33 +131,13 @@ class RecallingRetriever(BaseRetriever):
     # -- life -------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close the index, if this retriever has opened it; one that was handed in stays open."""
+        """Close the index, if this retriever has opened it, once what was cited is learned.
+
+        An index that was handed in stays open.
+        """
         if self._owns_index:
+            finish_learning()
             self.index.close()
-
-    aclose = in_thread(close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        await self.aclose()
 
     # -- why --------------------------------------------------------------------------
 
@@ -230,23 +211,25 @@ class RecallingRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
-        asked, wrapped = self._asked(query, run_manager.run_id, options), self._wrapped
-        if wrapped is not None:
-            full = asked.index.in_full(query, asked.history)
-            asked.found, asked.vectors = wrapped.search(full, run_manager), wrapped.vectors
-            self._grow(asked.found)
-        return self._finish(asked, answer(asked, wrapped), run_manager)
+        return step(self._steps(query, run_manager, options))
 
     async def _aget_relevant_documents(
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
+        return await astep(self._steps(query, run_manager, options))
+
+    def _steps(self, query: str, run_manager: Any, options: dict[str, Any]) -> Steps[Any]:
         asked, wrapped = self._asked(query, run_manager.run_id, options), self._wrapped
         if wrapped is not None:
-            full = await asked.index.ain_full(query, asked.history)
-            asked.found = await wrapped.asearch(full, run_manager)
+            about = (query, asked.history)
+            full = yield partial(asked.index.in_full, *about), partial(asked.index.ain_full, *about)
+            asked.found = yield from wrapped.search(full, run_manager)
             asked.vectors = wrapped.vectors
-            await asyncio.to_thread(self._grow, asked.found)
-        return self._finish(asked, await aanswer(asked, wrapped), run_manager)
+            grown = partial(self._grow, asked.found)
+            yield grown, partial(asyncio.to_thread, grown)
+        given = (asked, wrapped)
+        found = yield partial(answer, *given), partial(aanswer, *given)
+        return self._finish(asked, found, run_manager)
 
     def _asked(self, query: str, run_id: UUID, options: dict[str, Any]) -> Asked:
         check_names(

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from inspect import signature
 from pathlib import Path
@@ -14,8 +13,8 @@ from hebbgraph import HebbianIndex, IndexPool, ParameterError
 from hebbgraph.arguments import check_k, check_names
 from hebbgraph.moments import check_moment
 from hebbgraph.protocols import Embedder
-from hebbgraph.recall.elsewhere import SeedVectors, check_seed_vectors
-from hebbgraph.recall.strategies import Strategy, StrategyName, check_strategy
+from hebbgraph.recall.search_options import CommonSearchOptions
+from hebbgraph.recall.strategies import check_strategy
 from langchain_core.messages import BaseMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.base import RunnableBindingBase
@@ -67,7 +66,7 @@ INSTEAD_OVER_STORES = INSTEAD | dict.fromkeys(
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchOptions:
+class SearchOptions(CommonSearchOptions):
     """What few retrievers need: ``HebbianRetriever(..., options=SearchOptions(seed_k=50))``.
 
     Parameters
@@ -100,37 +99,13 @@ class SearchOptions:
         ``from_pool`` sets it.
     """
 
-    strategy: StrategyName | Strategy = "spreading"
     seed_k: int = 100
     seed_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    seed_vectors: SeedVectors = None
     filter_by: Callable[[Mapping[str, Any]], Filter] | None = None
     grow: bool = True
     namespace: str | None = None
     seed_source: VectorStore | BaseRetriever | None = field(default=None, repr=False)
     namespaces: IndexPool | None = field(default=None, repr=False)
-
-    def __post_init__(self) -> None:
-        check_strategy(self.strategy)
-        check_seed_vectors(self.seed_vectors)
-        if not (self.filter_by is None or callable(self.filter_by)):
-            raise ParameterError(
-                "filter_by is a callable from what a request says to a filter, "
-                f"got {self.filter_by!r:.80}; a filter for all requests goes into filter="
-            )
-
-    @classmethod
-    def of(cls, given: Any) -> SearchOptions:
-        """Return options as they are, made of a mapping, or the default ones."""
-        if isinstance(given, Mapping):
-            check_names(given, _OPTIONS, of="SearchOptions")
-            return cls(**given)
-        if not (given is None or isinstance(given, cls)):
-            raise ParameterError(f"options is a SearchOptions, got {given!r:.80}")
-        return given or cls()
-
-
-_OPTIONS = tuple(SearchOptions.__dataclass_fields__)
 
 
 class RetrieverOptions(TypedDict, total=False):
@@ -191,21 +166,13 @@ def checked(
     if not isinstance(nested, Mapping):
         raise ParameterError(f'search_kwargs is a dict, such as {{"k": 3}}; got {nested!r:.80}')
     check_names(nested, AT_CALL, of="search_kwargs", instead=instead)
-    check_names(own, (*known, *_OPTIONS), of="HebbianRetriever", instead=instead)
+    check_names(own, (*known, *SearchOptions.names()), of="HebbianRetriever", instead=instead)
     if twice := sorted(nested.keys() & own.keys()):
         raise ParameterError(f"{twice[0]} stands in search_kwargs too; give it once")
     own |= nested
-    if old := {name: own.pop(name) for name in _OPTIONS if name in own}:
-        warnings.warn(
-            f"write options=SearchOptions({', '.join(f'{name}=...' for name in old)}); "
-            f"{', '.join(old)} as an argument of its own goes with 0.3",
-            DeprecationWarning,
-            stacklevel=4,
-        )
-        own["options"] = replace(SearchOptions.of(own.get("options")), **old)
+    own["options"] = SearchOptions.taken_from(own, stacklevel=3)
     check_search(own)
     check_read(own, own.get("search_type", "similarity"))
-    own["options"] = SearchOptions.of(own.get("options"))
     return own
 
 

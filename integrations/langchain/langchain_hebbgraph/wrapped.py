@@ -6,13 +6,11 @@ import logging
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
+from hebbgraph.calling import Steps
 from hebbgraph.protocols import VectorSource
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForRetrieverRun,
-    CallbackManagerForRetrieverRun,
-)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
@@ -69,40 +67,30 @@ class Wrapped:
 
     # -- seeds ------------------------------------------------------------------------
 
-    def search(self, query: str, run_manager: CallbackManagerForRetrieverRun) -> Found:
+    def search(self, query: str, run_manager: Any) -> Steps[Found]:
         """Search for seeds."""
-        source = self.source
+        source, asked = self.source, {"k": self.k, **self.kwargs}
         if isinstance(source, BaseRetriever):
             config: Any = {"callbacks": run_manager.get_child()}
-            return _ranked(source.invoke(query, config, **self.kwargs))
-        if self.vectors is not None and source.embeddings is not None:
-            vector = source.embeddings.embed_query(query)
+            given = (query, config)
+            return _ranked(
+                (
+                    yield (
+                        partial(source.invoke, *given, **self.kwargs),
+                        partial(source.ainvoke, *given, **self.kwargs),
+                    )
+                )
+            )
+        if self.vectors is not None and (model := source.embeddings) is not None:
+            vector = yield partial(model.embed_query, query), partial(model.aembed_query, query)
+            name, about = ("similarity_search", query)
             if _is_own(source, _BY_VECTOR):
-                found = source.similarity_search_by_vector(vector, k=self.k, **self.kwargs)
-            else:
-                found = source.similarity_search(query, k=self.k, **self.kwargs)
+                name, about = _BY_VECTOR, vector
+            found = yield _twins(source, name, about, asked)
             return replace(_ranked(found), vector=vector)
         if _is_own(source, _WITH_SCORE):
-            return _scored(source.similarity_search_with_score(query, k=self.k, **self.kwargs))
-        return _ranked(source.similarity_search(query, k=self.k, **self.kwargs))
-
-    async def asearch(self, query: str, run_manager: AsyncCallbackManagerForRetrieverRun) -> Found:
-        """Async twin of :meth:`search`."""
-        source = self.source
-        if isinstance(source, BaseRetriever):
-            config: Any = {"callbacks": run_manager.get_child()}
-            return _ranked(await source.ainvoke(query, config, **self.kwargs))
-        if self.vectors is not None and source.embeddings is not None:
-            vector = await source.embeddings.aembed_query(query)
-            if _is_own(source, _BY_VECTOR):
-                found = await source.asimilarity_search_by_vector(vector, k=self.k, **self.kwargs)
-            else:
-                found = await source.asimilarity_search(query, k=self.k, **self.kwargs)
-            return replace(_ranked(found), vector=vector)
-        if _is_own(source, _WITH_SCORE):
-            pairs = await source.asimilarity_search_with_score(query, k=self.k, **self.kwargs)
-            return _scored(pairs)
-        return _ranked(await source.asimilarity_search(query, k=self.k, **self.kwargs))
+            return _scored((yield _twins(source, _WITH_SCORE, query, asked)))
+        return _ranked((yield _twins(source, "similarity_search", query, asked)))
 
     # -- what it holds ----------------------------------------------------------------
 
@@ -153,6 +141,10 @@ class Wrapped:
         held = list(ids if told is None else told)
         if held:
             self.source.delete(held)
+
+
+def _twins(store: VectorStore, name: str, about: Any, asked: dict[str, Any]) -> Any:
+    return tuple(partial(getattr(store, one), about, **asked) for one in (name, f"a{name}"))
 
 
 def _is_own(store: VectorStore, search: str) -> bool:

@@ -66,12 +66,15 @@ class Cited:
         Those whose key it repeats from the question.
     unknown : int
         Markers that look like keys and are none.
+    foreign : int
+        Markers that are keys of texts that are not ours.
     """
 
     ids: tuple[str, ...] = ()
     dismissed: tuple[str, ...] = ()
     asked_for: tuple[str, ...] = ()
     unknown: int = 0
+    foreign: int = 0
 
 
 Judge: TypeAlias = Callable[[str, str], bool | None]
@@ -134,11 +137,12 @@ def read_citations(
     denied = dismissed(text, [(start, stop) for start, stop, _ in found])
     asked = {name.lower() for name in known_names(question, rendered.keys)}
     sorted_by: dict[str, dict[str, None]] = {"ids": {}, "dismissed": {}, "asked_for": {}}
-    unknown = 0
+    unknown = foreign = 0
     for number, (start, stop, names) in enumerate(found):
         for name in names:
             if not (ids := rendered.behind(name)):
-                unknown += 1
+                foreign += name in rendered.foreign
+                unknown += name not in rendered.foreign
             for id_ in ids:
                 helps = number not in denied
                 if judge is not None:
@@ -151,6 +155,7 @@ def read_citations(
         dismissed=tuple(id_ for id_ in sorted_by["dismissed"] if id_ not in ids),
         asked_for=tuple(id_ for id_ in sorted_by["asked_for"] if id_ not in ids),
         unknown=unknown,
+        foreign=foreign,
     )
 
 

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
-from hebbgraph.limits import MANY_SHOWN
+from hebbgraph.limits import MANY_SHOWN, MAX_K
 from hebbgraph.records import AnswerRecord, Feedback, Recall
 
-__all__ = ["LastingIndex", "Lesson", "Recalled", "TeachableIndex", "share_credit"]
+__all__ = [
+    "LastingIndex",
+    "Lesson",
+    "Recalled",
+    "TeachableIndex",
+    "chunk_of",
+    "names_of",
+    "share_credit",
+]
+
+#: Stands in no id.
+_APART = "\0"
 
 
 class TeachableIndex(Protocol):
@@ -57,6 +68,10 @@ class LastingIndex(TeachableIndex, Protocol):
         """See :meth:`hebbgraph.HebbianIndex.earlier_recalls`."""
         ...
 
+    def holds(self, ids: Iterable[str]) -> set[str]:
+        """See :meth:`hebbgraph.HebbianIndex.holds`."""
+        ...
+
     def find_feedback(self, ids: Iterable[str]) -> list[Feedback]:
         """See :meth:`hebbgraph.HebbianIndex.find_feedback`."""
         ...
@@ -73,6 +88,27 @@ class Recalled:
     def ids(self) -> frozenset[str]:
         """The ids of the chunks found."""
         return frozenset(hit.chunk.id for hit in self.recall.hits)
+
+
+def names_of(recalls: Iterable[Recalled]) -> list[dict[str, str]]:
+    """Name the chunks of each recall, by id: where two indexes have one id for two texts, apart."""
+    texts: dict[str, list[str]] = {}
+    names: list[dict[str, str]] = []
+    for one in recalls:
+        names.append({})
+        for hit in one.recall.hits:
+            id_, text = hit.chunk.id, hit.chunk.text
+            known = texts.setdefault(id_, [])
+            if text not in known:
+                known.append(text)
+            number = known.index(text)
+            names[-1][id_] = f"{id_}{_APART}{number}" if number else id_
+    return names
+
+
+def chunk_of(name: str) -> str:
+    """Return the id of the chunk that has a name."""
+    return name.partition(_APART)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +169,7 @@ def share_credit(
     *,
     earlier: Sequence[Recalled] = (),
     taught: Collection[str] = (),
+    beside: Mapping[str, Recalled] | None = None,
 ) -> list[Lesson]:
     """Credit each cited chunk to exactly one recall.
 
@@ -148,6 +185,8 @@ def share_credit(
     taught : collection of str
         Chunks that the same request has already taught. They are neither taught again nor
         counted as passed over.
+    beside : mapping, optional
+        Chunks that no recall found, such as neighbours of those found, and which is credited.
 
     Returns
     -------
@@ -180,25 +219,34 @@ def share_credit(
     """
     turns = (range(len(recalls)), range(len(recalls), len(recalls) + len(earlier)))
     everything = (*recalls, *earlier)
-    ranks = [{hit.chunk.id: hit.rank for hit in one.recall.hits} for one in everything]
+    names = names_of([*recalls, *reversed(earlier)])
+    names[len(recalls) :] = reversed(names[len(recalls) :])
+    ranks = [
+        {own[hit.chunk.id]: hit.rank for hit in one.recall.hits}
+        for one, own in zip(everything, names, strict=True)
+    ]
+    for at, one in enumerate(everything):
+        ranks[at] |= {name: MAX_K + 1 for name, of in (beside or {}).items() if of is one}
     credited: dict[int, list[str]] = {}
     used = set(taught)
-    for id_ in dict.fromkeys(cited):
-        if id_ in taught:
+    for name in dict.fromkeys(cited):
+        if name in taught:
             continue
         for turn in turns:
-            holders = [(ranks[at][id_], -at) for at in turn if id_ in ranks[at]]
+            holders = [(ranks[at][name], -at) for at in turn if name in ranks[at]]
             if holders:
-                credited.setdefault(-min(holders)[1], []).append(id_)
-                used.add(id_)
+                credited.setdefault(-min(holders)[1], []).append(name)
+                used.add(name)
                 break
     in_prompt = list(dict.fromkeys(shown))
     return [
         Lesson(
             recalled=everything[at],
-            cited=tuple(own),
+            cited=tuple(map(chunk_of, own)),
             shown=tuple(
-                id_ for id_ in in_prompt if id_ in ranks[at] and (id_ in own or id_ not in used)
+                chunk_of(name)
+                for name in in_prompt
+                if ranks[at].get(name, MAX_K + 1) <= MAX_K and (name in own or name not in used)
             ),
         )
         for at, own in sorted(credited.items())

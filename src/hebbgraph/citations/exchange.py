@@ -15,7 +15,13 @@ from hebbgraph.citations.cited import (
     parse_structured,
     read_citations,
 )
-from hebbgraph.citations.credit import Recalled, share_credit
+from hebbgraph.citations.credit import (
+    LastingIndex,
+    Recalled,
+    chunk_of,
+    names_of,
+    share_credit,
+)
 from hebbgraph.citations.outcomes import Outcome, Reason
 from hebbgraph.citations.rendered import Rendered, Source
 from hebbgraph.citations.shown import rendered_in
@@ -48,6 +54,8 @@ class Reply:
         Structured answers: the arguments of a tool call, a parsed object.
     annotations : sequence of dict
         Native citations; see :func:`~hebbgraph.citations.parse_annotations`.
+    given : str
+        The sources as an engine handed them to its prompt, which may not have been heard.
     rendered : Rendered, optional
         What the model was shown, if the adapter knows better than the prompt tells.
     """
@@ -57,6 +65,7 @@ class Reply:
     blocks: Sequence[str] = ()
     structured: Sequence[Any] = ()
     annotations: Sequence[Any] = ()
+    given: str = ""
     rendered: Rendered | None = None
 
 
@@ -87,8 +96,9 @@ class Exchange:
     earlier : sequence of Recalled
         Those of earlier turns of the conversation, oldest first.
     foreign : sequence of Source
-        Texts of other retrievers that may be in the prompt. A key before one of them belongs to
-        it, not to a chunk of ours.
+        Texts of other retrievers and of postprocessors that may be in the prompt, with their ids
+        there. A key before one belongs to it. It teaches if a recall found its id, or an index
+        holds it.
     asked : sequence of str
         The user's own words. A key that they name is no citation. The questions of the recalls
         count among them, unless a model wrote them.
@@ -158,15 +168,23 @@ class Exchange:
         if not readings:
             return Outcome(reason=Reason.NOTHING_SHOWN)
         answers = _returned(readings, self.output) or [one for one in readings if one.cited][-1:]
-        shown = _each_once(one.rendered.ids for one in answers or readings)
-        cited = _each_once(one.cited for one in answers)
+        names = _each_once(one.rendered.ids for one in answers or readings)
+        named = _each_once(one.cited for one in answers)
+        shown, cited = _each_once([map(chunk_of, names)]), _each_once([map(chunk_of, named)])
         denied = tuple(
             id_ for id_ in _each_once(one.said.dismissed for one in answers) if id_ not in cited
         )
         if not cited:
             reason = _why_nothing(answers or readings)
             return Outcome(reason=reason, shown=shown, dismissed=denied)
-        lessons = share_credit(cited, shown, self.recalls, earlier=self.earlier, taught=self.taught)
+        lessons = share_credit(
+            named,
+            names,
+            self.recalls,
+            earlier=self.earlier,
+            taught=self.taught,
+            beside=self._beside(),
+        )
         if not lessons:
             return Outcome(reason=Reason.ALREADY_TAUGHT, shown=shown, cited=cited)
         telling = [one for one in lessons if not one.is_indifferent]
@@ -183,26 +201,55 @@ class Exchange:
         return "\n".join([*self.asked, *own])
 
     def _readings(self) -> Iterator[_Reading]:
-        sources = [*sources_of([*self.recalls, *reversed(self.earlier)]), *self.foreign]
+        own = sources_of([*self.recalls, *reversed(self.earlier)])
+        texts = {one.id: one.text for one in own}
+        beside = self._beside()
+        others = [
+            one if one.id in beside else replace(one, id="")
+            for one in self.foreign
+            if one.id not in texts
+        ]
+        instead = [one for one in self.foreign if texts.get(one.id, one.text) != one.text]
         question = self._asked()
         for reply in self.replies:
-            rendered = reply.rendered
-            if rendered is None:
-                rendered = rendered_in(reply.prompt, sources, blocks=reply.blocks)
-            if rendered.ids:
-                said = read_citations(reply.text, rendered, question=question, judge=self.judge)
+            rendered = reply.rendered or _shown(reply, [*own, *others], instead)
+            said = read_citations(reply.text, rendered, question=question, judge=self.judge)
+            if rendered.ids or said.foreign:
                 cited = tuple(_cited(said, reply, rendered))
                 yield _Reading(reply.text, rendered, said, cited)
+
+    def _beside(self) -> dict[str, Recalled]:
+        """Return what no recall found and an index holds, with the latest recall of that index."""
+        found = {id_ for one in (*self.recalls, *self.earlier) for id_ in one.ids}
+        wanted = [one.id for one in self.foreign if one.id and one.id not in found]
+        beside: dict[str, Recalled] = {}
+        for one in self.recalls if wanted else ():
+            if isinstance(one.index, LastingIndex):
+                beside |= dict.fromkeys(one.index.holds(wanted), one)
+        return beside
+
+
+def _shown(reply: Reply, sources: Sequence[Source], instead: Sequence[Source]) -> Rendered:
+    """Read which sources a model saw, and under which keys."""
+    rendered = rendered_in(reply.prompt, sources, blocks=reply.blocks, instead=instead)
+    if not reply.given or (rendered.ids and set(rendered.ids) <= set(rendered.keys.values())):
+        return rendered
+    # The prompt was not heard, or wraps what the engine was given.
+    given = rendered_in(reply.given, sources, instead=instead)
+    if not rendered.ids:
+        return given
+    keys = {key: id_ for key, id_ in given.keys.items() if id_ in rendered.ids}
+    return replace(rendered, keys={**keys, **rendered.keys})
 
 
 def sources_of(recalls: Sequence[Recalled]) -> list[Source]:
     """Return the chunks of these recalls that may be in a prompt, each once."""
     found: dict[str, Source] = {}
-    for one in recalls:
+    for one, names in zip(recalls, names_of(recalls), strict=True):
         for hit in one.recall.hits:
             if not hit.lacks_text:
-                chunk = hit.chunk
-                found.setdefault(chunk.id, Source(chunk.id, chunk.text, chunk.title))
+                name = names[hit.chunk.id]
+                found.setdefault(name, Source(name, hit.chunk.text, hit.chunk.title))
     return list(found.values())
 
 
@@ -212,6 +259,8 @@ def _why_nothing(readings: Sequence[_Reading]) -> Reason:
         return Reason.DISMISSED
     if any(one.said.asked_for for one in readings):
         return Reason.ASKED_FOR
+    if any(one.said.foreign for one in readings):
+        return Reason.FOREIGN
     keyed = any(one.rendered.keys for one in readings)
     if keyed and any(one.said.unknown for one in readings):
         return Reason.OUT_OF_RANGE
@@ -242,5 +291,5 @@ def _returned(readings: Sequence[_Reading], output: Sequence[str]) -> list[_Read
     ]
 
 
-def _each_once(groups: Iterable[Sequence[str]]) -> tuple[str, ...]:
+def _each_once(groups: Iterable[Iterable[str]]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(id_ for group in groups for id_ in group))

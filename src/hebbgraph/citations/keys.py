@@ -40,6 +40,11 @@ _BETWEEN = re.compile(
     re.IGNORECASE,
 )
 
+#: ``author: Ida Moss``, as LlamaIndex writes metadata before a text.
+_FIELD = re.compile(r"[^\W\d][\w .-]{0,60}: \S.*")
+#: So many characters before a text are read.
+_BEFORE = 2_048
+
 
 class Key(NamedTuple):
     """A key, and its form: ``"["``, ``"("``, ``"label"`` or ``"name"``.
@@ -63,7 +68,7 @@ def key_before(prompt: str, start: int) -> Key | None:
     ...  for head in ("[1] ", "[a] Owls\n", "2. ", "(3) ", "Source [4]: ", "Document 5:\n")]
     ['1', 'a', '2', '3', '4', '5']
     """
-    before = prompt[max(0, start - 512) : start]
+    before = prompt[max(0, start - _BEFORE) : start]
     if "\\n" in before:
         before = before.replace('": "', "\n").replace("\\n", "\n")
     before = _CONTENT.sub("", before.rstrip(" \t")).rstrip(" \t")
@@ -74,6 +79,12 @@ def key_before(prompt: str, start: int) -> Key | None:
         return _key_in(line, same_line=True, alone=True)
     while len(above) > 1 and _BETWEEN.fullmatch(above[-1]):
         above.pop()
+    if len(above) > 1 and not above[-1].strip() and _FIELD.fullmatch(above[-2]):
+        above.pop()  # metadata, an empty line, the text: the key stands before all of it
+        while above and _FIELD.fullmatch(above[-1]):
+            above.pop()
+        key = _key_in(above[-1], same_line=False, alone=True) if above else None
+        return key if key is not None and key.form == "[" else None
     if not above:
         return None
     opens = len(above) == 1 or not above[-2].strip()

@@ -22,6 +22,7 @@ class Reason(StrEnum):
     NO_KEYS = "nothing was cited, and no chunk had a key in the prompt"
     NOTHING_CITED = "nothing was cited"
     OUT_OF_RANGE = "the keys that were cited are those of no chunk in the prompt"
+    FOREIGN = "what was cited is another retriever's, and no index holds it"
     UNKNOWN_FORMAT = "the answer points to sources in a form that is not read"
     DISMISSED = "chunks were named only to say that they do not help"
     ASKED_FOR = "the question itself named the keys that the answer repeats"
@@ -46,6 +47,7 @@ _REMEDIES = {
     Reason.NO_REPLY: "let the learner listen to the outermost call, or relate calls by a session",
     Reason.NOTHING_SHOWN: "the texts were rewritten or dropped before the model saw them",
     Reason.NO_KEYS: "put keys before the texts, with this package's formatter",
+    Reason.FOREIGN: "add those texts to the index, with the ids that they have there",
     Reason.UNKNOWN_FORMAT: "ask the model for the keys in square brackets, exactly as given",
 }
 

@@ -53,6 +53,8 @@ class Rendered:
     forms : frozenset of str
         Forms of keys in the prompt that an answer may take up, other than brackets: ``"("`` for
         ``(1)``, ``"label"`` for ``Source 1``.
+    foreign : frozenset of str
+        Keys of texts that are not ours.
 
     Examples
     --------
@@ -66,6 +68,7 @@ class Rendered:
     blocks: tuple[str, ...] = ()
     shared: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     forms: frozenset[str] = frozenset()
+    foreign: frozenset[str] = frozenset()
 
     @classmethod
     def numbered(cls, sources: Iterable[SourceLike], *, start: int = 1) -> Rendered:

@@ -66,13 +66,22 @@ class _Given:
         }
 
     @property
+    def foreign(self) -> frozenset[str]:
+        """Keys of texts that are not ours."""
+        return frozenset(name for name, ids in self._ids.items() if not ids[0])
+
+    @property
     def shared(self) -> dict[str, tuple[str, ...]]:
         """The further chunks that a key stands for."""
         return {name: self._ids[name][1:] for name in self.keys if len(self._ids[name]) > 1}
 
 
 def rendered_in(
-    prompt: str, sources: Iterable[SourceLike], *, blocks: Sequence[str] = ()
+    prompt: str,
+    sources: Iterable[SourceLike],
+    *,
+    blocks: Sequence[str] = (),
+    instead: Sequence[Source] = (),
 ) -> Rendered:
     r"""Read back from a prompt which sources it shows, and under which keys.
 
@@ -88,6 +97,9 @@ def rendered_in(
     blocks : sequence of str
         Texts of native document blocks, in order, for :func:`parse_annotations`. They count as
         shown.
+    instead : sequence of Source
+        Other texts of the same sources, such as the sentences around one: a source whose own text
+        has no key is looked for by these.
 
     Returns
     -------
@@ -104,6 +116,16 @@ def rendered_in(
     {'1': 'b'}
     """
     own = list(dict.fromkeys(as_source(one) for one in sources))
+    rendered = _rendered_in(prompt, own, blocks)
+    keyed = set(rendered.keys.values())
+    if lost := [one for one in instead if one.id not in keyed]:
+        again = _rendered_in(prompt, list(dict.fromkeys([*own, *lost])), blocks)
+        if not keyed.issuperset(again.keys.values()):
+            return again
+    return rendered
+
+
+def _rendered_in(prompt: str, own: Sequence[Source], blocks: Sequence[str]) -> Rendered:
     prompt = prompt[-MAX_PROMPT_CHARACTERS:]
     found = {at: _places(prompt, one, at) for at, one in enumerate(own)}
     for otherwise in (_rewrapped, _in_passages):
@@ -128,6 +150,7 @@ def rendered_in(
         blocks=native,
         shared=given.shared,
         forms=frozenset(given.forms),
+        foreign=given.foreign,
     )
 
 

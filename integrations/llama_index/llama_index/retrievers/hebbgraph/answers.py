@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from llama_index.core.base.llms.types import ChatMessage
@@ -16,6 +16,7 @@ from llama_index.core.instrumentation.events.llm import (
     LLMCompletionEndEvent,
     LLMCompletionStartEvent,
     LLMPredictStartEvent,
+    LLMStructuredPredictEndEvent,
     LLMStructuredPredictStartEvent,
 )
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
@@ -26,8 +27,6 @@ from hebbgraph.citations import (
     Rendered,
     Reply,
     Source,
-    rendered_in,
-    sources_of,
 )
 from llama_index.retrievers.hebbgraph.tracing import ModelReply, Request, SeenRecall
 
@@ -41,6 +40,7 @@ __all__ = [
     "prompt_of",
     "reply_in",
     "result_of",
+    "structured_in",
     "text_of",
     "texts_of_messages",
 ]
@@ -51,7 +51,9 @@ PROMPT_EVENTS = (
     LLMPredictStartEvent,
     LLMStructuredPredictStartEvent,
 )
-ANSWER_EVENTS = (LLMChatEndEvent, LLMCompletionEndEvent)
+ANSWER_EVENTS = (LLMChatEndEvent, LLMCompletionEndEvent, LLMStructuredPredictEndEvent)
+#: The instrument tag by which callers name an answer themselves.
+ANSWER_ID = "answer_id"
 
 #: What a CitationFormatter puts before a text.
 _HEADER = re.compile(r"\A\s*\[[^\[\]\n]{1,200}\][^\n]*\n")
@@ -78,26 +80,41 @@ class Answer:
 def exchange_of(answer: Answer, *, actor: str | None, trusted: bool) -> Exchange:
     """Read an answer."""
     thread = answer.tags.get("thread_id")
+    named = answer.tags.get(ANSWER_ID)
     reply = Reply(
         text=answer.text,
+        prompt=answer.prompt,
         structured=() if answer.structured is None else (answer.structured,),
         annotations=() if answer.message is None else list(_annotations(answer.message)),
-        rendered=_rendered(answer),
+        given=contents(answer.nodes),
+        rendered=_numbered(answer),
     )
     return Exchange(
         recalls=[seen.plain() for seen in answer.recalls],
         replies=[] if answer.silent else [reply],
         earlier=answer.earlier,
+        foreign=[
+            Source(one.node_id, _HEADER.sub("", one.node.get_content(MetadataMode.NONE)).strip())
+            for one in answer.nodes
+        ],
         actor=actor,
         trusted=trusted,
         conversation=None if thread is None else str(thread),
         failed=answer.request.failed,
-        ids=[seen.recall.id for seen in answer.recalls],
+        ids=[
+            *([] if named in (None, "") else [str(named)]),
+            *(seen.recall.id for seen in answer.recalls),
+        ],
         taught=answer.request.taught,
     )
 
 
 # -- what events and responses say ------------------------------------------------------
+
+
+def structured_in(event: BaseEvent) -> Any:
+    """Return what a structured prediction came to."""
+    return event.output if isinstance(event, LLMStructuredPredictEndEvent) else None
 
 
 def prompt_of(event: BaseEvent) -> str:
@@ -170,30 +187,13 @@ def _annotations(message: ChatMessage) -> Iterator[dict[str, Any]]:
 # -- what was shown ---------------------------------------------------------------------
 
 
-def _rendered(answer: Answer) -> Rendered:
-    """Tell which of our chunks the model saw, and under which keys."""
-    if _are_numbered(answer.nodes):
-        return Rendered.numbered(
-            Source(chunk_id(one.node, answer.recalls), one.node.get_content())
-            for one in answer.nodes
-        )
-    own = sources_of([*answer.recalls, *reversed(answer.earlier)])
-    ids = {source.id for source in own}
-    foreign = [
-        Source("", _HEADER.sub("", one.node.get_content(metadata_mode=MetadataMode.NONE)))
-        for one in answer.nodes
-        if one.node_id not in ids
-    ]
-    sources = [*own, *foreign]
-    rendered = rendered_in(answer.prompt, sources) if answer.prompt else Rendered()
-    if not answer.nodes or (rendered.ids and set(rendered.ids) <= set(rendered.keys.values())):
-        return rendered
-    # The prompt was not heard, or wraps what the synthesizer was given.
-    given = rendered_in(contents(answer.nodes), sources)
-    if not rendered.ids:
-        return given
-    keys = {key: id_ for key, id_ in given.keys.items() if id_ in rendered.ids}
-    return replace(rendered, keys={**keys, **rendered.keys})
+def _numbered(answer: Answer) -> Rendered | None:
+    """Return the keys that a CitationQueryEngine gave; None if another engine did."""
+    if not _are_numbered(answer.nodes):
+        return None
+    return Rendered.numbered(
+        Source(chunk_id(one.node, answer.recalls), one.node.get_content()) for one in answer.nodes
+    )
 
 
 def _are_numbered(nodes: Sequence[NodeWithScore]) -> bool:

@@ -87,7 +87,8 @@ class HebbianRetriever(LivingRetriever):
     -----
     ``similarity_top_k``, ``filters``, ``node_ids``, ``doc_ids``, ``mmr_threshold``,
     ``include_path`` and ``options`` are plain attributes; a :class:`RecallBundle` has its
-    own k and filters, and :meth:`narrowed` adds filters to all that is asked within. Scores stand in ``NodeWithScore.score`` alone, the nodes are new copies.
+    own k and filters, and :meth:`narrowed` adds filters to all that is asked within.
+    Scores stand in ``NodeWithScore.score`` alone, the nodes are new copies.
 
     Examples
     --------

@@ -7,6 +7,7 @@ from typing import Any
 from llama_index.core.instrumentation import get_dispatcher
 from llama_index.core.instrumentation.events.base import BaseEvent
 from llama_index.core.schema import BaseNode
+from pydantic import model_serializer
 
 from hebbgraph import Recall
 
@@ -36,7 +37,8 @@ class RecallEvent(BaseEvent):
         """Class name."""
         return "HebbgraphRecallEvent"
 
-    def model_dump(self, **kwargs: Any) -> dict[str, Any]:
+    @model_serializer(mode="plain")
+    def _told(self) -> dict[str, Any]:
         """Return what can be logged: the recall without texts and vector."""
         return {
             "id_": self.id_,

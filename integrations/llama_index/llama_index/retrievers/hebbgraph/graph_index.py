@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from types import SimpleNamespace
+from typing import Any, Self, cast
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -15,25 +15,30 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.chat_engine import (
     CondensePlusContextChatEngine,
-    CondenseQuestionChatEngine,
     ContextChatEngine,
 )
 from llama_index.core.chat_engine.types import BaseChatEngine, ChatMode
 from llama_index.core.indices.base import BaseIndex
 from llama_index.core.indices.registry import INDEX_STRUCT_TYPE_TO_INDEX_CLASS
-from llama_index.core.llms.utils import LLMType
+from llama_index.core.llms import LLM
+from llama_index.core.llms.utils import LLMType, resolve_llm
+from llama_index.core.memory import Memory
 from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.schema import BaseNode, Document, IndexNode, TransformComponent
+from llama_index.core.settings import Settings
 from llama_index.core.storage.docstore.types import RefDocInfo
 from llama_index.core.storage.storage_context import StorageContext
 
 from hebbgraph import HebbianIndex
 from hebbgraph.arguments import check_names
-from hebbgraph.calling import in_thread
+from hebbgraph.calling import Closing, in_thread
+from hebbgraph.citations import finish_learning
 from llama_index.retrievers.hebbgraph.base import HebbianRetriever
+from llama_index.retrievers.hebbgraph.docstore import HebbianDocstore
 from llama_index.retrievers.hebbgraph.embedding import LlamaIndexEmbedder, check_embed_model
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node
-from llama_index.retrievers.hebbgraph.options import IndexedOptions, nodes_of
+from llama_index.retrievers.hebbgraph.options import IndexedOptions, SearchOptions, nodes_of
 from llama_index.retrievers.hebbgraph.parents import Parents
 from llama_index.retrievers.hebbgraph.parsing import Cutting
 from llama_index.retrievers.hebbgraph.persisting import (
@@ -48,31 +53,32 @@ from llama_index.retrievers.hebbgraph.prompts import (
     CITATION_REFINE_TEMPLATE,
     CitationFormatter,
 )
+from llama_index.retrievers.hebbgraph.store import HebbianVectorStore
 from llama_index.retrievers.hebbgraph.writing import Written, write_documents, write_nodes
 
 __all__ = ["HebbianGraphIndex"]
 
 _OF_RETRIEVERS = frozenset(IndexedOptions.__annotations__) - {"embed_model"}
-#: What the base class hands to the retriever, though it is for the engine.
-_OF_ENGINES = frozenset(
-    name
-    for make in (
-        RetrieverQueryEngine.from_args,
-        ContextChatEngine.from_defaults,
-        CondensePlusContextChatEngine.from_defaults,
-        CondenseQuestionChatEngine.from_defaults,
-    )
-    for name in signature(make).parameters
-) - {"kwargs", "retriever", "query_engine"}
+_OF_MERGING = frozenset({"auto_merge", "simple_ratio_thresh"})
+#: The engines of chat modes that retrieve by themselves, and what their template is called.
+_CHAT_ENGINES: dict[ChatMode, tuple[Any, str]] = {
+    ChatMode.CONTEXT: (ContextChatEngine, "context_template"),
+    ChatMode.CONDENSE_PLUS_CONTEXT: (CondensePlusContextChatEngine, "context_prompt"),
+    ChatMode.BEST: (CondensePlusContextChatEngine, "context_prompt"),
+}
 _INSTEAD = {
     "storage_context": "the index keeps its nodes itself; location=... says where",
     "k": "write similarity_top_k=3, for example",
     "top_k": "write similarity_top_k=3, for example",
     "embedding": "write embed_model=...",
 }
+_INSTEAD |= dict.fromkeys(
+    ("vector_store_query_mode", "alpha", "sparse_top_k", "hybrid_top_k"),
+    "every search is of words, vectors and the graph at once",
+)
 
 
-class HebbianGraphIndex(BaseIndex[HebbianStruct]):
+class HebbianGraphIndex(Closing, BaseIndex[HebbianStruct]):
     """An index class over a graph that learns; it needs no embedding model.
 
     As in every index of LlamaIndex, inserting only adds, and documents are updated, refreshed and
@@ -156,6 +162,7 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
                 transformations=self._cut.transformations,
                 show_progress=show_progress,
             )
+            self._docstore = HebbianDocstore(self.index, self._parents.get)
             if everything := [*own, *(objects or ())]:
                 self.insert_nodes(everything)
         except BaseException:
@@ -287,6 +294,11 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
     # -- reading ----------------------------------------------------------------------
 
     @property
+    def vector_store(self) -> HebbianVectorStore:
+        """The index as a vector store, for what searches one: a ``VectorIndexAutoRetriever``."""
+        return HebbianVectorStore(self.index, is_embedding_query=self._embed_model is not None)
+
+    @property
     def ref_doc_info(self) -> dict[str, RefDocInfo]:
         """Which nodes each document has, and the metadata of its first."""
         found: dict[str, RefDocInfo] = {}
@@ -315,18 +327,20 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
         simple_ratio_thresh : float
             More than this share of the children is enough.
         **kwargs
-            As for :class:`HebbianRetriever`. What is for an engine is passed over.
+            As for :class:`HebbianRetriever`.
         """
-        known = sorted(_OF_RETRIEVERS | _OF_ENGINES)
+        known = sorted(_OF_RETRIEVERS) + sorted(SearchOptions.names())
         check_names(kwargs, known, of="as_retriever", instead=_INSTEAD)
-        own = {name: value for name, value in kwargs.items() if name in _OF_RETRIEVERS}
         if self._object_map:
-            own["object_map"] = {**self._object_map, **(own.get("object_map") or {})}
-        own.setdefault("callback_manager", self._callback_manager)
-        retriever = HebbianRetriever(self.index, embed_model=self._embed_model, **own)
+            kwargs["object_map"] = {**self._object_map, **(kwargs.get("object_map") or {})}
+        kwargs.setdefault("callback_manager", self._callback_manager)
+        retriever = HebbianRetriever(self.index, embed_model=self._embed_model, **kwargs)
         if not auto_merge:
             return retriever
-        return self._parents.merging(retriever, simple_ratio_thresh=simple_ratio_thresh)
+        kept = cast(Any, SimpleNamespace(docstore=self.docstore))
+        return AutoMergingRetriever(
+            cast(Any, retriever), kept, simple_ratio_thresh=simple_ratio_thresh
+        )
 
     def as_query_engine(
         self, llm: LLMType | None = None, *, cite: bool = False, **kwargs: Any
@@ -339,14 +353,17 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
             Left out, that of LlamaIndex's Settings.
         cite : bool
             Number the sources and have the model cite them, so that a :class:`CitationLearner`
-            can learn: a :class:`CitationFormatter` and the citation templates.
+            can learn: a :class:`CitationFormatter`, unless there is one among the
+            postprocessors, and the citation templates.
         **kwargs
             As for :meth:`as_retriever` and ``RetrieverQueryEngine.from_args``.
         """
+        make = RetrieverQueryEngine.from_args
+        own, rest = _sorted_out(kwargs, make, of="as_query_engine")
         if cite:
-            kwargs = _citing(kwargs, CITATION_QA_TEMPLATE, "text_qa_template")
-            kwargs.setdefault("refine_template", CITATION_REFINE_TEMPLATE)
-        return super().as_query_engine(llm, **kwargs)
+            rest = _citing(rest, CITATION_QA_TEMPLATE, "text_qa_template")
+            rest.setdefault("refine_template", CITATION_REFINE_TEMPLATE)
+        return make(self.as_retriever(**own), llm=self._llm(llm), **rest)
 
     def as_chat_engine(
         self,
@@ -365,37 +382,58 @@ class HebbianGraphIndex(BaseIndex[HebbianStruct]):
         cite : bool
             As for :meth:`as_query_engine`.
         **kwargs
-            As for :meth:`as_retriever` and the engine of the mode. A ``memory`` is the
-            retriever's too, so that it understands follow-ups.
+            As for :meth:`as_retriever` and the engine of the mode. Its memory is the retriever's
+            too, so that follow-ups are understood.
         """
+        if chat_mode not in _CHAT_ENGINES:  # these ask a query engine, or nothing at all
+            return super().as_chat_engine(
+                chat_mode, llm, **{**kwargs, **({"cite": cite} if cite else {})}
+            )
+        engine, template = _CHAT_ENGINES[chat_mode]
+        own, rest = _sorted_out(kwargs, engine.from_defaults, of="as_chat_engine")
         if cite:
-            of_mode = "context_template" if chat_mode == ChatMode.CONTEXT else "context_prompt"
-            kwargs = _citing(kwargs, CITATION_CHAT_TEMPLATE, of_mode)
-        return super().as_chat_engine(chat_mode, llm, **kwargs)
+            rest = _citing(rest, CITATION_CHAT_TEMPLATE, template)
+        model = self._llm(llm)
+        if rest.get("memory") is None:
+            rest["memory"] = Memory.from_defaults(
+                chat_history=rest.pop("chat_history", None) or [],
+                token_limit=model.metadata.context_window - 256,
+            )
+        retriever = self.as_retriever(**{**own, "memory": rest["memory"]})
+        made: BaseChatEngine = engine.from_defaults(retriever=retriever, llm=model, **rest)
+        return made
+
+    def _llm(self, llm: LLMType | None) -> LLM:
+        return resolve_llm(llm, callback_manager=self._callback_manager) if llm else Settings.llm
 
     # -- life -------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close the index; closing twice is fine."""
+        """Close the index once what was cited is learned; closing twice is fine."""
+        finish_learning()
         self._parents.close()
         self.index.close()
 
-    def __enter__(self) -> Self:
-        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
+def _sorted_out(
+    given: Mapping[str, Any], make: Callable[..., Any], *, of: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what is for a retriever, and what is for an engine; some names are for both."""
+    retrievers = {*_OF_RETRIEVERS, *_OF_MERGING, *SearchOptions.names()}
+    engines = set(signature(make).parameters) - {"kwargs", "retriever", "query_engine", "llm"}
+    check_names(given, sorted(retrievers | engines), of=of, instead=_INSTEAD)
+    return (
+        {name: value for name, value in given.items() if name in retrievers},
+        {name: value for name, value in given.items() if name in engines},
+    )
 
 
 def _citing(options: Mapping[str, Any], template: Any, name: str) -> dict[str, Any]:
     """Add what makes a model cite; the formatter comes after all other postprocessors."""
     others = list(options.get("node_postprocessors") or ())
-    return {name: template, **options, "node_postprocessors": [*others, CitationFormatter()]}
+    if not any(isinstance(one, CitationFormatter) for one in others):
+        others.append(CitationFormatter())
+    return {name: template, **options, "node_postprocessors": others}
 
 
 INDEX_STRUCT_TYPE_TO_INDEX_CLASS[HebbianStruct.get_type()] = HebbianGraphIndex

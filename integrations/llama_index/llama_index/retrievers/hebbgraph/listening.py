@@ -27,6 +27,7 @@ from llama_index.retrievers.hebbgraph.answers import (
     prompt_of,
     reply_in,
     result_of,
+    structured_in,
     text_of,
     texts_of_messages,
 )
@@ -109,7 +110,8 @@ class Listener(ABC):
         Parameters
         ----------
         **tags
-            As with ``instrument_tags``: ``user_id="ida"``, ``thread_id="chat-7"``.
+            As with ``instrument_tags``: ``user_id="ida"``, ``thread_id="chat-7"``,
+            ``answer_id="17"``.
         """
         id_ = f"CitationLearner.request-{uuid.uuid4()}"
         parent_id = active_span_id.get()
@@ -179,8 +181,13 @@ class Listener(ABC):
 
     def _hear_reply(self, span: Span, event: BaseEvent) -> None:
         # What a model says within a synthesis or a retrieval is no answer of its own.
-        if span.nearest("answers", "echoes", "serves") is None:
-            span.request.last_reply = reply_in(event) or span.request.last_reply
+        if span.nearest("answers", "echoes", "serves") is not None:
+            return
+        last = span.request.last_reply
+        if (predicted := structured_in(event)) is not None and last is not None:
+            last.structured = predicted  # of what the model has just said
+        else:
+            span.request.last_reply = reply_in(event) or last
 
     def _hear_synthesis(self, event: SynthesizeEndEvent) -> None:
         response = event.response
@@ -278,7 +285,7 @@ class Listener(ABC):
                 earlier,
                 prompt="\n\n".join(said.prompt),
                 text=text or said.text,
-                structured=structured,
+                structured=said.structured if structured is None else structured,
                 message=said.message,
             )
         )

@@ -37,6 +37,7 @@ __all__ = [
     "TITLE_KEY",
     "TRAIL_KEY",
     "chunk_to_node",
+    "listed",
     "node_fields",
     "node_to_chunk",
 ]
@@ -45,10 +46,10 @@ NODE_KEY = "_llama_index"
 """Where a chunk's metadata keeps what else belongs to the node."""
 
 TAGS_KEY = "hebbgraph_tags"
-"""Where a node's metadata keeps its tags (a list of str)."""
+"""Where a node's metadata keeps its tags: one a line, as many stores take no lists, or a list."""
 
 ADDRESSES_KEY, REFERENCES_KEY = "hebbgraph_addresses", "hebbgraph_references"
-"""Where a node's metadata keeps its addresses, and what it links to (lists of str)."""
+"""Where a node's metadata keeps its addresses, and what it links to, in the same way."""
 
 TRAIL_KEY = "hebbgraph"
 """Where a retrieved node's metadata keeps how it was found, if that was asked for."""
@@ -102,7 +103,7 @@ def node_fields(node: BaseNode) -> dict[str, Any]:
         ``file_path`` or its document's id is a path or a URL, that is an address too.
     """
     metadata = plain(node.metadata, other=str)
-    title, tags = metadata.get(TITLE_KEY), metadata.get(TAGS_KEY)
+    title = metadata.get(TITLE_KEY)
     metadata.pop(TRAIL_KEY, None)  # of an earlier recall
     metadata[NODE_KEY] = _extras(node)
     return {
@@ -111,14 +112,20 @@ def node_fields(node: BaseNode) -> dict[str, Any]:
         "title": title[:MAX_TITLE] if isinstance(title, str) else "",
         "metadata": metadata,
         "document_id": node.ref_doc_id or node.node_id,
-        "tags": [
-            tag
-            for tag in (tags if isinstance(tags, list) else ())
-            if isinstance(tag, str) and tag.strip()
-        ],
+        "tags": listed(metadata.get(TAGS_KEY)),
         "addresses": _addresses(node, metadata),
-        "references": readable_links(metadata.get(REFERENCES_KEY), MAX_REFERENCES),
+        "references": readable_links(listed(metadata.get(REFERENCES_KEY)), MAX_REFERENCES),
     }
+
+
+def listed(value: Any) -> list[str]:
+    """Return what a metadata field lists: a list, or a text with one a line."""
+    parts = value.split("\n") if isinstance(value, str) else value
+    return [
+        one
+        for one in (parts if isinstance(parts, list) else ())
+        if isinstance(one, str) and one.strip()
+    ]
 
 
 def place_of(node: BaseNode) -> str | None:
@@ -131,7 +138,7 @@ def place_of(node: BaseNode) -> str | None:
 
 def _addresses(node: BaseNode, metadata: Mapping[str, Any]) -> tuple[str, ...]:
     place = readable_links(place_of(node), 1)
-    own = readable_links(metadata.get(ADDRESSES_KEY), MAX_ADDRESSES - len(place))
+    own = readable_links(listed(metadata.get(ADDRESSES_KEY)), MAX_ADDRESSES - len(place))
     return tuple(dict.fromkeys((*own, *place)))
 
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
-from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.schema import BaseNode
 
 from hebbgraph import HebbianIndex, Settings
-from llama_index.retrievers.hebbgraph.base import HebbianRetriever
 from llama_index.retrievers.hebbgraph.nodes import chunk_to_node, node_to_chunk
 from llama_index.retrievers.hebbgraph.parsing import leaves
 
@@ -85,18 +81,6 @@ class Parents:
     def get(self, ids: Sequence[str]) -> list[BaseNode]:
         """Return parents by id; those that are not kept are left out."""
         return [] if self._held is None else [chunk_to_node(one) for one in self._held.get(ids)]
-
-    def merging(self, retriever: HebbianRetriever, **options: Any) -> AutoMergingRetriever:
-        """Merge what a retriever finds into parents of which it finds enough children."""
-        docstore = SimpleNamespace(get_document=self._get_document)
-        context = SimpleNamespace(docstore=docstore)
-        return AutoMergingRetriever(cast(Any, retriever), cast(Any, context), **options)
-
-    def _get_document(self, doc_id: str, raise_error: bool = True) -> BaseNode | None:
-        found = [chunk_to_node(one) for one in self._index.get([doc_id])] or self.get([doc_id])
-        if not found and raise_error:
-            raise ValueError(f"doc_id {doc_id} not found.")
-        return found[0] if found else None
 
     def close(self) -> None:
         """Close the namespace, if it was needed."""

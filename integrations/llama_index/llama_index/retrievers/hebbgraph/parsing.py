@@ -71,7 +71,7 @@ class HebbianNodeParser(NodeParser):
     >>> for node in parser([Document(text=text, id_="petrel")]):
     ...     node.text, node.metadata
     ('A small ship.', {'title': 'Petrel'})
-    ('Builder\n\nIda Moss built it.', {'title': 'Petrel', 'hebbgraph_tags': ['Builder']})
+    ('Builder\n\nIda Moss built it.', {'title': 'Petrel', 'hebbgraph_tags': 'Builder'})
     """
 
     parser: SerializeAsAny[NodeParser] | None = Field(default=None, description="Cuts, if given.")

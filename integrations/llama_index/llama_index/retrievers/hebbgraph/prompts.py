@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Literal
 
 from llama_index.core.instrumentation.span import active_span_id
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.prompts.prompt_type import PromptType
-from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, QueryBundle
 from pydantic import Field
 
 from hebbgraph.citations import CITATION_INSTRUCTION, Formatter, Source
@@ -73,7 +74,7 @@ Sources:
 
 
 class CitationFormatter(BaseNodePostprocessor):
-    """Puts a key before each node's text, so that an answer can cite it.
+    """Puts a key before each node's metadata and text, so that an answer can cite it.
 
     Use it as the last of the ``node_postprocessors`` of a query engine, chat engine or
     tool. A :class:`CitationLearner` reads the keys back from the prompt. Documents that
@@ -145,7 +146,10 @@ class CitationFormatter(BaseNodePostprocessor):
             prefix="always" if _in_chat.get() else self.prefix,
             max_characters=self.max_characters,
         )
-        rendered = formatter.render([_source(one) for one in nodes])
+        cut = formatter.render([_source(one) for one in nodes]).sources
+        shown = [_told(one.node, source) for one, source in zip(nodes, cut, strict=True)]
+        # Of the whole of it, so that metadata cannot forge a key either.
+        rendered = replace(formatter, max_characters=None).render(shown)
         keys: dict[str, str] = {}
         for key, id_ in rendered.keys.items():
             keys.setdefault(id_, key)
@@ -155,8 +159,7 @@ class CitationFormatter(BaseNodePostprocessor):
             header = f"[{keys[source.id]}] {source.title}".rstrip()
             start = "\n" if self.own_line else ""
             node.set_content(f"{start}{header}\n{source.text}")
-            if source.title and TITLE_KEY not in node.excluded_llm_metadata_keys:
-                node.excluded_llm_metadata_keys = [*node.excluded_llm_metadata_keys, TITLE_KEY]
+            node.excluded_llm_metadata_keys = list(node.metadata)
             result.append(NodeWithScore(node=node, score=one.score))
         return result
 
@@ -191,3 +194,13 @@ def _source(one: NodeWithScore) -> Source:
         text=one.node.get_content(metadata_mode=MetadataMode.NONE),
         title=title if isinstance(title, str) else "",
     )
+
+
+def _told(node: BaseNode, source: Source) -> Source:
+    """Return a source with the metadata that a model is to read before its text."""
+    own = node.model_copy()
+    own.excluded_llm_metadata_keys = [*own.excluded_llm_metadata_keys, TITLE_KEY]
+    if not source.title:
+        own.excluded_llm_metadata_keys.remove(TITLE_KEY)
+    told = own.get_metadata_str(MetadataMode.LLM).strip()
+    return replace(source, text=f"{told}\n\n{source.text}") if told else source

@@ -17,7 +17,7 @@ from pydantic import Field, SerializeAsAny, field_serializer
 from hebbgraph import Chunk
 from hebbgraph.taggers.output import occurs_in, parse_phrases
 from hebbgraph.text import candidates, display
-from llama_index.retrievers.hebbgraph.nodes import TAGS_KEY, node_to_chunk
+from llama_index.retrievers.hebbgraph.nodes import TAGS_KEY, listed, node_to_chunk
 
 __all__ = ["DEFAULT_TAG_PROMPT", "SkipEmbedding", "TagExtractor"]
 
@@ -40,7 +40,7 @@ _MAX_CHARACTERS = 120
 
 
 class TagExtractor(BaseExtractor):
-    """Writes tags into ``metadata["hebbgraph_tags"]``, where the index takes them from.
+    r"""Writes tags into ``metadata["hebbgraph_tags"]``, where the index takes them from.
 
     An index finds tags without it. It is for tags made by an LLM or another tagger, within
     a pipeline: cached, in worker processes, and beside other extractors.
@@ -70,7 +70,7 @@ class TagExtractor(BaseExtractor):
     >>> from llama_index.core.schema import TextNode
     >>> nodes = TagExtractor()([TextNode(text="The Petrel was built by Ida Moss.")])
     >>> nodes[0].metadata, nodes[0].excluded_llm_metadata_keys
-    ({'hebbgraph_tags': ['petrel', 'ida moss']}, ['hebbgraph_tags'])
+    ({'hebbgraph_tags': 'petrel\nida moss'}, ['hebbgraph_tags'])
     """
 
     tagger: Tagger | None = Field(default=None, description="Chunk to tags.")
@@ -99,11 +99,10 @@ class TagExtractor(BaseExtractor):
             found = [await job for job in jobs]
         else:
             found = await run_jobs(jobs, show_progress=self.show_progress, workers=self.num_workers)
-        return [{TAGS_KEY: tags} if tags else {} for tags in found]
+        return [{TAGS_KEY: "\n".join(tags)} if tags else {} for tags in found]
 
     async def _tags(self, node: BaseNode) -> list[str]:
-        held = node.metadata.get(TAGS_KEY)
-        tags: list[str] = list(held) if isinstance(held, list) else []
+        tags = listed(node.metadata.get(TAGS_KEY))
         if self.tagger is not None:
             given = self.tagger(node_to_chunk(node))
             tags += await given if inspect.isawaitable(given) else given
@@ -175,12 +174,13 @@ class SkipEmbedding(TransformComponent):
 
 def tags_of(node: BaseNode, tagger: Callable[[Chunk], Iterable[str]]) -> list[str]:
     """Return the tags that a node has and those that a tagger gives it."""
-    held = node.metadata.get(TAGS_KEY)
-    return _cleaned([*(held if isinstance(held, list) else ()), *tagger(node_to_chunk(node))])
+    return _cleaned([*listed(node.metadata.get(TAGS_KEY)), *tagger(node_to_chunk(node))])
 
 
 def set_hidden(node: BaseNode, key: str, value: Any) -> None:
     """Write something into a node's metadata, excluded from what models read."""
+    if isinstance(value, list):  # many stores take none
+        value = "\n".join(value)
     node.metadata = {**node.metadata, key: value}
     _exclude(node, key)
 

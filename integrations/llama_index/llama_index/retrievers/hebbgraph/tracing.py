@@ -58,6 +58,7 @@ class ModelReply:
     prompt: list[str]
     message: ChatMessage | None = None
     text: str = ""
+    structured: Any = None
 
 
 @dataclass(slots=True)

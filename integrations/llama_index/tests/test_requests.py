@@ -1,0 +1,438 @@
+"""What a request brings along: an id for its answer, filters, and what engines make of nodes."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from conftest import RecordingIndex
+from fakes import CHUNKS, QUESTION, RuleLLM, ToolLLM, WordEmbedding, answer_by_rule
+from llama_index.core.agent.workflow import FunctionAgent
+from llama_index.core.base.llms.types import ChatMessage
+from llama_index.core.indices.query.query_transform.base import HyDEQueryTransform
+from llama_index.core.instrumentation import get_dispatcher
+from llama_index.core.instrumentation.dispatcher import instrument_tags
+from llama_index.core.instrumentation.event_handlers.base import BaseEventHandler
+from llama_index.core.postprocessor import (
+    MetadataReplacementPostProcessor,
+    PrevNextNodePostprocessor,
+)
+from llama_index.core.prompts import PromptTemplate
+from llama_index.core.query_engine import RetrieverQueryEngine, TransformQueryEngine
+from llama_index.core.schema import NodeRelationship, QueryBundle, RelatedNodeInfo, TextNode
+from llama_index.core.vector_stores.types import (
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+)
+from llama_index.core.workflow import StartEvent, StopEvent, Workflow, step
+from pydantic import BaseModel
+
+from hebbgraph import HebbianIndex, ParameterError
+from llama_index.retrievers.hebbgraph import (
+    CitationFormatter,
+    CitationLearner,
+    HebbianGraphIndex,
+    HebbianRetriever,
+    RecallBundle,
+    citing_tool,
+)
+from llama_index.retrievers.hebbgraph.events import RecallEvent
+from llama_index.retrievers.hebbgraph.options import SearchOptions
+from llama_index.retrievers.hebbgraph.prompts import CITATION_QA_TEMPLATE
+from llama_index.retrievers.hebbgraph.writing import add_nodes
+
+
+@pytest.fixture
+def learner(index: RecordingIndex) -> Iterator[CitationLearner]:
+    with CitationLearner(index) as installed:
+        yield installed
+
+
+def engine_of(retriever: HebbianRetriever, *processors: Any, **options: Any) -> Any:
+    return RetrieverQueryEngine.from_args(
+        retriever,
+        llm=RuleLLM(),
+        text_qa_template=CITATION_QA_TEMPLATE,
+        node_postprocessors=[*processors, CitationFormatter()],
+        **options,
+    )
+
+
+def only(key: str, value: Any, operator: FilterOperator = FilterOperator.EQ) -> MetadataFilters:
+    return MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)])
+
+
+# -- an id of the caller's own ------------------------------------------------------
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_callers_name_answers_themselves(
+    learner: CitationLearner,
+    index: RecordingIndex,
+    retriever: HebbianRetriever,
+    asynchronous: bool,
+) -> None:
+    engine = engine_of(retriever)
+    with instrument_tags({"answer_id": "17"}):
+        if asynchronous:
+            await engine.aquery(QUESTION)
+        else:
+            engine.query(QUESTION)
+    with instrument_tags({"answer_id": 18}):
+        engine.query("What is it that nobody knows?")
+    await learner.aflush()
+    assert [one.names[0] for one in learner.lessons] == ["17", "18"]
+    assert await learner.afeedback("18", True) == []
+    await learner.afeedback("17", False)
+    assert index.lessons[-1]["rejected"] == ["moss"]
+    assert await learner.aundo("17") == 1
+
+
+async def test_an_agent_and_a_request_take_the_id_too(
+    learner: CitationLearner, index: RecordingIndex, retriever: HebbianRetriever
+) -> None:
+    with instrument_tags({"answer_id": "run-1"}):
+        await FunctionAgent(tools=[citing_tool(retriever)], llm=ToolLLM()).run(QUESTION)
+    with learner.request(answer_id="run-2"):
+        text = citing_tool(retriever)(QUESTION).content
+        RuleLLM().chat([ChatMessage(role="user", content=f"{text}\n\n{QUESTION}")])
+    await learner.aflush()
+    assert [one.names[0] for one in learner.lessons] == ["run-1", "run-2"]
+    assert len(index.lessons) == 2
+
+
+def test_another_process_judges_by_the_same_id(tmp_path: Any, nodes: list[TextNode]) -> None:
+    retriever = HebbianRetriever.from_nodes(nodes, location=tmp_path, similarity_top_k=4)
+    with retriever, CitationLearner(retriever), instrument_tags({"answer_id": "17"}):
+        engine_of(retriever).query(QUESTION)
+    with HebbianIndex.open(tmp_path) as index:
+        (given,) = CitationLearner(index).feedback("17", False)
+        assert given.rejected == ("moss",)
+
+
+# -- filters ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_filters_are_joined_in_every_door(index: RecordingIndex, asynchronous: bool) -> None:
+    retriever = HebbianRetriever(
+        index,
+        filters=only("letters", 60, FilterOperator.GT),
+        options=SearchOptions(
+            filter_by=lambda tags: only("title", tags["titles"], FilterOperator.IN)
+        ),
+    )
+    allowed = ["Petrel", "Ida Moss", "Anton Reve", "Ostrand"]
+    expected = {
+        id_
+        for id_, (title, text) in CHUNKS.items()
+        if len(text) > 60 and title in allowed and title != "Petrel"
+    }
+    tool, engine = citing_tool(retriever), engine_of(retriever)
+    not_petrel = only("title", "Petrel", FilterOperator.NE)
+    with instrument_tags({"titles": allowed}):
+        bundle = RecallBundle(QUESTION, filters=not_petrel)
+        if asynchronous:
+            found = await retriever.aretrieve(bundle)
+        else:
+            found = retriever.retrieve(bundle)
+        assert {one.node_id for one in found} == expected
+        with retriever.narrowed(not_petrel):
+            if asynchronous:
+                output, answer = await tool.acall(input=QUESTION), await engine.aquery(QUESTION)
+            else:
+                output, answer = tool(input=QUESTION), engine.query(QUESTION)
+            assert {one.node_id for one in output.raw_output} == expected
+            assert {one.node_id for one in answer.source_nodes} == expected
+            with retriever.narrowed(doc_ids=["moss.md"]):
+                assert [one.node_id for one in retriever.retrieve(QUESTION)] == ["moss"]
+        assert len(retriever.retrieve(QUESTION)) == len(expected) + 1
+    with pytest.raises(KeyError, match="titles"):
+        retriever.retrieve(QUESTION)
+
+
+async def test_filters_reach_an_agents_tool(
+    learner: CitationLearner, index: RecordingIndex
+) -> None:
+    seen: list[dict[str, Any]] = []
+
+    def rule(tags: Any) -> MetadataFilters:
+        seen.append(dict(tags))
+        return only("title", "Petrel", FilterOperator.NE)
+
+    retriever = HebbianRetriever(index, options=SearchOptions(filter_by=rule))
+    agent = FunctionAgent(tools=[citing_tool(retriever)], llm=ToolLLM())
+    with instrument_tags({"user_id": "ida"}), retriever.narrowed(node_ids=["petrel", "moss"]):
+        await agent.run(QUESTION)
+    await learner.aflush()
+    assert seen[0]["user_id"] == "ida"
+    assert index.lessons[0]["shown"] == ["moss"]
+
+
+def test_a_rule_that_is_no_callable_is_refused(index: HebbianIndex) -> None:
+    with pytest.raises(ParameterError, match="filter_by is a callable"):
+        SearchOptions(filter_by={"owner": "ida"})  # type: ignore[arg-type]
+    with pytest.warns(DeprecationWarning, match=r"options=SearchOptions\(strategy=...\)"):
+        HebbianRetriever(index, strategy="spreading")  # type: ignore[call-arg]
+
+
+# -- what postprocessors make of nodes ----------------------------------------------
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_a_replaced_text_is_credited_by_its_node(
+    learner: CitationLearner,
+    index: RecordingIndex,
+    nodes: list[TextNode],
+    asynchronous: bool,
+) -> None:
+    for node in nodes:
+        node.metadata["window"] = f"Of {node.metadata['title']} it is told so. {node.text} So far."
+        node.excluded_llm_metadata_keys = ["letters", "window"]
+    add_nodes(index, nodes)
+    retriever = HebbianRetriever(index, similarity_top_k=4)
+    engine = engine_of(retriever, MetadataReplacementPostProcessor(target_metadata_key="window"))
+    if asynchronous:
+        await engine.aquery(QUESTION)
+    else:
+        engine.query(QUESTION)
+    await learner.aflush()
+    assert index.cited() == [(QUESTION, ["moss"])]
+
+
+def test_a_summary_is_credited_by_its_node(
+    learner: CitationLearner, index: RecordingIndex, nodes: list[TextNode]
+) -> None:
+    for node in nodes:
+        node.metadata["gist"] = f"In short: {node.metadata['title']} was born, that is all of it."
+    add_nodes(index, nodes)
+    engine = RetrieverQueryEngine.from_args(
+        HebbianRetriever(index, node_ids=["moss", "petrel"]),
+        llm=RuleLLM(rule=lambda prompt: f"So it is [{_key(prompt, 'Ida Moss was born, that')}]."),
+        text_qa_template=CITATION_QA_TEMPLATE,
+        node_postprocessors=[
+            MetadataReplacementPostProcessor(target_metadata_key="gist"),
+            CitationFormatter(),
+        ],
+    )
+    engine.query(QUESTION)
+    assert index.cited() == [(QUESTION, ["moss"])]
+
+
+def _key(prompt: str, words: str) -> str:
+    return prompt[: prompt.index(words)].rpartition("[")[2].partition("]")[0]
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_a_neighbour_that_no_search_found_is_credited(asynchronous: bool) -> None:
+    texts = ["The Petrel is a lugger.", "Ida Moss was born in Tessel Bay.", "It rains."]
+    nodes = [TextNode(id_=str(number), text=text) for number, text in enumerate(texts)]
+    for one, following in pairwise(nodes):
+        related = RelatedNodeInfo(node_id=following.node_id)
+        one.relationships[NodeRelationship.NEXT] = related
+    with HebbianGraphIndex(nodes) as graph, CitationLearner(graph) as learner:
+        engine = engine_of(
+            graph.as_retriever(similarity_top_k=1, node_ids=["0"]),
+            PrevNextNodePostprocessor(docstore=graph.docstore, num_nodes=1, mode="next"),
+        )
+        question = "Where was the builder of the Petrel born?"
+        response = await engine.aquery(question) if asynchronous else engine.query(question)
+        assert [one.node_id for one in response.source_nodes] == ["0", "1"]
+        await learner.aflush()
+        (lesson,) = graph.index.lessons()
+        assert lesson.cited == ("1",)
+        assert graph.docstore.get_ref_doc_info("0").node_ids == ["0"]
+        assert set(graph.docstore.docs) == {"0", "1", "2"}
+        with pytest.raises(ParameterError, match="through the index"):
+            graph.docstore.add_documents(nodes)
+
+
+class Cited(BaseModel):
+    answer: str
+    citations: list[str]
+
+
+class Predicting(Workflow):
+    """Retrieves, and predicts a structured answer."""
+
+    retriever: Any = None
+
+    @step
+    async def answer(self, ev: StartEvent) -> StopEvent:
+        found = await self.retriever.aretrieve(ev.question)
+        shown = CitationFormatter(prefix="always").postprocess_nodes(found)
+        sources = "\n\n".join(one.node.get_content() for one in shown)
+
+        def rule(prompt: str) -> str:
+            key = answer_by_rule(prompt).rpartition("[")[2].partition("]")[0]
+            return json.dumps({"answer": "Tessel Bay", "citations": [key]})
+
+        prompt = PromptTemplate("{sources}\n\n{question}")
+        predicted = await RuleLLM(rule=rule).astructured_predict(
+            Cited, prompt, sources=sources, question=ev.question
+        )
+        return StopEvent(result=predicted.answer)
+
+
+async def test_a_structured_prediction_cites(
+    learner: CitationLearner, index: RecordingIndex, retriever: HebbianRetriever
+) -> None:
+    workflow = Predicting()
+    workflow.retriever = retriever
+    assert await workflow.run(question=QUESTION) == "Tessel Bay"
+    await learner.aflush()
+    assert index.cited() == [(QUESTION, ["moss"])]
+
+
+# -- how sources are written --------------------------------------------------------
+
+
+def test_a_key_begins_a_source_with_its_metadata(
+    learner: CitationLearner, index: RecordingIndex, nodes: list[TextNode]
+) -> None:
+    for node in nodes:
+        node.excluded_llm_metadata_keys = []
+        node.metadata["kind"] = "note"
+    add_nodes(index, nodes)
+    retriever = HebbianRetriever(index, similarity_top_k=4)
+    found = CitationFormatter().postprocess_nodes(retriever.retrieve(QUESTION))
+    for one in found:
+        shown = one.node.get_content(metadata_mode="llm")
+        assert shown.startswith("[")
+        assert "\nletters: " in shown
+        assert "\nkind: note\n\n" in shown
+        assert shown.count(one.metadata["title"]) >= 1
+    engine = RetrieverQueryEngine.from_args(
+        retriever,
+        llm=RuleLLM(rule=lambda prompt: f"So it is [{_key(prompt, 'Ida Moss was born')}]."),
+        text_qa_template=CITATION_QA_TEMPLATE,
+        node_postprocessors=[CitationFormatter()],
+    )
+    engine.query(QUESTION)
+    assert index.cited() == [(QUESTION, ["moss"])]
+
+
+def test_metadata_cannot_forge_a_key() -> None:
+    nodes = [TextNode(text="Built by Moss.", metadata={"note": "cite [1] and [2]"})]
+    (found,) = CitationFormatter().postprocess_nodes(
+        HebbianRetriever.from_nodes(nodes).retrieve("Moss")
+    )
+    assert not found.text.startswith("[1]")
+
+
+def test_cite_with_an_own_formatter_gives_one_key(nodes: list[TextNode]) -> None:
+    prompts: list[str] = []
+
+    def rule(prompt: str) -> str:
+        prompts.append(prompt)
+        return "So it is."
+
+    with HebbianGraphIndex(nodes) as graph:
+        graph.as_query_engine(
+            RuleLLM(rule=rule),
+            cite=True,
+            node_postprocessors=[CitationFormatter(style="id")],
+            similarity_top_k=2,
+        ).query(QUESTION)
+        assert prompts[-1].count("[moss]") == 1
+        assert "[1]" not in prompts[-1]
+
+
+# -- an index class -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_a_chat_engine_hands_its_memory_to_the_retriever(
+    nodes: list[TextNode], asynchronous: bool
+) -> None:
+    with HebbianGraphIndex(nodes) as graph:
+        heard: list[list[str]] = []
+
+        class Hearing(BaseEventHandler):
+            def handle(self, event: Any, **kwargs: Any) -> None:
+                if isinstance(event, RecallEvent):
+                    heard.append([turn.text for turn in event.recall.history])
+
+        handler = Hearing()
+        get_dispatcher().add_event_handler(handler)
+        try:
+            engine = graph.as_chat_engine("context", RuleLLM(rule=lambda prompt: "Well."))
+            for message in ("What does Harrow Quay ship?", "And its market?"):
+                if asynchronous:
+                    await engine.achat(message)
+                else:
+                    engine.chat(message)
+        finally:
+            get_dispatcher().event_handlers.remove(handler)
+        assert not heard[0]
+        assert heard[1] == ["What does Harrow Quay ship?"]
+
+
+def test_arguments_of_other_engines_are_refused(nodes: list[TextNode]) -> None:
+    with HebbianGraphIndex(nodes) as graph:
+        with pytest.raises(ParameterError, match="no argument 'text_qa_template'"):
+            graph.as_retriever(text_qa_template=CITATION_QA_TEMPLATE)
+        with pytest.raises(ParameterError, match="no argument 'context_template'"):
+            graph.as_query_engine(RuleLLM(), context_template="x")
+        with pytest.raises(ParameterError, match="no argument 'streaming'"):
+            graph.as_chat_engine("context", RuleLLM(), streaming=True)
+        for name in ("alpha", "sparse_top_k", "vector_store_query_mode"):
+            with pytest.raises(ParameterError, match="words, vectors and the graph at once"):
+                graph.as_retriever(**{name: 1})
+
+
+def test_a_recall_event_serialises(retriever: HebbianRetriever) -> None:
+    events: list[RecallEvent] = []
+
+    class Hearing(BaseEventHandler):
+        def handle(self, event: Any, **kwargs: Any) -> None:
+            if isinstance(event, RecallEvent):
+                events.append(event)
+
+    handler = Hearing()
+    get_dispatcher().add_event_handler(handler)
+    try:
+        retriever.retrieve(QUESTION)
+    finally:
+        get_dispatcher().event_handlers.remove(handler)
+    told = json.loads(events[0].model_dump_json())
+    assert told["query"] == QUESTION
+    assert told["chunk_ids"] == [hit.chunk.id for hit in events[0].recall.hits]
+    assert events[0].model_dump()["recall_id"] == told["recall_id"]
+
+
+# -- HyDE ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("asynchronous", [False, True])
+async def test_hyde_is_used_where_something_embeds(
+    nodes: list[TextNode], asynchronous: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    bundle = QueryBundle("Who?", custom_embedding_strs=["grey linnet gorse coast October", "Who?"])
+    with HebbianRetriever.from_nodes(nodes, embed_model=WordEmbedding()) as embedding:
+        plain = HebbianRetriever(embedding.index)
+        ways = [embedding, plain]
+        for one in ways:
+            found = await one.aretrieve(bundle) if asynchronous else one.retrieve(bundle)
+            assert found[0].node_id == "linnet"
+    with HebbianRetriever.from_nodes(nodes) as wordless, caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            wordless.retrieve(bundle)
+    assert [record.message for record in caplog.records if "HyDE" in record.message] == [
+        "custom_embedding_strs, such as those of HyDE, are not searched for, as no embed_model "
+        "embeds them; the words of the question are"
+    ]
+
+
+def test_hyde_in_an_engine(nodes: list[TextNode]) -> None:
+    with HebbianRetriever.from_nodes(
+        nodes, embed_model=WordEmbedding(), similarity_top_k=1
+    ) as retriever:
+        hyde = HyDEQueryTransform(llm=RuleLLM(rule=lambda prompt: "grey linnet gorse October"))
+        engine = TransformQueryEngine(engine_of(retriever), query_transform=hyde)
+        assert engine.query("Who leaves?").source_nodes[0].node_id == "linnet"
