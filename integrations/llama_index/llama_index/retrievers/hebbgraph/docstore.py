@@ -9,6 +9,7 @@ import fsspec
 from llama_index.core.schema import BaseNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.core.storage.docstore.keyval_docstore import KVDocumentStore
+from llama_index.core.storage.docstore.types import DEFAULT_PERSIST_PATH
 from llama_index.core.storage.docstore.utils import doc_to_json
 from llama_index.core.storage.kvstore.types import BaseKVStore
 
@@ -34,7 +35,11 @@ class HebbianDocstore(KVDocumentStore):
     ) -> None:
         super().__init__(_Held(index, others))
 
-    def persist(self, persist_path: str, fs: fsspec.AbstractFileSystem | None = None) -> None:
+    def persist(
+        self,
+        persist_path: str = DEFAULT_PERSIST_PATH,
+        fs: fsspec.AbstractFileSystem | None = None,
+    ) -> None:
         """Write an empty store: the index itself lies where it is."""
         SimpleDocumentStore().persist(persist_path, fs)
 
@@ -72,4 +77,7 @@ class _Held(BaseKVStore):
     def delete(self, key: str, collection: str = "data") -> NoReturn:
         self.put(key, {}, collection)
 
-    aget, aget_all, aput, adelete = map(in_thread, (get, get_all, put, delete))
+    aget = in_thread(get)  # type: ignore[arg-type]  # self
+    aget_all = in_thread(get_all)  # type: ignore[arg-type]  # self
+    aput = in_thread(put)  # type: ignore[arg-type]  # self
+    adelete = in_thread(delete)  # type: ignore[arg-type]  # self
